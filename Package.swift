@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every upcoming feature of the compiler; `Tests/ProjectTests` compares the list with the compiler's own.
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("ImmutableWeakCaptures"),
+]
+
+let package = Package(
+  name: "ProcedureKit",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "ProcedureKit", targets: ["ProcedureKit"]),
+    .library(name: "TestingProcedureKit", targets: ["TestingProcedureKit"]),
+  ],
+  targets: [
+    .target(name: "ProcedureKit", swiftSettings: settings),
+    .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit"], swiftSettings: settings),
+
+    .testTarget(
+      name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit"],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

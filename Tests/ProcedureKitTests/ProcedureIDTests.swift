@@ -1,0 +1,15 @@
+import Testing
+
+@testable import ProcedureKit
+
+@Suite struct ProcedureIDTests {
+  @Test("Identities are unique and grow, also across blocks")
+  func identitiesGrow() {
+    let first = ProcedureID.reserve()
+    let block = ProcedureID.reserve(10)
+    let last = ProcedureID.reserve()
+    #expect(first < block)
+    #expect(block.advanced(by: 9) < last)
+    #expect("\(first)" == "#\(first.number)")
+  }
+}
