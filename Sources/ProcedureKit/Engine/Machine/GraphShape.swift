@@ -1,0 +1,59 @@
+/// Internal. Who depends on whom in a graph, flat and immutable: computed once when the graph is built, shared by all runs.
+///
+/// Nodes are numbered in the order in which they were added, so that every edge leads from a smaller number to a larger
+/// one: there can be no cycle.
+struct GraphShape: Sendable {
+  /// What a node does when one that it depends on does not succeed.
+  enum Edge: Sendable {
+    /// It is not executed.
+    case requiresSuccess
+    /// It is executed all the same.
+    case acceptsFailure
+  }
+
+  let count: Int
+  /// For each node, how many edges lead to it.
+  let dependencyCounts: ContiguousArray<Int32>
+  /// For each node, where its outgoing edges begin in `successors`; one more at the end.
+  let offsets: ContiguousArray<Int32>
+  /// Target and kind of each edge: the target's number doubled, plus one where it accepts failure.
+  let successors: ContiguousArray<Int32>
+  let roots: ContiguousArray<Int32>
+  /// For each node its priority; empty where all are the same.
+  let priorities: ContiguousArray<UInt8>
+  /// The node whose failure the graph returns instead of failing itself, -1 if there is none.
+  let acceptedOutput: Int32
+
+  /// - Parameters:
+  ///   - edges: Pairs of nodes, the first to finish before the second may start.
+  init(
+    count: Int, edges: ContiguousArray<(from: Int32, to: Int32, kind: Edge)>, priorities: ContiguousArray<UInt8> = [],
+    acceptedOutput: Int32 = -1
+  ) {
+    var counts = ContiguousArray<Int32>(repeating: 0, count: count)
+    var offsets = ContiguousArray<Int32>(repeating: 0, count: count + 1)
+    for edge in edges {
+      precondition(edge.from >= 0 && edge.from < edge.to && edge.to < count, "GraphShape: an edge leads backwards")
+      counts[Int(edge.to)] += 1
+      offsets[Int(edge.from) + 1] += 1
+    }
+    for node in 0..<count { offsets[node + 1] += offsets[node] }
+    var cursors = offsets
+    var successors = ContiguousArray<Int32>(repeating: 0, count: edges.count)
+    for edge in edges {
+      successors[Int(cursors[Int(edge.from)])] = edge.to * 2 + (edge.kind == .acceptsFailure ? 1 : 0)
+      cursors[Int(edge.from)] += 1
+    }
+    self.count = count
+    self.acceptedOutput = acceptedOutput
+    dependencyCounts = counts
+    self.offsets = offsets
+    self.successors = successors
+    roots = ContiguousArray(counts.indices.lazy.filter { counts[$0] == 0 }.map(Int32.init))
+    self.priorities = Set(priorities).count > 1 ? priorities : []
+  }
+
+  func successorRange(of node: Int32) -> Range<Int> {
+    Int(offsets[Int(node)])..<Int(offsets[Int(node) + 1])
+  }
+}

@@ -1,0 +1,380 @@
+/// Internal. Decides everything that a queue decides: who is evaluated, who gets a slot, who lends one, when it is idle.
+///
+/// A pure value. It knows its members by small integers, which are used again once a member has left; whoever holds one
+/// knows that it has. Everything that waits for a slot stands in one order: higher priority first, then order of
+/// admission. What a member runs inherits its order, so that work under way is not overtaken by work that came later.
+///
+/// A free slot goes, in this order, to a member that lent its own and wants to go on; to the first in the ready list.
+struct QueueMachine {
+  /// Who executes a member's body.
+  enum Kind: Sendable {
+    /// One of the queue's workers, once there is a slot.
+    case detached
+    /// The task that called `run`, which waits for its slot itself.
+    case structured
+    /// No body of its own: a worker of a graph that runs on the queue, and needs a slot for what it executes.
+    case helper
+  }
+
+  struct Member {
+    let kind: Kind
+    let priority: UInt8
+    let order: UInt64
+    var lifecycle: RunLifecycle
+    var hasConditions: Bool
+    var holdsSlot = false
+    /// How many awaits inside its body have borrowed its slot.
+    var loans: Int32 = 0
+    /// How many tasks inside its body wait until the rest of the queue is idle.
+    var idleWaits: Int32 = 0
+    var isPresent = true
+  }
+
+  /// What a worker that asks for work is to do.
+  enum Work: Equatable {
+    /// Evaluate this member's conditions, without a slot.
+    case evaluate(Int32)
+    /// Execute this member's body; it holds a slot.
+    case execute(Int32)
+    case end
+  }
+
+  /// What is to be done outside, after the lock has been left.
+  enum Action: Equatable {
+    /// Make one more worker, to be started with this priority.
+    case addWorker(priority: UInt8)
+    /// Tell this member's task that its wait is over, with a slot or without one.
+    case wake(Int32)
+    /// Tell this member's body that it has been cancelled.
+    case interrupt(Int32)
+    /// This member was decided before its body started: finish it.
+    case finish(Int32)
+  }
+
+  private(set) var members: ContiguousArray<Member> = []
+  private var vacant: ContiguousArray<Int32> = []
+  private var ready = ReadyList()
+  private var returning = ReadyList()
+  private var evaluations = ReadyList()
+  private(set) var slots: SlotPool
+  private(set) var isSuspended: Bool
+  private(set) var isShutDown = false
+  /// Whether a worker has been ordered that has not asked for work yet. One at a time: each that starts orders the next.
+  private(set) var workerIsStarting = false
+  private var nextOrder: UInt64 = 0
+  private var runs = 0
+  private var runsWaitingForIdle = 0
+
+  init(width: Int, isSuspended: Bool) {
+    slots = SlotPool(width: width)
+    self.isSuspended = isSuspended
+  }
+
+  /// Whether no run is left except those that wait for exactly that from inside their bodies.
+  var isIdle: Bool { runs == runsWaitingForIdle }
+
+  /// Whether no run is left at all.
+  var isEmpty: Bool { runs == 0 }
+
+  /// Whether work that holds a slot has to ask before it starts the next piece.
+  var isGated: Bool { isSuspended || slots.isOverdrawn || !ready.isEmpty || !returning.isEmpty }
+
+  /// Whether a member waits in one of the lists.
+  func isListed(_ member: Int32) -> Bool {
+    ready.contains(member) || returning.contains(member) || evaluations.contains(member)
+  }
+
+  // MARK: Coming and going
+
+  /// A member came. What belongs to work under way brings that work's order with it.
+  mutating func admitted(
+    _ kind: Kind, priority: UInt8, inheriting order: UInt64? = nil, hasDependencies: Bool = false,
+    hasConditions: Bool = false, _ actions: inout [Action]
+  ) -> Int32 {
+    let position = order ?? nextOrder
+    if order == nil { nextOrder += 1 }
+    let member = Member(
+      kind: kind, priority: priority, order: position, lifecycle: RunLifecycle(hasDependencies: hasDependencies),
+      hasConditions: hasConditions)
+    let index: Int32
+    if let free = vacant.popLast() {
+      members[Int(free)] = member
+      index = free
+    } else {
+      members.append(member)
+      index = Int32(members.count - 1)
+    }
+    if kind != .helper { runs += 1 }
+    if !hasDependencies { evaluate(index, &actions) }
+    return index
+  }
+
+  /// A member's outcome has been recorded, or a helper has ended: it leaves, and its index may be used again.
+  ///
+  /// The slot that it held is free then; `workerAsked`, `loanEnded` or `settled` has to follow, which give it away.
+  mutating func left(_ index: Int32, _ actions: inout [Action]) {
+    let member = members[Int(index)]
+    precondition(member.isPresent, "QueueMachine: a member left twice")
+    if returning.contains(index) {
+      returning.remove(index)
+      actions.append(.wake(index))
+    }
+    if ready.contains(index) { ready.remove(index) }
+    if member.holdsSlot { slots.giveBack() }
+    if member.kind != .helper {
+      members[Int(index)].lifecycle.finished()
+      runs -= 1
+      if member.idleWaits > 0 { runsWaitingForIdle -= 1 }
+    }
+    members[Int(index)].isPresent = false
+    members[Int(index)].holdsSlot = false
+    vacant.append(index)
+    if vacant.count == members.count, members.count > 1_024 { releaseStorage() }
+  }
+
+  private mutating func releaseStorage() {
+    members = []
+    vacant = []
+    ready.releaseStorage()
+    returning.releaseStorage()
+    evaluations.releaseStorage()
+  }
+
+  // MARK: A run's way
+
+  mutating func dependenciesSettled(_ index: Int32, _ verdict: RunLifecycle.Verdict, _ actions: inout [Action]) {
+    switch members[Int(index)].lifecycle.dependenciesSettled(verdict) {
+    case .proceed: evaluate(index, &actions)
+    case .finish: actions.append(.finish(index))
+    case .tooLate: break
+    }
+  }
+
+  /// A detached run's conditions wait for a worker, and a structured one's for its task; without any it goes straight on.
+  private mutating func evaluate(_ index: Int32, _ actions: inout [Action]) {
+    let member = members[Int(index)]
+    guard member.hasConditions else { return conditionsSettled(index, .satisfied, &actions) }
+    if isSuspended || member.kind == .detached {
+      evaluations.insert(index, priority: member.priority, order: member.order)
+      grant(&actions)
+    }
+  }
+
+  mutating func conditionsSettled(_ index: Int32, _ verdict: RunLifecycle.Verdict, _ actions: inout [Action]) {
+    switch members[Int(index)].lifecycle.conditionsSettled(verdict) {
+    case .proceed: claimSlot(index, &actions)
+    case .finish: if members[Int(index)].kind == .detached { actions.append(.finish(index)) }
+    case .tooLate: break
+    }
+  }
+
+  /// A member that waits itself takes a free slot at once if nobody is before it; everybody else stands in line.
+  private mutating func claimSlot(_ index: Int32, _ actions: inout [Action]) {
+    let member = members[Int(index)]
+    if member.kind != .detached, !isSuspended, slots.hasFree, returning.isEmpty,
+      !ready.hasMember(before: member.priority, member.order)
+    {
+      slots.take()
+      members[Int(index)].holdsSlot = true
+    } else {
+      ready.insert(index, priority: member.priority, order: member.order)
+      grant(&actions)
+    }
+  }
+
+  /// The task of a structured run is about to start the body. Says whether it is to.
+  mutating func bodyStarted(_ index: Int32) -> Bool {
+    members[Int(index)].lifecycle.bodyStarted()
+  }
+
+  mutating func bodyEnded(_ index: Int32) {
+    members[Int(index)].lifecycle.bodyEnded()
+  }
+
+  mutating func cancelRequested(_ index: Int32, _ actions: inout [Action]) {
+    let state = members[Int(index)].lifecycle.state
+    switch members[Int(index)].lifecycle.cancelRequested() {
+    case .nothing: break
+    case .body: actions.append(.interrupt(index))
+    case .beforeBody:
+      let wasListed = isListed(index)
+      let wasEvaluating = state == .evaluating && !wasListed
+      if ready.contains(index) { ready.remove(index) }
+      if evaluations.contains(index) { evaluations.remove(index) }
+      if members[Int(index)].kind == .detached {
+        if wasEvaluating { actions.append(.interrupt(index)) }
+        actions.append(.finish(index))
+      } else {
+        actions.append(wasListed ? .wake(index) : .interrupt(index))
+      }
+    }
+  }
+
+  // MARK: Workers
+
+  /// A worker asks what to do, for the first time or again.
+  mutating func workerAsked(isNew: Bool, _ actions: inout [Action]) -> Work {
+    if isNew { workerIsStarting = false }
+    var work = Work.end
+    if !isSuspended {
+      if let index = evaluations.first {
+        // The members at the front whose own tasks evaluate were woken when the queue resumed.
+        evaluations.remove(index)
+        work = .evaluate(index)
+      } else {
+        grantWaiting(&actions)
+        if slots.hasFree, let index = ready.first {
+          ready.remove(index)
+          slots.take()
+          members[Int(index)].holdsSlot = true
+          if members[Int(index)].lifecycle.bodyStarted() == false {
+            preconditionFailure("QueueMachine: a decided member stood in the ready list")
+          }
+          work = .execute(index)
+        }
+      }
+    }
+    grant(&actions)
+    return work
+  }
+
+  /// Whether a worker, and not a task of its own, takes the slot for this member.
+  private func isServedByWorker(_ index: Int32) -> Bool {
+    members[Int(index)].kind == .detached && members[Int(index)].lifecycle.state == .waiting
+  }
+
+  /// Gives free slots to those whose tasks wait for them.
+  private mutating func grantWaiting(_ actions: inout [Action]) {
+    while slots.hasFree, let index = returning.popFirst() {
+      grantSlot(to: index, &actions)
+    }
+    guard !isSuspended else { return }
+    while slots.hasFree, let index = ready.first, !isServedByWorker(index) {
+      ready.remove(index)
+      grantSlot(to: index, &actions)
+    }
+  }
+
+  private mutating func grantSlot(to index: Int32, _ actions: inout [Action]) {
+    slots.take()
+    members[Int(index)].holdsSlot = true
+    actions.append(.wake(index))
+  }
+
+  /// Nothing more follows at this moment: what is free goes to whoever is next.
+  mutating func settled(_ actions: inout [Action]) {
+    grant(&actions)
+  }
+
+  /// Gives free slots away, and orders a worker where only one more can go on.
+  private mutating func grant(_ actions: inout [Action]) {
+    grantWaiting(&actions)
+    guard !workerIsStarting, !isSuspended else { return }
+    guard let index = evaluations.first ?? (slots.hasFree ? ready.first : nil) else { return }
+    workerIsStarting = true
+    actions.append(.addWorker(priority: members[Int(index)].priority))
+  }
+
+  // MARK: Loans
+
+  /// The body of a member awaits something on the same queue: whatever is next may have its slot meanwhile.
+  mutating func loanStarted(_ index: Int32, _ actions: inout [Action]) {
+    members[Int(index)].loans += 1
+    if returning.contains(index) {
+      // Another part of the same body awaits now: the part that wanted the slot back goes on without it.
+      returning.remove(index)
+      actions.append(.wake(index))
+    }
+    if members[Int(index)].holdsSlot {
+      members[Int(index)].holdsSlot = false
+      slots.giveBack()
+      grant(&actions)
+    }
+  }
+
+  /// Such an await is over. Says whether the body may go on at once; if not, a `wake` follows.
+  mutating func loanEnded(_ index: Int32, _ actions: inout [Action]) -> Bool {
+    members[Int(index)].loans -= 1
+    precondition(members[Int(index)].loans >= 0, "QueueMachine: more loans ended than had started")
+    guard members[Int(index)].loans == 0 else { return true }
+    if slots.hasFree, returning.isEmpty {
+      slots.take()
+      members[Int(index)].holdsSlot = true
+      return true
+    }
+    returning.insert(index, priority: 0, order: 0)
+    grant(&actions)
+    return members[Int(index)].holdsSlot
+  }
+
+  /// A member that executes is about to start its next piece. Says whether it may; if not, it has given its slot back,
+  /// stands in line again, and a `wake` follows.
+  mutating func pieceFinished(_ index: Int32, _ actions: inout [Action]) -> Bool {
+    let member = members[Int(index)]
+    guard member.holdsSlot,
+      isSuspended || slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: member.priority, member.order)
+    else { return true }
+    members[Int(index)].holdsSlot = false
+    slots.giveBack()
+    ready.insert(index, priority: member.priority, order: member.order)
+    grant(&actions)
+    return members[Int(index)].holdsSlot
+  }
+
+  /// A member that waits for a slot does not want it any more.
+  mutating func claimWithdrawn(_ index: Int32, _ actions: inout [Action]) {
+    guard ready.contains(index) else { return }
+    ready.remove(index)
+    actions.append(.wake(index))
+    grant(&actions)
+  }
+
+  // MARK: Waiting for idle
+
+  /// A body of this member waits until the rest of the queue is idle.
+  mutating func idleWaitStarted(_ index: Int32) {
+    members[Int(index)].idleWaits += 1
+    if members[Int(index)].idleWaits == 1 { runsWaitingForIdle += 1 }
+  }
+
+  mutating func idleWaitEnded(_ index: Int32) {
+    members[Int(index)].idleWaits -= 1
+    if members[Int(index)].idleWaits == 0 { runsWaitingForIdle -= 1 }
+  }
+
+  // MARK: The queue as a whole
+
+  mutating func suspended() {
+    isSuspended = true
+  }
+
+  mutating func resumed(_ actions: inout [Action]) {
+    guard isSuspended else { return }
+    isSuspended = false
+    wakeStructuredEvaluations(&actions)
+    grant(&actions)
+  }
+
+  /// Structured runs evaluate their conditions in their own tasks.
+  private mutating func wakeStructuredEvaluations(_ actions: inout [Action]) {
+    for index in members.indices where evaluations.contains(Int32(index)) && members[index].kind == .structured {
+      evaluations.remove(Int32(index))
+      actions.append(.wake(Int32(index)))
+    }
+  }
+
+  mutating func widthChanged(to width: Int, _ actions: inout [Action]) {
+    slots.resize(to: width)
+    grant(&actions)
+  }
+
+  mutating func shutDown() {
+    isShutDown = true
+  }
+
+  /// Every present run, in order of admission.
+  var runIndices: [Int32] {
+    members.indices.filter { members[$0].isPresent && members[$0].kind != .helper }
+      .sorted { members[$0].order < members[$1].order }.map(Int32.init)
+  }
+}

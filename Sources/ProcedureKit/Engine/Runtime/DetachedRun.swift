@@ -1,0 +1,154 @@
+import Synchronization
+
+/// Internal. A run that was added to a queue and outlives whoever added it.
+///
+/// Invariant: `worker`, `conditions`, `missingDependencies`, `times`, `storedLog` and `cancellation` are guarded by the
+/// lock of `core`. What subclasses store of the body belongs to the worker that executes it, and to nobody before and
+/// after. Nothing of all that changes once `isFinished` is true, which is published with release and read with acquire.
+class DetachedRun: Run, @unchecked Sendable {
+  private struct Listeners {
+    var waiters: [Waiter] = []
+    var dependents: [@Sendable (ProcedureOutcome<Void>) -> Void] = []
+  }
+
+  let priority: TaskPriority
+  let bindings: [ContextCarrier.Binding]
+  var conditions: [Condition]
+  var missingDependencies = 0
+  var worker: QueueWorker?
+  var times = RunTimes()
+  var storedLog: EventLog?
+  private let finishedFlag = Atomic(false)
+  private let listeners = Mutex(Listeners())
+
+  init(
+    name: String, priority: TaskPriority, conditions: [Condition], bindings: [ContextCarrier.Binding], core: QueueCore
+  ) {
+    self.priority = priority
+    self.conditions = conditions
+    self.bindings = bindings
+    super.init(name: name, core: core, parent: nil)
+  }
+
+  override var log: EventLog? { storedLog }
+
+  /// The outcome, of which the value is left out. Only once it is decided.
+  var outcomeWithoutValue: ProcedureOutcome<Void> {
+    preconditionFailure("\(type(of: self)) has to know its outcome")
+  }
+
+  /// Executes the body, with its context and all that was carried here for it, the first carrier outermost.
+  final func execute() async {
+    await bind(bindings[...])
+  }
+
+  private func bind(_ bindings: ArraySlice<ContextCarrier.Binding>) async {
+    guard let binding = bindings.first else {
+      return await ProcedureContext(scope: self).run { await executeBody() }
+    }
+    await binding { await self.bind(bindings.dropFirst()) }
+  }
+
+  /// Executes the body and stores what became of it.
+  func executeBody() async {
+    preconditionFailure("\(type(of: self)) has to have a body")
+  }
+
+  /// Stores an outcome that was decided before the body.
+  func store(_ decision: PrematureEnd) {
+    preconditionFailure("\(type(of: self)) has to store its outcome")
+  }
+
+  /// Lets go of all that only the body needed, and of a value that a cancel overruled.
+  func releaseBody() {
+    conditions = []
+  }
+
+  // MARK: The end, and who waits for it
+
+  var isFinished: Bool {
+    finishedFlag.load(ordering: .acquiring)
+  }
+
+  /// Publishes the outcome. `notifyListeners` has to follow, outside of all locks.
+  func publishOutcome() {
+    finishedFlag.store(true, ordering: .releasing)
+  }
+
+  func notifyListeners() {
+    let listeners = listeners.withLock { listeners in
+      let all = listeners
+      listeners = Listeners()
+      return all
+    }
+    for waiter in listeners.waiters { waiter.resume() }
+    guard !listeners.dependents.isEmpty else { return }
+    let outcome = outcomeWithoutValue
+    for notify in listeners.dependents { notify(outcome) }
+  }
+
+  /// Calls `notify` once: at once if the run has finished, as soon as it has otherwise.
+  func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
+    let isOver = listeners.withLock { listeners in
+      if isFinished { return true }
+      listeners.dependents.append(notify)
+      return false
+    }
+    if isOver { notify(outcomeWithoutValue) }
+  }
+
+  /// Returns when the run has finished. Cancelling the caller changes nothing.
+  ///
+  /// A body that waits here for a run on its own queue lends that queue its slot.
+  func waitUntilFinished() async {
+    guard !isFinished else { return }
+    let context = ProcedureContext.current
+    if let context, sequence(first: context, next: \.scope.parent).contains(where: { $0.scope === self }) {
+      preconditionFailure("\(identity) awaits its own outcome, inside its body: that can never come")
+    }
+    let lender = context?.slotHolder(on: core)
+    lender?.lendSlot()
+    await Waiter.suspend { waiter in
+      listeners.withLock { listeners in
+        // Asked once: the outcome is published outside of this lock.
+        if isFinished { return false }
+        listeners.waiters.append(waiter)
+        return true
+      }
+    }
+    await lender?.regainSlot()
+  }
+}
+
+/// Internal. Why a run ends without its body having been executed, where it was not cancelled.
+enum PrematureEnd: Sendable {
+  case failed(any Error)
+  case ignored(by: String)
+}
+
+/// Internal. When what happened to a run, in nanoseconds of its queue's clock; -1 for what did not.
+struct RunTimes {
+  var attached: Int64 = -1
+  var started: Int64 = -1
+  var cancelled: Int64 = -1
+  var ended: Int64 = -1
+}
+
+extension ProcedureContext {
+  /// The innermost member of this queue that this body is part of.
+  func slotHolder(on core: QueueCore) -> SlotHolder? {
+    sequence(first: self, next: \.scope.parent).lazy.compactMap(\.scope.slotHolder).first { $0.core === core }
+  }
+
+  /// The innermost member of any queue that this body is part of.
+  var slotHolder: SlotHolder? {
+    sequence(first: self, next: \.scope.parent).lazy.compactMap(\.scope.slotHolder).first { _ in true }
+  }
+}
+
+extension ProcedureScope {
+  /// The member of a queue behind this scope, if there is one.
+  fileprivate var slotHolder: SlotHolder? {
+    (self as? SlotHolder) ?? (self as? GraphWorker)?.holder
+  }
+}

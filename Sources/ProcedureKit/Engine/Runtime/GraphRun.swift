@@ -1,0 +1,226 @@
+import Synchronization
+
+/// Internal. One run of a graph: what performs the decisions of ``GraphProgress``.
+///
+/// As long as one node at a time is ready, the task that runs the graph executes them itself. Where more become ready,
+/// workers take over, children of one task group: a worker executes a node and goes straight on with a successor; one
+/// more worker is added only while something is ready that none has taken. No task is made for a node.
+///
+/// On a queue, every worker holds a slot of it: the first one that of the body which runs the graph.
+final class GraphRun: Sendable {
+  private struct State {
+    var progress: GraphProgress
+    var failures: [ProcedureFailure] = []
+    var isCancelled = false
+    /// Where workers are ordered, once they have taken over.
+    var desk: CrewDesk?
+    /// The worker that has been ordered and waits for a slot.
+    var claim: GraphSlot?
+    /// Nodes whose events are told and that have not finished.
+    var watched: Set<Int32> = []
+  }
+
+  let plan: GraphPlan
+  let arena: ValueArena
+  let context: ProcedureContext
+  private let holder: SlotHolder?
+  private let stopsAtFirstFailure: Bool
+  private let firstID: ProcedureID
+  private let state: Mutex<State>
+
+  init(_ plan: GraphPlan, in context: ProcedureContext, limit: Int, stopsAtFirstFailure: Bool) {
+    self.plan = plan
+    self.context = context
+    self.stopsAtFirstFailure = stopsAtFirstFailure
+    arena = ValueArena(plan.layout)
+    holder = context.slotHolder
+    firstID = .reserve(plan.steps.count)
+    state = Mutex(
+      State(
+        progress: GraphProgress(shape: plan.shape, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
+  }
+
+  /// Executes all nodes. Cancelling the caller cancels those that execute, and starts no more.
+  ///
+  /// - Throws: The error of the run, unless its output can be read from the arena.
+  func execute() async throws {
+    announceNodes()
+    await withRunCancellationHandler(in: context, key: self) {
+      let worker = GraphWorker(self, holder: holder)
+      var advance = state.withLock { $0.progress.started() }
+      while advance.next >= 0, !advance.addsWorker { advance = await worker.execute(advance.next) }
+      if !advance.isComplete { await executeByWorkers(takingOverFrom: advance.next) }
+    } onCancel: {
+      self.cancel()
+    }
+    finishUnstartedNodes()
+    try throwIfFailed()
+  }
+
+  private func executeByWorkers(takingOverFrom node: Int32) async {
+    let desk = CrewDesk()
+    let isComplete = state.withLock { state in
+      if node >= 0 { state.progress.workersTookOver(from: node) }
+      state.desk = desk
+      return state.progress.isComplete
+    }
+    guard !isComplete else { return }
+    holder?.lendSlot()
+    orderWorker()
+    await Spawner.runCrew(at: desk)
+    await holder?.regainSlot()
+  }
+
+  private func throwIfFailed() throws {
+    let (failures, isCancelled) = state.withLock { ($0.failures, $0.isCancelled) }
+    if isCancelled { throw CancellationError() }
+    guard let first = failures.first else { return }
+    if stopsAtFirstFailure { throw first.error }
+    throw ProcedureError.partsFailed(procedure: context.identity, failures: failures)
+  }
+
+  func identity(of node: Int32) -> ProcedureIdentity {
+    ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.steps[Int(node)].name)
+  }
+
+  var isStopping: Bool {
+    state.withLock { $0.progress.isStopping }
+  }
+
+  // MARK: What happens, and what follows
+
+  func workerStarted() -> GraphProgress.Advance {
+    let advance = state.withLock { state in
+      state.claim = nil
+      return state.progress.workerStarted()
+    }
+    return carryOut(advance)
+  }
+
+  func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
+    reportEnd(of: node, .finished(()))
+    return carryOut(state.withLock { $0.progress.nodeSucceeded(node) })
+  }
+
+  /// A worker had taken a node and will not execute it, because the run is stopping.
+  func nodeAbandoned(_ node: Int32) -> GraphProgress.Advance {
+    carryOut(state.withLock { $0.progress.nodeAbandoned() })
+  }
+
+  func nodeFailed(_ node: Int32, _ error: any Error) -> GraphProgress.Advance {
+    let outcome = ProcedureOutcome<Void>(thrown: error)
+    var skipped: [GraphProgress.Skipped] = []
+    let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
+    reportEnd(of: node, outcome)
+    arena.recordError(error, of: plan.slot(of: node))
+    let advance = state.withLock { state in
+      let wasStopping = state.progress.isStopping
+      let (advance, isUnaccepted) = state.progress.nodeStopped(node, ending, skipped: &skipped)
+      if isUnaccepted, !wasStopping {
+        state.failures.append(ProcedureFailure(procedure: identity(of: node), error: error))
+      }
+      // Before the lock is left, since a node that accepts the failure may be taken at once.
+      for skip in skipped { arena.recordError(self.error(of: skip, root: error), of: plan.slot(of: skip.node)) }
+      return advance
+    }
+    arena.giveUpShare(of: plan.slot(of: node))
+    for skip in skipped { finishSkipped(skip, root: error) }
+    return carryOut(advance)
+  }
+
+  /// What a node throws that is not executed because of another one.
+  private func error(of skip: GraphProgress.Skipped, root: any Error) -> ProcedureError {
+    if skip.ending == .ignored, case .ignored(_, let condition)? = root as? ProcedureError {
+      return .ignored(procedure: identity(of: skip.node), by: condition)
+    }
+    return .dependencyFailed(
+      procedure: identity(of: skip.node), dependency: identity(of: skip.cause), underlying: root)
+  }
+
+  private func finishSkipped(_ skip: GraphProgress.Skipped, root: any Error) {
+    reportEnd(of: skip.node, ProcedureOutcome(thrown: error(of: skip, root: root)))
+    for input in plan.steps[Int(skip.node)].inputs { arena.giveUpShare(of: input) }
+    arena.giveUpShare(of: plan.slot(of: skip.node))
+  }
+
+  private func cancel() {
+    let advance = state.withLock { state in
+      state.isCancelled = true
+      var advance = state.progress.cancelled()
+      advance.cancelsWorkers = true
+      return advance
+    }
+    _ = carryOut(advance)
+  }
+
+  /// Performs all of an advance but its next node, which is the worker's own affair.
+  private func carryOut(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
+    guard advance.addsWorker || advance.cancelsWorkers || advance.isComplete else { return advance }
+    guard let desk = state.withLock({ $0.desk }) else { return advance }
+    if advance.addsWorker { orderWorker() }
+    if advance.cancelsWorkers { desk.place(.cancelAll) }
+    if advance.isComplete {
+      desk.close()
+      if let claim = state.withLock({ $0.claim.take() }) { claim.core.withdrawUnlessGranted(claim) }
+    }
+    return advance
+  }
+
+  /// Orders a worker: at once without a queue, and as soon as there is a slot on one.
+  private func orderWorker() {
+    guard let holder else { return addWorker(holding: nil) }
+    let slot = GraphSlot(core: holder.core, parent: context) { [self] slot in addWorker(holding: slot) }
+    state.withLock { $0.claim = slot }
+    holder.core.claim(slot, for: holder)
+  }
+
+  private func addWorker(holding slot: GraphSlot?) {
+    let desk = state.withLock { $0.desk }
+    let worker = GraphWorker(self, holder: slot)
+    let isPlaced = desk?.place(.add(priority: nil) { await worker.work() }) ?? false
+    // The run is complete: its workers are not waited for any more.
+    if !isPlaced, let slot { slot.core.withdraw(slot) }
+  }
+
+  // MARK: Events
+
+  private var isObserved: Bool {
+    holder?.core.broadcaster.isObserved ?? false
+  }
+
+  private func announceNodes() {
+    guard isObserved else { return }
+    state.withLock { $0.watched = Set(0..<Int32(plan.steps.count)) }
+    for node in plan.steps.indices { report(.didAttach, of: Int32(node)) }
+  }
+
+  /// Reports an event of a node. Those of one node are reported by one task after another, and so are in order.
+  func report(_ kind: @autoclosure () -> ProcedureEvent.Kind, of node: Int32) {
+    guard let core = holder?.core, core.broadcaster.isObserved else { return }
+    let identity = identity(of: node)
+    var woken: [Waiter] = []
+    core.broadcaster.send(
+      ProcedureEvent(id: identity.id, name: identity.name, instant: core.time.now, kind: kind()), &woken)
+    for waiter in woken { waiter.resume() }
+  }
+
+  private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool = true)
+  {
+    guard isObserved else { return }
+    var outcome = outcome()
+    state.withLock { state in
+      state.watched.remove(node)
+      if hasExecuted, state.progress.isStopping { outcome = .cancelled(reason: nil) }
+    }
+    if hasExecuted { report(.didExecute(attempt: 1), of: node) }
+    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node) }
+    report(.willFinish(outcome), of: node)
+    report(.didFinish(outcome), of: node)
+  }
+
+  /// Nodes that were never started, because the run stopped before: whoever was told of them is told of their end.
+  private func finishUnstartedNodes() {
+    let unstarted = state.withLock { $0.watched }
+    for node in unstarted.sorted() { reportEnd(of: node, .cancelled(reason: nil), hasExecuted: false) }
+  }
+}

@@ -1,0 +1,81 @@
+/// Internal. What executes one node after another in one run of a graph: the task that runs the graph, or a child of it.
+///
+/// Invariant: it stores only constants.
+final class GraphWorker: ProcedureScope, @unchecked Sendable {
+  let run: GraphRun
+  /// What holds the slot in which its nodes execute; `nil` without a queue.
+  let holder: SlotHolder?
+
+  init(_ run: GraphRun, holder: SlotHolder?) {
+    self.run = run
+    self.holder = holder
+    super.init(parent: run.context)
+  }
+
+  override func identity(of part: Int32) -> ProcedureIdentity { run.identity(of: part) }
+
+  override var isCancelled: Bool { run.isStopping }
+
+  override func lendSlot() { holder?.lendSlot() }
+
+  override func regainSlot() async { await holder?.regainSlot() }
+
+  /// Executes nodes until none is left for this worker.
+  func work() async {
+    var advance = run.workerStarted()
+    while advance.next >= 0 { advance = await execute(advance.next) }
+    if let holder = holder as? GraphSlot { holder.core.withdraw(holder) }
+  }
+
+  /// Executes one node, and says what follows.
+  func execute(_ node: Int32) async -> GraphProgress.Advance {
+    if let holder, holder.core.isGated {
+      await holder.core.takeTurn(holder)
+      if run.isStopping { return run.nodeAbandoned(node) }
+    }
+    let step = run.plan.steps[Int(node)]
+    let context = ProcedureContext(scope: self, part: node)
+    let failure = await context.run { await execute(step, as: node, in: context) }
+    if let failure { return run.nodeFailed(node, failure) }
+    return run.nodeSucceeded(node)
+  }
+
+  /// - Returns: What the node failed with.
+  private func execute(_ step: NodeStep, as node: Int32, in context: ProcedureContext) async -> (any Error)? {
+    do {
+      if !step.conditions.isEmpty { try await requireConditions(of: step, in: context) }
+      run.report(.willExecute(attempt: 1), of: node)
+      try await step.execute(in: run.arena)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func requireConditions(of step: NodeStep, in context: ProcedureContext) async throws {
+    do {
+      try await context.requireConditions(step.conditions, name: step.name)
+    } catch {
+      for input in step.inputs { run.arena.giveUpShare(of: input) }
+      throw error
+    }
+  }
+}
+
+/// Internal. The slot of a worker that a graph adds to its queue.
+///
+/// Invariant: `isClaimed` is guarded by the lock of `core`, see ``SlotHolder``; `onGrant` is constant.
+final class GraphSlot: SlotHolder, @unchecked Sendable {
+  /// Whether the first wait for a slot is over; from then on the worker's task waits itself.
+  var isClaimed = false
+  private let onGrant: @Sendable (GraphSlot) -> Void
+
+  init(core: QueueCore, parent: ProcedureContext?, onGrant: @escaping @Sendable (GraphSlot) -> Void) {
+    self.onGrant = onGrant
+    super.init(core: core, parent: parent)
+  }
+
+  override var isWokenByCall: Bool { !isClaimed }
+
+  override func granted() { onGrant(self) }
+}

@@ -1,0 +1,79 @@
+/// Internal. A detached run with an outcome of a known type.
+///
+/// Invariant: `stored` is written before the outcome is published, by whoever decides it: the worker that executed the
+/// body, or, under the lock of the queue, what ended the run before its body. It is read after that, and not at all where
+/// a cancel overruled it.
+class OutcomeRun<Output: Sendable>: DetachedRun, @unchecked Sendable {
+  fileprivate var stored: ProcedureOutcome<Output>?
+
+  /// The outcome. Only once it is decided.
+  final var outcome: ProcedureOutcome<Output> {
+    if let cancellation { return .cancelled(reason: cancellation.reason) }
+    guard let stored else { preconditionFailure("\(identity) has no outcome yet") }
+    return stored
+  }
+
+  final override var outcomeWithoutValue: ProcedureOutcome<Void> {
+    if let cancellation { return .cancelled(reason: cancellation.reason) }
+    switch stored {
+    case .finished: return .finished(())
+    case .failed(let error): return .failed(error)
+    case .cancelled(let reason): return .cancelled(reason: reason)
+    case .ignored(let condition): return .ignored(by: condition)
+    case nil: preconditionFailure("\(identity) has no outcome yet")
+    }
+  }
+
+  final override func store(_ decision: PrematureEnd) {
+    switch decision {
+    case .failed(let error): stored = .failed(error)
+    case .ignored(let condition): stored = .ignored(by: condition)
+    }
+  }
+
+  override func releaseBody() {
+    super.releaseBody()
+    if cancellation != nil { stored = nil }
+  }
+}
+
+/// Internal. What a detached run is given: a value, or what reads it from the procedures that it depends on.
+enum InputSource<Input: Sendable>: Sendable {
+  case value(Input)
+  case gathered(@Sendable () -> Input)
+}
+
+/// Internal. A detached run of a procedure, with all that it needs, in one allocation.
+final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>, @unchecked Sendable {
+  private var input: InputSource<Input>?
+  private var operation: (@Sendable (Input) async throws -> Output)?
+
+  init(
+    _ task: ProcedureTask<Input, Output>, input: InputSource<Input>, priority: TaskPriority,
+    bindings: [ContextCarrier.Binding], core: QueueCore
+  ) {
+    self.input = input
+    operation = task.operation
+    super.init(name: task.name, priority: priority, conditions: task.conditions, bindings: bindings, core: core)
+  }
+
+  override func executeBody() async {
+    guard let input = input.take(), let operation = operation.take() else {
+      preconditionFailure("\(identity) was executed twice")
+    }
+    do {
+      switch input {
+      case .value(let input): stored = .finished(try await operation(input))
+      case .gathered(let gather): stored = .finished(try await operation(gather()))
+      }
+    } catch {
+      stored = ProcedureOutcome(thrown: error)
+    }
+  }
+
+  override func releaseBody() {
+    super.releaseBody()
+    input = nil
+    operation = nil
+  }
+}

@@ -1,0 +1,180 @@
+/// Internal. How added runs come, are worked on, and end.
+extension QueueCore {
+  /// What a worker is to do next.
+  enum Assignment: Sendable {
+    case evaluate(DetachedRun, [Condition])
+    case execute(DetachedRun)
+    case end
+  }
+
+  /// Admits a run, or refuses it if the queue has been shut down.
+  ///
+  /// - Parameter dependencies: How many dependencies it waits for; each is to be reported by `settleDependency`.
+  func admit(_ run: DetachedRun, dependencies: Int) {
+    let now = time.now
+    let (isAdmitted, isDoomed) = visit { state, actions, _ in
+      guard !state.machine.isShutDown else { return (false, false) }
+      run.missingDependencies = dependencies
+      run.times.attached = now.nanoseconds
+      let member = state.machine.admitted(
+        .detached, priority: run.priority.rawValue, hasDependencies: dependencies > 0,
+        hasConditions: !run.conditions.isEmpty, &actions)
+      state.seat(run, at: member)
+      record(.didAttach, of: run, at: now, &state)
+      return (true, state.isDoomed)
+    }
+    if isDoomed { cancel(run, nil) }
+    if !isAdmitted {
+      run.store(.failed(ProcedureError.queueShutDown(procedure: run.identity, queue: name)))
+      run.times.ended = now.nanoseconds
+      end(run)
+    }
+  }
+
+  /// A dependency has settled: the run goes on, waits for the rest, or ends like it.
+  func settleDependency(of run: DetachedRun, _ outcome: ProcedureOutcome<Void>, _ dependency: ProcedureIdentity) {
+    if case .cancelled(let reason) = outcome { return cancel(run, reason) }
+    visit { state, actions, _ in
+      guard run.member >= 0, state[run].lifecycle.state == .pending else { return }
+      switch outcome {
+      case .finished:
+        run.missingDependencies -= 1
+        if run.missingDependencies == 0 { state.machine.dependenciesSettled(run.member, .satisfied, &actions) }
+      case .failed(let error):
+        let failure = ProcedureError.dependencyFailed(
+          procedure: run.identity, dependency: dependency, underlying: error)
+        run.store(.failed(failure))
+        state.machine.dependenciesSettled(run.member, .unsatisfied, &actions)
+      case .ignored(let condition):
+        run.store(.ignored(by: condition))
+        state.machine.dependenciesSettled(run.member, .unsatisfied, &actions)
+      case .cancelled: break
+      }
+    }
+  }
+
+  /// A worker has started and asks for its first work.
+  func startWorker(_ worker: QueueWorker) -> Assignment {
+    let now = time.now
+    return visit { state, actions, _ in assign(to: worker, isNew: true, at: now, &state, &actions) }
+  }
+
+  /// A worker has evaluated a run's conditions and asks for its next work.
+  func settleConditions(of run: DetachedRun, _ verdict: ConditionVerdict, judgedBy worker: QueueWorker) -> Assignment {
+    let now = time.now
+    return visit { state, actions, _ in
+      run.worker = nil
+      if run.member >= 0, state[run].lifecycle.state == .evaluating {
+        switch verdict {
+        case .satisfied: state.machine.conditionsSettled(run.member, .satisfied, &actions)
+        case .ignored(let condition):
+          run.store(.ignored(by: condition))
+          state.machine.conditionsSettled(run.member, .unsatisfied, &actions)
+        case .failed(let condition, let error):
+          run.store(
+            .failed(
+              ProcedureError.conditionFailed(procedure: run.identity, condition: condition, underlying: error)))
+          state.machine.conditionsSettled(run.member, .unsatisfied, &actions)
+        }
+      }
+      return assign(to: worker, isNew: false, at: now, &state, &actions)
+    }
+  }
+
+  /// A worker has executed a body and asks for its next work. The run has finished when this returns.
+  func finishBody(of run: DetachedRun, executedBy worker: QueueWorker) -> Assignment {
+    let now = time.now
+    let assignment = visit { state, actions, effects in
+      state.machine.bodyEnded(run.member)
+      run.worker = nil
+      record(.didExecute(attempt: 1), of: run, at: now, &state)
+      leave(run, at: now, &state, &actions, &effects)
+      return assign(to: worker, isNew: false, at: now, &state, &actions)
+    }
+    end(run)
+    return assignment
+  }
+
+  /// A run was decided before its body started.
+  func finishBeforeBody(_ run: DetachedRun) {
+    let now = time.now
+    visit { state, actions, effects in
+      leave(run, at: now, &state, &actions, &effects)
+      state.machine.settled(&actions)
+    }
+    end(run)
+  }
+
+  /// The run's outcome is published, and its slot is free.
+  private func leave(
+    _ run: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState,
+    _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
+  ) {
+    run.times.ended = now.nanoseconds
+    record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+    state.unseat(run, &actions, &effects)
+    run.publishOutcome()
+    record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+  }
+
+  /// Tells everybody who waits for the run, outside of the lock.
+  private func end(_ run: DetachedRun) {
+    run.publishOutcome()
+    run.releaseBody()
+    run.notifyListeners()
+    withState { _ in run.storedLog }?.broadcaster.close()
+  }
+
+  private func assign(
+    to worker: QueueWorker, isNew: Bool, at now: ProcedureInstant, _ state: inout QueueState,
+    _ actions: inout [QueueMachine.Action]
+  ) -> Assignment {
+    if worker.isSpent {
+      state.machine.settled(&actions)
+      return .end
+    }
+    switch state.machine.workerAsked(isNew: isNew, &actions) {
+    case .end: return .end
+    case .evaluate(let member):
+      guard let run = state.holders[Int(member)] as? DetachedRun else { return .end }
+      run.worker = worker
+      return .evaluate(run, run.conditions.takeAll())
+    case .execute(let member):
+      guard let run = state.holders[Int(member)] as? DetachedRun else { return .end }
+      run.worker = worker
+      run.times.started = now.nanoseconds
+      record(.willExecute(attempt: 1), of: run, at: now, &state)
+      return .execute(run)
+    }
+  }
+
+  /// The events of one run, from its first on.
+  func events(of run: DetachedRun) -> AsyncStream<ProcedureEvent> {
+    let (stream, isOver) = withState { state in
+      let log = run.storedLog ?? EventLog(past: pastEvents(of: run, state))
+      run.storedLog = log
+      return (log.broadcaster.stream(replaying: log.past), run.isFinished)
+    }
+    if isOver { run.storedLog?.broadcaster.close() }
+    return stream
+  }
+
+  /// What happened to a run that nobody has watched, told from what it remembers.
+  private func pastEvents(of run: DetachedRun, _ state: QueueState) -> ContiguousArray<ProcedureEvent> {
+    var past: ContiguousArray<ProcedureEvent> = []
+    func tell(_ kind: ProcedureEvent.Kind, at nanoseconds: Int64) {
+      guard nanoseconds >= 0 else { return }
+      past.append(
+        ProcedureEvent(
+          id: run.id, name: run.name, instant: ProcedureInstant(nanoseconds: nanoseconds), kind: kind))
+    }
+    tell(.didAttach, at: run.times.attached)
+    tell(.willExecute(attempt: 1), at: run.times.started)
+    tell(.didCancel(reason: run.cancellation?.reason), at: run.times.cancelled)
+    guard run.isFinished else { return past }
+    if run.times.started >= 0 { tell(.didExecute(attempt: 1), at: run.times.ended) }
+    tell(.willFinish(run.outcomeWithoutValue), at: run.times.ended)
+    tell(.didFinish(run.outcomeWithoutValue), at: run.times.ended)
+    return past
+  }
+}

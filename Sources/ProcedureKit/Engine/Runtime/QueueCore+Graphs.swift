@@ -1,0 +1,51 @@
+/// Internal. Slots for the workers of graphs.
+extension QueueCore {
+  /// Claims a slot for a worker, with the place in line of the body that the graph belongs to. `granted` follows.
+  func claim(_ slot: GraphSlot, for body: SlotHolder) {
+    let isGranted = visit { state, actions, _ in
+      let (priority, order) =
+        body.member >= 0 ? (state[body].priority, state[body].order) : (TaskPriority.medium.rawValue, nil)
+      let member = state.machine.admitted(.helper, priority: priority, inheriting: order, &actions)
+      state.seat(slot, at: member)
+      slot.isClaimed = state[slot].holdsSlot
+      return slot.isClaimed
+    }
+    if isGranted { slot.granted() }
+  }
+
+  /// A worker has ended, or is not needed any more: its slot or its place in line goes on.
+  func withdraw(_ slot: GraphSlot) {
+    visit { state, actions, effects in
+      guard slot.member >= 0 else { return }
+      state.unseat(slot, &actions, &effects)
+      state.machine.settled(&actions)
+    }
+  }
+
+  /// A worker will not be needed, unless it has its slot already, in which case it finds nothing to do and ends.
+  func withdrawUnlessGranted(_ slot: GraphSlot) {
+    visit { state, actions, effects in
+      guard slot.member >= 0, !slot.isClaimed else { return }
+      state.unseat(slot, &actions, &effects)
+      state.machine.settled(&actions)
+    }
+  }
+
+  /// Waits for its turn before work that holds a slot starts its next piece: while the queue is suspended, has become
+  /// narrower, or something comes first. Cancelling the caller ends the wait, without a slot.
+  func takeTurn(_ holder: SlotHolder) async {
+    let isGranted = visit { state, actions, _ in
+      guard holder.member >= 0 else { return true }
+      holder.wait = .none
+      return state.machine.pieceFinished(holder.member, &actions)
+    }
+    guard !isGranted else { return }
+    await withTaskCancellationHandler {
+      await waitForWake(holder)
+    } onCancel: {
+      visit { state, actions, _ in
+        if holder.member >= 0 { state.machine.claimWithdrawn(holder.member, &actions) }
+      }
+    }
+  }
+}

@@ -1,0 +1,270 @@
+import Synchronization
+
+/// Internal. The engine behind a ``ProcedureQueue``: one lock around one ``QueueMachine``, and what performs its decisions.
+///
+/// Every decision about a procedure is made in a visit to the lock; adding one takes one visit, and one more does all at
+/// once that lies between the end of one body and the start of the next. The lock is a `Mutex` and no actor, since it is
+/// contended by the workers: an uncontended visit costs the same, a contended one a fraction. Nothing of the user's is
+/// called inside: effects are collected and performed after the lock has been left.
+///
+/// The lock guards all that members store and can change. Locks that may be taken inside it: those of event streams.
+final class QueueCore: Sendable {
+  let name: String
+  let executor: (any TaskExecutor)?
+  let carriers: [ContextCarrier]
+  let time: QueueTime
+  let broadcaster = EventBroadcaster()
+  private let desk = CrewDesk()
+  private let state: Mutex<QueueState>
+  /// Whether work that holds a slot has to ask before it starts the next piece.
+  private let gate: Atomic<Bool>
+  private let owner = Mutex(Owner())
+
+  private struct Owner {
+    weak var object: (any AnyObject & Sendable)?
+  }
+
+  init(
+    name: String, width: Int, isSuspended: Bool, clock: any Clock<Duration>, executor: (any TaskExecutor)?,
+    carriers: [ContextCarrier]
+  ) {
+    self.name = name
+    self.executor = executor
+    self.carriers = carriers
+    time = QueueTime(clock)
+    state = Mutex(QueueState(machine: QueueMachine(width: width, isSuspended: isSuspended)))
+    gate = Atomic(isSuspended)
+  }
+
+  deinit {
+    broadcaster.close()
+  }
+
+  /// The object that users hold, as long as they do.
+  var face: (any AnyObject & Sendable)? {
+    owner.withLock { $0.object }
+  }
+
+  func adopt(_ face: any AnyObject & Sendable) {
+    owner.withLock { owner in owner.object = face }
+  }
+
+  var isGated: Bool {
+    gate.load(ordering: .relaxed)
+  }
+
+  /// One visit to the lock, and then what follows from it.
+  @discardableResult
+  func visit<R: Sendable>(
+    _ change: (inout QueueState, inout [QueueMachine.Action], inout [QueueState.Effect]) -> R
+  ) -> R {
+    var effects: [QueueState.Effect] = []
+    var woken: [Waiter] = []
+    let result = state.withLock { state in
+      let wasGated = state.machine.isGated
+      var actions: [QueueMachine.Action] = []
+      let result = change(&state, &actions, &effects)
+      state.resolve(&actions, &effects)
+      state.announceIdle(&effects)
+      if state.machine.isGated != wasGated { gate.store(!wasGated, ordering: .relaxed) }
+      if !state.woken.isEmpty { woken = state.woken.takeAll() }
+      return result
+    }
+    for waiter in woken { waiter.resume() }
+    for effect in effects { perform(effect) }
+    return result
+  }
+
+  private func perform(_ effect: QueueState.Effect) {
+    switch effect {
+    case .addWorker(let priority): addWorker(priority)
+    case .resume(let waiter): waiter.resume()
+    case .grant(let holder): holder.granted()
+    case .interrupt(let worker):
+      worker.task.cancel()
+      unpin(worker)
+    case .notify(let handlers): for handler in handlers { handler() }
+    case .finish(let run): finishBeforeBody(run)
+    case .closeCrew: desk.close()
+    }
+  }
+
+  // MARK: The crew
+
+  private func addWorker(_ priority: TaskPriority) {
+    let starts = state.withLock { state in
+      let starts = !state.crewIsRunning
+      state.crewIsRunning = true
+      return starts
+    }
+    desk.place(.add(priority: priority) { await QueueWorker.work(for: self) })
+    if starts { Spawner.startCrew(at: desk, executor: executor) }
+  }
+
+  private func unpin(_ worker: QueueWorker) {
+    let waiter = state.withLock { _ in
+      worker.pins -= 1
+      return worker.pins == 0 ? worker.waiter.take() : nil
+    }
+    waiter?.resume()
+  }
+
+  /// Returns when nobody is about to cancel this worker's task.
+  func retire(_ worker: QueueWorker) async {
+    guard state.withLock({ _ in worker.isSpent }) else { return }
+    await Waiter.suspend { waiter in
+      state.withLock { _ in
+        if worker.pins > 0 { worker.waiter = waiter }
+        return worker.pins > 0
+      }
+    }
+  }
+
+  /// The last reference to the queue has gone: what was added still finishes, and nobody can resume the queue but this.
+  func orphan() {
+    visit { state, actions, _ in
+      state.isOrphaned = true
+      state.machine.resumed(&actions)
+    }
+  }
+
+  // MARK: The queue as a whole
+
+  func suspend() {
+    visit { state, _, _ in state.machine.suspended() }
+  }
+
+  func resume() {
+    visit { state, actions, _ in state.machine.resumed(&actions) }
+  }
+
+  func changeWidth(to width: Int) {
+    visit { state, actions, _ in state.machine.widthChanged(to: width, &actions) }
+  }
+
+  var width: Int {
+    state.withLock { $0.machine.slots.width }
+  }
+
+  var isSuspended: Bool {
+    state.withLock { $0.machine.isSuspended }
+  }
+
+  /// No more is admitted; returns at once.
+  func refuse() {
+    visit { state, _, _ in state.machine.shutDown() }
+  }
+
+  /// Returns when no run is left but those that wait for the same.
+  func waitUntilIdle() async {
+    // A body that waits for its own queue to be idle does not wait for itself, nor for what it is part of.
+    let ancestors = ProcedureContext.current.map { context in
+      sequence(first: context, next: \.scope.parent).compactMap { $0.scope as? Run }.filter { $0.core === self }
+    }
+    let lender = ProcedureContext.current?.slotHolder(on: self)
+    lender?.lendSlot()
+    visit { state, _, _ in
+      for run in ancestors ?? [] where run.member >= 0 { state.machine.idleWaitStarted(run.member) }
+    }
+    await Waiter.suspend { waiter in
+      state.withLock { state in
+        let isIdle = state.machine.isIdle
+        if !isIdle { state.idleWaiters.append(waiter) }
+        return !isIdle
+      }
+    }
+    visit { state, _, _ in
+      for run in ancestors ?? [] where run.member >= 0 { state.machine.idleWaitEnded(run.member) }
+    }
+    await lender?.regainSlot()
+  }
+
+  /// Cancels every run that is present, in order of admission.
+  ///
+  /// - Parameter includesLater: Whether runs that come later are cancelled as they come.
+  func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
+    let runs = state.withLock { state in
+      if includesLater { state.isDoomed = true }
+      return state.machine.runIndices.compactMap { state.holders[Int($0)] as? Run }
+    }
+    for run in runs { cancel(run, reason) }
+  }
+
+  // MARK: Single runs
+
+  /// Where a run stands.
+  func state(of run: Run) -> ProcedureState {
+    state.withLock { state in run.member >= 0 ? state[run].lifecycle.state : .finished }
+  }
+
+  func cancellation(of run: Run) -> Run.Cancellation? {
+    state.withLock { _ in run.cancellation }
+  }
+
+  /// Cancels a run, wherever it stands; too late or the second time it does nothing.
+  func cancel(_ run: Run, _ reason: (any Error)?) {
+    let now = time.now
+    visit { state, actions, _ in
+      guard run.member >= 0 else { return }
+      let wasCancelled = state[run].lifecycle.isCancelled
+      state.machine.cancelRequested(run.member, &actions)
+      guard state[run].lifecycle.isCancelled, !wasCancelled else { return }
+      run.cancellation = Run.Cancellation(reason: reason)
+      (run as? DetachedRun)?.times.cancelled = now.nanoseconds
+      record(.didCancel(reason: reason), of: run, at: now, &state)
+    }
+  }
+
+  // MARK: Loans
+
+  func lend(_ holder: SlotHolder) {
+    visit { state, actions, _ in
+      if holder.member >= 0 { state.machine.loanStarted(holder.member, &actions) }
+    }
+  }
+
+  func regain(_ holder: SlotHolder) async {
+    let hasSlot = visit { state, actions, _ in
+      guard holder.member >= 0 else { return true }
+      holder.wait = .none
+      return state.machine.loanEnded(holder.member, &actions)
+    }
+    if !hasSlot { await waitForWake(holder) }
+  }
+
+  /// Suspends the task of a member until it is woken. At most one task of a member waits at a time.
+  func waitForWake(_ holder: SlotHolder) async {
+    await Waiter.suspend { waiter in
+      state.withLock { _ in
+        if case .over = holder.wait {
+          holder.wait = .none
+          return false
+        }
+        guard holder.member >= 0 else { return false }
+        holder.wait = .suspended(waiter)
+        return true
+      }
+    }
+  }
+
+  // MARK: Events
+
+  /// Reports an event. Called under the lock, so that events of one run are ordered as the decisions that they tell of.
+  func record(
+    _ kind: @autoclosure () -> ProcedureEvent.Kind, of run: Run, at instant: @autoclosure () -> ProcedureInstant,
+    _ state: inout QueueState
+  ) {
+    let log = run.log
+    guard log != nil || broadcaster.isObserved else { return }
+    let event = ProcedureEvent(id: run.id, name: run.name, instant: instant(), kind: kind())
+    broadcaster.send(event, &state.woken)
+    if let log {
+      log.past.append(event)
+      log.broadcaster.send(event, &state.woken)
+    }
+  }
+
+  func withState<R: Sendable>(_ body: (inout QueueState) -> R) -> R {
+    state.withLock { body(&$0) }
+  }
+}

@@ -1,0 +1,90 @@
+/// Internal. What the lock of a queue guards: the machine that decides, the members that its numbers stand for, and what
+/// is to be done once the lock has been left.
+struct QueueState {
+  /// What is to be done outside of the lock, with the objects that the machine's numbers stood for at that moment.
+  enum Effect {
+    case addWorker(TaskPriority)
+    case resume(Waiter)
+    case grant(SlotHolder)
+    case interrupt(QueueWorker)
+    case notify([@Sendable () -> Void])
+    case finish(DetachedRun)
+    case closeCrew
+  }
+
+  var machine: QueueMachine
+  var holders: ContiguousArray<SlotHolder?> = []
+  var idleWaiters: [Waiter] = []
+  /// Whether the last reference to the queue itself has gone.
+  var isOrphaned = false
+  /// Whether runs are cancelled as they come.
+  var isDoomed = false
+  var crewIsRunning = false
+  /// Readers of events, to be resumed.
+  var woken: [Waiter] = []
+
+  subscript(holder: SlotHolder) -> QueueMachine.Member {
+    machine.members[Int(holder.member)]
+  }
+
+  /// Gives a holder its number.
+  mutating func seat(_ holder: SlotHolder, at member: Int32) {
+    while holders.count <= Int(member) { holders.append(nil) }
+    holders[Int(member)] = holder
+    holder.member = member
+    holder.wait = .none
+  }
+
+  /// Takes a holder's number away; the machine is told by the caller.
+  mutating func unseat(_ holder: SlotHolder, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
+    let member = holder.member
+    machine.left(member, &actions)
+    resolve(&actions, &effects)
+    holders[Int(member)] = nil
+    holder.member = -1
+    if machine.members.isEmpty { holders = [] }
+  }
+
+  /// Turns the machine's actions into effects.
+  mutating func resolve(_ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
+    guard !actions.isEmpty else { return }
+    for action in actions {
+      switch action {
+      case .addWorker(let priority): effects.append(.addWorker(TaskPriority(rawValue: priority)))
+      case .wake(let member): wake(holders[Int(member)], &effects)
+      case .interrupt(let member): interrupt(holders[Int(member)], &effects)
+      case .finish(let member):
+        if let run = holders[Int(member)] as? DetachedRun { effects.append(.finish(run)) }
+      }
+    }
+    actions.removeAll()
+  }
+
+  /// Tells those who wait for it that the queue is idle, if it is.
+  mutating func announceIdle(_ effects: inout [Effect]) {
+    guard machine.isIdle else { return }
+    if !idleWaiters.isEmpty { effects += idleWaiters.takeAll().map(Effect.resume) }
+    if isOrphaned, machine.isEmpty { effects.append(.closeCrew) }
+  }
+
+  private func wake(_ holder: SlotHolder?, _ effects: inout [Effect]) {
+    guard let holder else { return }
+    if holder.isWokenByCall { return effects.append(.grant(holder)) }
+    if case .suspended(let waiter) = holder.wait {
+      holder.wait = .none
+      effects.append(.resume(waiter))
+    } else {
+      holder.wait = .over
+    }
+  }
+
+  private func interrupt(_ holder: SlotHolder?, _ effects: inout [Effect]) {
+    if let run = holder as? DetachedRun, let worker = run.worker {
+      worker.pins += 1
+      worker.isSpent = true
+      effects.append(.interrupt(worker))
+    } else if let run = holder as? StructuredRun, !run.cancellationHandlers.isEmpty {
+      effects.append(.notify(Array(run.cancellationHandlers.values)))
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/// Internal. A member of a queue: a run, or a worker of a graph that runs on the queue.
+///
+/// Invariant: everything that can change is guarded by the lock of `core`, and only `QueueCore` touches it.
+class SlotHolder: ProcedureScope, @unchecked Sendable {
+  /// How the member waits for its `wake`.
+  enum Wait {
+    case none
+    /// The wake came before the wait.
+    case over
+    case suspended(Waiter)
+  }
+
+  let core: QueueCore
+  /// Its number in the queue's machine; -1 before it was admitted and after it has left.
+  var member: Int32 = -1
+  var wait = Wait.none
+
+  init(core: QueueCore, parent: ProcedureContext?) {
+    self.core = core
+    super.init(parent: parent)
+  }
+
+  /// What a wake does to a member that has no task to wait with. Called outside of the lock.
+  func granted() {}
+
+  /// Whether a wake calls `granted` instead of resuming a task.
+  var isWokenByCall: Bool { false }
+
+  override func lendSlot() {
+    core.lend(self)
+  }
+
+  override func regainSlot() async {
+    await core.regain(self)
+  }
+}

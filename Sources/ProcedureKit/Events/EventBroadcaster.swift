@@ -1,0 +1,72 @@
+import Synchronization
+
+/// Internal. Passes events on to everybody who watches. Costs one atomic load where nobody does.
+final class EventBroadcaster: Sendable {
+  private struct Contents {
+    var subscribers: [EventSubscriber] = []
+    var isClosed = false
+  }
+
+  private let contents = Mutex(Contents())
+  private let hasSubscribers = Atomic(false)
+
+  /// Whether anybody watches at this moment.
+  var isObserved: Bool {
+    hasSubscribers.load(ordering: .relaxed)
+  }
+
+  /// Passes an event on. The readers that it wakes are to be resumed by the caller, outside of all locks.
+  func send(_ event: ProcedureEvent, _ woken: inout [Waiter]) {
+    let subscribers = contents.withLock { $0.subscribers }
+    for subscriber in subscribers { subscriber.append(event, &woken) }
+  }
+
+  /// A new stream. It ends when the broadcaster is closed; dropping the stream ends the subscription.
+  ///
+  /// - Parameter past: What happened before, to be read first.
+  func stream(replaying past: ContiguousArray<ProcedureEvent> = []) -> AsyncStream<ProcedureEvent> {
+    let subscriber = EventSubscriber(replaying: past)
+    let isClosed = contents.withLock { contents in
+      if !contents.isClosed {
+        contents.subscribers.append(subscriber)
+        hasSubscribers.store(true, ordering: .relaxed)
+      }
+      return contents.isClosed
+    }
+    if isClosed { subscriber.close() }
+    let subscription = EventSubscription(subscriber: subscriber, broadcaster: self)
+    return AsyncStream { await subscription.subscriber.next() }
+  }
+
+  func remove(_ subscriber: EventSubscriber) {
+    contents.withLock { contents in
+      contents.subscribers.removeAll { $0 === subscriber }
+      if contents.subscribers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
+    }
+  }
+
+  /// Nothing follows: every stream ends after what it has buffered.
+  func close() {
+    let subscribers = contents.withLock { contents in
+      contents.isClosed = true
+      hasSubscribers.store(false, ordering: .relaxed)
+      return contents.subscribers.takeAll()
+    }
+    for subscriber in subscribers { subscriber.close() }
+  }
+}
+
+/// Internal. Lives as long as the stream that it belongs to, and takes the subscriber away with it.
+private final class EventSubscription: Sendable {
+  let subscriber: EventSubscriber
+  private weak let broadcaster: EventBroadcaster?
+
+  init(subscriber: EventSubscriber, broadcaster: EventBroadcaster) {
+    self.subscriber = subscriber
+    self.broadcaster = broadcaster
+  }
+
+  deinit {
+    broadcaster?.remove(subscriber)
+  }
+}

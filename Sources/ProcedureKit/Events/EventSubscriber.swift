@@ -1,0 +1,91 @@
+import Synchronization
+
+/// Internal. One who watches: a buffer without bounds between those who report events and the one who reads them.
+///
+/// Reporting appends and never waits. Reading suspends only where nothing is buffered.
+final class EventSubscriber: Sendable {
+  private struct Contents {
+    var events: ContiguousArray<ProcedureEvent> = []
+    var position = 0
+    var readers: [Waiter] = []
+    var isClosed = false
+  }
+
+  private let contents: Mutex<Contents>
+
+  /// - Parameter past: What happened before, to be read first.
+  init(replaying past: ContiguousArray<ProcedureEvent> = []) {
+    contents = Mutex(Contents(events: past))
+  }
+
+  /// Appends an event. The readers that it wakes are to be resumed by the caller, outside of all locks.
+  func append(_ event: ProcedureEvent, _ woken: inout [Waiter]) {
+    contents.withLock { contents in
+      guard !contents.isClosed else { return }
+      contents.events.append(event)
+      if !contents.readers.isEmpty {
+        woken += contents.readers
+        contents.readers = []
+      }
+    }
+  }
+
+  /// Nothing follows what has been appended.
+  func close() {
+    let readers = contents.withLock { contents in
+      contents.isClosed = true
+      return contents.readers.takeAll()
+    }
+    for reader in readers { reader.resume() }
+  }
+
+  /// The next event; `nil` after the last one, and for a cancelled caller that would have to wait.
+  func next() async -> ProcedureEvent? {
+    while true {
+      if let event = contents.withLock({ Self.pop(&$0) }) { return event }
+      if Task.isCancelled { return nil }
+      var isOver = false
+      await withTaskCancellationHandler {
+        await Waiter.suspend { waiter in
+          contents.withLock { contents in
+            guard contents.position == contents.events.count else { return false }
+            isOver = contents.isClosed || Task.isCancelled
+            if !isOver { contents.readers.append(waiter) }
+            return !isOver
+          }
+        }
+      } onCancel: {
+        wakeReaders()
+      }
+      if isOver { return nil }
+    }
+  }
+
+  private func wakeReaders() {
+    let readers = contents.withLock { $0.readers.takeAll() }
+    for reader in readers { reader.resume() }
+  }
+
+  private static func pop(_ contents: inout Contents) -> ProcedureEvent? {
+    guard contents.position < contents.events.count else { return nil }
+    let event = contents.events[contents.position]
+    contents.position += 1
+    if contents.position == contents.events.count {
+      contents.events.removeAll(keepingCapacity: contents.position <= 4_096)
+      contents.position = 0
+    } else if contents.position >= 4_096, contents.position * 2 >= contents.events.count {
+      contents.events.removeFirst(contents.position)
+      contents.position = 0
+    }
+    return event
+  }
+}
+
+extension RangeReplaceableCollection {
+  /// Empties the collection and returns what was in it.
+  mutating func takeAll() -> Self {
+    let all = self
+    self = Self()
+    return all
+  }
+}

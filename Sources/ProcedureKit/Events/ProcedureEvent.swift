@@ -1,0 +1,38 @@
+/// One step in the life of one run, as told to whoever watches.
+///
+/// The events of one run are totally ordered: ``Kind-swift.enum/didAttach`` first, `didFinish` last; `didCancel` at most
+/// once and before `willFinish`; nothing after `didFinish`. Between different runs only what one causes in the other is
+/// ordered.
+public struct ProcedureEvent: Sendable {
+  /// The run.
+  public let id: ProcedureID
+  /// The procedure's name.
+  public let name: String
+  /// When it happened, on the clock of the queue.
+  public let instant: ProcedureInstant
+  /// What happened.
+  public let kind: Kind
+
+  /// What happened to a run.
+  public enum Kind: Sendable {
+    /// It was admitted to its queue, or the graph that it is part of has started.
+    case didAttach
+    /// Its body is about to start; attempts are counted from 1.
+    case willExecute(attempt: Int)
+    /// Its body has ended.
+    case didExecute(attempt: Int)
+    /// It was cancelled in time, for this reason if one was given.
+    case didCancel(reason: (any Error)?)
+    /// Its outcome is decided.
+    case willFinish(ProcedureOutcome<Void>)
+    /// Its outcome can be read; its slot has been given back.
+    case didFinish(ProcedureOutcome<Void>)
+  }
+}
+
+extension ProcedureEvent: CustomStringConvertible {
+  /// The event as people read it in a log: `#42 Resize didAttach`.
+  public var description: String {
+    "\(id) \(name) \(kind)"
+  }
+}

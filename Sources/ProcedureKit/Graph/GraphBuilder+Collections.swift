@@ -1,0 +1,138 @@
+/// What becomes of a collection when the work on one of its elements fails.
+///
+/// An element whose condition is not satisfied is ignored, not failed: it is left out whatever the policy.
+public enum ElementFailurePolicy: Sendable, Hashable {
+  /// The first failure cancels the rest, and is the error of the whole.
+  case failFast
+  /// All elements are worked on; then the whole fails with ``ProcedureError/partsFailed(procedure:failures:)``.
+  case collect
+  /// Elements that fail are left out of the result.
+  case drop
+}
+
+extension GraphBuilder {
+  /// Adds a node that executes a procedure for each element of an array whose length is known only when the graph runs.
+  ///
+  /// - Parameters:
+  ///   - elements: The node that produces the array.
+  ///   - procedure: What to execute for each element; all at once, within the limits of this call, the graph's queue and
+  ///     nothing else.
+  ///   - limit: How many at once; at least 1, or this traps.
+  ///   - policy: What becomes of the whole when one fails.
+  /// - Returns: The results, in the order of the elements.
+  public func map<Element, P: Procedure>(
+    _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
+    onFailure policy: ElementFailurePolicy = .failFast
+  ) -> Node<[P.Output]> where P.Input == Element {
+    let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy)
+    return add(work.task.named("map \(work.task.name)"), from: elements)
+  }
+
+  /// Adds a node like ``map(_:with:limit:onFailure:)`` that leaves out every `nil`.
+  ///
+  /// - Parameters:
+  ///   - elements: The node that produces the array.
+  ///   - procedure: What to execute for each element.
+  ///   - limit: How many at once; at least 1, or this traps.
+  ///   - policy: What becomes of the whole when one fails.
+  /// - Returns: The results that are not `nil`, in the order of the elements.
+  public func compactMap<Element, Output, P: Procedure>(
+    _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
+    onFailure policy: ElementFailurePolicy = .failFast
+  ) -> Node<[Output]> where P.Input == Element, P.Output == Output? {
+    let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy)
+    return add(work.task.named("compactMap \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
+  }
+
+  /// Adds a node that keeps the elements for which a procedure returns `true`.
+  ///
+  /// - Parameters:
+  ///   - elements: The node that produces the array.
+  ///   - predicate: What to execute for each element.
+  ///   - limit: How many at once; at least 1, or this traps.
+  ///   - policy: What becomes of the whole when one fails.
+  /// - Returns: The elements that are kept, in their order.
+  public func filter<Element, P: Procedure>(
+    _ elements: Node<[Element]>, with predicate: P, limit: Int = .max,
+    onFailure policy: ElementFailurePolicy = .failFast
+  ) -> Node<[Element]> where P.Input == Element, P.Output == Bool {
+    let task = predicate.procedureTask
+    let verdict = ProcedureTask<Element, Element?>(
+      name: task.name, priority: task.priority, conditions: task.conditions
+    ) { element in try await task.operation(element) ? element : nil }
+    let work = ElementWork(verdict, limit: limit, policy: policy)
+    return add(work.task.named("filter \(task.name)").map { $0.compactMap(\.self) }, from: elements)
+  }
+
+  /// Adds a node that combines the elements of an array, one after the other in their order.
+  ///
+  /// - Parameters:
+  ///   - elements: The node that produces the array.
+  ///   - initial: What to begin with.
+  ///   - name: What errors, events and diagrams call the node.
+  ///   - combine: Given what there is so far and the next element.
+  /// - Returns: What `combine` returned last, or `initial` for an empty array.
+  public func reduce<Element, Partial: Sendable>(
+    _ elements: Node<[Element]>, _ initial: Partial, named name: String = "reduce",
+    _ combine: @escaping @Sendable (Partial, Element) async throws -> Partial
+  ) -> Node<Partial> {
+    let task = ProcedureTask(name) { (elements: [Element]) in
+      var partial = initial
+      for element in elements {
+        try Task.checkCancellation()
+        partial = try await combine(partial, element)
+      }
+      return partial
+    }
+    return add(task, from: elements)
+  }
+}
+
+/// Internal. Work on each element of an array: a graph that is made when the array is known.
+struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
+  private let element: ProcedureTask<Element, Output>
+  private let limit: Int
+  private let policy: ElementFailurePolicy
+
+  init(_ element: ProcedureTask<Element, Output>, limit: Int, policy: ElementFailurePolicy) {
+    precondition(
+      limit >= 1, "The limit for \"\(element.name)\" on each element is \(limit); with less than 1 nothing could run")
+    self.element = element
+    self.limit = limit
+    self.policy = policy
+  }
+
+  /// The work on a whole array.
+  var task: ProcedureTask<[Element], [Output]> {
+    ProcedureTask(element.name) { elements in
+      guard !elements.isEmpty else { return [] }
+      return try await graph(of: elements).execute(()).compactMap(\.self)
+    }
+  }
+
+  private func graph(of elements: [Element]) -> ProcedureGraph<Void, [Output?]> {
+    ProcedureGraph<Void, [Output?]>(element.name) { builder in
+      let nodes = elements.enumerated().map { index, value in
+        builder.add(
+          ProcedureTask<Void, Output?>(name: "\(element.name)[\(index)]", priority: element.priority, conditions: []) {
+            _ in try await output(of: value)
+          })
+      }
+      return builder.add(from: nodes)
+    }
+    .limit(limit)
+    .errorPolicy(policy == .collect ? .continue : .failFast)
+  }
+
+  /// - Returns: `nil` for an element that is to be left out.
+  private func output(of value: Element) async throws -> Output? {
+    do {
+      return try await element.execute(value)
+    } catch let error as ProcedureError where error.kind == .ignored {
+      return nil
+    } catch {
+      if policy == .drop, ProcedureContext.current?.isCancelled != true { return nil }
+      throw error
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/// What the framework itself decided about a run; errors that a body throws are passed on as they are.
+///
+/// Every case names the run concerned. Two errors can be compared by their ``kind-swift.property``.
+public enum ProcedureError: Error, Sendable {
+  /// A condition threw, or was satisfied where it had been negated: the body was not executed.
+  case conditionFailed(procedure: ProcedureIdentity, condition: String, underlying: any Error)
+  /// A condition was not satisfied, so the body was not executed; that is no failure of anything.
+  case ignored(procedure: ProcedureIdentity, by: String)
+  /// Something that the procedure depends on failed: the body was not executed.
+  case dependencyFailed(procedure: ProcedureIdentity, dependency: ProcedureIdentity, underlying: any Error)
+  /// The queue had been shut down before the procedure came to it.
+  case queueShutDown(procedure: ProcedureIdentity, queue: String)
+  /// Parts of a graph failed whose policy is to go on: all of them, in the order in which they failed.
+  case partsFailed(procedure: ProcedureIdentity, failures: [ProcedureFailure])
+
+  /// The case of an error without what it carries.
+  public enum Kind: Sendable, Hashable, CaseIterable {
+    /// See ``ProcedureError/conditionFailed(procedure:condition:underlying:)``.
+    case conditionFailed
+    /// See ``ProcedureError/ignored(procedure:by:)``.
+    case ignored
+    /// See ``ProcedureError/dependencyFailed(procedure:dependency:underlying:)``.
+    case dependencyFailed
+    /// See ``ProcedureError/queueShutDown(procedure:queue:)``.
+    case queueShutDown
+    /// See ``ProcedureError/partsFailed(procedure:failures:)``.
+    case partsFailed
+  }
+
+  /// The case of this error.
+  public var kind: Kind {
+    switch self {
+    case .conditionFailed: .conditionFailed
+    case .ignored: .ignored
+    case .dependencyFailed: .dependencyFailed
+    case .queueShutDown: .queueShutDown
+    case .partsFailed: .partsFailed
+    }
+  }
+
+  /// The run that the error is about.
+  public var procedure: ProcedureIdentity {
+    switch self {
+    case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _),
+      .queueShutDown(let procedure, _), .partsFailed(let procedure, _):
+      procedure
+    }
+  }
+
+  /// The error behind this one; of several failed parts, the first one's; `nil` where the framework alone decided.
+  public var underlying: (any Error)? {
+    switch self {
+    case .conditionFailed(_, _, let error), .dependencyFailed(_, _, let error): error
+    case .partsFailed(_, let failures): failures.first?.error
+    case .ignored, .queueShutDown: nil
+    }
+  }
+}
+
+/// One failed part of a graph.
+public struct ProcedureFailure: Sendable {
+  /// The part that failed.
+  public let procedure: ProcedureIdentity
+  /// What it failed with.
+  public let error: any Error
+
+  /// Pairs a part with its error.
+  ///
+  /// - Parameters:
+  ///   - procedure: The part that failed.
+  ///   - error: What it failed with.
+  public init(procedure: ProcedureIdentity, error: any Error) {
+    self.procedure = procedure
+    self.error = error
+  }
+}
+
+extension ProcedureError: CustomStringConvertible {
+  /// What happened, to which procedure, why, and what to do about it.
+  public var description: String {
+    switch self {
+    case .conditionFailed(let procedure, let condition, let error):
+      "\(procedure) was not executed: its condition \"\(condition)\" failed: \(error)"
+    case .ignored(let procedure, let condition):
+      "\(procedure) was not executed: its condition \"\(condition)\" was not satisfied"
+    case .dependencyFailed(let procedure, let dependency, let error):
+      "\(procedure) was not executed: it depends on \(dependency), which failed: \(error). "
+        + "To execute whatever happened there, depend on its result instead"
+    case .queueShutDown(let procedure, let queue):
+      "\(procedure) was not executed: the queue \"\(queue)\" has been shut down. Add procedures before shutDown()"
+    case .partsFailed(let procedure, let failures):
+      "\(failures.count) of the parts of \(procedure) failed: "
+        + failures.map { "\($0.procedure): \($0.error)" }.joined(separator: "; ")
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/// How one run of a procedure ended.
+public enum ProcedureOutcome<Output> {
+  /// The body returned this value.
+  case finished(Output)
+  /// The body threw this error, or the framework decided so with a ``ProcedureError``.
+  case failed(any Error)
+  /// The run was cancelled, for this reason if one was given.
+  case cancelled(reason: (any Error)?)
+  /// A condition of this name, of the run itself or of something that it depends on, was not satisfied.
+  case ignored(by: String)
+}
+
+extension ProcedureOutcome: Sendable where Output: Sendable {}
+
+extension ProcedureOutcome {
+  /// The value, if the run finished with one.
+  public var value: Output? {
+    if case .finished(let value) = self { value } else { nil }
+  }
+
+  /// The same outcome with `transform` applied to its value.
+  public func map<Other>(_ transform: (Output) -> Other) -> ProcedureOutcome<Other> {
+    switch self {
+    case .finished(let value): .finished(transform(value))
+    case .failed(let error): .failed(error)
+    case .cancelled(let reason): .cancelled(reason: reason)
+    case .ignored(let condition): .ignored(by: condition)
+    }
+  }
+
+  /// The same outcome without its value, as events and dependencies carry it.
+  public var withoutValue: ProcedureOutcome<Void> {
+    map { _ in }
+  }
+
+  /// The value, or the error that stands for every other outcome.
+  ///
+  /// - Parameter procedure: The run whose outcome this is, named by the error where the framework makes one.
+  /// - Returns: The value.
+  /// - Throws: What the body threw; the reason of a cancel, or `CancellationError` where none was given;
+  ///   ``ProcedureError/ignored(procedure:by:)``.
+  func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> Output {
+    switch self {
+    case .finished(let value): return value
+    case .failed(let error): throw error
+    case .cancelled(let reason): throw reason ?? CancellationError()
+    case .ignored(let condition): throw ProcedureError.ignored(procedure: procedure(), by: condition)
+    }
+  }
+
+  /// The outcome of a body that threw `error` although nobody had cancelled it.
+  ///
+  /// A body that lets ``ProcedureError/ignored(procedure:by:)`` through is ignored like what it ran.
+  init(thrown error: any Error) {
+    if let error = error as? ProcedureError, case .ignored(_, let condition) = error {
+      self = .ignored(by: condition)
+    } else {
+      self = .failed(error)
+    }
+  }
+}

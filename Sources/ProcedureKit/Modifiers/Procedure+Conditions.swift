@@ -1,0 +1,22 @@
+extension Procedure {
+  /// The same procedure, which is executed only if `condition` is satisfied.
+  ///
+  /// Conditions that are added one after another are of one level: all of them are evaluated at once. What is written
+  /// in between and wraps the procedure (`recover`, say) begins a new level, which is evaluated first.
+  public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
+    let task = procedureTask
+    return ProcedureTask(
+      name: task.name, priority: task.priority, conditions: task.conditions + [condition], operation: task.operation)
+  }
+
+  /// The same procedure, which is executed only if `evaluate` returns `true`.
+  ///
+  /// - Parameters:
+  ///   - name: What errors, outcomes and logs call the condition.
+  ///   - evaluate: `true`: satisfied. `false`: not satisfied, the procedure is ignored. Throws: failed.
+  public func condition(
+    _ name: String, evaluate: @escaping @Sendable () async throws -> Bool
+  ) -> ProcedureTask<Input, Output> {
+    condition(Condition(name, evaluate: evaluate))
+  }
+}

@@ -1,0 +1,77 @@
+/// What a body can learn about the run that it belongs to.
+///
+/// ```swift
+/// let id = ProcedureContext.current?.id
+/// ```
+public struct ProcedureContext: Sendable {
+  /// The run whose body executes in this task or started it; `nil` outside of any procedure.
+  ///
+  /// Tasks that a body creates see the same run, also after it has ended if they outlive it.
+  @TaskLocal public static var current: ProcedureContext?
+
+  let scope: ProcedureScope
+  /// Which node of a graph, where the scope is a worker that executes many.
+  let part: Int32
+  /// Which attempt this is, counted from 1.
+  public let attempt: Int
+
+  init(scope: ProcedureScope, part: Int32 = -1, attempt: Int = 1) {
+    self.scope = scope
+    self.part = part
+    self.attempt = attempt
+  }
+
+  /// Which run this is, and of which procedure.
+  public var identity: ProcedureIdentity {
+    scope.identity(of: part)
+  }
+
+  /// Which run this is.
+  public var id: ProcedureID {
+    identity.id
+  }
+
+  /// The procedure's name.
+  public var name: String {
+    identity.name
+  }
+
+  /// Whether this run was cancelled, or one that it is part of.
+  ///
+  /// A body that ``ProcedureQueue/run(_:input:)`` executes belongs to the caller's task, which only its owner may cancel.
+  /// When the queue cancels such a run, the task is not cancelled, and this is how the body can tell.
+  public var isCancelled: Bool {
+    Task.isCancelled || sequence(first: self, next: \.scope.parent).contains { $0.scope.isCancelled }
+  }
+
+  /// Why this run was cancelled, or one that it is part of; `nil` if it was not, or no reason was given.
+  public var cancellationReason: (any Error)? {
+    sequence(first: self, next: \.scope.parent).lazy.compactMap(\.scope.cancellationReason).first { _ in true }
+  }
+
+  /// Calls `operation` as a part of this run.
+  func run<R>(_ operation: () async throws -> R) async rethrows -> R {
+    try await Self.$current.withValue(self, operation: operation)
+  }
+
+  /// Evaluates the conditions of a level that is reached inside a body; no slot is held meanwhile.
+  ///
+  /// - Throws: ``ProcedureError`` that names this run and, if it is another one, the procedure `name`.
+  func requireConditions(_ conditions: [Condition], name: String) async throws {
+    guard !conditions.isEmpty else { return }
+    scope.lendSlot()
+    let verdict = await Condition.judge(conditions)
+    await scope.regainSlot()
+    try Self.require(verdict, of: ProcedureIdentity(id: id, name: name))
+  }
+
+  /// - Throws: The error that stands for a verdict other than satisfied.
+  static func require(_ verdict: ConditionVerdict, of procedure: ProcedureIdentity) throws {
+    switch verdict {
+    case .satisfied: return
+    case .ignored(let condition): throw ProcedureError.ignored(procedure: procedure, by: condition)
+    case .failed(let condition, let error):
+      throw ProcedureError.conditionFailed(procedure: procedure, condition: condition, underlying: error)
+    }
+  }
+}

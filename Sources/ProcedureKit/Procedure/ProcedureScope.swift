@@ -1,0 +1,43 @@
+/// Internal. What stands behind a ``ProcedureContext``: the engine's runs and workers, which know what executes.
+///
+/// Invariant: subclasses say which lock guards what they store; this class stores only a constant.
+class ProcedureScope: @unchecked Sendable {
+  /// Where it was started from: the context of the body that runs or awaits it.
+  let parent: ProcedureContext?
+
+  init(parent: ProcedureContext?) {
+    self.parent = parent
+  }
+
+  /// Which run it is; `part` tells the nodes of a graph apart that one worker executes.
+  func identity(of part: Int32) -> ProcedureIdentity {
+    preconditionFailure("\(type(of: self)) has to say what it executes")
+  }
+
+  /// Whether it was cancelled otherwise than through the task that executes it.
+  var isCancelled: Bool { false }
+
+  /// The reason of a cancel, if there was one and it had one.
+  var cancellationReason: (any Error)? { nil }
+
+  /// Lends the slot, if it holds one, until `regainSlot`: the body is about to wait for something that holds none.
+  func lendSlot() {}
+
+  /// Ends a loan, and waits until there is a slot again. Cancelling the caller does not shorten the wait.
+  func regainSlot() async {}
+}
+
+/// Internal. A procedure that is awaited without any queue.
+final class UnqueuedScope: ProcedureScope, @unchecked Sendable {
+  private let name: String
+  private let id = ProcedureID.reserve()
+
+  init(name: String) {
+    self.name = name
+    super.init(parent: nil)
+  }
+
+  override func identity(of part: Int32) -> ProcedureIdentity {
+    ProcedureIdentity(id: id, name: name)
+  }
+}

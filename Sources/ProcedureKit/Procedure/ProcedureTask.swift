@@ -1,0 +1,92 @@
+/// An async function and how to run it: its name, its priority, and what has to hold before it starts.
+///
+/// ```swift
+/// let greet = ProcedureTask("greet") { (name: String) in "Hello, \(name)!" }
+/// let greeting = try await queue.run(greet, input: "kitten")
+/// ```
+public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
+  /// What errors, events and diagrams call it.
+  public let name: String
+  /// Where it stands among those that wait for a slot; `nil` for that of the task that runs or adds it.
+  public let priority: TaskPriority?
+  /// The conditions of the outermost level: whatever wraps them keeps its own.
+  let conditions: [Condition]
+  let operation: @Sendable (Input) async throws -> Output
+
+  /// A procedure from an async function.
+  ///
+  /// The function executes on the executor of the queue, or on the global one, unless it names an actor itself:
+  /// `{ @MainActor in … }`.
+  ///
+  /// - Parameters:
+  ///   - name: What errors, events and diagrams call it.
+  ///   - priority: Where it stands among those that wait for a slot; `nil` for that of the task that runs or adds it.
+  ///   - operation: The work.
+  public init(
+    _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
+    operation: @escaping @Sendable (Input) async throws -> Output
+  ) {
+    self.init(name: name, priority: priority, conditions: [], operation: operation)
+  }
+
+  /// A procedure from an async function without a parameter.
+  ///
+  /// - Parameters:
+  ///   - name: What errors, events and diagrams call it.
+  ///   - priority: Where it stands among those that wait for a slot; `nil` for that of the task that runs or adds it.
+  ///   - operation: The work.
+  public init(
+    _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
+    operation: @escaping @Sendable () async throws -> Output
+  ) where Input == Void {
+    self.init(name: name, priority: priority, conditions: []) { (_: Void) in try await operation() }
+  }
+
+  /// What any procedure executes, and nothing besides: the start for a type that implements ``Procedure/procedureTask``.
+  ///
+  /// - Parameter procedure: The procedure whose ``Procedure/execute(_:)`` is called.
+  public init<P: Procedure>(executing procedure: P) where P.Input == Input, P.Output == Output {
+    self.init(name: procedure.name, priority: nil, conditions: []) { try await procedure.execute($0) }
+  }
+
+  init(
+    name: String, priority: TaskPriority?, conditions: [Condition],
+    operation: @escaping @Sendable (Input) async throws -> Output
+  ) {
+    self.name = name
+    self.priority = priority
+    self.conditions = conditions
+    self.operation = operation
+  }
+
+  /// Itself.
+  public var procedureTask: ProcedureTask<Input, Output> {
+    self
+  }
+
+  /// Runs the procedure without a queue: no limit, no events, while its conditions and all its other modifiers hold.
+  ///
+  /// Inside the body of another procedure it is a part of that one. Never executes on the caller's actor. Cancelling the
+  /// caller cancels the procedure, and this returns when its body has.
+  ///
+  /// - Parameter input: What the procedure is given.
+  /// - Returns: The result.
+  /// - Throws: What the body throws; ``ProcedureError`` where a condition was not satisfied or failed.
+  @concurrent public func execute(_ input: Input) async throws -> Output {
+    if let context = ProcedureContext.current { return try await execute(input, in: context) }
+    let context = ProcedureContext(scope: UnqueuedScope(name: name))
+    return try await context.run { try await execute(input, in: context) }
+  }
+
+  private func execute(_ input: Input, in context: ProcedureContext) async throws -> Output {
+    try await context.requireConditions(conditions, name: name)
+    return try await operation(input)
+  }
+}
+
+extension ProcedureTask: CustomStringConvertible {
+  /// The procedure as people read it: its name in quotation marks.
+  public var description: String {
+    "ProcedureTask \"\(name)\""
+  }
+}

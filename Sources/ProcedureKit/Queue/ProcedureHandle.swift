@@ -1,0 +1,107 @@
+/// What `add` returns: the run that was added, to be watched, awaited, depended on and cancelled.
+///
+/// Dropping a handle changes nothing: the procedure runs all the same.
+public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency {
+  /// The engine's run. Its outcome has the type `Output`, unless `reading` makes one from it.
+  private let run: DetachedRun
+  private let reading: (@Sendable (DetachedRun) -> ProcedureOutcome<Output>)?
+
+  init(_ run: OutcomeRun<Output>) {
+    self.run = run
+    reading = nil
+  }
+
+  private init(_ run: DetachedRun, reading: @escaping @Sendable (DetachedRun) -> ProcedureOutcome<Output>) {
+    self.run = run
+    self.reading = reading
+  }
+
+  /// Which run this is.
+  public var id: ProcedureID { run.id }
+
+  /// The procedure's name.
+  public var name: String { run.name }
+
+  /// Which run this is, and of which procedure.
+  public var identity: ProcedureIdentity { run.identity }
+
+  /// Where the run stands at this moment.
+  public var state: ProcedureState {
+    run.isFinished ? .finished : run.core.state(of: run)
+  }
+
+  /// The value, as soon as the run has finished.
+  ///
+  /// Cancelling the caller neither cancels the procedure nor ends the wait. Inside a body, waiting for a procedure on the
+  /// body's own queue lends that queue the body's slot. A body that awaits its own value traps.
+  ///
+  /// - Throws: What the body threw, as it is. For a cancelled run the reason of the cancel, or `CancellationError` if
+  ///   none was given. ``ProcedureError`` for what the framework decided.
+  public var value: Output {
+    get async throws {
+      await run.waitUntilFinished()
+      return try finishedOutcome.get(of: identity)
+    }
+  }
+
+  /// The outcome, as soon as the run has finished.
+  ///
+  /// Cancelling the caller neither cancels the procedure nor ends the wait. Inside a body, waiting for a procedure on the
+  /// body's own queue lends that queue the body's slot. A body that awaits its own outcome traps.
+  public var outcome: ProcedureOutcome<Output> {
+    get async {
+      await run.waitUntilFinished()
+      return finishedOutcome
+    }
+  }
+
+  /// The outcome of a run that is known to have finished.
+  var finishedOutcome: ProcedureOutcome<Output> {
+    if let reading { return reading(run) }
+    guard let run = run as? OutcomeRun<Output> else {
+      preconditionFailure("ProcedureHandle: \(identity) has an outcome of another type")
+    }
+    return run.outcome
+  }
+
+  /// The events of this run. Each access is a new subscription, which begins with the run's first event.
+  ///
+  /// The stream ends after ``ProcedureEvent/Kind-swift.enum/didFinish(_:)``. Events are buffered without bounds: a slow
+  /// reader delays nobody. Cancelling the task that iterates ends the iteration.
+  public var events: AsyncStream<ProcedureEvent> {
+    run.core.events(of: run)
+  }
+
+  /// The same run, as one that never fails: for dependents that are to run whatever happened.
+  ///
+  /// What the value of this handle would throw is the failure here. Cancelling it cancels the run.
+  public var result: ProcedureHandle<Result<Output, any Error>> {
+    ProcedureHandle<Result<Output, any Error>>(run) { [self] _ in
+      .finished(Result { () throws in try finishedOutcome.get(of: identity) })
+    }
+  }
+
+  /// Cancels the run.
+  ///
+  /// Before the body has started, it never will, and the run finishes at once. While the body executes, its task is
+  /// cancelled; the outcome is `cancelled`, whatever the body then returns. Afterwards, and the second time, this does
+  /// nothing. Handlers of the body's (`withTaskCancellationHandler`) are called before this returns.
+  ///
+  /// - Parameter reason: What ``value`` throws; `CancellationError` without one.
+  public func cancel(_ reason: (any Error)? = nil) {
+    run.core.cancel(run, reason)
+  }
+
+  /// Calls `notify` exactly once: at once if the run has finished, as soon as it has otherwise.
+  public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
+    guard reading != nil else { return run.whenFinished(notify) }
+    run.whenFinished { _ in notify(.finished(())) }
+  }
+}
+
+extension ProcedureHandle: CustomStringConvertible {
+  /// The run as people read it: `"Resize" (#42), executing`.
+  public var description: String {
+    "\(identity), \(state)"
+  }
+}

@@ -1,0 +1,233 @@
+/// Runs procedures: at most so many at once, in order of priority and admission, each watched from start to end.
+///
+/// ```swift
+/// let queue = ProcedureQueue("images", maxConcurrentProcedures: 4)
+/// let image = try await queue.run(LoadImage(), input: "kitten.ppm")   // in this task
+/// let handle = queue.add(UploadImage(), input: image)                 // outlives this task
+/// ```
+///
+/// ``run(_:input:)`` executes in the caller's task, so that cancellation, priority and task-local values simply work.
+/// ``add(_:input:)`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
+///
+/// Dropping the last reference to a queue loses nothing: what was added still finishes, also if the queue was suspended,
+/// since nobody could resume it any more.
+public actor ProcedureQueue {
+  /// A queue without limits, for whoever needs no queue of their own.
+  public static let shared = ProcedureQueue("shared")
+
+  nonisolated let core: QueueCore
+
+  /// A queue.
+  ///
+  /// - Parameters:
+  ///   - name: What errors call it.
+  ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
+  ///   - isSuspended: Whether it starts nothing until it is resumed.
+  ///   - clock: What tells events their time.
+  ///   - executor: Where bodies execute; `nil` for the global executor. `run` takes the body there, too.
+  ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
+  public init(
+    _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
+    clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
+    contextCarriers: [ContextCarrier] = []
+  ) {
+    Self.requireValidWidth(maxConcurrentProcedures, of: name)
+    core = QueueCore(
+      name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
+      carriers: contextCarriers)
+    core.adopt(self)
+  }
+
+  deinit {
+    core.orphan()
+  }
+
+  /// What errors call the queue.
+  public nonisolated var name: String { core.name }
+
+  /// How many bodies may execute at once.
+  public var maxConcurrentProcedures: Int { core.width }
+
+  /// Whether the queue starts nothing until it is resumed.
+  public var isSuspended: Bool { core.isSuspended }
+
+  // MARK: Running
+
+  /// Runs a procedure in the caller's task, and returns when its body has.
+  ///
+  /// It waits for its conditions and for a slot like everything else on the queue. Its body never executes on the
+  /// caller's actor. Inside the body of a procedure on the same queue it may have that body's slot.
+  ///
+  /// Cancelling the caller cancels the procedure. When the queue cancels it (``cancelAll(_:)``) while the body executes,
+  /// the caller's task is not cancelled, since it is not the queue's to cancel: the body can tell by
+  /// ``ProcedureContext/isCancelled``, what it runs on queues and in graphs is cancelled, and this throws when it returns.
+  ///
+  /// - Parameters:
+  ///   - procedure: What to run.
+  ///   - input: What it is given.
+  /// - Returns: The procedure's result.
+  /// - Throws: What the body throws, as it is; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for
+  ///   what the framework decided.
+  /// - Complexity: O(1), and O(log n) at most where priorities differ; no task is created.
+  public nonisolated(nonsending) func run<P: Procedure>(_ procedure: P, input: P.Input) async throws -> P.Output {
+    try await core.run(procedure.procedureTask, input)
+  }
+
+  /// Runs a procedure that is given nothing; see ``run(_:input:)``. Cancelling the caller cancels the procedure.
+  ///
+  /// - Parameter procedure: What to run.
+  /// - Returns: The procedure's result.
+  /// - Throws: What ``run(_:input:)`` throws.
+  public nonisolated(nonsending) func run<P: Procedure>(_ procedure: P) async throws -> P.Output where P.Input == Void {
+    try await core.run(procedure.procedureTask, ())
+  }
+
+  // MARK: Adding
+
+  /// Adds a procedure, which runs on its own from now on. The order of calls is the order of admission.
+  ///
+  /// - Parameters:
+  ///   - procedure: What to run.
+  ///   - input: What it is given.
+  ///   - dependencies: What has to finish successfully before.
+  /// - Returns: The run, which finishes at once with ``ProcedureError/queueShutDown(procedure:queue:)`` if the queue has
+  ///   been shut down.
+  /// - Complexity: O(1), and O(d) for d dependencies.
+  @discardableResult
+  public nonisolated func add<P: Procedure>(
+    _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
+  ) -> ProcedureHandle<P.Output> {
+    submit(procedure.procedureTask, .value(input), after: dependencies)
+  }
+
+  /// Adds a procedure that is given nothing; see ``add(_:input:after:)``.
+  ///
+  /// - Parameters:
+  ///   - procedure: What to run.
+  ///   - dependencies: What has to finish successfully before.
+  /// - Returns: The run.
+  /// - Complexity: O(1), and O(d) for d dependencies.
+  @discardableResult
+  public nonisolated func add<P: Procedure>(
+    _ procedure: P, after dependencies: [any ProcedureDependency] = []
+  ) -> ProcedureHandle<P.Output> where P.Input == Void {
+    submit(procedure.procedureTask, .value(()), after: dependencies)
+  }
+
+  /// Adds a procedure that is given the values of others, on this queue or elsewhere, when all of them have finished.
+  ///
+  /// If one of them fails, is cancelled or is ignored, the procedure is not executed: it fails with
+  /// ``ProcedureError/dependencyFailed(procedure:dependency:underlying:)``, or is cancelled or ignored like it. To run
+  /// whatever happened there, depend on ``ProcedureHandle/result``.
+  ///
+  /// - Parameters:
+  ///   - procedure: What to run. Its input is the value, or the tuple of the values.
+  ///   - handles: Where the values come from.
+  ///   - dependencies: What else has to finish successfully before.
+  /// - Returns: The run.
+  /// - Complexity: O(d) for d dependencies.
+  @discardableResult
+  public nonisolated func add<each Value: Sendable, P: Procedure>(
+    _ procedure: P, from handles: repeat ProcedureHandle<each Value>, after dependencies: [any ProcedureDependency] = []
+  ) -> ProcedureHandle<P.Output> where P.Input == (repeat each Value) {
+    var all = dependencies
+    for handle in repeat each handles { all.append(handle) }
+    return submit(
+      procedure.procedureTask, .gathered { (repeat (each handles).finishedValue) }, after: all)
+  }
+
+  private nonisolated func submit<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, _ input: InputSource<Input>, after dependencies: [any ProcedureDependency]
+  ) -> ProcedureHandle<Output> {
+    let bindings = core.carriers.isEmpty ? [] : core.carriers.map { $0.capture() }
+    let run = ProcedureRun(
+      task, input: input, priority: task.priority ?? Task.currentPriority, bindings: bindings, core: core)
+    core.admit(run, dependencies: dependencies.count)
+    for dependency in dependencies {
+      // Weak: a run that is over before its dependency is does not have to be kept for it.
+      dependency.whenFinished { [weak run] outcome in
+        if let run { run.core.settleDependency(of: run, outcome, dependency.identity) }
+      }
+    }
+    return ProcedureHandle(run)
+  }
+
+  // MARK: The queue as a whole
+
+  /// Starts and evaluates nothing more; what executes goes on.
+  public func suspend() {
+    core.suspend()
+  }
+
+  /// Goes on after ``suspend()``.
+  public func resume() {
+    core.resume()
+  }
+
+  /// Changes how many bodies may execute at once. Takes effect at once for what starts next; nothing is interrupted.
+  ///
+  /// - Parameter width: At least 1, or this traps.
+  public func setMaxConcurrentProcedures(_ width: Int) {
+    Self.requireValidWidth(width, of: name)
+    core.changeWidth(to: width)
+  }
+
+  /// Cancels everything that is on the queue at this moment; what comes later is not concerned.
+  ///
+  /// - Parameter reason: Why; `CancellationError` without one.
+  /// - Complexity: O(n log n) for n procedures on the queue.
+  public func cancelAll(_ reason: (any Error)? = nil) {
+    core.cancelAll(reason)
+  }
+
+  /// Returns when everything on the queue has finished, and at once if nothing is there.
+  ///
+  /// On a suspended queue that can take until it is resumed. Cancelling the caller does not shorten the wait. A body that
+  /// waits for its own queue does not wait for itself, nor for others that wait for the same.
+  @concurrent public nonisolated func waitUntilIdle() async {
+    await core.waitUntilIdle()
+  }
+
+  /// Admits nothing more, and returns when everything on the queue has finished.
+  ///
+  /// What is added from now on fails with ``ProcedureError/queueShutDown(procedure:queue:)``. The streams of ``events`` end.
+  /// Cancelling the caller does not shorten the wait; ``cancelAll(_:)`` does.
+  @concurrent public nonisolated func shutDown() async {
+    core.refuse()
+    await core.waitUntilIdle()
+    core.broadcaster.close()
+  }
+
+  /// What happens on the queue: the events of every procedure on it, from now on.
+  ///
+  /// Each access is a new subscription, which ends when the queue has been shut down or is no more. Events are buffered
+  /// without bounds: a slow reader delays nobody. Cancelling the task that iterates ends the iteration.
+  public nonisolated var events: AsyncStream<ProcedureEvent> {
+    core.broadcaster.stream()
+  }
+
+  private static func requireValidWidth(_ width: Int, of name: String) {
+    precondition(
+      width >= 1, "ProcedureQueue \"\(name)\": maxConcurrentProcedures is \(width); with less than 1 nothing could run")
+  }
+}
+
+extension ProcedureHandle {
+  /// The value of a run that is known to have finished successfully.
+  fileprivate var finishedValue: Output {
+    guard case .finished(let value) = finishedOutcome else {
+      preconditionFailure("ProcedureHandle: \(identity) was read as a dependency although it did not succeed")
+    }
+    return value
+  }
+}
+
+extension ProcedureContext {
+  /// The queue on which this run is; `nil` without one, and when the last reference to it has gone.
+  public var queue: ProcedureQueue? {
+    sequence(first: self, next: \.scope.parent).lazy.compactMap {
+      ($0.scope as? SlotHolder)?.core.face as? ProcedureQueue
+    }
+    .first { _ in true }
+  }
+}

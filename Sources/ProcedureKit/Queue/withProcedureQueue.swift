@@ -1,0 +1,40 @@
+/// Calls `body` with a queue of its own, and leaves only when everything that was added to it has finished.
+///
+/// ```swift
+/// try await withProcedureQueue(maxConcurrentProcedures: 4) { queue in
+///   for url in urls { queue.add(Download(), input: url) }
+/// }
+/// ```
+///
+/// If `body` throws, what was added is cancelled first. Cancelling the caller cancels everything on the queue. After this
+/// has returned, the queue admits nothing.
+///
+/// - Parameters:
+///   - name: What errors call the queue.
+///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
+///   - clock: What tells events their time.
+///   - executor: Where bodies execute; `nil` for the global executor.
+///   - body: What adds to the queue.
+/// - Returns: What `body` returns.
+/// - Throws: What `body` throws. Failures of procedures are told by their handles.
+public nonisolated(nonsending) func withProcedureQueue<R>(
+  _ name: String = "withProcedureQueue", maxConcurrentProcedures: Int = .max,
+  clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
+  _ body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
+) async rethrows -> R {
+  let queue = ProcedureQueue(
+    name, maxConcurrentProcedures: maxConcurrentProcedures, clock: clock, executor: executor)
+  return try await withTaskCancellationHandler {
+    do {
+      let result = try await body(queue)
+      await queue.shutDown()
+      return result
+    } catch {
+      queue.core.cancelAll(nil, includesLater: true)
+      await queue.shutDown()
+      throw error
+    }
+  } onCancel: {
+    queue.core.cancelAll(nil, includesLater: true)
+  }
+}

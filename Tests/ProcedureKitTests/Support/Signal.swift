@@ -1,0 +1,61 @@
+import Synchronization
+
+/// A flag that tasks can wait for: how tests make an order happen instead of sleeping.
+final class Signal: Sendable {
+  private struct Contents {
+    var isSet = false
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let contents = Mutex(Contents())
+
+  var isSet: Bool { contents.withLock { $0.isSet } }
+
+  func set() {
+    let waiters = contents.withLock { contents in
+      contents.isSet = true
+      defer { contents.waiters = [] }
+      return contents.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// Returns once the flag is set; cancellation changes nothing.
+  func wait() async {
+    await withCheckedContinuation { continuation in
+      let isSet = contents.withLock { contents in
+        if !contents.isSet { contents.waiters.append(continuation) }
+        return contents.isSet
+      }
+      if isSet { continuation.resume() }
+    }
+  }
+}
+
+/// Waits until the current task is cancelled.
+func untilCancelled() async {
+  let cancelled = Signal()
+  await withTaskCancellationHandler {
+    await cancelled.wait()
+  } onCancel: {
+    cancelled.set()
+  }
+}
+
+/// A value behind a lock.
+final class Box<Value: Sendable>: Sendable {
+  private let contents: Mutex<Value>
+
+  init(_ value: Value) { contents = Mutex(value) }
+
+  var value: Value { contents.withLock { $0 } }
+
+  @discardableResult
+  func update<R: Sendable>(_ change: @Sendable (inout Value) -> R) -> R {
+    contents.withLock { change(&$0) }
+  }
+}
+
+struct TestError: Error, Equatable {
+  var code = 0
+}
