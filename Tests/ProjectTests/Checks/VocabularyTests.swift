@@ -45,7 +45,7 @@ import Testing
       .code("UnsafeThrowingContinuation"), .code("withUnsafeContinuation"), .code("withUnsafeThrowingContinuation"),
       .code("UnsafeCurrentTask"),
     ],
-    complaint: "needs a comment in the same file that begins \"Invariant\" and says why it is sound",
+    complaint: "needs a comment in the same file with the word \"Invariant\" that says why it is sound",
     places: ["Sources", "Tests", "Examples"],
     permittingComment: "Invariant")
 
