@@ -42,6 +42,7 @@ public struct Condition: Sendable {
   /// Evaluates the condition once. Cancelling the caller cancels what it runs, which may still return a verdict.
   ///
   /// - Parameter prepares: Whether its `prepare` step is made.
+  /// - Returns: What it came to.
   func judge(prepares: Bool = true) async -> ConditionVerdict {
     await judgement(prepares)
   }

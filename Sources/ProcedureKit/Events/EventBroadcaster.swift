@@ -24,6 +24,7 @@ final class EventBroadcaster: Sendable {
   /// A new stream. It ends when the broadcaster is closed; dropping the stream ends the subscription.
   ///
   /// - Parameter past: What happened before, to be read first.
+  /// - Returns: The events, from the first of `past` on.
   func stream(replaying past: ContiguousArray<ProcedureEvent> = []) -> AsyncStream<ProcedureEvent> {
     let subscriber = EventSubscriber(replaying: past)
     let isClosed = contents.withLock { contents in

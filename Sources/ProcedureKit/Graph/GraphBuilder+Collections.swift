@@ -1,15 +1,3 @@
-/// What becomes of a collection when the work on one of its elements fails.
-///
-/// An element whose condition is not satisfied is ignored, not failed: it is left out whatever the policy.
-public enum ElementFailurePolicy: Sendable, Hashable {
-  /// The first failure cancels the rest, and is the error of the whole.
-  case failFast
-  /// All elements are worked on; then the whole fails with ``ProcedureError/partsFailed(procedure:failures:)``.
-  case collect
-  /// Elements that fail are left out of the result.
-  case drop
-}
-
 extension GraphBuilder {
   /// Adds a node that executes a procedure for each element of an array whose length is known only when the graph runs.
   ///
@@ -85,54 +73,5 @@ extension GraphBuilder {
       return partial
     }
     return add(task, from: elements)
-  }
-}
-
-/// Internal. Work on each element of an array: a graph that is made when the array is known.
-struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
-  private let element: ProcedureTask<Element, Output>
-  private let limit: Int
-  private let policy: ElementFailurePolicy
-
-  init(_ element: ProcedureTask<Element, Output>, limit: Int, policy: ElementFailurePolicy) {
-    precondition(
-      limit >= 1, "The limit for \"\(element.name)\" on each element is \(limit); with less than 1 nothing could run")
-    self.element = element
-    self.limit = limit
-    self.policy = policy
-  }
-
-  /// The work on a whole array.
-  var task: ProcedureTask<[Element], [Output]> {
-    ProcedureTask(element.name) { elements in
-      guard !elements.isEmpty else { return [] }
-      return try await graph(of: elements).execute(()).compactMap(\.self)
-    }
-  }
-
-  private func graph(of elements: [Element]) -> ProcedureGraph<Void, [Output?]> {
-    ProcedureGraph<Void, [Output?]>(element.name) { builder in
-      let nodes = elements.enumerated().map { index, value in
-        builder.add(
-          ProcedureTask<Void, Output?>(name: "\(element.name)[\(index)]", priority: element.priority, conditions: []) {
-            _ in try await output(of: value)
-          })
-      }
-      return builder.add(from: nodes)
-    }
-    .limit(limit)
-    .errorPolicy(policy == .collect ? .continue : .failFast)
-  }
-
-  /// - Returns: `nil` for an element that is to be left out.
-  private func output(of value: Element) async throws -> Output? {
-    do {
-      return try await element.execute(value)
-    } catch let error as ProcedureError where error.kind == .ignored {
-      return nil
-    } catch {
-      if policy == .drop, ProcedureContext.current?.isCancelled != true { return nil }
-      throw error
-    }
   }
 }

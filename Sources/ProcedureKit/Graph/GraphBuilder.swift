@@ -73,13 +73,13 @@ public final class GraphBuilder {
   ///   - dependencies: What else has to finish successfully before.
   ///   - operation: The work. Never executes on the caller's actor.
   /// - Returns: The value that it will produce.
-  // `@concurrent` is written out because the compiler (Swift 6.3) crashes on closures of parameter packs otherwise, in
-  // modules that have NonisolatedNonsendingByDefault.
   @discardableResult
   public func add<each Value: Sendable, Output: Sendable>(
     _ name: String, from nodes: repeat Node<each Value>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (repeat each Value) async throws -> Output
   ) -> Node<Output> {
+    // `operation` is written as `@concurrent` because the compiler (Swift 6.3) crashes on closures of parameter packs
+    // otherwise, in modules that have NonisolatedNonsendingByDefault.
     let task = ProcedureTask<(repeat each Value), Output>(name: name, priority: nil, conditions: []) { values in
       try await operation(repeat each values)
     }
@@ -160,6 +160,7 @@ public final class GraphBuilder {
   /// Ends the building.
   ///
   /// - Parameter output: The node whose value is the graph's, if one is.
+  /// - Returns: What every run of the graph walks.
   func finish(output: NodeReference?) -> GraphPlan {
     precondition(!steps.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
     isBuilt = true

@@ -44,16 +44,3 @@ public struct Node<Value: Sendable>: GraphDependency {
     NodeReference(builder: builder, slot: slot, edge: edge)
   }
 }
-
-/// A node whatever its value: what `after:` takes.
-public protocol GraphDependency: Sendable {
-  /// What the graph builder has to know of the node.
-  var reference: NodeReference { get }
-}
-
-/// What a graph builder has to know of a node that something waits for.
-public struct NodeReference: Sendable {
-  let builder: GraphBuilder.Identity
-  let slot: Int32
-  let edge: GraphShape.Edge
-}

@@ -93,6 +93,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The same graph, of which at most so many nodes are executed at once, whatever the queue's own limit.
   ///
   /// - Parameter limit: At least 1, or this traps.
+  /// - Returns: The graph with that limit.
   public func limit(_ limit: Int) -> ProcedureGraph {
     precondition(limit >= 1, "ProcedureGraph \"\(name)\": its limit is \(limit); with less than 1 nothing could run")
     var graph = self
@@ -135,13 +136,4 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   var isAcceptedOutput: Bool {
     outputNode.map { $0 >= 0 && $0 == plan.shape.acceptedOutput } ?? false
   }
-}
-
-/// What a graph does when a node fails and nothing takes the failure as ``Node/result``.
-public enum GraphErrorPolicy: Sendable, Hashable {
-  /// The first failure cancels what executes and starts nothing more; the graph fails with that error.
-  case failFast
-  /// Everything that does not depend on a failed node is executed all the same; then the graph fails with
-  /// ``ProcedureError/partsFailed(procedure:failures:)``, which has all errors.
-  case `continue`
 }

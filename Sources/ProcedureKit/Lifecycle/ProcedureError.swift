@@ -57,24 +57,6 @@ public enum ProcedureError: Error, Sendable {
   }
 }
 
-/// One failed part of a graph.
-public struct ProcedureFailure: Sendable {
-  /// The part that failed.
-  public let procedure: ProcedureIdentity
-  /// What it failed with.
-  public let error: any Error
-
-  /// Pairs a part with its error.
-  ///
-  /// - Parameters:
-  ///   - procedure: The part that failed.
-  ///   - error: What it failed with.
-  public init(procedure: ProcedureIdentity, error: any Error) {
-    self.procedure = procedure
-    self.error = error
-  }
-}
-
 extension ProcedureError: CustomStringConvertible {
   /// What happened, to which procedure, why, and what to do about it.
   public var description: String {

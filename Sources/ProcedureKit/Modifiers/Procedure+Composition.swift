@@ -16,6 +16,7 @@ extension Procedure {
   /// The same procedure, its value passed through `transform`. What `transform` throws is the procedure's error.
   ///
   /// - Parameter transform: Executes as a part of the body.
+  /// - Returns: The procedure with that value.
   public func map<Other: Sendable>(
     _ transform: @escaping @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
@@ -37,6 +38,7 @@ extension Procedure {
   ///
   /// - Parameter replacement: Given what the procedure threw; ``ProcedureError/ignored(procedure:by:)`` where a
   ///   condition was not satisfied. Returns the value to use, or throws.
+  /// - Returns: The procedure with that recovery.
   public func recover(
     _ replacement: @escaping @Sendable (any Error) async throws -> Output
   ) -> ProcedureTask<Input, Output> {

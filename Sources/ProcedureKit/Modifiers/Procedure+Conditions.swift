@@ -14,6 +14,7 @@ extension Procedure {
   /// - Parameters:
   ///   - name: What errors, outcomes and logs call the condition.
   ///   - evaluate: `true`: satisfied. `false`: not satisfied, the procedure is ignored. Throws: failed.
+  /// - Returns: The procedure with that condition.
   public func condition(
     _ name: String, evaluate: @escaping @Sendable () async throws -> Bool
   ) -> ProcedureTask<Input, Output> {

@@ -5,7 +5,9 @@ import Testing
   static let core = Layering(
     module: "Sources/ProcedureKit",
     order: [
+      "Lifecycle",
       "Engine/Machine",
+      "Engine/Tasks",
       "Schedule",
       "Events",
       "Logging",

@@ -46,6 +46,7 @@ struct GraphProgress {
   private static let skippedMark = Int32.max
 
   /// - Parameters:
+  ///   - shape: Who depends on whom.
   ///   - limit: How many nodes may execute at once.
   ///   - stopsAtFirstFailure: Whether a failure that nobody accepts ends the run.
   init(shape: GraphShape, limit: Int, stopsAtFirstFailure: Bool) {
@@ -96,6 +97,8 @@ struct GraphProgress {
   /// A worker has finished a node that did not succeed, and asks for the next.
   ///
   /// - Parameters:
+  ///   - node: The node.
+  ///   - ending: How it ended.
   ///   - skipped: Receives every node that is not executed because of it, causes before effects.
   /// - Returns: What follows, and whether the failure reached the end of the graph without being accepted on its way.
   mutating func nodeStopped(

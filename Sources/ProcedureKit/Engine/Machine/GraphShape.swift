@@ -25,7 +25,10 @@ struct GraphShape: Sendable {
   let acceptedOutput: Int32
 
   /// - Parameters:
+  ///   - count: How many nodes there are.
   ///   - edges: Pairs of nodes, the first to finish before the second may start.
+  ///   - priorities: One for each node, or none at all.
+  ///   - acceptedOutput: The node whose failure the graph returns instead of failing itself, -1 if there is none.
   init(
     count: Int, edges: ContiguousArray<(from: Int32, to: Int32, kind: Edge)>, priorities: ContiguousArray<UInt8> = [],
     acceptedOutput: Int32 = -1

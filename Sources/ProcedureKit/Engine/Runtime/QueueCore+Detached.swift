@@ -9,7 +9,9 @@ extension QueueCore {
 
   /// Admits a run, or refuses it if the queue has been shut down.
   ///
-  /// - Parameter dependencies: How many dependencies it waits for; each is to be reported by `settleDependency`.
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - dependencies: How many dependencies it waits for; each is to be reported by `settleDependency`.
   func admit(_ run: DetachedRun, dependencies: Int) {
     let now = time.now
     let (isAdmitted, isDoomed) = visit { state, actions, _ in

@@ -181,7 +181,9 @@ final class QueueCore: Sendable {
 
   /// Cancels every run that is present, in order of admission.
   ///
-  /// - Parameter includesLater: Whether runs that come later are cancelled as they come.
+  /// - Parameters:
+  ///   - reason: Why, if a reason was given.
+  ///   - includesLater: Whether runs that come later are cancelled as they come.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
     let runs = state.withLock { state in
       if includesLater { state.isDoomed = true }

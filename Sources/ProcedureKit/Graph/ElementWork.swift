@@ -1,0 +1,48 @@
+/// Internal. Work on each element of an array: a graph that is made when the array is known.
+struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
+  private let element: ProcedureTask<Element, Output>
+  private let limit: Int
+  private let policy: ElementFailurePolicy
+
+  init(_ element: ProcedureTask<Element, Output>, limit: Int, policy: ElementFailurePolicy) {
+    precondition(
+      limit >= 1, "The limit for \"\(element.name)\" on each element is \(limit); with less than 1 nothing could run")
+    self.element = element
+    self.limit = limit
+    self.policy = policy
+  }
+
+  /// The work on a whole array.
+  var task: ProcedureTask<[Element], [Output]> {
+    ProcedureTask(element.name) { elements in
+      guard !elements.isEmpty else { return [] }
+      return try await graph(of: elements).execute(()).compactMap(\.self)
+    }
+  }
+
+  private func graph(of elements: [Element]) -> ProcedureGraph<Void, [Output?]> {
+    ProcedureGraph<Void, [Output?]>(element.name) { builder in
+      let nodes = elements.enumerated().map { index, value in
+        builder.add(
+          ProcedureTask<Void, Output?>(name: "\(element.name)[\(index)]", priority: element.priority, conditions: []) {
+            _ in try await output(of: value)
+          })
+      }
+      return builder.add(from: nodes)
+    }
+    .limit(limit)
+    .errorPolicy(policy == .collect ? .continue : .failFast)
+  }
+
+  /// - Returns: `nil` for an element that is to be left out.
+  private func output(of value: Element) async throws -> Output? {
+    do {
+      return try await element.execute(value)
+    } catch let error as ProcedureError where error.kind == .ignored {
+      return nil
+    } catch {
+      if policy == .drop, ProcedureContext.current?.isCancelled != true { return nil }
+      throw error
+    }
+  }
+}

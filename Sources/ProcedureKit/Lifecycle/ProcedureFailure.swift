@@ -1,0 +1,17 @@
+/// One failed part of a graph.
+public struct ProcedureFailure: Sendable {
+  /// The part that failed.
+  public let procedure: ProcedureIdentity
+  /// What it failed with.
+  public let error: any Error
+
+  /// Pairs a part with its error.
+  ///
+  /// - Parameters:
+  ///   - procedure: The part that failed.
+  ///   - error: What it failed with.
+  public init(procedure: ProcedureIdentity, error: any Error) {
+    self.procedure = procedure
+    self.error = error
+  }
+}
