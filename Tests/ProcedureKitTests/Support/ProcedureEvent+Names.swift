@@ -1,0 +1,15 @@
+import ProcedureKit
+
+extension ProcedureEvent {
+  /// The kind without what it carries.
+  var shortName: String {
+    switch kind {
+    case .didAttach: "didAttach"
+    case .willExecute: "willExecute"
+    case .didExecute: "didExecute"
+    case .didCancel: "didCancel"
+    case .willFinish: "willFinish"
+    case .didFinish: "didFinish"
+    }
+  }
+}
