@@ -6,7 +6,8 @@ public enum ProcedureError: Error, Sendable {
   case conditionFailed(procedure: ProcedureIdentity, condition: String, underlying: any Error)
   /// A condition was not satisfied, so the body was not executed; that is no failure of anything.
   case ignored(procedure: ProcedureIdentity, by: String)
-  /// Something that the procedure depends on failed: the body was not executed.
+  /// Something that the procedure depends on failed: the body was not executed. `dependency` is what it depends on;
+  /// `underlying` is the error that began it, however many dependents lie between.
   case dependencyFailed(procedure: ProcedureIdentity, dependency: ProcedureIdentity, underlying: any Error)
   /// The queue had been shut down before the procedure came to it.
   case queueShutDown(procedure: ProcedureIdentity, queue: String)
@@ -45,6 +46,18 @@ public enum ProcedureError: Error, Sendable {
       .queueShutDown(let procedure, _), .partsFailed(let procedure, _):
       procedure
     }
+  }
+
+  /// The error of a procedure that depends on one that failed with `error`.
+  ///
+  /// A chain of dependents passes the first error on and does not wrap it again and again: a chain may be long.
+  static func dependencyFailed(
+    of procedure: ProcedureIdentity, _ dependency: ProcedureIdentity, _ error: any Error
+  ) -> ProcedureError {
+    if case .dependencyFailed(_, _, let root)? = error as? ProcedureError {
+      return .dependencyFailed(procedure: procedure, dependency: dependency, underlying: root)
+    }
+    return .dependencyFailed(procedure: procedure, dependency: dependency, underlying: error)
   }
 
   /// The error behind this one; of several failed parts, the first one's; `nil` where the framework alone decided.

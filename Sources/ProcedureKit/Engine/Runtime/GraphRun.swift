@@ -133,8 +133,7 @@ final class GraphRun: Sendable {
     if skip.ending == .ignored, case .ignored(_, let condition)? = root as? ProcedureError {
       return .ignored(procedure: identity(of: skip.node), by: condition)
     }
-    return .dependencyFailed(
-      procedure: identity(of: skip.node), dependency: identity(of: skip.cause), underlying: root)
+    return .dependencyFailed(of: identity(of: skip.node), identity(of: skip.cause), root)
   }
 
   private func finishSkipped(_ skip: GraphProgress.Skipped, root: any Error) {

@@ -43,9 +43,7 @@ extension QueueCore {
         run.missingDependencies -= 1
         if run.missingDependencies == 0 { state.machine.dependenciesSettled(run.member, .satisfied, &actions) }
       case .failed(let error):
-        let failure = ProcedureError.dependencyFailed(
-          procedure: run.identity, dependency: dependency, underlying: error)
-        run.store(.failed(failure))
+        run.store(.failed(ProcedureError.dependencyFailed(of: run.identity, dependency, error)))
         state.machine.dependenciesSettled(run.member, .unsatisfied, &actions)
       case .ignored(let condition):
         run.store(.ignored(by: condition))

@@ -84,8 +84,19 @@ final class QueueCore: Sendable {
       worker.task.cancel()
       unpin(worker)
     case .notify(let handlers): for handler in handlers { handler() }
-    case .finish(let run): finishBeforeBody(run)
+    case .finishDecided: while let run = nextDecided() { finishBeforeBody(run) }
     case .closeCrew: desk.close()
+    }
+  }
+
+  private func nextDecided() -> DetachedRun? {
+    state.withLock { state in
+      let run = state.decided.popFirst()
+      if run == nil {
+        state.decided = []
+        state.isFinishingDecided = false
+      }
+      return run
     }
   }
 

@@ -8,7 +8,7 @@ struct QueueState {
     case grant(SlotHolder)
     case interrupt(QueueWorker)
     case notify([@Sendable () -> Void])
-    case finish(DetachedRun)
+    case finishDecided
     case closeCrew
   }
 
@@ -20,6 +20,10 @@ struct QueueState {
   /// Whether runs are cancelled as they come.
   var isDoomed = false
   var crewIsRunning = false
+  /// Runs that were decided before their bodies started, and still have to be finished; one task at a time does that, so
+  /// that a chain of dependents, each of which finishes the next, is a loop and not a recursion.
+  var decided: ArraySlice<DetachedRun> = []
+  var isFinishingDecided = false
   /// Readers of events, to be resumed.
   var woken: [Waiter] = []
 
@@ -54,7 +58,10 @@ struct QueueState {
       case .wake(let member): wake(holders[Int(member)], &effects)
       case .interrupt(let member): interrupt(holders[Int(member)], &effects)
       case .finish(let member):
-        if let run = holders[Int(member)] as? DetachedRun { effects.append(.finish(run)) }
+        guard let run = holders[Int(member)] as? DetachedRun else { continue }
+        decided.append(run)
+        if !isFinishingDecided { effects.append(.finishDecided) }
+        isFinishingDecided = true
       }
     }
     actions.removeAll()

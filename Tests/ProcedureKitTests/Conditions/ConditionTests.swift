@@ -1,0 +1,170 @@
+import ProcedureKit
+import Testing
+
+@Suite struct ConditionTests {
+  private static let yes = Condition("yes") { true }
+  private static let no = Condition("no") { false }
+  private static let bad = Condition("bad") { throw TestError(code: 1) }
+
+  /// What a procedure under this condition comes to, added to a queue; `run` and `execute` have to agree.
+  private func judge(_ condition: Condition) async -> String {
+    let ran = Box(0)
+    let task = ProcedureTask("p") { ran.update { $0 += 1 } }.condition(condition)
+    let queue = ProcedureQueue("q")
+    let description: String
+    switch await queue.add(task).outcome {
+    case .finished: description = "satisfied"
+    case .ignored(let name): description = "ignored by \(name)"
+    case .failed(let error): description = "failed: \((error as? ProcedureError)?.underlying.map { "\($0)" } ?? "?")"
+    case .cancelled: description = "cancelled"
+    }
+    #expect(ran.value == (description == "satisfied" ? 1 : 0))
+    for attempt in [{ try await queue.run(task) }, { try await task.execute() }] as [@Sendable () async throws -> Void]
+    {
+      do {
+        try await attempt()
+        #expect(description == "satisfied")
+      } catch let error as ProcedureError {
+        #expect(error.procedure.name == "p")
+        #expect(error.kind == (description.hasPrefix("ignored") ? .ignored : .conditionFailed))
+      } catch {
+        Issue.record("\(error)")
+      }
+    }
+    return description
+  }
+
+  @Test("K1: true is satisfied, false is ignored, a throw is failed; the body runs only for the first")
+  func single() async {
+    #expect(await judge(Self.yes) == "satisfied")
+    #expect(await judge(Self.no) == "ignored by no")
+    #expect(await judge(Self.bad) == "failed: TestError(code: 1)")
+  }
+
+  @Test("K1: any false means ignored, even beside a true; a failure beats both")
+  func severalOfOneLevel() async {
+    let queue = ProcedureQueue("q")
+    let body = ProcedureTask("p") { 1 }
+    guard case .ignored(by: "no") = await queue.add(body.condition(Self.yes).condition(Self.no)).outcome else {
+      Issue.record("not ignored")
+      return
+    }
+    let failing = await queue.add(body.condition(Self.no).condition(Self.bad).condition(Self.yes)).outcome
+    guard case .failed(let error as ProcedureError) = failing else {
+      Issue.record("\(failing)")
+      return
+    }
+    #expect(error.kind == .conditionFailed)
+  }
+
+  @Test("K1: all conditions of one level are evaluated at once, and the first failure cancels the others")
+  func concurrentlyAndFailFast() async throws {
+    let queue = ProcedureQueue("q")
+    let arrived = [Signal(), Signal()]
+    let meet = { @Sendable (mine: Int) in
+      Condition("meets \(mine)") {
+        arrived[mine].set()
+        await arrived[1 - mine].wait()
+        return true
+      }
+    }
+    try await queue.run(ProcedureTask {}.condition(meet(0)).condition(meet(1)))
+
+    let wasCancelled = Box(false)
+    let patient = Condition("patient") {
+      await untilCancelled()
+      wasCancelled.update { $0 = true }
+      return true
+    }
+    await #expect(throws: ProcedureError.self) {
+      try await queue.run(ProcedureTask {}.condition(patient).condition(Self.bad))
+    }
+    #expect(wasCancelled.value)
+  }
+
+  @Test("K1: conditions are evaluated after dependencies, without a slot, and never while the queue is suspended")
+  func whenEvaluated() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let release = Signal()
+    let evaluated = Signal()
+    let evaluations = Box(0)
+    let condition = Condition("counts") {
+      evaluations.update { $0 += 1 }
+      evaluated.set()
+      return true
+    }
+    let blocker = queue.add(ProcedureTask { await release.wait() })
+    let dependent = queue.add(ProcedureTask {}.condition(condition), after: [blocker])
+    let independent = queue.add(ProcedureTask {}.condition(condition))
+    // The only slot is taken; the condition of the one without a dependency is evaluated all the same.
+    await evaluated.wait()
+    #expect(evaluations.value == 1)
+    #expect(dependent.state == .pending)
+    await queue.suspend()
+    release.set()
+    try await blocker.value
+    #expect(evaluations.value == 1)
+    #expect(dependent.state == .evaluating)
+    let structured = Task { try await queue.run(ProcedureTask("structured") {}.condition(condition)) }
+    let attached = ProcedureTask("probe") {}
+    _ = attached
+    #expect(evaluations.value == 1)
+    await queue.resume()
+    try await dependent.value
+    try await independent.value
+    try await structured.value
+    #expect(evaluations.value == 3)
+  }
+
+  @Test("K2: prepare runs before evaluate; a throwing prepare fails the condition; silent drops it")
+  func prepare() async {
+    let steps = Box<[String]>([])
+    let prepared = Condition(
+      "prepared", prepare: { steps.update { $0.append("prepare") } },
+      evaluate: {
+        steps.update { $0.append("evaluate") }
+        return true
+      })
+    _ = try? await ProcedureTask {}.condition(prepared).execute()
+    #expect(steps.value == ["prepare", "evaluate"])
+    _ = try? await ProcedureTask {}.condition(.silent(prepared)).execute()
+    #expect(steps.value == ["prepare", "evaluate", "evaluate"])
+    let failing = Condition("failing", prepare: { throw TestError(code: 2) }, evaluate: { true })
+    #expect(await judge(failing) == "failed: TestError(code: 2)")
+    #expect(await judge(.silent(failing)) == "satisfied")
+    #expect(await judge(.silent(failing && failing)) == "satisfied")
+    #expect(await judge(!(.silent(failing))) != "satisfied")
+  }
+
+  @Test("K3: or is satisfied by any, ignored if all are, failed with the errors otherwise")
+  func or() async {
+    #expect(await judge(Self.no || Self.yes) == "satisfied")
+    #expect(await judge(Self.bad || Self.yes) == "satisfied")
+    #expect(await judge(Self.no || Self.no) == "ignored by (no or no)")
+    #expect(await judge(Self.no || Self.bad) == "failed: no alternative is satisfied: TestError(code: 1)")
+    #expect(await judge(.any([])).hasPrefix("ignored"))
+  }
+
+  @Test(
+    "K3: not is satisfied by what fails or is ignored, and fails for what is satisfied; and is as strict as its parts")
+  func notAndAnd() async {
+    #expect(await judge(!Self.no) == "satisfied")
+    #expect(await judge(!Self.bad) == "satisfied")
+    #expect(await judge(!Self.yes) == "failed: \"yes\" is satisfied, and must not be")
+    #expect(await judge(Self.yes && Self.yes) == "satisfied")
+    #expect(await judge(Self.yes && Self.no) == "ignored by no")
+    #expect(await judge(Self.no && Self.bad) == "failed: TestError(code: 1)")
+    #expect(await judge(.all([])).hasPrefix("ignored"))
+    #expect(await judge(.ignored(Self.bad)) == "ignored by bad")
+    #expect(await judge(.ignored(Self.yes)) == "satisfied")
+  }
+
+  @Test("K3: or is decided by the first that is satisfied, which cancels the others")
+  func orCancels() async throws {
+    let patient = Condition("patient") {
+      await untilCancelled()
+      return false
+    }
+    try await ProcedureTask {}.condition(patient || Self.yes).execute()
+  }
+}

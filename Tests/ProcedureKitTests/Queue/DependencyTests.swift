@@ -1,0 +1,127 @@
+import ProcedureKit
+import Testing
+
+@Suite struct DependencyTests {
+  @Test("D1: a dependency that fails stops its dependents, which name it, and theirs")
+  func failure() async throws {
+    let queue = ProcedureQueue("q")
+    let ran = Box(0)
+    let first = queue.add(ProcedureTask<Void, Int>("first") { throw TestError(code: 3) })
+    let second = queue.add(
+      ProcedureTask("second") { (x: Int) in
+        ran.update { $0 += 1 }
+        return x
+      }, from: first)
+    let third = queue.add(ProcedureTask("third") { ran.update { $0 += 1 } }, after: [second])
+    let error = try #require(await third.outcome.failure as? ProcedureError)
+    #expect(error.kind == .dependencyFailed)
+    #expect(error.procedure.name == "third")
+    guard case .dependencyFailed(_, let dependency, let underlying) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(dependency.name == "second")
+    #expect(underlying as? TestError == TestError(code: 3))
+    #expect("\(error)".contains("\"third\"") && "\(error)".contains("\"second\""))
+    #expect(ran.value == 0)
+  }
+
+  @Test("D1: dependents of what is cancelled are cancelled, and of what is ignored are ignored, like it")
+  func cancelAndIgnore() async throws {
+    let queue = ProcedureQueue("q", isSuspended: true)
+    let cancelled = queue.add(ProcedureTask { 1 })
+    let afterCancelled = queue.add(ProcedureTask {}, after: [cancelled])
+    let ignored = queue.add(ProcedureTask { 1 }.condition("closed") { false })
+    let afterIgnored = queue.add(ProcedureTask { (_: Int) in }, from: ignored)
+    cancelled.cancel(TestError(code: 8))
+    await #expect(throws: TestError(code: 8)) { try await afterCancelled.value }
+    guard case .cancelled = await afterCancelled.outcome else {
+      Issue.record("not cancelled")
+      return
+    }
+    await queue.resume()
+    guard case .ignored(by: "closed") = await afterIgnored.outcome else {
+      Issue.record("not ignored")
+      return
+    }
+  }
+
+  @Test("D1: whoever depends on the result runs whatever happened")
+  func result() async throws {
+    let queue = ProcedureQueue("q")
+    let failing = queue.add(ProcedureTask<Void, Int> { throw TestError(code: 1) })
+    let recovery = queue.add(
+      ProcedureTask { (r: Result<Int, any Error>) in (try? r.get()) ?? -1 }, from: failing.result)
+    let cleanup = queue.add(ProcedureTask { "clean" }, after: [failing.result])
+    #expect(try await recovery.value == -1)
+    #expect(try await cleanup.value == "clean")
+    let ignored = queue.add(ProcedureTask { 1 }.condition("closed") { false })
+    let inspected = queue.add(
+      ProcedureTask { (r: Result<Int, any Error>) in
+        if case .failure(let error as ProcedureError) = r { error.kind == .ignored } else { false }
+      }, from: ignored.result)
+    #expect(try await inspected.value)
+  }
+
+  @Test("D2: dependencies may live on other queues, and finish before or after they are depended on")
+  func acrossQueues() async throws {
+    let (a, b) = (ProcedureQueue("a", maxConcurrentProcedures: 1), ProcedureQueue("b", maxConcurrentProcedures: 1))
+    let release = Signal()
+    let early = a.add(ProcedureTask { 20 })
+    _ = try await early.value
+    let late = b.add(
+      ProcedureTask {
+        await release.wait()
+        return 22
+      })
+    let sum = a.add(ProcedureTask { (x: Int, y: Int) in x + y }, from: early, late)
+    #expect(sum.state == .pending)
+    release.set()
+    #expect(try await sum.value == 42)
+  }
+
+  @Test("D2: five inputs of five types, and a value that is not copied deeper than Swift does")
+  func manyInputs() async throws {
+    let queue = ProcedureQueue("q")
+    let storage = [Int](repeating: 7, count: 1_000)
+    let address = storage.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+    let handles = (
+      queue.add(ProcedureTask { 1 }), queue.add(ProcedureTask { "two" }), queue.add(ProcedureTask { 3.0 }),
+      queue.add(ProcedureTask { true }), queue.add(ProcedureTask { storage })
+    )
+    let all = queue.add(
+      ProcedureTask { (a: Int, b: String, c: Double, d: Bool, e: [Int]) in
+        "\(a)\(b)\(c)\(d)\(e.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } == address)"
+      }, from: handles.0, handles.1, handles.2, handles.3, handles.4)
+    #expect(try await all.value == "1two3.0truetrue")
+  }
+
+  @Test("D1: a chain of 100,000 dependents is stopped without overflowing the stack, and so is one that succeeds")
+  func longChains() async throws {
+    let queue = ProcedureQueue("q")
+    for fails in [false, true] {
+      let release = Signal()
+      let first = queue.add(
+        ProcedureTask {
+          await release.wait()
+          if fails { throw TestError() }
+          return 0
+        })
+      var last = first
+      for _ in 0..<100_000 { last = queue.add(ProcedureTask { (x: Int) in x + 1 }, from: last) }
+      release.set()
+      let outcome = await last.outcome
+      if fails {
+        #expect((outcome.failure as? ProcedureError)?.kind == .dependencyFailed)
+      } else {
+        #expect(outcome.value == 100_000)
+      }
+    }
+  }
+}
+
+extension ProcedureOutcome {
+  var failure: (any Error)? {
+    if case .failed(let error) = self { error } else { nil }
+  }
+}
