@@ -100,18 +100,16 @@ struct GraphProgress {
   ///   - node: The node.
   ///   - ending: How it ended.
   ///   - skipped: Receives every node that is not executed because of it, causes before effects.
-  /// - Returns: What follows, and whether the failure reached the end of the graph without being accepted on its way.
+  /// - Returns: What follows, and whether it is a failure that is not accepted wherever it goes.
   mutating func nodeStopped(
     _ node: Int32, _ ending: Ending, skipped: inout [Skipped]
   ) -> (advance: Advance, isUnaccepted: Bool) {
     executing -= 1
-    var isUnaccepted = false
-    let firstSkipped = skipped.count
-    settle(node, ending, &isUnaccepted, &skipped)
-    var position = firstSkipped
+    let isUnaccepted = ending == .failed && !shape.acceptsFailure(of: node)
+    var position = skipped.count
+    settle(node, ending, &skipped)
     while position < skipped.count {
-      let (current, ending) = (skipped[position].node, skipped[position].ending)
-      settle(current, ending, &isUnaccepted, &skipped)
+      settle(skipped[position].node, ending, &skipped)
       position += 1
     }
     var cancelsWorkers = false
@@ -125,13 +123,9 @@ struct GraphProgress {
   }
 
   /// Tells the successors of one node that it did not succeed.
-  private mutating func settle(
-    _ node: Int32, _ ending: Ending, _ isUnaccepted: inout Bool, _ skipped: inout [Skipped]
-  ) {
+  private mutating func settle(_ node: Int32, _ ending: Ending, _ skipped: inout [Skipped]) {
     unsettled -= 1
-    let successors = shape.successorRange(of: node)
-    if successors.isEmpty, ending == .failed, node != shape.acceptedOutput { isUnaccepted = true }
-    for place in successors {
+    for place in shape.successorRange(of: node) {
       let target = shape.successors[place] >> 1
       guard missing[Int(target)] <= shape.dependencyCounts[Int(target)] else { continue }
       if shape.successors[place] & 1 == 0 {

@@ -23,6 +23,8 @@ struct GraphShape: Sendable {
   let priorities: ContiguousArray<UInt8>
   /// The node whose failure the graph returns instead of failing itself, -1 if there is none.
   let acceptedOutput: Int32
+  /// For each node whether its failure stays within the graph; empty where none does.
+  private let acceptance: ContiguousArray<Bool>
 
   /// - Parameters:
   ///   - count: How many nodes there are.
@@ -54,6 +56,28 @@ struct GraphShape: Sendable {
     self.successors = successors
     roots = ContiguousArray(counts.indices.lazy.filter { counts[$0] == 0 }.map(Int32.init))
     self.priorities = Set(priorities).count > 1 ? priorities : []
+    acceptance =
+      acceptedOutput >= 0 || edges.contains { $0.kind == .acceptsFailure }
+      ? Self.acceptance(offsets: offsets, successors: successors, acceptedOutput: acceptedOutput) : []
+  }
+
+  /// A failure stays within the graph if it is accepted wherever it goes: by an edge that accepts it, or, where the edge
+  /// does not, because the failure of the node at its end is accepted. It leaves the graph at a node without successors.
+  private static func acceptance(
+    offsets: ContiguousArray<Int32>, successors: ContiguousArray<Int32>, acceptedOutput: Int32
+  ) -> ContiguousArray<Bool> {
+    var accepted = ContiguousArray<Bool>(repeating: false, count: offsets.count - 1)
+    for node in accepted.indices.reversed() {
+      let edges = successors[Int(offsets[node])..<Int(offsets[node + 1])]
+      let goesSomewhere = !edges.isEmpty || Int32(node) == acceptedOutput
+      accepted[node] = goesSomewhere && edges.allSatisfy { $0 & 1 == 1 || accepted[Int($0 >> 1)] }
+    }
+    return accepted
+  }
+
+  /// Whether the graph does not fail when this node does.
+  func acceptsFailure(of node: Int32) -> Bool {
+    !acceptance.isEmpty && acceptance[Int(node)]
   }
 
   func successorRange(of node: Int32) -> Range<Int> {

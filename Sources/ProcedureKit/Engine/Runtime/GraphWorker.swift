@@ -64,18 +64,14 @@ final class GraphWorker: ProcedureScope, @unchecked Sendable {
 
 /// Internal. The slot of a worker that a graph adds to its queue.
 ///
-/// Invariant: `isClaimed` is guarded by the lock of `core`, see ``SlotHolder``; `onGrant` is constant.
+/// Invariant: it adds only a constant to ``SlotHolder``.
 final class GraphSlot: SlotHolder, @unchecked Sendable {
-  /// Whether the first wait for a slot is over; from then on the worker's task waits itself.
-  var isClaimed = false
   private let onGrant: @Sendable (GraphSlot) -> Void
 
   init(core: QueueCore, parent: ProcedureContext?, onGrant: @escaping @Sendable (GraphSlot) -> Void) {
     self.onGrant = onGrant
     super.init(core: core, parent: parent)
   }
-
-  override var isWokenByCall: Bool { !isClaimed }
 
   override func granted() { onGrant(self) }
 }

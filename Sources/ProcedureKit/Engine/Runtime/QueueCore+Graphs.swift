@@ -7,8 +7,8 @@ extension QueueCore {
         body.member >= 0 ? (state[body].priority, state[body].order) : (TaskPriority.medium.rawValue, nil)
       let member = state.machine.admitted(.helper, priority: priority, inheriting: order, &actions)
       state.seat(slot, at: member)
-      slot.isClaimed = state[slot].holdsSlot
-      return slot.isClaimed
+      slot.isWokenByCall = !state[slot].holdsSlot
+      return state[slot].holdsSlot
     }
     if isGranted { slot.granted() }
   }
@@ -25,7 +25,7 @@ extension QueueCore {
   /// A worker will not be needed, unless it has its slot already, in which case it finds nothing to do and ends.
   func withdrawUnlessGranted(_ slot: GraphSlot) {
     visit { state, actions, effects in
-      guard slot.member >= 0, !slot.isClaimed else { return }
+      guard slot.member >= 0, slot.isWokenByCall else { return }
       state.unseat(slot, &actions, &effects)
       state.machine.settled(&actions)
     }

@@ -76,7 +76,10 @@ struct QueueState {
 
   private func wake(_ holder: SlotHolder?, _ effects: inout [Effect]) {
     guard let holder else { return }
-    if holder.isWokenByCall { return effects.append(.grant(holder)) }
+    if holder.isWokenByCall {
+      holder.isWokenByCall = false
+      return effects.append(.grant(holder))
+    }
     if case .suspended(let waiter) = holder.wait {
       holder.wait = .none
       effects.append(.resume(waiter))

@@ -20,11 +20,11 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
     super.init(parent: parent)
   }
 
-  /// What a wake does to a member that has no task to wait with. Called outside of the lock.
-  func granted() {}
+  /// Whether its next wake calls `granted` instead of resuming a task, because it has no task yet to wait with.
+  var isWokenByCall = false
 
-  /// Whether a wake calls `granted` instead of resuming a task.
-  var isWokenByCall: Bool { false }
+  /// Called outside of the lock.
+  func granted() {}
 
   override func lendSlot() {
     core.lend(self)

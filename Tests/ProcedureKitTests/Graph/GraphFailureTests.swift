@@ -1,0 +1,172 @@
+import ProcedureKit
+import Testing
+
+@Suite struct GraphFailureTests {
+  @Test("D4: fail fast: the first failure cancels what executes, starts nothing more, and is the graph's error")
+  func failFast() async throws {
+    let started = [Signal(), Signal()]
+    let cancelled = Box(0)
+    let ranLater = Box(false)
+    let graph = ProcedureGraph("g") { g in
+      for i in 0..<2 {
+        g.add(
+          ProcedureTask("patient") {
+            started[i].set()
+            await untilCancelled()
+            cancelled.update { $0 += 1 }
+          })
+      }
+      let bad = g.add(
+        ProcedureTask("bad") {
+          for signal in started { await signal.wait() }
+          throw TestError(code: 6)
+        })
+      g.add(ProcedureTask("later") { ranLater.update { $0 = true } }, after: [bad])
+    }
+    await #expect(throws: TestError(code: 6)) { try await ProcedureQueue("q").run(graph) }
+    #expect(cancelled.value == 2)
+    #expect(!ranLater.value)
+  }
+
+  @Test("D4: continue: everything that can still run does, and the graph fails with all errors")
+  func continuing() async throws {
+    let ran = Box<Set<String>>([])
+    let log = { @Sendable (name: String) in ProcedureTask(name) { _ = ran.update { $0.insert(name) } } }
+    for width in [1, 3, Int.max] {
+      ran.update { $0 = [] }
+      let graph = ProcedureGraph("g") { g in
+        let bad = g.add(ProcedureTask("bad") { throw TestError(code: 1) })
+        let worse = g.add(ProcedureTask("worse") { throw TestError(code: 2) })
+        let good = g.add(log("good"))
+        g.add(log("after bad"), after: [bad, good])
+        g.add(log("after both"), after: [good, worse])
+        g.add(log("after good"), after: [good])
+        g.add(log("anyway"), after: [bad.result, good])
+      }
+      do {
+        try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.errorPolicy(.continue))
+        Issue.record("did not throw")
+      } catch let error as ProcedureError {
+        guard case .partsFailed(let procedure, let failures) = error else {
+          Issue.record("\(error)")
+          return
+        }
+        #expect(procedure.name == "g")
+        #expect(Set(failures.map(\.procedure.name)) == ["bad", "worse"])
+        #expect(Set(failures.compactMap { ($0.error as? TestError)?.code }) == [1, 2])
+      }
+      #expect(ran.value == ["good", "after good", "anyway"])
+    }
+  }
+
+  @Test("D4: a failure that is taken as a result wherever it goes does not fail the graph")
+  func acceptedFailure() async throws {
+    for policy in [GraphErrorPolicy.failFast, .continue] {
+      let graph = ProcedureGraph("g") { g in
+        let risky = g.add(ProcedureTask<Void, Int>("risky") { throw TestError(code: 1) })
+        let dependent = g.add(ProcedureTask("dependent") { (x: Int) in x }, from: risky)
+        let cached = g.add("cached", from: risky.result) { (try? $0.get()) ?? 10 }
+        return g.add("sum", from: cached, dependent.result) { cached, dependent in
+          if case .failure(let error as ProcedureError) = dependent, error.kind == .dependencyFailed {
+            cached + 1
+          } else {
+            0
+          }
+        }
+      }
+      #expect(try await graph.errorPolicy(policy).execute() == 11)
+    }
+    let output = ProcedureGraph("g") { g in g.add(ProcedureTask<Void, Int> { throw TestError(code: 2) }).result }
+    guard case .failure(let error) = try await output.execute() else {
+      Issue.record("not a failure")
+      return
+    }
+    #expect(error as? TestError == TestError(code: 2))
+  }
+
+  @Test("D1: an ignored node ignores what depends on it, and the graph if its output does")
+  func ignored() async throws {
+    let ran = Box(0)
+    let side = ProcedureGraph("side") { g in
+      let gate = g.add(ProcedureTask("gate") {}.condition("closed") { false })
+      g.add(ProcedureTask { ran.update { $0 += 1 } }, after: [gate])
+      return g.add(ProcedureTask { 5 })
+    }
+    #expect(try await side.execute() == 5)
+    #expect(ran.value == 0)
+    let output = ProcedureGraph("output") { g in
+      g.add(ProcedureTask { (x: Int) in x }, from: g.add(ProcedureTask { 1 }.condition("closed") { false }))
+    }
+    guard case .ignored(by: "closed") = await ProcedureQueue("q").add(output).outcome else {
+      Issue.record("not ignored")
+      return
+    }
+  }
+
+  @Test("C4, C6: cancelling a graph cancels all that executes, starts nothing more and waits for it; the queue goes on")
+  func cancel() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 3)
+    let started = [Signal(), Signal()]
+    let ended = Box(0)
+    let later = Box(false)
+    let graph = ProcedureGraph("g") { g in
+      let nodes = (0..<2).map { i in
+        g.add(
+          ProcedureTask {
+            started[i].set()
+            await untilCancelled()
+            ended.update { $0 += 1 }
+          })
+      }
+      g.add(ProcedureTask { later.update { $0 = true } }, after: nodes)
+    }
+    let handle = queue.add(graph)
+    for signal in started { await signal.wait() }
+    handle.cancel(TestError(code: 1))
+    await #expect(throws: TestError(code: 1)) { try await handle.value }
+    #expect(ended.value == 2)
+    #expect(!later.value)
+    let numbers = try await queue.map(0..<100, with: ProcedureTask { (x: Int) in x })
+    #expect(numbers.count == 100)
+  }
+
+  @Test("D4: 1,000 random graphs with random failures, at random widths: every node ends once, at most so many at once")
+  func randomGraphs() async throws {
+    for seed in 0..<1_000 {
+      var random = SeededRandom(seed: UInt64(seed))
+      let count = Int.random(in: 1...30, using: &random)
+      let width = [1, 2, 3, Int.max].randomElement(using: &random) ?? 1
+      let state = Box((running: 0, most: 0, ran: 0))
+      let failing = Set(
+        (0..<Int.random(in: 0...2, using: &random)).map { _ in Int.random(in: 0..<count, using: &random) })
+      let yields = Bool.random(using: &random)
+      let graph = ProcedureGraph("g") { g in
+        var nodes: [Node<Int>] = []
+        for i in 0..<count {
+          let inputs = nodes.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }
+          nodes.append(
+            g.add(
+              ProcedureTask("n\(i)") { (values: [Int]) in
+                state.update {
+                  $0.running += 1
+                  $0.ran += 1
+                  $0.most = max($0.most, $0.running)
+                }
+                if yields { await Task.yield() }
+                state.update { $0.running -= 1 }
+                if failing.contains(i) { throw TestError(code: i) }
+                return values.reduce(1, +)
+              }, from: inputs))
+        }
+      }
+      let policy = Bool.random(using: &random) ? GraphErrorPolicy.failFast : .continue
+      let queue = ProcedureQueue("q", maxConcurrentProcedures: width)
+      let outcome = await queue.add(graph.errorPolicy(policy)).outcome
+      let message: Comment = "seed \(seed)"
+      #expect((outcome.failure != nil) == !failing.isEmpty, message)
+      #expect(state.value.running == 0 && state.value.most <= width, message)
+      if failing.isEmpty { #expect(state.value.ran == count, message) }
+      #expect(try await queue.run(ProcedureTask { 1 }) == 1, message)
+    }
+  }
+}

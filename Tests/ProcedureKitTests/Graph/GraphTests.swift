@@ -1,0 +1,158 @@
+import ProcedureKit
+import Testing
+
+@Suite struct GraphTests {
+  private static let widths = [1, 2, 5, Int.max]
+
+  @Test("Any number of typed inputs are passed on, at every width", arguments: widths)
+  func typedInputs(width: Int) async throws {
+    let graph = ProcedureGraph("g") { (g, x: Node<Int>) in
+      let text = g.add(ProcedureTask { (x: Int) in "\(x)" }, from: x)
+      let half = g.add(ProcedureTask { (x: Int) in Double(x) / 2 }, from: x)
+      let none = g.add(ProcedureTask("constant") { [1, 2, 3] })
+      let five = g.add("five", from: x, text, half, none, text) { a, b, c, d, e in "\(a) \(b) \(c) \(d.count) \(e)" }
+      return g.add(
+        ProcedureTask { (all: String, n: [Int]) in all + " \(n.reduce(0, +))" }, from: five, none, after: [text])
+    }
+    #expect(try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph, input: 4) == "4 4 2.0 3 4 6")
+    #expect(try await graph.limit(1).execute(6) == "6 6 3.0 3 6 6")
+  }
+
+  @Test("Nodes of one type are gathered in order, none at all included")
+  func gather() async throws {
+    let graph = ProcedureGraph("g") { g in
+      let nodes = (0..<20).map { i in g.add(ProcedureTask { i }) }
+      let sum = g.add(ProcedureTask { (all: [Int]) in all.reduce(0, +) }, from: nodes)
+      let empty = g.add(ProcedureTask { (all: [Int]) in all.count }, from: [])
+      return g.add("both", from: g.add(from: nodes), sum, empty) { all, sum, empty in all + [sum, empty] }
+    }
+    #expect(try await graph.execute() == Array(0..<20) + [190, 0])
+  }
+
+  @Test("after: orders nodes that pass no value; a graph without an output runs all of its nodes")
+  func after() async throws {
+    let order = Box<[String]>([])
+    let graph = ProcedureGraph("g") { g in
+      let log = { @Sendable (name: String) in ProcedureTask(name) { order.update { $0.append(name) } } }
+      let first = g.add(log("first"))
+      let second = g.add(log("second"), after: [first])
+      g.add(log("third"), after: [first, second])
+    }
+    try await ProcedureQueue("q").run(graph)
+    #expect(order.value == ["first", "second", "third"])
+  }
+
+  @Test("Graphs nest, run again and run at the same time")
+  func nesting() async throws {
+    let inner = ProcedureGraph("inner") { (g, x: Node<Int>) in
+      let a = g.add(ProcedureTask { (x: Int) in x + 1 }, from: x)
+      let b = g.add(ProcedureTask { (x: Int) in x + 2 }, from: x)
+      return g.add("product", from: a, b) { $0 * $1 }
+    }
+    let outer = ProcedureGraph("outer") { (g, x: Node<Int>) in
+      let nodes = (0..<10).map { i in g.add(inner.map { $0 + i }, from: x) }
+      return g.add(ProcedureTask { (all: [Int]) in all.reduce(0, +) }, from: nodes)
+    }
+    for width in Self.widths {
+      let queue = ProcedureQueue("q", maxConcurrentProcedures: width)
+      let handles = (0..<20).map { queue.add(outer, input: $0) }
+      for (x, handle) in handles.enumerated() { #expect(try await handle.value == 10 * (x + 1) * (x + 2) + 45) }
+    }
+  }
+
+  @Test("map, compactMap, filter and reduce keep the order, and take an empty array", arguments: widths)
+  func collections(width: Int) async throws {
+    let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
+      let squares = g.map(numbers, with: ProcedureTask { (x: Int) in x * x }, limit: 3)
+      let even = g.filter(squares, with: ProcedureTask { (x: Int) in x.isMultiple(of: 2) })
+      let halves = g.compactMap(even, with: ProcedureTask { (x: Int) in x == 16 ? nil : x / 2 })
+      return g.reduce(halves, "") { "\($0) \($1)" }
+    }
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: width)
+    #expect(try await queue.run(graph, input: Array(0..<9)) == " 0 2 18 32")
+    #expect(try await queue.run(graph, input: []) == "")
+  }
+
+  @Test("The failure of an element is fatal, collected or dropped, as the policy says; an ignored one is left out")
+  func elementFailures() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
+    let odd = ProcedureTask("odd") { (x: Int) in
+      if x.isMultiple(of: 2) { throw TestError(code: x) }
+      return x
+    }
+    #expect(try await queue.map(0..<10, with: odd, onFailure: .drop) == [1, 3, 5, 7, 9])
+    await #expect(throws: TestError.self) { try await queue.map(0..<10, with: odd) }
+    do {
+      _ = try await queue.map(0..<10, with: odd, onFailure: .collect)
+      Issue.record("did not throw")
+    } catch let error as ProcedureError {
+      guard case .partsFailed(_, let failures) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(failures.compactMap { ($0.error as? TestError)?.code }.sorted() == [0, 2, 4, 6, 8])
+      #expect(failures.contains { $0.procedure.name == "odd[4]" })
+    }
+    let gated = odd.condition("closed") { false }
+    #expect(try await queue.map(0..<10, with: gated) == [])
+  }
+
+  @Test("A limit bounds how many nodes execute at once, whatever the queue's own")
+  func limit() async throws {
+    for (limit, width) in [(3, Int.max), (8, 2), (1, 5)] {
+      let running = Box((now: 0, most: 0))
+      let graph = ProcedureGraph("g") { g in
+        for _ in 0..<50 {
+          g.add(
+            ProcedureTask {
+              running.update {
+                $0.now += 1
+                $0.most = max($0.most, $0.now)
+              }
+              for _ in 0..<5 { await Task.yield() }
+              running.update { $0.now -= 1 }
+            })
+        }
+      }
+      try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.limit(limit))
+      #expect(running.value.most <= min(limit, width))
+      #expect(min(limit, width) == 1 || running.value.most > 1)
+    }
+  }
+
+  @Test("A graph is drawn with its names, its input and output, and dotted arrows where a failure is accepted")
+  func diagrams() {
+    let graph = ProcedureGraph("kitten \"small\"") { (g, path: Node<String>) in
+      let photo = g.add(ProcedureTask("load") { (p: String) in p }, from: path)
+      let small = g.add(ProcedureTask("resize") { (p: String) in p.count }, from: photo)
+      return g.add("re\"port", from: small.result) { (try? $0.get()) ?? 0 }
+    }
+    #expect(
+      graph.mermaid == """
+        flowchart TD
+          input(["String"])
+          n0["load"]
+          n1["resize"]
+          n2["re#quot;port"]
+          output(["Int"])
+          input --> n0
+          n0 --> n1
+          n1 -.-> n2
+          n2 --> output
+        """)
+    #expect(
+      graph.dot == """
+        digraph "kitten \\"small\\"" {
+          input [label="String", shape=ellipse];
+          n0 [label="load", shape=box];
+          n1 [label="resize", shape=box];
+          n2 [label="re\\"port", shape=box];
+          output [label="Int", shape=ellipse];
+          input -> n0;
+          n0 -> n1;
+          n1 -> n2 [style=dotted];
+          n2 -> output;
+        }
+        """)
+  }
+}
