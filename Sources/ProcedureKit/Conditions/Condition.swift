@@ -21,8 +21,8 @@ public struct Condition: Sendable {
   ///
   /// Both run in a task that is cancelled when the run is cancelled or another condition has failed; neither holds a slot.
   public init(
-    _ name: String, prepare: (@Sendable () async throws -> Void)? = nil,
-    evaluate: @escaping @Sendable () async throws -> Bool
+    _ name: String, prepare: (@concurrent @Sendable () async throws -> Void)? = nil,
+    evaluate: @escaping @concurrent @Sendable () async throws -> Bool
   ) {
     self.init(name) { prepares in
       do {

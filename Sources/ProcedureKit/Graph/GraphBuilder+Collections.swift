@@ -62,7 +62,7 @@ extension GraphBuilder {
   /// - Returns: What `combine` returned last, or `initial` for an empty array.
   public func reduce<Element, Partial: Sendable>(
     _ elements: Node<[Element]>, _ initial: Partial, named name: String = "reduce",
-    _ combine: @escaping @Sendable (Partial, Element) async throws -> Partial
+    _ combine: @escaping @concurrent @Sendable (Partial, Element) async throws -> Partial
   ) -> Node<Partial> {
     let task = ProcedureTask(name) { (elements: [Element]) in
       var partial = initial

@@ -18,7 +18,7 @@ extension Procedure {
   /// - Parameter transform: Executes as a part of the body.
   /// - Returns: The procedure with that value.
   public func map<Other: Sendable>(
-    _ transform: @escaping @Sendable (Output) async throws -> Other
+    _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
     let task = procedureTask
     return ProcedureTask(name: task.name, priority: task.priority, conditions: task.conditions) { input in
@@ -40,7 +40,7 @@ extension Procedure {
   ///   condition was not satisfied. Returns the value to use, or throws.
   /// - Returns: The procedure with that recovery.
   public func recover(
-    _ replacement: @escaping @Sendable (any Error) async throws -> Output
+    _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return ProcedureTask(name: task.name, priority: task.priority, conditions: []) { input in

@@ -16,7 +16,7 @@ extension Procedure {
   ///   - evaluate: `true`: satisfied. `false`: not satisfied, the procedure is ignored. Throws: failed.
   /// - Returns: The procedure with that condition.
   public func condition(
-    _ name: String, evaluate: @escaping @Sendable () async throws -> Bool
+    _ name: String, evaluate: @escaping @concurrent @Sendable () async throws -> Bool
   ) -> ProcedureTask<Input, Output> {
     condition(Condition(name, evaluate: evaluate))
   }

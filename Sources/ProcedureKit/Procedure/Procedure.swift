@@ -29,7 +29,7 @@ public protocol Procedure<Input, Output>: Sendable {
   /// - Parameter input: What the procedure is given.
   /// - Returns: The result.
   /// - Throws: Whatever is to be the run's error.
-  func execute(_ input: Input) async throws -> Output
+  @concurrent func execute(_ input: Input) async throws -> Output
 
   /// The procedure as an async function and the ways to run it. Default: ``execute(_:)`` and nothing else.
   ///

@@ -11,12 +11,12 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   public let priority: TaskPriority?
   /// The conditions of the outermost level: whatever wraps them keeps its own.
   let conditions: [Condition]
-  let operation: @Sendable (Input) async throws -> Output
+  let operation: @concurrent @Sendable (Input) async throws -> Output
 
   /// A procedure from an async function.
   ///
   /// The function executes on the executor of the queue, or on the global one, unless it names an actor itself:
-  /// `{ @MainActor in … }`.
+  /// `{ @MainActor in … }`. That is what `@concurrent` says, here and wherever the library takes a function of yours.
   ///
   /// - Parameters:
   ///   - name: What errors, events and diagrams call it.
@@ -24,7 +24,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   ///   - operation: The work.
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
-    operation: @escaping @Sendable (Input) async throws -> Output
+    operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
     self.init(name: name, priority: priority, conditions: [], operation: operation)
   }
@@ -37,7 +37,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   ///   - operation: The work.
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
-    operation: @escaping @Sendable () async throws -> Output
+    operation: @escaping @concurrent @Sendable () async throws -> Output
   ) where Input == Void {
     self.init(name: name, priority: priority, conditions: []) { (_: Void) in try await operation() }
   }
@@ -51,7 +51,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   init(
     name: String, priority: TaskPriority?, conditions: [Condition],
-    operation: @escaping @Sendable (Input) async throws -> Output
+    operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
     self.name = name
     self.priority = priority

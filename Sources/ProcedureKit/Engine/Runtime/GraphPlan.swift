@@ -43,7 +43,7 @@ class NodeStep: @unchecked Sendable {
 /// Internal. A node that executes a procedure's operation.
 final class ProcedureStep<Input: Sendable, Output: Sendable>: NodeStep, @unchecked Sendable {
   private let gather: @Sendable (ValueArena) -> Input
-  private let operation: @Sendable (Input) async throws -> Output
+  private let operation: @concurrent @Sendable (Input) async throws -> Output
   private let output: ValueSlot<Output>
 
   init(

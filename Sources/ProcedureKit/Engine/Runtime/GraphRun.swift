@@ -48,7 +48,11 @@ final class GraphRun: Sendable {
     await withRunCancellationHandler(in: context, key: self) {
       let worker = GraphWorker(self, holder: holder)
       var advance = state.withLock { $0.progress.started() }
-      while advance.next >= 0, !advance.addsWorker { advance = await worker.execute(advance.next) }
+      var fairness = Fairness()
+      while advance.next >= 0, !advance.addsWorker {
+        advance = await worker.execute(advance.next)
+        await fairness.pieceDone()
+      }
       if !advance.isComplete { await executeByWorkers(takingOverFrom: advance.next) }
     } onCancel: {
       self.cancel()
@@ -98,7 +102,7 @@ final class GraphRun: Sendable {
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
-    reportEnd(of: node, .finished(()))
+    reportEnd(of: node, .finished(()), hasExecuted: true)
     return carryOut(state.withLock { $0.progress.nodeSucceeded(node) })
   }
 
@@ -107,11 +111,11 @@ final class GraphRun: Sendable {
     carryOut(state.withLock { $0.progress.nodeAbandoned() })
   }
 
-  func nodeFailed(_ node: Int32, _ error: any Error) -> GraphProgress.Advance {
+  func nodeFailed(_ node: Int32, _ error: any Error, hasExecuted: Bool) -> GraphProgress.Advance {
     let outcome = ProcedureOutcome<Void>(thrown: error)
     var skipped: [GraphProgress.Skipped] = []
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
-    reportEnd(of: node, outcome)
+    reportEnd(of: node, outcome, hasExecuted: hasExecuted)
     arena.recordError(error, of: plan.slot(of: node))
     let advance = state.withLock { state in
       let wasStopping = state.progress.isStopping
@@ -137,7 +141,7 @@ final class GraphRun: Sendable {
   }
 
   private func finishSkipped(_ skip: GraphProgress.Skipped, root: any Error) {
-    reportEnd(of: skip.node, ProcedureOutcome(thrown: error(of: skip, root: root)))
+    reportEnd(of: skip.node, ProcedureOutcome(thrown: error(of: skip, root: root)), hasExecuted: false)
     for input in plan.steps[Int(skip.node)].inputs { arena.giveUpShare(of: input) }
     arena.giveUpShare(of: plan.slot(of: skip.node))
   }
@@ -203,8 +207,7 @@ final class GraphRun: Sendable {
     for waiter in woken { waiter.resume() }
   }
 
-  private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool = true)
-  {
+  private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
     guard isObserved else { return }
     var outcome = outcome()
     state.withLock { state in

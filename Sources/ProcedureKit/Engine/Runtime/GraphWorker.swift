@@ -22,8 +22,12 @@ final class GraphWorker: ProcedureScope, @unchecked Sendable {
 
   /// Executes nodes until none is left for this worker.
   func work() async {
+    var fairness = Fairness()
     var advance = run.workerStarted()
-    while advance.next >= 0 { advance = await execute(advance.next) }
+    while advance.next >= 0 {
+      advance = await execute(advance.next)
+      await fairness.pieceDone()
+    }
     if let holder = holder as? GraphSlot { holder.core.withdraw(holder) }
   }
 
@@ -35,20 +39,33 @@ final class GraphWorker: ProcedureScope, @unchecked Sendable {
     }
     let step = run.plan.steps[Int(node)]
     let context = ProcedureContext(scope: self, part: node)
-    let failure = await context.run { await execute(step, as: node, in: context) }
-    if let failure { return run.nodeFailed(node, failure) }
-    return run.nodeSucceeded(node)
+    switch await context.run({ await execute(step, as: node, in: context) }) {
+    case .succeeded: return run.nodeSucceeded(node)
+    case .failed(let error): return run.nodeFailed(node, error, hasExecuted: true)
+    case .refused(let error): return run.nodeFailed(node, error, hasExecuted: false)
+    }
   }
 
-  /// - Returns: What the node failed with.
-  private func execute(_ step: NodeStep, as node: Int32, in context: ProcedureContext) async -> (any Error)? {
+  /// What became of a node.
+  private enum Ending {
+    case succeeded
+    case failed(any Error)
+    /// A condition kept it from being executed.
+    case refused(any Error)
+  }
+
+  private func execute(_ step: NodeStep, as node: Int32, in context: ProcedureContext) async -> Ending {
     do {
       if !step.conditions.isEmpty { try await requireConditions(of: step, in: context) }
-      run.report(.willExecute(attempt: 1), of: node)
-      try await step.execute(in: run.arena)
-      return nil
     } catch {
-      return error
+      return .refused(error)
+    }
+    run.report(.willExecute(attempt: 1), of: node)
+    do {
+      try await step.execute(in: run.arena)
+      return .succeeded
+    } catch {
+      return .failed(error)
     }
   }
 

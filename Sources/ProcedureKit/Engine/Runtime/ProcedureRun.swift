@@ -46,7 +46,7 @@ enum InputSource<Input: Sendable>: Sendable {
 /// Internal. A detached run of a procedure, with all that it needs, in one allocation.
 final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>, @unchecked Sendable {
   private var input: InputSource<Input>?
-  private var operation: (@Sendable (Input) async throws -> Output)?
+  private var operation: (@concurrent @Sendable (Input) async throws -> Output)?
 
   init(
     _ task: ProcedureTask<Input, Output>, input: InputSource<Input>, priority: TaskPriority,

@@ -111,7 +111,7 @@ extension QueueCore {
   }
 
   private func execute<Input: Sendable, Output: Sendable>(
-    _ run: StructuredRun, _ operation: @Sendable (Input) async throws -> Output, _ input: Input
+    _ run: StructuredRun, _ operation: @concurrent @Sendable (Input) async throws -> Output, _ input: Input
   ) async throws -> Output {
     try await ProcedureContext(scope: run).run {
       guard broadcaster.isObserved || executor != nil else { return try await operation(input) }

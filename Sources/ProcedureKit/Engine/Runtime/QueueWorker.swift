@@ -24,11 +24,13 @@ final class QueueWorker: @unchecked Sendable {
       preconditionFailure("QueueWorker: there is no current task")
     }
     let worker = QueueWorker(task: task)
+    var fairness = Fairness()
     var assignment = core.startWorker(worker)
     loop: while true {
       switch assignment {
       case .execute(let run):
         await run.execute()
+        await fairness.pieceDone()
         assignment = core.finishBody(of: run, executedBy: worker)
       case .evaluate(let run, let conditions):
         let verdict = await Condition.judge(conditions)

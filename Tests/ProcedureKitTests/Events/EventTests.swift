@@ -1,0 +1,180 @@
+import ProcedureKit
+import Testing
+
+@Suite struct EventTests {
+  private static let complete = ["didAttach", "willExecute", "didExecute", "willFinish", "didFinish"]
+
+  private func names(_ events: AsyncStream<ProcedureEvent>) async -> [String] {
+    await events.reduce(into: []) { $0.append($1.shortName) }
+  }
+
+  @Test(
+    "L2: the events of one run are totally ordered, with id, name and growing instants; late subscribers get them all")
+  func replay() async throws {
+    let queue = ProcedureQueue("q")
+    let handle = queue.add(ProcedureTask("p") {})
+    let early = handle.events
+    try await handle.value
+    let late = handle.events
+    for stream in [early, late, handle.events] {
+      let events = await stream.reduce(into: [ProcedureEvent]()) { $0.append($1) }
+      #expect(events.map(\.shortName) == Self.complete)
+      #expect(events.allSatisfy { $0.id == handle.id && $0.name == "p" })
+      #expect(events.map(\.instant) == events.map(\.instant).sorted())
+    }
+  }
+
+  @Test("L1: states only go forward, as the events tell")
+  func states() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let releases = [Signal(), Signal(), Signal()]
+    let reached = [Signal(), Signal()]
+    let dependency = queue.add(ProcedureTask { await releases[0].wait() })
+    let handle = queue.add(
+      ProcedureTask {
+        reached[1].set()
+        await releases[2].wait()
+      }.condition("c") {
+        reached[0].set()
+        await releases[1].wait()
+        return true
+      }, after: [dependency])
+    var states = [handle.state]
+    releases[0].set()
+    await reached[0].wait()
+    states.append(handle.state)
+    let slot = Signal()
+    let blocker = queue.add(
+      ProcedureTask("blocker") {
+        slot.set()
+        await untilCancelled()
+      })
+    await slot.wait()
+    releases[1].set()
+    while handle.state != .waiting { await Task.yield() }
+    states.append(handle.state)
+    blocker.cancel()
+    await reached[1].wait()
+    states.append(handle.state)
+    releases[2].set()
+    try await handle.value
+    states.append(handle.state)
+    #expect(states == [.pending, .evaluating, .waiting, .executing, .finished])
+  }
+
+  @Test("L1: each of 1,000,000 added procedures finishes exactly once")
+  func million() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
+    let finished = Box(0)
+    for _ in 0..<1_000_000 { queue.add(ProcedureTask { finished.update { $0 += 1 } }) }
+    await queue.waitUntilIdle()
+    #expect(finished.value == 1_000_000)
+  }
+
+  @Test(
+    "L2: a queue tells the events of every procedure on it, nodes of graphs included, and ends when it is shut down")
+  func queueEvents() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let events = queue.events
+    let graph = ProcedureGraph("graph") { g in
+      let a = g.add(ProcedureTask("a") { 1 })
+      let b = g.add(ProcedureTask("b") { 2 })
+      let bad = g.add(ProcedureTask<Void, Int>("bad") { throw TestError() })
+      g.add(ProcedureTask("skipped") { (_: Int) in }, from: bad)
+      return g.add("sum", from: a, b) { a, b in a + b }
+    }
+    _ = try? await queue.run(graph.errorPolicy(.continue))
+    try await queue.run(ProcedureTask("run") {})
+    try await queue.add(ProcedureTask("add") {}).value
+    await queue.shutDown()
+    var byRun: [ProcedureID: [ProcedureEvent]] = [:]
+    for await event in events { byRun[event.id, default: []].append(event) }
+    let byName = Dictionary(uniqueKeysWithValues: byRun.values.map { ($0[0].name, $0.map(\.shortName)) })
+    #expect(Set(byName.keys) == ["graph", "a", "b", "bad", "skipped", "sum", "run", "add"])
+    for name in ["graph", "a", "b", "bad", "sum", "run", "add"] { #expect(byName[name] == Self.complete, "\(name)") }
+    #expect(byName["skipped"] == ["didAttach", "willFinish", "didFinish"])
+  }
+
+  @Test("L2: nodes that fail fast leaves unstarted are told to be cancelled, and everything ends exactly once")
+  func failFastEvents() async throws {
+    let queue = ProcedureQueue("q")
+    let events = queue.events
+    let graph = ProcedureGraph("graph") { g in
+      let started = Signal()
+      let bad = g.add(
+        ProcedureTask<Void, Int>("bad") {
+          await started.wait()
+          throw TestError()
+        })
+      g.add(
+        ProcedureTask("patient") {
+          started.set()
+          await untilCancelled()
+        })
+      g.add(ProcedureTask("other") {}, after: [g.add(ProcedureTask("after bad") { (_: Int) in }, from: bad)])
+    }
+    _ = try? await queue.run(graph)
+    await queue.shutDown()
+    var byName: [String: [String]] = [:]
+    for await event in events { byName[event.name, default: []].append(event.shortName) }
+    #expect(byName["patient"] == ["didAttach", "willExecute", "didExecute", "didCancel", "willFinish", "didFinish"])
+    #expect(byName.values.allSatisfy { $0.filter { $0 == "didFinish" }.count == 1 && $0.last == "didFinish" })
+    #expect(byName.count == 5)
+  }
+
+  @Test("L2: a subscriber that stops listening and one that never reads delay nobody")
+  func idleSubscribers() async throws {
+    let queue = ProcedureQueue("q")
+    let never = queue.events
+    do {
+      var dropped = queue.events.makeAsyncIterator()
+      queue.add(ProcedureTask {})
+      _ = await dropped.next()
+    }
+    for handle in (0..<1_000).map({ i in queue.add(ProcedureTask { i }) }) { _ = try await handle.value }
+    await queue.shutDown()
+    let count = await never.reduce(into: 0) { count, _ in count += 1 }
+    #expect(count == 5_005)
+  }
+
+  @Test("L2: iterating is ended by cancelling the task that iterates")
+  func cancelIteration() async throws {
+    let queue = ProcedureQueue("q")
+    let first = Signal()
+    let reader = Task {
+      var count = 0
+      for await _ in queue.events {
+        count += 1
+        first.set()
+      }
+      return count
+    }
+    while !first.isSet {
+      try await queue.run(ProcedureTask {})
+    }
+    reader.cancel()
+    #expect(await reader.value > 0)
+  }
+
+  @Test("L4: when didFinish can be seen, the value is there and the slot has been given back")
+  func finishIsLast() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let events = queue.events
+    for i in 0..<200 {
+      let handle = queue.add(ProcedureTask { i })
+      for await event in handle.events where event.shortName == "didFinish" {
+        #expect(handle.state == .finished)
+      }
+      // The only slot is free, so this starts without waiting for anything.
+      let next = queue.add(ProcedureTask("next") { i })
+      #expect(try await next.value == i)
+    }
+    await queue.shutDown()
+    var executing = 0
+    for await event in events {
+      if event.shortName == "willExecute" { executing += 1 }
+      if event.shortName == "didFinish" { executing -= 1 }
+      #expect(executing <= 1)
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import ProcedureKit
+import Testing
+
+private enum Trace {
+  @TaskLocal static var id = "none"
+}
+
+@Suite struct ContextTests {
+  @Test("Q5: run inherits the caller's task-local values and priority")
+  func runInherits() async throws {
+    let queue = ProcedureQueue("q")
+    let seen = try await Trace.$id.withValue("caller") { try await queue.run(ProcedureTask { Trace.id }) }
+    #expect(seen == "caller")
+    let priority = try await Task(priority: .low) { try await queue.run(ProcedureTask { Task.currentPriority }) }.value
+    #expect(priority >= .low)
+  }
+
+  @Test("Q5: add carries what the carriers capture at the call, and nothing else")
+  func addCarries() async throws {
+    let carrying = ProcedureQueue("carrying", contextCarriers: [ContextCarrier(Trace.$id)])
+    let plain = ProcedureQueue("plain")
+    let task = ProcedureTask { Trace.id }
+    let handles = Trace.$id.withValue("caller") { (carrying.add(task), plain.add(task)) }
+    #expect(try await handles.0.value == "caller")
+    #expect(try await handles.1.value == "none")
+    #expect(try await carrying.add(task).value == "none")
+  }
+
+  @Test("The context tells a body its id, name, attempt and queue; outside there is none")
+  func context() async throws {
+    #expect(ProcedureContext.current == nil)
+    let queue = ProcedureQueue("q")
+    let task = ProcedureTask("named") {
+      let context = try #require(ProcedureContext.current)
+      #expect(context.name == "named" && context.attempt == 1 && !context.isCancelled)
+      #expect(context.cancellationReason == nil)
+      return (context.id, context.queue.map(ObjectIdentifier.init))
+    }
+    let handle = queue.add(task.map { Pair(id: $0.0, queue: $0.1) })
+    let seen = try await handle.value
+    #expect(seen.id == handle.id && seen.queue == ObjectIdentifier(queue))
+    let direct = try await task.map { Pair(id: $0.0, queue: $0.1) }.execute()
+    #expect(direct.queue == nil)
+    let names = ProcedureGraph("g") { g in
+      g.add(from: (0..<3).map { i in g.add(ProcedureTask("node \(i)") { ProcedureContext.current?.name }) })
+    }
+    #expect(try await queue.run(names) == ["node 0", "node 1", "node 2"])
+  }
+
+  private struct Pair {
+    var id: ProcedureID
+    var queue: ObjectIdentifier?
+  }
+
+  private struct WhereItIs: Procedure {
+    func execute(_ input: Bool) async throws -> Bool { input || isOnMainActor() }
+  }
+
+  @Test("Q6: 10,000 procedures run on the main actor do not execute there") @MainActor
+  func offTheMainActor() async throws {
+    #expect(isOnMainActor())
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let task = ProcedureTask { isOnMainActor() }
+    var seen = 0
+    for _ in 0..<10_000 where try await queue.run(task) { seen += 1 }
+    #expect(seen == 0)
+    #expect(try await queue.run(ProcedureTask { @MainActor in isOnMainActor() }))
+  }
+
+  @Test("Q6: nothing that is given to a procedure executes on the main actor by itself") @MainActor
+  func offTheMainActorInAllWays() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let plain = ProcedureTask { isOnMainActor() }
+    let condition = Condition("c", prepare: { #expect(!isOnMainActor()) }, evaluate: { !isOnMainActor() })
+    let graph = ProcedureGraph("g") { g in
+      g.add("or", from: g.add(plain), g.add(plain.condition(condition))) { a, b in a || b || isOnMainActor() }
+    }
+    let failing = ProcedureTask<Void, Bool> { throw TestError() }
+    let tasks: [ProcedureTask<Void, Bool>] = [
+      plain, plain.condition(condition), plain.map { $0 || isOnMainActor() }, plain.then(WhereItIs()),
+      failing.recover { _ in isOnMainActor() }, graph.procedureTask,
+      ProcedureTask { false }.map { $0 }.then(WhereItIs().condition(condition)).recover { _ in true },
+    ]
+    for _ in 0..<100 {
+      for (index, task) in tasks.enumerated() {
+        #expect(try await queue.run(task) == false, "\(index)")
+        #expect(try await queue.add(task).value == false, "\(index)")
+        #expect(try await task.execute() == false, "\(index)")
+      }
+      #expect(try await queue.run(WhereItIs(), input: false) == false)
+      #expect(try await queue.add(WhereItIs(), input: false).value == false)
+      #expect(try await graph.execute() == false)
+    }
+  }
+
+  @Test("Q6: a queue's executor executes its bodies, run and added alike")
+  func executor() async throws {
+    let executor = CountingExecutor()
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2, executor: executor)
+    let task = ProcedureTask { CountingExecutor.isCurrent }
+    #expect(try await queue.run(task))
+    #expect(try await queue.add(task).value)
+    let graph = ProcedureGraph("g") { g in g.add("and", from: g.add(task), g.add(task)) { $0 && $1 } }
+    #expect(try await queue.run(graph))
+    #expect(try await queue.add(graph).value)
+  }
+}
