@@ -1,46 +1,66 @@
 /// Internal. Who is next: higher priority first, then order of admission. Members are small integers, each at most once.
 ///
-/// One doubly linked list for each priority in use, its links in one flat array that is indexed by member. Appending,
-/// taking the first and removing from anywhere are O(1). A member whose order is older than the last one's is placed by
-/// walking from the front; such members belong to work that was admitted earlier and is under way, so the walk passes
-/// only others like it.
+/// One doubly linked list for each priority in use, its links in one flat array that is indexed by member. A member that
+/// comes in order, or before all others, is placed at an end of its list in O(1), as is the removal of any member there.
+/// The others, which were overtaken by members that were admitted after them, stand in a binary heap, where they come and
+/// go in O(log n): the dependents of two procedures that finish in the wrong order, or the hundred thousand runs that one
+/// body starts and that inherit its order.
+///
+/// Invariant: a list never receives a member whose priority and order are those of one in the heap, so that of two equals
+/// the one in the list came first.
 struct ReadyList {
   private struct Link {
     var next: Int32 = -1
     var previous: Int32 = -1
-    /// The index of the band that the member stands in, -1 while it stands in none.
-    var band: Int32 = -1
+    /// The index of the band that the member stands in, `noBand` or `inHeap`.
+    var band: Int32 = noBand
     var order: UInt64 = 0
+
+    static let noBand: Int32 = -1
+    static let inHeap: Int32 = -2
   }
 
   private struct Band {
     let priority: UInt8
     var head: Int32 = -1
     var tail: Int32 = -1
+    /// The order of the last member that was appended, also once it has gone.
+    var lastOrder: UInt64 = 0
   }
 
   private var links: ContiguousArray<Link> = []
   /// Highest priority first.
   private var bands: ContiguousArray<Band> = []
+  private var overtaken = OvertakenHeap()
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
 
   func contains(_ member: Int32) -> Bool {
-    Int(member) < links.count && links[Int(member)].band >= 0
+    Int(member) < links.count && links[Int(member)].band != Link.noBand
   }
 
   /// The member that is next, if any.
-  var first: Int32? {
-    guard count > 0 else { return nil }
-    for band in bands where band.head >= 0 { return band.head }
-    return nil
-  }
+  var first: Int32? { next?.member }
 
   /// Whether some member comes before one of this priority and order.
   func hasMember(before priority: UInt8, _ order: UInt64) -> Bool {
-    guard count > 0, let band = bands.first(where: { $0.head >= 0 }) else { return false }
-    return band.priority > priority || (band.priority == priority && links[Int(band.head)].order < order)
+    guard let next else { return false }
+    return next.priority > priority || (next.priority == priority && next.order < order)
+  }
+
+  private var next: (member: Int32, priority: UInt8, order: UInt64)? {
+    guard count > 0 else { return nil }
+    let band = bands.first { $0.head >= 0 }
+    guard let top = overtaken.first else {
+      return band.map { ($0.head, $0.priority, links[Int($0.head)].order) }
+    }
+    if let band {
+      let order = links[Int(band.head)].order
+      let isBefore = band.priority != top.priority ? band.priority > top.priority : order <= top.order
+      if isBefore { return (band.head, band.priority, order) }
+    }
+    return (top.member, top.priority, top.order)
   }
 
   /// Inserts a member; members of the same priority and order stand in the order in which they were inserted.
@@ -48,23 +68,32 @@ struct ReadyList {
     precondition(!contains(member), "ReadyList: a member was inserted twice")
     while links.count <= Int(member) { links.append(Link()) }
     let band = bandIndex(of: priority)
-    var successor: Int32 = -1
-    if bands[band].tail >= 0, links[Int(bands[band].tail)].order > order {
-      successor = bands[band].head
-      while successor >= 0, links[Int(successor)].order <= order { successor = links[Int(successor)].next }
+    let (head, tail) = (bands[band].head, bands[band].tail)
+    if order >= bands[band].lastOrder || (head < 0 && overtaken.isEmpty) {
+      bands[band].lastOrder = order
+      links[Int(member)] = Link(next: -1, previous: tail, band: Int32(band), order: order)
+      connect(tail, to: member, in: band)
+      connect(member, to: -1, in: band)
+    } else if overtaken.isEmpty, order < links[Int(head)].order {
+      links[Int(member)] = Link(next: head, previous: -1, band: Int32(band), order: order)
+      connect(-1, to: member, in: band)
+      connect(member, to: head, in: band)
+    } else {
+      links[Int(member)] = Link(band: Link.inHeap, order: order)
+      overtaken.insert(member, priority: priority, order: order)
     }
-    let predecessor = successor >= 0 ? links[Int(successor)].previous : bands[band].tail
-    links[Int(member)] = Link(next: successor, previous: predecessor, band: Int32(band), order: order)
-    connect(predecessor, to: member, in: band)
-    connect(member, to: successor, in: band)
     count += 1
   }
 
   mutating func remove(_ member: Int32) {
     precondition(contains(member), "ReadyList: a member was removed that is not there")
     let link = links[Int(member)]
-    connect(link.previous, to: link.next, in: Int(link.band))
-    links[Int(member)].band = -1
+    if link.band == Link.inHeap {
+      overtaken.remove(member)
+    } else {
+      connect(link.previous, to: link.next, in: Int(link.band))
+    }
+    links[Int(member)].band = Link.noBand
     count -= 1
   }
 
@@ -92,11 +121,12 @@ struct ReadyList {
   mutating func releaseStorage() {
     precondition(isEmpty, "ReadyList: only an empty list can give its memory back")
     links = []
+    overtaken = OvertakenHeap()
   }
 
   /// Traps where the links contradict each other; called by tests after each mutation.
   func checkInvariants() {
-    var seen = 0
+    var seen = overtaken.count
     for (index, band) in bands.enumerated() {
       precondition(index == 0 || bands[index - 1].priority > band.priority)
       var previous: Int32 = -1
@@ -109,6 +139,7 @@ struct ReadyList {
       }
       precondition(band.tail == previous)
     }
+    overtaken.checkInvariants()
     precondition(seen == count)
   }
 }
