@@ -51,6 +51,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameters:
   ///   - name: What errors, events and diagrams call it.
   ///   - build: Adds the nodes, at least one.
+  @_disfavoredOverload  // A closure of one line that adds a node may be read as returning it, and does the same then.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
     let input = builder.addInput(of: Input.self)
@@ -63,6 +64,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameters:
   ///   - name: What errors, events and diagrams call it.
   ///   - build: Adds the nodes, at least one.
+  @_disfavoredOverload  // A closure of one line that adds a node may be read as returning it, and does the same then.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void
   ) where Input == Void, Output == Void {

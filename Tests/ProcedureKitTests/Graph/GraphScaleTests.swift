@@ -1,0 +1,42 @@
+import ProcedureKit
+import Testing
+
+@Suite struct GraphScaleTests {
+  @Test("100,000 independent nodes all run, on a queue and without one")
+  func wide() async throws {
+    let count = Box(0)
+    let graph = ProcedureGraph("wide") { g in
+      for _ in 0..<100_000 { g.add(ProcedureTask { count.update { $0 += 1 } }) }
+    }
+    try await ProcedureQueue("q", maxConcurrentProcedures: 3).run(graph)
+    try await graph.execute()
+    #expect(count.value == 200_000)
+  }
+
+  @Test("A chain of 1,000,000 nodes does not overflow the stack, nor does one whose first node fails")
+  func long() async throws {
+    let increment = ProcedureTask { (x: Int) in
+      if x < 0 { throw TestError() }
+      return x + 1
+    }
+    let chain = ProcedureGraph("chain") { (g, x: Node<Int>) in
+      var last = x
+      for _ in 0..<1_000_000 { last = g.add(increment, from: last) }
+      return last
+    }
+    #expect(try await chain.execute(0) == 1_000_000)
+    await #expect(throws: TestError.self) { try await chain.execute(-1) }
+    await #expect(throws: ProcedureError.self) { try await chain.errorPolicy(.continue).execute(-1) }
+  }
+
+  @Test("A node with 100,000 dependents and one with 100,000 dependencies")
+  func star() async throws {
+    let star = ProcedureGraph("star") { g in
+      let center = g.add(ProcedureTask { 1 })
+      return g.add(
+        ProcedureTask { (all: [Int]) in all.reduce(0, +) },
+        from: (0..<100_000).map { _ in g.add(ProcedureTask { (x: Int) in x }, from: center) })
+    }
+    #expect(try await ProcedureQueue("q", maxConcurrentProcedures: 2).run(star) == 100_000)
+  }
+}

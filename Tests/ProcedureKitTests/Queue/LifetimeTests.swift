@@ -1,0 +1,110 @@
+import ProcedureKit
+import Testing
+
+/// Counts how many of it there are.
+private final class Tracked: Sendable {
+  private let live: Box<Int>
+
+  init(_ live: Box<Int>) {
+    self.live = live
+    live.update { $0 += 1 }
+  }
+
+  deinit { live.update { $0 -= 1 } }
+}
+
+@Suite struct LifetimeTests {
+  /// Waits for what happens after the last thing that can be awaited: a worker's last steps.
+  private func settle(until isDone: @Sendable () -> Bool) async -> Bool {
+    for _ in 0..<100_000 {
+      if isDone() { return true }
+      await Task.yield()
+    }
+    return isDone()
+  }
+
+  @Test("D3: in a graph, a value is released as soon as its last consumer has taken it, also if that one was skipped")
+  func valuesOfGraphs() async throws {
+    let live = Box(0)
+    let seen = Box<[Int]>([])
+    let graph = ProcedureGraph("g") { g in
+      let big = g.add(ProcedureTask("big") { Tracked(live) })
+      let unused = g.add(ProcedureTask("unused") { Tracked(live) })
+      let first = g.add(ProcedureTask("first") { (_: Tracked) in }, from: big, after: [unused])
+      let failing = g.add(ProcedureTask<Void, Int>("failing") { throw TestError() }, after: [first])
+      g.add("skipped", from: big, failing) { _, _ in }
+      g.add(ProcedureTask("look") { seen.update { $0.append(live.value) } }, after: [failing.result])
+    }
+    _ = try? await graph.limit(1).errorPolicy(.continue).execute()
+    #expect(seen.value == [0])
+    #expect(live.value == 0)
+  }
+
+  @Test("A queue, its handles, graphs and their values are released when they are done")
+  func everythingIsReleased() async throws {
+    let live = Box(0)
+    weak var weakQueue: ProcedureQueue?
+    weak var weakHandle: ProcedureHandle<Tracked>?
+    do {
+      let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+      weakQueue = queue
+      let captured = Tracked(live)
+      let graph = ProcedureGraph("g") { (g, input: Node<Tracked>) in
+        let nodes = (0..<10).map { _ in g.add(ProcedureTask { (_: Tracked) in Tracked(live) }, from: input) }
+        g.add(ProcedureTask { (all: [Tracked]) in #expect(all.count == 10) }, from: nodes)
+      }
+      try await queue.run(graph, input: Tracked(live))
+      let handle = queue.add(
+        ProcedureTask { () -> Tracked in
+          _ = captured
+          return Tracked(live)
+        })
+      weakHandle = handle
+      let dependent = queue.add(ProcedureTask { (_: Tracked) in }, from: handle)
+      let cancelled = queue.add(ProcedureTask { (_: Tracked) in await untilCancelled() }, from: handle)
+      let failed = queue.add(ProcedureTask { (_: Tracked) in throw TestError() }, from: handle)
+      let ignored = queue.add(ProcedureTask { _ = captured }.condition("c") { live.value < 0 })
+      try await dependent.value
+      cancelled.cancel()
+      _ = await (cancelled.outcome, failed.outcome, ignored.outcome)
+      for await _ in handle.events {}
+      await queue.waitUntilIdle()
+    }
+    #expect(await settle { live.value == 0 })
+    let queueIsGone = await settle { [weak weakQueue] in weakQueue == nil }
+    let handleIsGone = await settle { [weak weakHandle] in weakHandle == nil }
+    #expect(queueIsGone && handleIsGone)
+  }
+
+  @Test("What a body captures and is given is released when it has ended, not when its handle goes")
+  func bodiesAreReleased() async throws {
+    let live = Box(0)
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let handles = (0..<100).map { i in
+      let captured = Tracked(live)
+      return queue.add(
+        ProcedureTask { (_: Tracked) in _ = captured }.condition("c") { [i] in
+          _ = captured
+          return i.isMultiple(of: 2)
+        }, input: Tracked(live))
+    }
+    for handle in handles { _ = await handle.outcome }
+    #expect(await settle { live.value == 0 })
+    #expect(handles.count == 100)
+  }
+
+  @Test("Dropped streams and unread queues keep nothing")
+  func streamsAreReleased() async throws {
+    weak var weakQueue: ProcedureQueue?
+    do {
+      let queue = ProcedureQueue("q")
+      weakQueue = queue
+      _ = queue.events
+      let events = queue.events
+      try await queue.run(ProcedureTask {})
+      _ = events
+    }
+    let isGone = await settle { [weak weakQueue] in weakQueue == nil }
+    #expect(isGone)
+  }
+}

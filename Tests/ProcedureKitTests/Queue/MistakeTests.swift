@@ -1,0 +1,73 @@
+import ProcedureKit
+import Testing
+
+/// Programming mistakes that cannot be errors trap with a message that names them.
+@Suite struct MistakeTests {
+  private func message(_ result: ExitTest.Result?) -> String {
+    String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+  }
+
+  @Test("A width below 1 traps, when a queue is made and when it is changed")
+  func width() async {
+    let made = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ProcedureQueue("narrow", maxConcurrentProcedures: 0)
+    }
+    #expect(message(made).contains("\"narrow\": maxConcurrentProcedures is 0"))
+    let changed = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      await ProcedureQueue("narrow").setMaxConcurrentProcedures(-1)
+    }
+    #expect(message(changed).contains("maxConcurrentProcedures is -1"))
+    let limited = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ProcedureGraph("thin") { g in g.add(ProcedureTask {}) }.limit(0)
+    }
+    #expect(message(limited).contains("\"thin\": its limit is 0"))
+  }
+
+  @Test("A graph without nodes traps")
+  func emptyGraph() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ProcedureGraph<Void, Void>("empty") { _ in }
+    }
+    #expect(message(result).contains("\"empty\" has no nodes"))
+  }
+
+  @Test("A node of another builder traps, and so does a builder that is used after its graph was made")
+  func foreignNode() async {
+    let foreign = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ProcedureGraph("outer") { (outer, x: Node<Int>) in
+        let inner = ProcedureGraph<Int, Int>("inner") { (g, _: Node<Int>) in
+          g.add(ProcedureTask("uses x") { (x: Int) in x }, from: x)
+        }
+        return outer.add(inner, from: x)
+      }
+    }
+    #expect(message(foreign).contains("\"inner\": \"uses x\" was given a node of another graph"))
+    let late = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      var builder: GraphBuilder?
+      let graph = ProcedureGraph("done") { g in
+        builder = g
+        g.add(ProcedureTask {})
+      }
+      builder?.add(ProcedureTask("late") {})
+      _ = graph
+    }
+    #expect(message(late).contains("\"done\": \"late\" was added after the graph had been made"))
+  }
+
+  @Test("A body that awaits its own value traps instead of hanging")
+  func selfAwait() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let queue = ProcedureQueue("q", isSuspended: true)
+      let own = OwnHandle()
+      own.handle = queue.add(ProcedureTask("ouroboros") { _ = await own.handle?.outcome })
+      await queue.resume()
+      await queue.waitUntilIdle()
+    }
+    #expect(message(result).contains("\"ouroboros\"") && message(result).contains("awaits its own outcome"))
+  }
+}
+
+/// Invariant: set before the queue is resumed, and read after.
+private final class OwnHandle: @unchecked Sendable {
+  var handle: ProcedureHandle<Void>?
+}
