@@ -25,6 +25,7 @@ let package = Package(
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit"],
       swiftSettings: settings),
+    .testTarget(name: "ReadmeTests", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,89 @@
+import ProcedureKit
+import Testing
+
+/// The code of the README, compiled and run; `ProjectTests` compares the two.
+@Suite struct ReadmeExamples {
+  struct Image: Sendable {
+    var side: Int
+  }
+
+  struct LoadImage: Procedure {
+    func execute(_ path: String) async throws -> Image { Image(side: path.count * 100) }
+  }
+
+  struct ResizeImage: Procedure {
+    var side: Int
+    func execute(_ image: Image) async throws -> Image { Image(side: min(side, image.side)) }
+  }
+
+  let isOnline = Condition("online") { true }
+
+  @Test("A first procedure")
+  func firstProcedure() async throws {
+    let greet = ProcedureTask("greet") { (name: String) in "Hello, \(name)!" }
+    let polite = greet.condition(isOnline).map { $0 + " How do you do?" }.recover { _ in "Hello?" }
+
+    let queue = ProcedureQueue("greetings", maxConcurrentProcedures: 4)
+    let greeting = try await queue.run(polite, input: "kitten")  // in this task, cancelled with it
+    let handle = queue.add(greet, input: "cat")  // outlives this task
+    let other = try await handle.value
+    #expect([greeting, other] == ["Hello, kitten! How do you do?", "Hello, cat!"])
+  }
+
+  @Test("A graph")
+  func graph() async throws {
+    let queue = ProcedureQueue("images", maxConcurrentProcedures: 4)
+    let thumbnails = ProcedureGraph("thumbnails") { (g, path: Node<String>) in
+      let photo = g.add(LoadImage(), from: path)
+      let small = g.add(ResizeImage(side: 64), from: photo)
+      let large = g.add(ResizeImage(side: 512), from: photo)
+      return g.add("pack", from: small, large) { small, large in [small, large] }
+    }
+    let images = try await queue.run(thumbnails, input: "kitten.ppm")
+    #expect(images.map(\.side) == [64, 512])
+  }
+
+  @Test("An event loop")
+  func events() async throws {
+    let queue = ProcedureQueue("watched")
+    var lines: [String] = []
+    let handle = queue.add(ResizeImage(side: 64), input: Image(side: 512))
+    for await event in handle.events {
+      switch event.kind {
+      case .willExecute(let attempt): lines.append("\(event.name) starts, attempt \(attempt)")
+      case .didFinish(let outcome): lines.append("\(event.name) is done: \(outcome)")
+      default: break
+      }
+    }
+    #expect(lines.count == 2)
+  }
+
+  @Test("A queue")
+  func queue() async throws {
+    struct Download: Procedure {
+      func execute(_ page: Int) async throws -> Int { page }
+    }
+    let total = try await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
+      let pages = (1...10).map { queue.add(Download(), input: $0) }
+      let sum = queue.add(ProcedureTask { (a: Int, b: Int) in a + b }, from: pages[0], pages[1])
+      let index = queue.add(ProcedureTask("index") {}, after: pages)
+      await queue.suspend()  // nothing starts, what executes goes on
+      await queue.setMaxConcurrentProcedures(8)
+      await queue.resume()
+      try await index.value
+      return try await sum.value
+    }  // left when everything that was added has finished
+    #expect(total == 3)
+  }
+
+  @Test("C2: a run that is cancelled before it starts never executes its body")
+  func cancelBeforeStart() async throws {
+    let queue = ProcedureQueue("suspended", isSuspended: true)
+    let handle = queue.add(ProcedureTask { Issue.record("the body was executed") })
+    handle.cancel()
+    guard case .cancelled = await handle.outcome else {
+      Issue.record("the outcome is \(await handle.outcome)")
+      return
+    }
+  }
+}
