@@ -1,0 +1,142 @@
+@testable import ProcedureKit
+
+/// What a run of a graph is meant to be, told node by node and edge by edge, without any of the machine's bookkeeping.
+///
+/// It follows the machine and objects to what is not allowed.
+struct GraphModel {
+  typealias Edge = (from: Int32, to: Int32, kind: GraphShape.Edge)
+
+  enum Status: Equatable {
+    case waiting
+    /// Since which event.
+    case ready(since: Int)
+    case executing
+    case settled(GraphProgress.Ending)
+    case skipped(GraphProgress.Ending)
+    case abandoned
+  }
+
+  let edges: [Edge]
+  let priorities: [UInt8]
+  let limit: Int
+  let stopsAtFirstFailure: Bool
+  let acceptedOutput: Int32
+  private(set) var statuses: [Status]
+  private(set) var isStopping = false
+  private(set) var workerIsOrdered = false
+  private(set) var objections: [String] = []
+  private var event = 0
+
+  init(
+    count: Int, edges: [Edge], priorities: [UInt8], limit: Int, stopsAtFirstFailure: Bool, acceptedOutput: Int32
+  ) {
+    self.edges = edges
+    self.priorities = priorities
+    self.limit = limit
+    self.stopsAtFirstFailure = stopsAtFirstFailure
+    self.acceptedOutput = acceptedOutput
+    statuses = Array(repeating: .waiting, count: count)
+  }
+
+  var nodes: Range<Int32> { 0..<Int32(statuses.count) }
+  var executing: [Int32] { nodes.filter { statuses[Int($0)] == .executing } }
+  var unsettled: Int { nodes.count { !isSettled($0) } }
+  var isComplete: Bool { unsettled == 0 || (isStopping && executing.isEmpty) }
+
+  private var ready: [Int32] { nodes.filter { since($0) != nil } }
+
+  private func since(_ node: Int32) -> Int? {
+    if case .ready(let event) = statuses[Int(node)] { event } else { nil }
+  }
+
+  private func isSettled(_ node: Int32) -> Bool {
+    switch statuses[Int(node)] {
+    case .settled, .skipped: true
+    case .waiting, .ready, .executing, .abandoned: false
+    }
+  }
+
+  /// Whether a failure of this node reaches a node that nothing depends on, with nobody on the way who accepts it.
+  func reachesEnd(_ node: Int32) -> Bool {
+    let outgoing = edges.filter { $0.from == node }
+    if outgoing.isEmpty { return node != acceptedOutput }
+    return outgoing.contains { $0.kind == .requiresSuccess && reachesEnd($0.to) }
+  }
+
+  // MARK: What happens
+
+  mutating func happened(_ changes: (inout GraphModel) -> Void) {
+    event += 1
+    changes(&self)
+    for node in nodes where statuses[Int(node)] == .waiting && mayExecute(node) {
+      statuses[Int(node)] = .ready(since: event)
+    }
+  }
+
+  private func mayExecute(_ node: Int32) -> Bool {
+    edges.allSatisfy { edge in
+      edge.to != node || statuses[Int(edge.from)] == .settled(.succeeded)
+        || (edge.kind == .acceptsFailure && isSettled(edge.from))
+    }
+  }
+
+  mutating func settle(_ node: Int32, _ ending: GraphProgress.Ending) {
+    if statuses[Int(node)] != .executing { objections.append("node \(node) settled as \(statuses[Int(node)])") }
+    statuses[Int(node)] = .settled(ending)
+  }
+
+  /// Carries out what the machine says of the nodes that will not be executed because of one that did not succeed.
+  mutating func skip(_ skipped: [GraphProgress.Skipped], because node: Int32, _ ending: GraphProgress.Ending) {
+    var reached: [Int32] = [node]
+    for skip in skipped {
+      let isEffect = edges.contains { $0.from == skip.cause && $0.to == skip.node && $0.kind == .requiresSuccess }
+      if !isEffect || !reached.contains(skip.cause) { objections.append("\(skip) has no such cause") }
+      if skip.ending != ending { objections.append("\(skip) ends otherwise than its cause") }
+      if statuses[Int(skip.node)] != .waiting { objections.append("\(skip) was \(statuses[Int(skip.node)])") }
+      statuses[Int(skip.node)] = .skipped(ending)
+      reached.append(skip.node)
+    }
+    for edge in edges where reached.contains(edge.from) && edge.kind == .requiresSuccess && !isSettled(edge.to) {
+      objections.append("node \(edge.to) was not skipped, which requires \(edge.from)")
+    }
+  }
+
+  mutating func object(_ objection: String) { objections.append(objection) }
+
+  mutating func abandon(_ node: Int32) { statuses[Int(node)] = .abandoned }
+
+  mutating func stop() { isStopping = true }
+
+  mutating func startWorker() { workerIsOrdered = false }
+
+  mutating func giveBack(_ node: Int32) { statuses[Int(node)] = .ready(since: 0) }
+
+  // MARK: What follows
+
+  /// Checks what the machine says that follows, and takes it over.
+  mutating func follow(_ advance: GraphProgress.Advance, finished: Int32? = nil) {
+    if advance.next >= 0 { start(advance.next, after: finished) }
+    let isWorkLeft = !isStopping && executing.count < limit && !ready.isEmpty
+    if advance.next < 0, isWorkLeft, finished != nil { objections.append("a worker ended, and \(ready) is ready") }
+    if advance.addsWorker {
+      if workerIsOrdered { objections.append("a second worker was ordered") }
+      if !isWorkLeft { objections.append("a worker was ordered for nothing") }
+      workerIsOrdered = true
+    }
+    if isWorkLeft, !workerIsOrdered { objections.append("nobody will come for \(ready)") }
+    if advance.isComplete != isComplete { objections.append("complete: \(isComplete), but not for the machine") }
+  }
+
+  private mutating func start(_ node: Int32, after finished: Int32?) {
+    if isStopping { objections.append("D4: node \(node) was started after the end") }
+    if executing.count >= limit { objections.append("node \(node) is one more than \(limit)") }
+    guard let since = since(node) else { return objections.append("node \(node) was \(statuses[Int(node)])") }
+    let isSuccessor = since == event && edges.contains { $0.from == finished && $0.to == node }
+    let comesFirst = ready.allSatisfy { other in
+      (priorities[Int(other)], -(self.since(other) ?? 0)) <= (priorities[Int(node)], -since)
+    }
+    let hasPriorities = Set(priorities).count > 1
+    if !comesFirst, hasPriorities || !isSuccessor { objections.append("node \(node) was not next in \(ready)") }
+    statuses[Int(node)] = .executing
+  }
+}

@@ -1,0 +1,171 @@
+@testable import ProcedureKit
+
+/// A random graph and one random run of it, carried out as `GraphRun` does, and checked by a ``GraphModel``.
+struct GraphScript: CustomStringConvertible {
+  private var random: SeededRandom
+  private let endings: [GraphProgress.Ending]
+  private let cancelsAt: Int
+  private var progress: GraphProgress
+  private(set) var model: GraphModel
+  private var trace: [String] = []
+  private var step = 0
+
+  init(seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    let count = Int.random(in: 1...16, using: &random)
+    let edges = Self.randomEdges(count, &random)
+    let hasPriorities = Int.random(in: 0..<3, using: &random) == 0
+    let priorities = (0..<count).map { _ in hasPriorities ? UInt8.random(in: 0...2, using: &random) : 9 }
+    let accepted = Bool.random(using: &random) ? Int32.random(in: 0..<Int32(count), using: &random) : -1
+    endings = Self.randomEndings(count, &random)
+    cancelsAt = Int.random(in: 0..<5, using: &random) == 0 ? Int.random(in: 0..<24, using: &random) : .max
+    model = GraphModel(
+      count: count, edges: edges, priorities: priorities, limit: [1, 2, 8, .max].randomElement(using: &random) ?? 1,
+      stopsAtFirstFailure: Bool.random(using: &random), acceptedOutput: accepted)
+    let shape = GraphShape(
+      count: count, edges: ContiguousArray(edges), priorities: ContiguousArray(priorities), acceptedOutput: accepted)
+    progress = GraphProgress(shape: shape, limit: model.limit, stopsAtFirstFailure: model.stopsAtFirstFailure)
+    self.random = random
+  }
+
+  /// What each node would come to: in half of the graphs everything succeeds.
+  private static func randomEndings(_ count: Int, _ random: inout SeededRandom) -> [GraphProgress.Ending] {
+    let failures = [0, 0, 5, 30].randomElement(using: &random) ?? 0
+    return (0..<count).map { _ in
+      guard Int.random(in: 0..<100, using: &random) < failures else { return .succeeded }
+      return Int.random(in: 0..<4, using: &random) == 0 ? .ignored : .failed
+    }
+  }
+
+  /// Up to three dependencies for each node, near or far, also the same one twice.
+  private static func randomEdges(_ count: Int, _ random: inout SeededRandom) -> [GraphModel.Edge] {
+    var edges: [GraphModel.Edge] = []
+    for node in 1..<max(1, Int32(count)) {
+      for _ in 0..<Int.random(in: 0...3, using: &random) {
+        let nearest = Bool.random(using: &random) ? max(0, node - 3) : 0
+        let accepts = Int.random(in: 0..<4, using: &random) == 0
+        edges.append(
+          (Int32.random(in: nearest..<node, using: &random), node, accepts ? .acceptsFailure : .requiresSuccess))
+      }
+    }
+    if Bool.random(using: &random) { edges.shuffle(using: &random) }
+    return edges
+  }
+
+  // MARK: The run
+
+  /// Runs the graph to its end. The objections are in `model`.
+  mutating func run() {
+    var advance = started()
+    while advance.next >= 0, !advance.addsWorker {
+      cancelIfItIsTime()
+      advance = end(advance.next)
+    }
+    if !advance.isComplete {
+      cancelIfItIsTime()
+      if advance.next >= 0 { takeOver(from: advance.next) }
+      if !progress.isComplete { runWorkers() }
+    }
+    // A worker that had been ordered for nothing may still come, and a cancel too late.
+    if model.workerIsOrdered { _ = startWorker() }
+    _ = cancel()
+    if !model.isComplete { object("the run ended before it was complete") }
+  }
+
+  private mutating func runWorkers() {
+    if !model.workerIsOrdered { object("no worker came to take over") }
+    while !model.isComplete, model.objections.isEmpty {
+      cancelIfItIsTime()
+      let executing = model.executing
+      let choice = Int.random(in: 0..<executing.count + (model.workerIsOrdered ? 1 : 0), using: &random)
+      if choice < executing.count { _ = end(executing[choice]) } else { _ = startWorker() }
+    }
+  }
+
+  private mutating func started() -> GraphProgress.Advance {
+    let advance = progress.started()
+    model.happened { _ in }
+    return follow(advance, "started")
+  }
+
+  private mutating func startWorker() -> GraphProgress.Advance {
+    let advance = progress.workerStarted()
+    model.happened { $0.startWorker() }
+    return follow(advance, "worker started")
+  }
+
+  private mutating func takeOver(from node: Int32) {
+    progress.workersTookOver(from: node)
+    model.happened { $0.giveBack(node) }
+    note("workers took over from \(node)")
+  }
+
+  private mutating func cancelIfItIsTime() {
+    if step >= cancelsAt { _ = cancel() }
+  }
+
+  private mutating func cancel() -> GraphProgress.Advance {
+    let advance = progress.cancelled()
+    model.happened { $0.stop() }
+    return follow(advance, "cancelled")
+  }
+
+  /// A worker has executed a node, or does not, because the run is stopping.
+  private mutating func end(_ node: Int32) -> GraphProgress.Advance {
+    if progress.isStopping, Bool.random(using: &random) {
+      let advance = progress.nodeAbandoned()
+      model.happened { $0.abandon(node) }
+      return follow(advance, "\(node) abandoned")
+    }
+    let ending = endings[Int(node)]
+    if ending == .succeeded {
+      let advance = progress.nodeSucceeded(node)
+      model.happened { $0.settle(node, .succeeded) }
+      return follow(advance, "\(node) succeeded", finished: node)
+    }
+    var skipped: [GraphProgress.Skipped] = []
+    let (advance, isUnaccepted) = progress.nodeStopped(node, ending, skipped: &skipped)
+    let cancels = ending == .failed && model.reachesEnd(node)
+    if isUnaccepted != cancels { object("D4: unaccepted is \(cancels), the machine says \(isUnaccepted)") }
+    if advance.cancelsWorkers != (cancels && model.stopsAtFirstFailure && !model.isStopping) {
+      object("D4: workers cancelled: \(advance.cancelsWorkers)")
+    }
+    model.happened {
+      $0.settle(node, ending)
+      $0.skip(skipped, because: node, ending)
+      if advance.cancelsWorkers { $0.stop() }
+    }
+    return follow(advance, "\(node) \(ending), skipped \(skipped.map(\.node))", finished: node)
+  }
+
+  private mutating func follow(
+    _ advance: GraphProgress.Advance, _ event: String, finished: Int32? = nil
+  ) -> GraphProgress.Advance {
+    note("\(event): next \(advance.next)\(advance.addsWorker ? ", adds a worker" : "")")
+    model.follow(advance, finished: finished)
+    check()
+    return advance
+  }
+
+  private mutating func check() {
+    if progress.executing != model.executing.count { object("\(progress.executing) execute for the machine") }
+    if progress.unsettled != model.unsettled { object("\(progress.unsettled) are unsettled for the machine") }
+    if progress.isStopping != model.isStopping { object("stopping: \(model.isStopping)") }
+    if progress.workerIsStarting != model.workerIsOrdered { object("worker ordered: \(model.workerIsOrdered)") }
+  }
+
+  /// The graph, and what has happened to it.
+  var description: String {
+    let edges = model.edges.map { "\($0.from)\($0.kind == .requiresSuccess ? "→" : "⇢")\($0.to)" }
+    return (["edges: \(edges.joined(separator: " ")), limit \(model.limit)"] + trace).joined(separator: "\n")
+  }
+
+  private mutating func note(_ event: String) {
+    step += 1
+    trace.append(event)
+  }
+
+  private mutating func object(_ objection: String) {
+    model.object(objection)
+  }
+}
