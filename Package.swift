@@ -25,6 +25,7 @@ let package = Package(
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit"],
       swiftSettings: settings),
+    .testTarget(name: "TestingProcedureKitTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
