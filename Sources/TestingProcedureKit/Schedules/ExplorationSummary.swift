@@ -1,0 +1,29 @@
+/// What an exploration that found nothing wrong has looked at.
+public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
+  /// The seed of the exploration.
+  public var seed: UInt64
+
+  /// How jobs were chosen.
+  public var strategy: ExplorationStrategy
+
+  /// The number of schedules that ran.
+  public var schedules = 0
+
+  /// The number of different orders among them, as far as a 64-bit fingerprint tells.
+  public var distinctTraces = 0
+
+  /// The number of times that a job was chosen among several.
+  public var decisions = 0
+
+  /// The number of jobs that ran.
+  public var steps = 0
+
+  /// The most jobs that ran in one schedule.
+  public var longestSchedule = 0
+
+  /// All of it in one line.
+  public var description: String {
+    "\(schedules) schedules, \(distinctTraces) distinct traces, \(decisions) decisions in \(steps) steps"
+      + " (seed \(seed), \(strategy))"
+  }
+}
