@@ -21,9 +21,12 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The most jobs that ran in one schedule.
   public var longestSchedule = 0
 
+  /// Whether every order there is has run, as only `ExplorationStrategy.exhaustive` can tell.
+  public var isComplete = false
+
   /// All of it in one line.
   public var description: String {
-    "\(schedules) schedules, \(distinctTraces) distinct traces, \(decisions) decisions in \(steps) steps"
+    "\(isComplete ? "all " : "")\(schedules) schedules, \(distinctTraces) distinct traces, \(decisions) decisions in \(steps) steps"
       + " (seed \(seed), \(strategy))"
   }
 }

@@ -65,13 +65,14 @@ public struct ScheduleExplorer: Sendable {
   ) async throws -> ExplorationSummary {
     var summary = ExplorationSummary(seed: seed, strategy: strategy)
     var fingerprints: Set<UInt64> = []
-    let replay: ReplayCode? = if case .replay(let text) = strategy { try ReplayCode(text) } else { nil }
-    for schedule in 0..<(replay == nil ? schedules : 1) {
-      let run = scheduleRun(schedule, seed: replay?.seed ?? SeededGenerator.seed(seed, schedule))
-      let chooser = replay.map { ReplayChooser(choices: $0.choices) } ?? chooser(run.seed, summary.longestSchedule)
-      let outcome = try await run.run(chooser, body)
+    var choosers = try ChooserSource(strategy, seed: seed)
+    for schedule in 0..<schedules {
+      guard let next = choosers.next(schedule) else { break }
+      let run = scheduleRun(schedule, seed: next.seed)
+      let outcome = try await run.run(next.chooser, body)
+      choosers.didRun(outcome.record)
       guard outcome.problems.isEmpty else {
-        throw replay == nil ? try await shrunk(outcome, of: run, body) : failure(outcome, outcome, of: run)
+        throw choosers.isReplay ? failure(outcome, outcome, of: run) : try await shrunk(outcome, of: run, body)
       }
       fingerprints.insert(outcome.record.fingerprint)
       summary.schedules += 1
@@ -80,6 +81,7 @@ public struct ScheduleExplorer: Sendable {
       summary.longestSchedule = max(summary.longestSchedule, outcome.record.steps)
     }
     summary.distinctTraces = fingerprints.count
+    summary.isComplete = choosers.isExhausted
     return summary
   }
 
@@ -87,17 +89,6 @@ public struct ScheduleExplorer: Sendable {
     ScheduleRun(
       schedule: schedule, seed: seed, stepLimit: min(stepLimit, 1 << 40), patience: patience,
       allowsUncontrolled: allowsUncontrolledJobs)
-  }
-
-  func chooser(_ seed: UInt64, _ expectedSteps: Int) -> any ScheduleChooser {
-    let generator = SeededGenerator(seed: SeededGenerator.seed(seed, 1))
-    return switch strategy {
-    case .random: RandomChooser(generator: generator)
-    case .priorities(let changePoints):
-      PriorityChooser(generator: generator, changePoints: changePoints, expectedSteps: expectedSteps)
-    case .roundRobin: RoundRobinChooser()
-    case .replay: FirstChooser()
-    }
   }
 }
 

@@ -62,6 +62,29 @@ import TestingProcedureKit
     #expect(again.replay == failure.replay)
   }
 
+  @Test("Every order of a small body can be run, each once")
+  func exhaustive() async throws {
+    let orders = Locked<Set<String>>([])
+    let summary = try await exploreSchedules(strategy: .exhaustive) { env in
+      let order = Locked("")
+      await withTaskGroup(of: Void.self) { group in
+        for name in ["a", "b", "c", "d"] { group.addTask { order { $0 += name } } }
+      }
+      orders { _ = $0.insert(order.value) }
+    }
+    #expect(summary.isComplete)
+    #expect(orders.value.count == 24)
+    #expect(summary.distinctTraces == summary.schedules)
+    let part = try await exploreSchedules(5, strategy: .exhaustive) { env in
+      async let one: Void = Task.yield()
+      async let two: Void = Task.yield()
+      _ = await (one, two)
+    }
+    #expect(part.schedules == 5)
+    #expect(!part.isComplete)
+    await #expect(throws: ExplorationFailure.self) { try await exploreSchedules(strategy: .exhaustive, Self.overdraft) }
+  }
+
   @Test("A thrown error is a failure and carries the error")
   func thrown() async throws {
     struct Broken: Error {}
