@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A clock whose time moves only when it is told to, so that an hour of waiting takes a test no time.
 ///
 /// ```swift
@@ -17,17 +15,27 @@ import Synchronization
 /// All methods may be called from any thread. A sleep whose task is cancelled ends at once by throwing
 /// `CancellationError`.
 public final class VirtualClock: Clock {
-  /// Who sleeps and who waits for sleepers.
-  let state: Mutex<State>
+  private struct State {
+    var now: Instant
+    var queue = SleepQueue()
+  }
+
+  private enum Wish: Sendable {
+    case wake(SleepQueue.Sleep)
+    /// That so many sleep.
+    case sleepers(Int)
+  }
+
+  private let room: WaitingRoom<State, Wish, Instant>
 
   /// A clock that stands at `start`.
   public init(start: Instant = Instant()) {
-    state = Mutex(State(now: start))
+    room = WaitingRoom(State(now: start))
   }
 
   /// The present virtual time.
   public var now: Instant {
-    state.withLock { $0.now }
+    room.visit { state, _ in state.now }
   }
 
   /// Zero: virtual time has no smallest step.
@@ -35,12 +43,12 @@ public final class VirtualClock: Clock {
 
   /// The number of tasks that sleep on this clock.
   public var sleeperCount: Int {
-    state.withLock { $0.queue.count }
+    room.visit { state, _ in state.queue.count }
   }
 
   /// The earliest deadline that some task sleeps for, or `nil` if nobody sleeps.
   public var nextDeadline: Instant? {
-    state.withLock { $0.queue.first?.deadline }
+    room.visit { state, _ in state.queue.first?.deadline }
   }
 
   /// Waits until the clock has been moved to `deadline`, not at all if it is there already; `tolerance` has no effect.
@@ -49,12 +57,21 @@ public final class VirtualClock: Clock {
   ///
   /// - Throws: `CancellationError` if the task is or gets cancelled before it is woken.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-    let sleep = state.withLock { SleepQueue.Sleep(deadline: deadline, number: $0.number()) }
-    try await withTaskCancellationHandler {
-      try await withUnsafeThrowingContinuation { register(sleep, $0) }
-    } onCancel: {
-      cancel(sleep)
-    }
+    _ = try await room.wait(
+      wish: { .wake(SleepQueue.Sleep(deadline: deadline, number: $0)) },
+      answerAtOnce: { $0.now >= deadline ? .success($0.now) : nil },
+      didArrive: { state, guests, guest in
+        guard case .wake(let sleep) = guest.wish else { return }
+        state.queue.insert(sleep)
+        guard let first = state.queue.first else { return }
+        let count = state.queue.count
+        guests.answer(.success(first.deadline)) { wish in
+          if case .sleepers(let wanted) = wish { wanted <= count } else { false }
+        }
+      },
+      didCancel: { state, guest in
+        if case .wake(let sleep) = guest.wish { _ = state.queue.remove(sleep) }
+      })
   }
 
   /// Moves the clock forward by `duration` and wakes, in order, every sleeper that is due then.
@@ -71,12 +88,11 @@ public final class VirtualClock: Clock {
   ///
   /// - Precondition: `instant` is not in the clock's past.
   public func advance(to instant: Instant) {
-    let woken = state.withLock { state in
+    room.visit { state, guests in
       precondition(instant >= state.now, "a virtual clock cannot go back from \(state.now) to \(instant)")
       state.now = instant
-      return state.queue.removeAll(through: instant).compactMap { state.sleepers.removeValue(forKey: $0.number) }
+      for sleep in state.queue.removeAll(through: instant) { guests.answer(sleep.number, .success(instant)) }
     }
-    for sleeper in woken { sleeper.resume() }
   }
 
   /// Waits until at least `count` tasks sleep on this clock, then returns the earliest of their deadlines.
@@ -86,14 +102,12 @@ public final class VirtualClock: Clock {
   /// - Throws: `CancellationError` if the task is or gets cancelled before enough others sleep.
   @discardableResult
   public func nextSleep(count: Int = 1) async throws -> Instant {
-    let number = state.withLock { $0.number() }
-    return try await withTaskCancellationHandler {
-      try await withUnsafeThrowingContinuation { continuation in
-        register(Observer(number: number, count: max(count, 1), continuation: continuation))
-      }
-    } onCancel: {
-      cancelObserver(number)
-    }
+    let count = max(count, 1)
+    return try await room.wait(
+      wish: { _ in .sleepers(count) },
+      answerAtOnce: { state in
+        state.queue.count >= count ? state.queue.first.map { .success($0.deadline) } : nil
+      })
   }
 
   /// Moves on to the earliest deadline and wakes whoever sleeps for it; says whether anybody did.
@@ -105,11 +119,9 @@ public final class VirtualClock: Clock {
 
   /// Ends every sleep as if its task had been cancelled, so that tasks nobody waits for do not stay behind.
   func cancelSleepers() {
-    let cancelled = state.withLock { state in
-      let sleeps = state.queue.sleeps
+    room.visit { state, guests in
+      for sleep in state.queue.sleeps { guests.answer(sleep.number, .failure(CancellationError())) }
       state.queue = SleepQueue()
-      return sleeps.compactMap { state.sleepers.removeValue(forKey: $0.number) }
     }
-    for sleeper in cancelled { sleeper.resume(throwing: CancellationError()) }
   }
 }

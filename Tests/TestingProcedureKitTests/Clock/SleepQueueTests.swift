@@ -3,14 +3,14 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct SleepQueueTests {
-  private func sleep(_ seconds: Int, _ number: UInt64) -> SleepQueue.Sleep {
+  private func nap(_ seconds: Int, _ number: UInt64) -> SleepQueue.Sleep {
     SleepQueue.Sleep(deadline: .init(offset: .seconds(seconds)), number: number)
   }
 
   @Test("Sleeps come out by deadline, those of one deadline by registration")
   func order() {
     var generator = SeededGenerator(seed: 1)
-    let all = (0..<200).map { sleep(generator.below(20), UInt64($0)) }
+    let all = (0..<200).map { nap(generator.below(20), UInt64($0)) }
     var queue = SleepQueue()
     for each in all.shuffled(using: &generator) { queue.insert(each) }
     let early = queue.removeAll(through: .init(offset: .seconds(9)))
@@ -21,11 +21,11 @@ import Testing
   @Test("A sleep is removed once")
   func removal() {
     var queue = SleepQueue()
-    queue.insert(sleep(3, 1))
-    queue.insert(sleep(3, 2))
-    queue.insert(sleep(1, 3))
-    let removals = [sleep(3, 1), sleep(3, 1), sleep(2, 2)].map { queue.remove($0) }
+    queue.insert(nap(3, 1))
+    queue.insert(nap(3, 2))
+    queue.insert(nap(1, 3))
+    let removals = [nap(3, 1), nap(3, 1), nap(2, 2)].map { queue.remove($0) }
     #expect(removals == [true, false, false])
-    #expect(queue.sleeps == [sleep(1, 3), sleep(3, 2)])
+    #expect(queue.sleeps == [nap(1, 3), nap(3, 2)])
   }
 }

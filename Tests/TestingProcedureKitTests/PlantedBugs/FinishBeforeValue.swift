@@ -1,6 +1,8 @@
 import TestingProcedureKit
 
 /// A procedure that is seen to have finished while its value is still on its way.
+///
+/// Invariant: `finish` alone resumes the continuations in `waiters`, and takes all of them out.
 actor FinishBeforeValue: PlantedBug {
   private var isFinished = false
   private var value: Int?

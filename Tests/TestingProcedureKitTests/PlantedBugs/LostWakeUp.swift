@@ -1,6 +1,8 @@
 import TestingProcedureKit
 
 /// A mailbox whose reader looks and parks in two visits, so that an item put in between wakes nobody.
+///
+/// Invariant: a continuation is taken out of `parked` by whoever resumes it. (That it may stay there is the bug.)
 actor LostWakeUp: PlantedBug {
   private var items: [Int] = []
   private var parked: UnsafeContinuation<Void, Never>?

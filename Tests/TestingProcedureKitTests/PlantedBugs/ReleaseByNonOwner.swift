@@ -1,6 +1,8 @@
 import TestingProcedureKit
 
 /// An exclusion whose cancelled waiters give back on their way out what they never got.
+///
+/// Invariant: a continuation is taken out of `waiters` by whoever resumes it.
 actor ReleaseByNonOwner: PlantedBug {
   private struct Waiter {
     var id: Int

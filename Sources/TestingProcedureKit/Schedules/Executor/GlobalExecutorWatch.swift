@@ -1,15 +1,5 @@
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
-
 /// Notices jobs that escape from an exploration to the global executor.
 ///
 /// The runtime lets a process look at what it enqueues there through a function pointer that it exports, the variable
@@ -23,7 +13,7 @@ final class GlobalExecutorWatch: Sendable {
   /// Whether every job that leaves for the global executor is noticed.
   let isInstalled: Bool
 
-  private let drivers = Mutex<[ThreadIdentity: ScheduleExecutor]>([:])
+  private let drivers = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
 
   private init() {
     guard let hook = Self.hook, hook.pointee == nil else {
@@ -37,16 +27,16 @@ final class GlobalExecutorWatch: Sendable {
     isInstalled = true
   }
 
-  func didBeginDriving(_ executor: ScheduleExecutor, on thread: ThreadIdentity) {
+  func didBeginDriving(_ executor: ScheduleExecutor, on thread: Platform.Thread) {
     drivers.withLock { $0[thread] = executor }
   }
 
-  func didEndDriving(on thread: ThreadIdentity) {
+  func didEndDriving(on thread: Platform.Thread) {
     _ = drivers.withLock { $0.removeValue(forKey: thread) }
   }
 
   private func willEnqueue() {
-    let thread = ThreadIdentity.current
+    let thread = Platform.Thread.current
     drivers.withLock { $0[thread] }?.didEscape()
   }
 
@@ -55,10 +45,6 @@ final class GlobalExecutorWatch: Sendable {
   private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
 
   private static var hook: UnsafeMutablePointer<Hook?>? {
-    #if canImport(WinSDK)
-      return nil
-    #else
-      return dlsym(dlopen(nil, RTLD_LAZY), "swift_task_enqueueGlobal_hook")?.assumingMemoryBound(to: Hook?.self)
-    #endif
+    Platform.variable(named: "swift_task_enqueueGlobal_hook", as: Hook?.self)
   }
 }

@@ -18,10 +18,8 @@ final class ScheduleExecutor: TaskExecutor {
     /// The strand that is running now.
     var running: Int?
     /// The thread that is driving now.
-    var driver: ThreadIdentity?
+    var driver: Platform.Thread?
     var uncontrolled: [UncontrolledJob] = []
-    /// Resumed by the next job that arrives while nobody drives.
-    var arrival: UnsafeContinuation<Void, Never>?
 
     mutating func didFindUncontrolled(_ reason: UncontrolledJob.Reason, by strand: Int?) {
       guard isRecording else { return }
@@ -30,6 +28,8 @@ final class ScheduleExecutor: TaskExecutor {
   }
 
   private let state: Mutex<State>
+  /// Counts the jobs that came from outside.
+  private let arrivals = Milestones()
 
   init(chooser: any ScheduleChooser) {
     state = Mutex(State(chooser: chooser))
@@ -38,15 +38,15 @@ final class ScheduleExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     let task = JobIdentities.task(of: job)
-    let thread = ThreadIdentity.current
-    let arrival = state.withLock { state in
+    let thread = Platform.Thread.current
+    let isControlled = state.withLock { state in
       let isControlled = state.driver == thread
       if !isControlled { state.didFindUncontrolled(.enqueuedFromOutside, by: nil) }
       state.jobs.append(job)
       state.strands.append(state.identities.strand(ofTask: task, enqueuedBy: isControlled ? state.running : nil))
-      return state.arrival.take()
+      return isControlled
     }
-    arrival?.resume()
+    if !isControlled { arrivals.increment() }
   }
 
   /// Runs jobs until none is ready or `limit` steps have been taken in all; says whether none is ready.
@@ -86,13 +86,13 @@ final class ScheduleExecutor: TaskExecutor {
   }
 
   private func beginDriving() {
-    let thread = ThreadIdentity.current
+    let thread = Platform.Thread.current
     state.withLock { $0.driver = thread }
     GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
   }
 
   private func endDriving() {
-    GlobalExecutorWatch.shared.didEndDriving(on: ThreadIdentity.current)
+    GlobalExecutorWatch.shared.didEndDriving(on: Platform.Thread.current)
     state.withLock { $0.driver = nil }
   }
 
@@ -114,27 +114,13 @@ extension ScheduleExecutor {
   ///
   /// Cancelling the task ends the wait.
   func waitForArrival(atMost patience: Duration) async -> Bool {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await self.nextArrival() }
-      group.addTask { try? await Task.sleep(for: patience) }
-      await group.next()
-      group.cancelAll()
-    }
+    await KitSpawner.wait(atMost: patience) { await self.nextArrival() }
     return state.withLock { !$0.jobs.isEmpty }
   }
 
   private func nextArrival() async {
-    await withTaskCancellationHandler {
-      await withUnsafeContinuation { continuation in
-        let isOver = state.withLock { state in
-          if Task.isCancelled || !state.jobs.isEmpty { return true }
-          state.arrival = continuation
-          return false
-        }
-        if isOver { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.arrival.take() }?.resume()
-    }
+    let next = arrivals.count + 1
+    guard state.withLock({ $0.jobs.isEmpty }) else { return }
+    try? await arrivals.wait(for: next)
   }
 }
