@@ -21,6 +21,8 @@ public final class ExplorationEnvironment: Sendable {
   private struct Journal {
     var failedChecks: [FailedCheck] = []
     var notes: [String] = []
+    var tallies: [String: Int] = [:]
+    var waits: [@Sendable () -> String?] = []
   }
 
   init(executor: any TaskExecutor, schedule: Int, seed: UInt64) {
@@ -76,6 +78,22 @@ public final class ExplorationEnvironment: Sendable {
     journal.withLock { $0.notes.append(text) }
   }
 
+  /// Counts that something happened, so that a test can tell that every outcome of a race has occurred:
+  /// `ExplorationSummary.tallies` has the number of schedules that ended well for each such name.
+  public func tally(_ outcome: String) {
+    journal.withLock { $0.tallies[outcome] = 1 }
+  }
+
+  /// Adds a line to the report of a deadlock.
+  ///
+  /// - Parameter description: Called when nothing can go on; `nil` for nothing to tell.
+  public func explainDeadlock(_ description: @escaping @Sendable () -> String?) {
+    journal.withLock { $0.waits.append(description) }
+  }
+
+  /// What is known about who waits for what.
+  var waits: [String] { journal.withLock { $0.waits }.compactMap { $0() } }
+  var tallies: [String: Int] { journal.withLock { $0.tallies } }
   var failedChecks: [FailedCheck] { journal.withLock { $0.failedChecks } }
   var notes: [String] { journal.withLock { $0.notes } }
 }

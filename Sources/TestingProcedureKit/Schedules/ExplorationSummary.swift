@@ -21,6 +21,9 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The most jobs that ran in one schedule.
   public var longestSchedule = 0
 
+  /// In how many schedules each outcome occurred that the body counts with `ExplorationEnvironment.tally`.
+  public var tallies: [String: Int] = [:]
+
   /// Whether every order there is has run, as only `ExplorationStrategy.exhaustive` can tell.
   public var isComplete = false
 
@@ -28,5 +31,6 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     "\(isComplete ? "all " : "")\(schedules) schedules, \(distinctTraces) distinct traces, \(decisions) decisions in \(steps) steps"
       + " (seed \(seed), \(strategy))"
+      + tallies.sorted { $0.key < $1.key }.map { ", \($0.key): \($0.value)" }.joined()
   }
 }

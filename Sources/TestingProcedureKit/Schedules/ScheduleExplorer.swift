@@ -76,6 +76,7 @@ public struct ScheduleExplorer: Sendable {
       }
       fingerprints.insert(outcome.record.fingerprint)
       summary.schedules += 1
+      summary.tallies.merge(outcome.tallies, uniquingKeysWith: +)
       summary.decisions += outcome.record.choices.count
       summary.steps += outcome.record.steps
       summary.longestSchedule = max(summary.longestSchedule, outcome.record.steps)

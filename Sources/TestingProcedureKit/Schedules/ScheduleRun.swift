@@ -9,6 +9,7 @@ struct ScheduleRun: Sendable {
     var problems: [ExplorationProblem]
     var record: ScheduleRecord
     var notes: [String]
+    var tallies: [String: Int]
 
     /// Whether the same choices can be relied upon, and afforded, to fail again.
     var isReproducible: Bool {
@@ -42,7 +43,7 @@ struct ScheduleRun: Sendable {
     let environment = ExplorationEnvironment(executor: executor, schedule: schedule, seed: seed)
     let ending = Ending()
     let root = executor.asDriver {
-      Task(executorPreference: executor, priority: .medium) {
+      KitSpawner.startBody(on: executor) {
         do {
           try await body(environment)
           ending.result.withLock { $0 = .success(()) }
@@ -57,6 +58,7 @@ struct ScheduleRun: Sendable {
     if case .failure(let error) = ending.result.withLock({ $0 }) { problems.append(.thrown(error)) }
     let strands = executor.strandCount
     let instant = environment.clock.now
+    let waits = stop == .stuck ? environment.waits : []
 
     if stop != .finished { executor.asDriver { root.cancel() } }
     windUp(executor, environment)
@@ -67,10 +69,10 @@ struct ScheduleRun: Sendable {
     case .endless: problems.append(.endless(steps: stepLimit))
     case .stuck:
       let aftermath: Deadlock.Aftermath = ending.isKnown ? .endedByCancelling : .abandoned
-      problems.append(.deadlock(Deadlock(strands: strands, instant: instant, aftermath: aftermath)))
+      problems.append(.deadlock(Deadlock(strands: strands, instant: instant, waits: waits, aftermath: aftermath)))
     }
     if !allowsUncontrolled, let job = executor.uncontrolled.first { problems.append(.uncontrolled(job)) }
-    return Outcome(problems: problems, record: executor.record, notes: environment.notes)
+    return Outcome(problems: problems, record: executor.record, notes: environment.notes, tallies: environment.tallies)
   }
 
   private enum Stop { case finished, stuck, endless }

@@ -113,7 +113,7 @@ import TestingProcedureKit
     let stubborn = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
         try await env.clock.sleep(for: .seconds(3))
-        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        try await ProbeProcedure<Void, Void>(ignoresCancellation: true).execute(())
       }
     }
     let stuck = try #require(stubborn.deadlock)
@@ -148,10 +148,10 @@ import TestingProcedureKit
       try await exploreSchedules(10) { _ in await Task {}.value }
     }
     #expect(reasons(of: failure) == [ScheduleExplorer.noticesEscapesAtOnce ? .globalExecutor : .enqueuedFromOutside])
-    let sleeping = try await #require(throws: ExplorationFailure.self) {
-      try await exploreSchedules(10) { _ in try await Task.sleep(for: .milliseconds(1)) }
+    let elsewhere = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { _ in await MainActor.run {} }
     }
-    #expect(reasons(of: sleeping) == [.enqueuedFromOutside])
+    #expect(reasons(of: elsewhere) == [.enqueuedFromOutside])
     var explorer = ScheduleExplorer(schedules: 10)
     explorer.allowsUncontrolledJobs = true
     try await explorer.explore { _ in await Task {}.value }
