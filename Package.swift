@@ -26,6 +26,7 @@ let package = Package(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit"],
       swiftSettings: settings),
     .testTarget(name: "ReadmeTests", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .testTarget(name: "TestingProcedureKitTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

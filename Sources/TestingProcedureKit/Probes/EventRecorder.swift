@@ -1,0 +1,112 @@
+import Synchronization
+
+/// Collects events as they happen, to be looked at as an array.
+///
+/// ```swift
+/// let recorder = EventRecorder(queue)
+/// // …
+/// try await recorder.wait(for: .didFinish, of: handle.id)
+/// #expect(recorder.happened(.didFinish, of: first.id, before: .willExecute, of: second.id))
+/// #expect(recorder.events.orderViolations().isEmpty)
+/// ```
+///
+/// A task of its own reads the stream, until the stream ends or the recorder is no more.
+public final class EventRecorder: Sendable {
+  private struct State {
+    var events: [ProcedureEvent] = []
+    var hasEnded = false
+  }
+
+  private let state = Mutex(State())
+  /// Counts changes: events, and the end of the stream.
+  private let changes = Milestones()
+
+  /// Begins to record a stream of events.
+  ///
+  /// - Parameters:
+  ///   - stream: The events of a queue or of a handle.
+  ///   - executor: Where the stream is read; `nil` for the global executor. Within an exploration, `env.executor`.
+  public init(_ stream: AsyncStream<ProcedureEvent>, executor: (any TaskExecutor)? = nil) {
+    KitSpawner.startReader(of: stream, on: executor) { [weak self] event in
+      guard let self else { return false }
+      if let event { append(event) } else { end() }
+      return true
+    }
+  }
+
+  /// Begins to record what happens on a queue, from now on.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue to watch.
+  ///   - executor: Where the stream is read; `nil` for the global executor. Within an exploration, `env.executor`.
+  public convenience init(_ queue: ProcedureQueue, executor: (any TaskExecutor)? = nil) {
+    self.init(queue.events, executor: executor)
+  }
+
+  /// The events so far, in the order in which they happened.
+  public var events: [ProcedureEvent] { state.withLock { $0.events } }
+
+  /// Whether the stream has ended: no event will follow.
+  public var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+  /// The kinds of events so far, of the run `id` or of all runs.
+  public func steps(of id: ProcedureID? = nil) -> [EventStep] {
+    events.steps(of: id)
+  }
+
+  /// The first event of a kind, of the run `id` or of all runs.
+  public func first(_ step: EventStep, of id: ProcedureID? = nil) -> ProcedureEvent? {
+    events.first { $0.step == step && (id == nil || $0.id == id) }
+  }
+
+  /// Whether both events have happened, and one before the other: each the first of its kind and run.
+  ///
+  /// Between different runs, only what one causes in the other is ordered.
+  public func happened(
+    _ earlier: EventStep, of earlierRun: ProcedureID, before later: EventStep, of laterRun: ProcedureID
+  ) -> Bool {
+    let events = events
+    func index(_ step: EventStep, _ run: ProcedureID) -> Int? {
+      events.firstIndex { $0.step == step && $0.id == run }
+    }
+    guard let first = index(earlier, earlierRun), let second = index(later, laterRun) else { return false }
+    return first < second
+  }
+
+  /// Waits until an event of a kind has been recorded, of the run `id` or of any run, or the stream has ended.
+  ///
+  /// Cancelling the caller ends the wait.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled before.
+  public func wait(for step: EventStep, of id: ProcedureID? = nil) async throws {
+    try await wait { $0.contains { $0.step == step && (id == nil || $0.id == id) } }
+  }
+
+  /// Waits until the events so far are as wanted, or the stream has ended. Cancelling the caller ends the wait.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled before.
+  public func wait(until isSatisfied: ([ProcedureEvent]) -> Bool) async throws {
+    while true {
+      let next = changes.count + 1
+      if hasEnded || isSatisfied(events) { return }
+      try await changes.wait(for: next)
+    }
+  }
+
+  /// Waits until the stream has ended: no event will follow. Cancelling the caller ends the wait.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled before.
+  public func waitUntilEnded() async throws {
+    try await wait { _ in false }
+  }
+
+  private func append(_ event: ProcedureEvent) {
+    state.withLock { $0.events.append(event) }
+    changes.increment()
+  }
+
+  private func end() {
+    state.withLock { $0.hasEnded = true }
+    changes.increment()
+  }
+}

@@ -1,0 +1,40 @@
+/// A small random number generator whose whole state is its seed: the same seed gives the same numbers everywhere.
+///
+/// This is SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014). It is
+/// fast, good enough to choose between schedules and delays, and not meant for secrets.
+public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
+  private static let increment: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+  private var state: UInt64
+
+  /// Starts the sequence that belongs to `seed`.
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  /// The next 64 random bits.
+  public mutating func next() -> UInt64 {
+    state &+= Self.increment
+    return Self.mix(state)
+  }
+
+  /// A number from `0` up to, but without, `bound`, computed alike by every version of the standard library.
+  ///
+  /// - Precondition: `bound` is positive.
+  public mutating func below(_ bound: Int) -> Int {
+    precondition(bound > 0, "a random number below \(bound) does not exist")
+    return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
+  }
+
+  /// The seed of the `index`-th independent sequence that belongs to `seed`.
+  static func seed(_ seed: UInt64, _ index: Int) -> UInt64 {
+    mix(mix(seed) &+ UInt64(truncatingIfNeeded: index &+ 1) &* increment)
+  }
+
+  private static func mix(_ value: UInt64) -> UInt64 {
+    var mixed = value
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,126 @@
+import Synchronization
+
+/// Holds every ready job of one schedule and runs them one at a time, in the order that a chooser decides.
+///
+/// Nothing runs by itself: the explorer drives the executor on its own thread, so no two jobs ever overlap and the same
+/// choices give the same run. A job that another thread enqueues is run as well, but reported as uncontrolled.
+final class ScheduleExecutor: TaskExecutor {
+  private struct State {
+    var jobs: [UnownedJob] = []
+    /// The strand of each of `jobs`.
+    var strands: [Int] = []
+    var identities = JobIdentities()
+    var record = ScheduleRecord()
+    /// Those recorded and those taken since.
+    var steps = 0
+    var chooser: any ScheduleChooser
+    var isRecording = true
+    /// The strand that is running now.
+    var running: Int?
+    /// The thread that is driving now.
+    var driver: Platform.Thread?
+    var uncontrolled: [UncontrolledJob] = []
+
+    mutating func didFindUncontrolled(_ reason: UncontrolledJob.Reason, by strand: Int?) {
+      guard isRecording else { return }
+      uncontrolled.append(UncontrolledJob(reason: reason, strand: strand, step: record.steps))
+    }
+  }
+
+  private let state: Mutex<State>
+  /// Counts the jobs that came from outside.
+  private let arrivals = Milestones()
+
+  init(chooser: any ScheduleChooser) {
+    state = Mutex(State(chooser: chooser))
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let task = JobIdentities.task(of: job)
+    let thread = Platform.Thread.current
+    let isControlled = state.withLock { state in
+      let isControlled = state.driver == thread
+      if !isControlled { state.didFindUncontrolled(.enqueuedFromOutside, by: nil) }
+      state.jobs.append(job)
+      state.strands.append(state.identities.strand(ofTask: task, enqueuedBy: isControlled ? state.running : nil))
+      return isControlled
+    }
+    if !isControlled { arrivals.increment() }
+  }
+
+  /// Runs jobs until none is ready or `limit` steps have been taken in all; says whether none is ready.
+  func runUntilIdle(limit: Int) -> Bool {
+    beginDriving()
+    defer { endDriving() }
+    let executor = asUnownedTaskExecutor()
+    while let job = takeNext(limit: limit) {
+      job.runSynchronously(on: executor)
+      state.withLock { $0.running = nil }
+    }
+    return state.withLock { $0.jobs.isEmpty }
+  }
+
+  /// Performs `body` as the driver, outside of any job: what it enqueues is controlled.
+  func asDriver<R>(_ body: () -> R) -> R {
+    beginDriving()
+    defer { endDriving() }
+    return body()
+  }
+
+  /// From now on the oldest ready job runs, and nothing is recorded any more.
+  func stopRecording() {
+    state.withLock { state in
+      state.chooser = FirstChooser()
+      state.isRecording = false
+    }
+  }
+
+  var record: ScheduleRecord { state.withLock { $0.record } }
+  var uncontrolled: [UncontrolledJob] { state.withLock { $0.uncontrolled } }
+  var strandCount: Int { state.withLock { $0.identities.count } }
+
+  /// Notes that the running strand handed a job to the global executor.
+  func didEscape() {
+    state.withLock { $0.didFindUncontrolled(.globalExecutor, by: $0.running) }
+  }
+
+  private func beginDriving() {
+    let thread = Platform.Thread.current
+    state.withLock { $0.driver = thread }
+    GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
+  }
+
+  private func endDriving() {
+    GlobalExecutorWatch.shared.didEndDriving(on: Platform.Thread.current)
+    state.withLock { $0.driver = nil }
+  }
+
+  private func takeNext(limit: Int) -> UnownedJob? {
+    state.withLock { state in
+      guard !state.jobs.isEmpty, state.steps < limit else { return nil }
+      let index = state.chooser.choose(among: state.strands, step: state.steps)
+      state.steps += 1
+      let strand = state.strands.remove(at: index)
+      if state.isRecording { state.record.didChoose(index, of: state.jobs.count, strand: strand) }
+      state.running = strand
+      return state.jobs.remove(at: index)
+    }
+  }
+}
+
+extension ScheduleExecutor {
+  /// Waits until a job is ready, at most for the real time `patience`; says whether one is.
+  ///
+  /// Cancelling the task ends the wait.
+  func waitForArrival(atMost patience: Duration) async -> Bool {
+    await KitSpawner.wait(atMost: patience) { await self.nextArrival() }
+    return state.withLock { !$0.jobs.isEmpty }
+  }
+
+  private func nextArrival() async {
+    let next = arrivals.count + 1
+    guard state.withLock({ $0.jobs.isEmpty }) else { return }
+    try? await arrivals.wait(for: next)
+  }
+}

@@ -1,0 +1,30 @@
+extension ExplorationEnvironment {
+  /// A queue whose bodies execute on the schedule's executor, and whose time is the schedule's.
+  ///
+  /// - Parameters:
+  ///   - name: What errors and deadlock reports call it.
+  ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
+  ///   - isSuspended: Whether it starts nothing until it is resumed.
+  ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
+  /// - Returns: The queue. It has to be shut down, or let go of, for its tasks to end.
+  public func makeQueue(
+    _ name: String = "queue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
+    contextCarriers: [ContextCarrier] = []
+  ) -> ProcedureQueue {
+    ProcedureQueue(
+      name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock,
+      executor: executor, contextCarriers: contextCarriers)
+  }
+
+  /// Lets the report of a deadlock tell where this run stands. Returns the handle, as in `env.watch(queue.add(p))`.
+  @discardableResult
+  public func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
+    explainDeadlock { handle.state == .finished ? nil : "\(handle)" }
+    return handle
+  }
+
+  /// Begins to record what happens on a queue, reading its events on the schedule's executor.
+  public func recordEvents(of queue: ProcedureQueue) -> EventRecorder {
+    EventRecorder(queue, executor: executor)
+  }
+}

@@ -1,0 +1,66 @@
+/// What must be known to run one schedule again, as a short string that is easily copied: `pk1:3k:02~5.1`.
+///
+/// After the format's name come the seed of the schedule's random numbers, in base 36, and the choices: a digit or
+/// letter (base 36) each, in parentheses from 36 on; `2~5.` stands for five twos. Zeros at the end are left out, as a
+/// replay goes on with zeros anyway.
+struct ReplayCode: Equatable, CustomStringConvertible {
+  /// A string that is no replay code.
+  struct FormatError: Error, CustomStringConvertible {
+    var text: String
+    var description: String { "\"\(text)\" is not a replay string: it should look like pk1:3k:02~5.1" }
+  }
+
+  private static let name = "pk1"
+
+  var seed: UInt64
+  var choices: [Int]
+
+  init(seed: UInt64, choices: [Int]) {
+    self.seed = seed
+    self.choices = Array(choices[..<(choices.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0)])
+  }
+
+  var description: String {
+    var text = "\(Self.name):\(String(seed, radix: 36)):"
+    var rest = choices[...]
+    while let choice = rest.first {
+      let run = rest.prefix { $0 == choice }
+      rest = rest.dropFirst(run.count)
+      let symbol = choice < 36 ? String(choice, radix: 36) : "(\(choice))"
+      text += run.count < 4 ? String(repeating: symbol, count: run.count) : "\(symbol)~\(run.count)."
+    }
+    return text
+  }
+
+  /// - Throws: `FormatError` if `text` was not made by `description`.
+  init(_ text: String) throws(FormatError) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[0] == Self.name, let seed = UInt64(parts[1], radix: 36),
+      let choices = Self.parse(parts[2])
+    else { throw FormatError(text: text) }
+    self.init(seed: seed, choices: choices)
+  }
+
+  private static func parse(_ text: Substring) -> [Int]? {
+    var choices: [Int] = []
+    var rest = text
+    while let first = rest.popFirst() {
+      let symbol = first == "(" ? takeNumber(&rest, until: ")") : Int(String(first), radix: 36)
+      guard let choice = symbol, choice >= 0 else { return nil }
+      var count = 1
+      if rest.first == "~" {
+        rest.removeFirst()
+        guard let run = takeNumber(&rest, until: "."), (1...10_000_000).contains(run) else { return nil }
+        count = run
+      }
+      choices.append(contentsOf: repeatElement(choice, count: count))
+    }
+    return choices
+  }
+
+  private static func takeNumber(_ rest: inout Substring, until end: Character) -> Int? {
+    guard let index = rest.firstIndex(of: end) else { return nil }
+    defer { rest = rest[index...].dropFirst() }
+    return Int(rest[..<index])
+  }
+}

@@ -1,0 +1,169 @@
+import Testing
+import TestingProcedureKit
+
+@Suite("Rules C1 to C6 under every order: cancelling")
+struct CancellationRuleTests {
+  @Test("C1, C3: of a cancel and a finish the first decides, and events and value agree", arguments: [false, true])
+  func cancelOrFinish(isObserved: Bool) async {
+    await exploreRace("finished", "cancelled") { env in
+      let queue = env.makeQueue()
+      let recorder = isObserved ? env.recordEvents(of: queue) : nil
+      let handle = queue.add(
+        ProcedureTask {
+          await pause(env)
+          return 42
+        })
+      async let first: Void = {
+        await pause(env)
+        handle.cancel(Reason())
+      }()
+      async let second: Void = {
+        await pause(env, upTo: 12)
+        handle.cancel(Reason(text: "too late"))
+      }()
+      let outcome = await handle.outcome
+      env.check(handle.state == .finished)
+      let steps = await handle.allEvents().steps()
+      env.check(steps.last == .didFinish && steps.contains(.didCancel) == outcome.isCancelled, "\(steps) \(outcome)")
+      _ = await (first, second)
+      let later = await handle.outcome
+      switch outcome {
+      case .finished(let value): env.check(value == 42 && later.isFinished(42))
+      case .cancelled(let reason): env.check(reason is Reason && later.isCancelled)
+      default: env.check(false, "\(outcome)")
+      }
+      env.tally(outcome.isFinished ? "finished" : "cancelled")
+      await queue.shutDown()
+      if let recorder {
+        try await recorder.waitUntilEnded()
+        env.check(recorder.events.orderViolations().isEmpty, "\(recorder.events.orderViolations())")
+        env.check(recorder.steps(of: handle.id) == steps)
+      }
+    }
+  }
+
+  @Test("C2: a cancel before the start means that the body never runs", arguments: [1, 2])
+  func cancelOrStart(width: Int) async {
+    await exploreRace("started", "never started") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: width)
+      let hasStarted = Locked(false)
+      let blocker = queue.add(ProcedureTask("blocker") { await pause(env) })
+      let handle = queue.add(
+        ProcedureTask {
+          hasStarted { $0 = true }
+          await pause(env, upTo: 2)
+        })
+      async let cancel: Void = {
+        await pause(env)
+        handle.cancel(Reason())
+      }()
+      let outcome = await handle.outcome
+      let steps = await handle.allEvents().steps()
+      env.check(steps.contains(.willExecute) == hasStarted.value, "\(steps)")
+      if !hasStarted.value { env.check(outcome.cancellationReason(as: Reason.self) == Reason(), "\(outcome)") }
+      env.tally(hasStarted.value ? "started" : "never started")
+      await cancel
+      env.check(await blocker.outcome.isFinished)
+      env.check((try? await queue.run(ProcedureTask { 1 })) == 1, "the slot is free again")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("C2: what waits is cancelled promptly, whatever it waits for")
+  func cancelWhileWaiting() async {
+    await exploreRace("pending", "evaluating", "waiting") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let blocker = ProbeProcedure<Void, Void>("blocker")
+      let condition = ConditionProbe()
+      let hasStarted = Locked(false)
+      let body = ProcedureTask { hasStarted { $0 = true } }
+      let blocking = queue.add(blocker)
+      try await blocker.waitUntilStarted()
+      let handle =
+        switch env.random.below(3) {
+        case 0: queue.add(body, after: [blocking])
+        case 1: queue.add(body.condition(.probe(condition)))
+        default: queue.add(body)
+        }
+      await pause(env)
+      env.tally("\(handle.state)")
+      handle.cancel(Reason())
+      env.check(await handle.outcome.cancellationReason(as: Reason.self) == Reason())
+      blocker.finish()
+      env.check(await blocking.outcome.isFinished)
+      env.check(!hasStarted.value)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("C4: cancelling the caller of run cancels the body, and run returns only when the body has")
+  func cancelCallerOfRun() async {
+    await exploreRace("finished", "cancelled", "never started") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let state = Locked("never started")
+      queue.add(ProcedureTask("blocker") { await pause(env, upTo: 3) })
+      let task = Task(executorPreference: env.executor) {
+        let result = await Result {
+          try await queue.run(
+            ProcedureTask {
+              state { $0 = "started" }
+              await pause(env, upTo: 3)
+              try Task.checkCancellation()
+              await pause(env, upTo: 3)
+              state { $0 = "finished" }
+              return 42
+            })
+        }
+        env.check(state.value != "started" || result.isFailure, "the body has ended")
+        return result
+      }
+      await pause(env)
+      task.cancel()
+      switch await task.value {
+      case .success(let value): env.check(value == 42 && state.value == "finished")
+      case .failure(let error):
+        env.check(error is CancellationError, "\(error)")
+        if state.value == "finished" { state { $0 = "cancelled" } }
+      }
+      if state.value == "started" { state { $0 = "cancelled" } }
+      env.tally(state.value)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("C6: cancelling one run never disturbs those that use the same worker before and after it")
+  func cancelDisturbsNobodyElse() async {
+    await exploreRace("cancelled", "finished") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(2))
+      let disturbed = Locked<[String]>([])
+      let procedure = { (name: String) in
+        ProcedureTask(name) {
+          await pause(env, upTo: 3)
+          if Task.isCancelled { disturbed { $0.append(name) } }
+        }
+      }
+      let handles = ["a", "b", "c", "d"].map { queue.add(procedure($0)) }
+      async let cancel: Void = {
+        await pause(env, upTo: 14)
+        handles[1].cancel()
+      }()
+      for (index, handle) in handles.enumerated() where index != 1 {
+        env.check(await handle.outcome.isFinished, "\(handle.name)")
+      }
+      await cancel
+      env.check(disturbed.value.allSatisfy { $0 == "b" }, "\(disturbed.value)")
+      env.tally(await handles[1].outcome.isFinished ? "finished" : "cancelled")
+      await queue.shutDown()
+    }
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate init(_ body: () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
+  }
+
+  fileprivate var isFailure: Bool {
+    if case .failure = self { true } else { false }
+  }
+}

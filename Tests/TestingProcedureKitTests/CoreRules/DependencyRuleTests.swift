@@ -1,0 +1,141 @@
+import Testing
+import TestingProcedureKit
+
+@Suite("Rules D1 to D4 under every order: dependencies and graphs")
+struct DependencyRuleTests {
+  @Test("D1: a dependency finishes or is cancelled, the dependent is cancelled or not: they agree")
+  func finishOrCancel() async {
+    await exploreRace("finished finished", "finished cancelled", "cancelled cancelled") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let other = env.makeQueue("other")
+      let hasStarted = Locked(false)
+      let first = other.add(
+        ProcedureTask("first") {
+          await pause(env, upTo: 4)
+          return 21
+        })
+      let second = queue.add(
+        ProcedureTask("second") { (value: Int) in
+          hasStarted { $0 = true }
+          await pause(env, upTo: 2)
+          return value * 2
+        }, from: first)
+      let last = queue.add(
+        ProcedureTask("last") { (result: Result<Int, any Error>) in (try? result.get()) ?? -1 }, from: second.result)
+      let victim = env.random.below(3)
+      await pause(env, upTo: 10)
+      if victim == 0 { first.cancel(Reason()) }
+      if victim == 1 { second.cancel(Reason()) }
+      let (firstOutcome, secondOutcome) = (await first.outcome, await second.outcome)
+      if firstOutcome.isCancelled {
+        env.check(secondOutcome.cancellationReason is Reason && !hasStarted.value, "\(secondOutcome)")
+      } else {
+        env.check(firstOutcome.isFinished(21))
+        env.check(secondOutcome.isFinished(42) || (victim == 1 && secondOutcome.isCancelled), "\(secondOutcome)")
+      }
+      env.check(await last.outcome.isFinished(secondOutcome.value ?? -1))
+      env.tally("\(firstOutcome.label) \(secondOutcome.label)")
+      await queue.shutDown()
+      await other.shutDown()
+    }
+  }
+
+  @Test("D4: the first failure of a graph cancels what executes, starts nothing more, and is what is thrown")
+  func failFast() async {
+    await exploreRace("neighbour finished", "neighbour cancelled", "follower started") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
+      let log = Locked<[String]>([])
+      let graph = ProcedureGraph("graph") { g in
+        let input = g.add(ProcedureTask("input") { 1 })
+        g.add("failing", from: input) { _ in
+          await pause(env, upTo: 4)
+          log { $0.append("failed") }
+          throw Reason()
+        }
+        let neighbour = g.add("neighbour", from: input) { value in
+          await pause(env, upTo: 4)
+          log { $0.append(Task.isCancelled ? "neighbour cancelled" : "neighbour finished") }
+          return value
+        }
+        g.add("follower", from: neighbour) { _ in
+          log { $0.append("follower started") }
+          await pause(env, upTo: 4)
+          log { $0.append("follower ended") }
+        }
+      }
+      let error = await #expect(throws: Reason.self) {
+        if env.random.below(2) == 0 { try await queue.run(graph) } else { try await queue.add(graph).value }
+      }
+      env.check(error == Reason())
+      let seen = log.value
+      for line in seen { env.tally(line) }
+      env.check(seen.contains("failed"))
+      env.check(seen.contains("follower started") == seen.contains("follower ended"), "\(seen)")
+      if let failure = seen.firstIndex(of: "failed") {
+        env.check(!seen[failure...].dropFirst(2).contains("follower started"), "\(seen)")
+      }
+      await queue.shutDown()
+      env.check(log.value == seen, "everything had ended")
+    }
+  }
+
+  @Test("Q1: graphs that share a queue share its width, and none is forgotten", arguments: [2, 3])
+  func severalGraphs(width: Int) async {
+    await exploreRace("\(width) at once") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: width)
+      let monitor = ConcurrencyMonitor()
+      let graph = ProcedureGraph("graph") { (g: GraphBuilder) -> Void in
+        let layer = (0..<2).map { number in
+          g.add(
+            ProcedureTask("layer \(number)") {
+              monitor.enter()
+              await pause(env, upTo: 2)
+              monitor.leave()
+              return number
+            })
+        }
+        g.add(ProcedureTask("last") { (_: [Int]) in await Task.yield() }, from: layer)
+      }
+      let handles = (0..<width).map { _ in env.watch(queue.add(graph)) }
+      for handle in handles { env.check(await handle.outcome.isFinished) }
+      env.check(monitor.most <= width && monitor.total == width * 2)
+      env.tally("\(monitor.most) at once")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("C5: cancelling a graph cancels what executes, starts nothing more, and waits", arguments: [false, true])
+  func cancelledGraph(isObserved: Bool) async {
+    await exploreRace("finished", "cancelled", "never started") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
+      let recorder = isObserved ? env.recordEvents(of: queue) : nil
+      let monitor = ConcurrencyMonitor()
+      let graph = ProcedureGraph("graph") { g in
+        let layer = (0..<3).map { number in
+          g.add(
+            ProcedureTask("layer \(number)") {
+              monitor.enter()
+              await pause(env, upTo: 2)
+              monitor.leave()
+              return number
+            })
+        }
+        return g.add(ProcedureTask("sum") { (values: [Int]) in values.reduce(0, +) }, from: layer)
+      }
+      let handle = queue.add(graph)
+      await pause(env, upTo: 16)
+      handle.cancel(Reason())
+      let outcome = await handle.outcome
+      env.check(monitor.current == 0, "everything had ended")
+      env.check(outcome.isFinished(3) || outcome.cancellationReason(as: Reason.self) == Reason(), "\(outcome)")
+      env.tally(outcome.isFinished ? "finished" : monitor.total == 0 ? "never started" : "cancelled")
+      let total = monitor.total
+      await queue.shutDown()
+      env.check(monitor.total == total, "nothing starts after the cancel")
+      if let recorder {
+        try await recorder.waitUntilEnded()
+        env.check(recorder.events.orderViolations().isEmpty, "\(recorder.events.orderViolations())")
+      }
+    }
+  }
+}

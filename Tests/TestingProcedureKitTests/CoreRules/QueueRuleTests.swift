@@ -1,0 +1,240 @@
+import Testing
+import TestingProcedureKit
+
+@Suite("Rules Q1 to Q4 and L4 under every order: the queue")
+struct QueueRuleTests {
+  @Test("Q1: never more bodies than the width allows, while it changes")
+  func widthChanges() async {
+    await exploreRace("1 at once", "2 at once", "3 at once") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let monitor = ConcurrencyMonitor()
+      let bound = Locked(2)
+      let handles = (0..<6).map { _ in
+        queue.add(
+          ProcedureTask {
+            monitor.enter()
+            env.check(monitor.current <= bound.value, "\(monitor.current) execute where \(bound.value) may")
+            await pause(env, upTo: 3)
+            monitor.leave()
+          })
+      }
+      for _ in 0..<3 {
+        await pause(env)
+        let width = 1 + env.random.below(3)
+        if width > bound.value { bound { $0 = width } }
+        await queue.setMaxConcurrentProcedures(width)
+        // What has been narrowed holds for what starts from now on; what executes goes on.
+        if monitor.current <= width { bound { $0 = width } }
+      }
+      for handle in handles { env.check(await handle.outcome.isFinished) }
+      env.tally("\(monitor.most) at once")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Q2: a suspended queue starts nothing; what executes goes on; a resumed one misses nothing")
+  func suspendAndResume() async {
+    await exploreRace("executing", "waiting", "finished") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let started = Locked<Set<Int>>([])
+      let handles = (0..<4).map { number in
+        queue.add(
+          ProcedureTask("\(number)") {
+            started { _ = $0.insert(number) }
+            await pause(env, upTo: 3)
+          }.condition("is odd or even") {
+            await pause(env, upTo: 1)
+            return true
+          })
+      }
+      for _ in 0..<2 {
+        await pause(env)
+        await queue.suspend()
+        let states = handles.map(\.state)
+        await pause(env)
+        for (number, state) in states.enumerated() where [.pending, .evaluating, .waiting].contains(state) {
+          env.check(!started.value.contains(number), "\(number) started although suspended when \(state)")
+          env.check(handles[number].state <= .waiting)
+          env.tally("waiting")
+        }
+        if states.contains(.executing) { env.tally("executing") }
+        await queue.resume()
+      }
+      for handle in handles { env.check(await handle.outcome.isFinished) }
+      env.tally("finished")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Q4: what is added before a shutdown runs, what comes later is refused, and nothing is in between")
+  func addOrShutDown() async {
+    await exploreRace("all", "some", "none") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(2))
+      let executed = Locked<Set<String>>([])
+      let isDown = Locked(false)
+      async let adding = {
+        var handles: [ProcedureHandle<Void>] = []
+        for number in 0..<3 {
+          await pause(env, upTo: 3)
+          handles.append(
+            queue.add(
+              ProcedureTask("\(number)") {
+                env.check(!isDown.value, "executes after the shutdown")
+                await pause(env, upTo: 2)
+                executed { _ = $0.insert("\(number)") }
+              }))
+        }
+        return handles
+      }()
+      await pause(env, upTo: 12)
+      await queue.shutDown()
+      isDown { $0 = true }
+      let executedBefore = executed.value
+      for handle in await adding {
+        let outcome = await handle.outcome
+        let wasExecuted = executedBefore.contains(handle.name)
+        env.check(wasExecuted ? outcome.isFinished : outcome.procedureError?.kind == .queueShutDown, "\(outcome)")
+      }
+      env.tally(executedBefore.count == 3 ? "all" : executedBefore.isEmpty ? "none" : "some")
+    }
+  }
+
+  @Test("Q4: waiting for idleness misses nothing that was added before, also by bodies")
+  func waitUntilIdle() async {
+    await exploreRace("idle") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let ended = Locked(0)
+      let child = ProcedureTask("child") {
+        await pause(env, upTo: 2)
+        ended { $0 += 1 }
+      }
+      for _ in 0..<2 {
+        queue.add(
+          ProcedureTask("parent") {
+            queue.add(child)
+            await pause(env, upTo: 2)
+            ended { $0 += 1 }
+          })
+      }
+      await queue.waitUntilIdle()
+      env.check(ended.value == 4, "\(ended.value) of 4 have ended")
+      env.tally("idle")
+    }
+  }
+
+  @Test("Q4: dropping the last reference to a queue loses nothing")
+  func droppedQueue() async {
+    await exploreRace("finished") { env in
+      var queue: ProcedureQueue? = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: env.random.below(2) == 0)
+      let handles = (0..<3).compactMap { number in
+        queue?.add(
+          ProcedureTask {
+            await pause(env, upTo: 2)
+            return number
+          })
+      }
+      await pause(env)
+      queue = nil
+      for (number, handle) in handles.enumerated() { env.check(try await handle.value == number) }
+      env.tally("finished")
+    }
+  }
+
+  @Test("Q3: a queue of width one does not deadlock on itself", arguments: ["run", "value", "graph"])
+  func nested(_ way: String) async {
+    await exploreRace("finished", "cancelled") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let monitor = ConcurrencyMonitor()
+      let leaf = ProcedureTask("leaf") {
+        monitor.enter()
+        await pause(env, upTo: 2)
+        monitor.leave()
+        return 1
+      }
+      let parent = ProcedureTask("parent") {
+        switch way {
+        case "run": return try await queue.run(leaf) + queue.run(leaf)
+        case "value":
+          let (first, second) = (queue.add(leaf), queue.add(leaf))
+          return try await first.value + second.value
+        default:
+          let graph = ProcedureGraph { g in
+            g.add("sum", from: g.add(leaf), g.add(leaf)) { $0 + $1 }
+          }
+          return try await queue.run(graph)
+        }
+      }
+      let handles = [queue.add(parent), queue.add(parent)]
+      async let cancel: Void = {
+        await pause(env, upTo: 20)
+        handles[1].cancel()
+      }()
+      env.check(await handles[0].outcome.isFinished(2))
+      let outcome = await handles[1].outcome
+      env.check(outcome.isFinished(2) || outcome.isCancelled, "\(outcome)")
+      env.tally(outcome.isCancelled ? "cancelled" : "finished")
+      await cancel
+      await queue.shutDown()
+      env.check(monitor.most == 1, "\(monitor.most) leaves executed at once")
+    }
+  }
+
+  @Test("L4: whoever sees the value sees a finished run and a free slot; many may wait")
+  func valueAndFinish() async {
+    await exploreRace("before", "after") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let handle = queue.add(
+        ProcedureTask {
+          await pause(env)
+          return 42
+        })
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<3 {
+          group.addTask {
+            await pause(env)
+            env.tally(handle.state == .finished ? "after" : "before")
+            env.check((try? await handle.value) == 42)
+            env.check(handle.state == .finished)
+            let steps = await handle.allEvents().steps()
+            env.check(steps == [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish], "\(steps)")
+          }
+        }
+      }
+      let next = queue.add(ProcedureTask { 43 })
+      env.check((try? await next.value) == 43)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A scope leaves only when everything has finished, and an error cancels the rest first")
+  func scope() async {
+    await exploreRace("finished", "cancelled") { env in
+      let running = Locked(0)
+      let outcomes = Locked<[ProcedureHandle<Void>]>([])
+      await #expect(throws: Reason.self) {
+        try await withProcedureQueue(maxConcurrentProcedures: 2, clock: env.clock, executor: env.executor) { queue in
+          for _ in 0..<3 {
+            let handle = queue.add(
+              ProcedureTask {
+                running { $0 += 1 }
+                await pause(env, upTo: 2)
+                running { $0 -= 1 }
+              })
+            outcomes { $0.append(handle) }
+          }
+          await pause(env, upTo: 12)
+          throw Reason()
+        }
+      }
+      env.check(running.value == 0)
+      for handle in outcomes.value {
+        env.check(handle.state == .finished)
+        env.tally(await handle.outcome.isFinished ? "finished" : "cancelled")
+      }
+    }
+  }
+}
+
+extension ProcedureState {
+  fileprivate static func <= (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.rawValue <= rhs.rawValue }
+}

@@ -1,0 +1,46 @@
+import TestingProcedureKit
+
+/// A pool that says whether a slot is free and takes it in another visit, so that its limit is exceeded.
+actor CheckThenAct: PlantedBug {
+  private let limit = 2
+  private var running = 0
+  private var most = 0
+
+  private var hasFreeSlot: Bool { running < limit }
+
+  private func start() {
+    running += 1
+    most = max(most, running)
+  }
+
+  private func startIfFree() -> Bool {
+    guard hasFreeSlot else { return false }
+    start()
+    return true
+  }
+
+  private func end() {
+    running -= 1
+  }
+
+  static func scenario(_ version: Version, _ env: ExplorationEnvironment) async throws {
+    let pool = CheckThenAct()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          switch version {
+          case .broken:
+            while await !pool.hasFreeSlot { try? await env.clock.sleep(for: .seconds(1)) }
+            await Task.yield()  // the condition is evaluated, say
+            await pool.start()
+          case .fixed:
+            while await !pool.startIfFree() { try? await env.clock.sleep(for: .seconds(1)) }
+          }
+          try? await env.clock.sleep(for: .seconds(1))
+          await pool.end()
+        }
+      }
+    }
+    env.check(await pool.most <= pool.limit, "the limit holds")
+  }
+}

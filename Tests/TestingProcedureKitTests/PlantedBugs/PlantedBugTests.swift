@@ -1,0 +1,33 @@
+import Testing
+import TestingProcedureKit
+
+@Suite struct PlantedBugTests {
+  private static let bugs: [any PlantedBug.Type] = [
+    LostWakeUp.self, DoubleResume.self, ReleaseByNonOwner.self, CheckThenAct.self, FinishBeforeValue.self,
+  ]
+
+  private static let strategies: [ExplorationStrategy] = [.random, .priorities(), .priorities(changePoints: 3)]
+
+  @Test(
+    "Each planted bug is found within 1,000 schedules, whatever the seed, and its replay shows it again",
+    arguments: bugs.indices, strategies)
+  func found(bug: Int, strategy: ExplorationStrategy) async throws {
+    let bug = Self.bugs[bug]
+    for seed in 0..<5 as Range<UInt64> {
+      let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
+        try await exploreSchedules(1_000, seed: seed, strategy: strategy) { try await bug.scenario(.broken, $0) }
+      }
+      let again = try await #require(throws: ExplorationFailure.self, "\(bug) replayed: \(failure)") {
+        try await exploreSchedules(strategy: .replay(failure.replay)) { try await bug.scenario(.broken, $0) }
+      }
+      #expect(again.order == failure.order)
+    }
+  }
+
+  @Test("Without its bug, each passes 1,000 schedules", arguments: bugs.indices, strategies)
+  func fixed(bug: Int, strategy: ExplorationStrategy) async throws {
+    let bug = Self.bugs[bug]
+    let summary = try await exploreSchedules(1_000, strategy: strategy) { try await bug.scenario(.fixed, $0) }
+    #expect(summary.distinctTraces > 1, "\(bug): \(summary)")
+  }
+}

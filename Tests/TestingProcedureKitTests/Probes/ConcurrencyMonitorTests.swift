@@ -1,0 +1,26 @@
+import Testing
+import TestingProcedureKit
+
+@Suite struct ConcurrencyMonitorTests {
+  @Test("It knows the most at once and which categories overlapped")
+  func overlaps() async throws {
+    let results = Locked<Set<Int>>([])
+    try await exploreSchedules(200) { env in
+      let monitor = ConcurrencyMonitor()
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { await monitor.during("disk") { await Task.yield() } }
+        group.addTask { await monitor.during("disk", "net") { await Task.yield() } }
+        group.addTask { await monitor.during { await Task.yield() } }
+      }
+      env.check(monitor.current == 0)
+      env.check(monitor.total == 3)
+      env.check(monitor.overlapped("net", "disk") == (monitor.most(in: "disk") == 2))
+      env.check(monitor.overlapped("disk", "disk") == (monitor.most(in: "disk") == 2))
+      env.check(!monitor.overlapped("net", "net"))
+      env.check(monitor.most(in: "net") == 1)
+      let most = monitor.most
+      results { _ = $0.insert(most) }
+    }
+    #expect(results.value == [1, 2, 3])
+  }
+}

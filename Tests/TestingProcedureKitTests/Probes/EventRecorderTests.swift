@@ -1,0 +1,50 @@
+import Testing
+import TestingProcedureKit
+
+@Suite struct EventRecorderTests {
+  @Test("It keeps events in order, tells what happened before what, and ends with the queue")
+  func order() async throws {
+    let queue = ProcedureQueue(maxConcurrentProcedures: 1)
+    let recorder = EventRecorder(queue)
+    let first = queue.add(ProcedureTask("first") { 1 })
+    let second = queue.add(ProcedureTask("second") { (value: Int) in value }, from: first)
+    try await recorder.wait(for: .didFinish, of: second.id)
+    #expect(recorder.happened(.didFinish, of: first.id, before: .willExecute, of: second.id))
+    #expect(!recorder.happened(.willExecute, of: second.id, before: .didFinish, of: first.id))
+    #expect(!recorder.happened(.didCancel, of: first.id, before: .didFinish, of: second.id))
+    #expect(recorder.steps(of: first.id) == [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish])
+    #expect(recorder.first(.didFinish)?.id == first.id)
+    #expect(await first.allEvents().steps() == recorder.steps(of: first.id))
+    await queue.shutDown()
+    try await recorder.waitUntilEnded()
+    #expect(recorder.hasEnded)
+    #expect(recorder.events.count == 10)
+    #expect(recorder.events.orderViolations().isEmpty)
+  }
+
+  @Test("Every kind of event is known")
+  func kinds() {
+    let kinds: [ProcedureEvent.Kind] = [
+      .didAttach, .willExecute(attempt: 1), .didExecute(attempt: 1), .didCancel(reason: nil),
+      .didCancel(reason: Reason()),
+      .willFinish(.finished(())), .didFinish(.ignored(by: "a")),
+    ]
+    #expect(
+      kinds.map(\.step) == [
+        .didAttach, .willExecute, .didExecute, .didCancel, .didCancel, .willFinish, .didFinish,
+      ])
+  }
+
+  @Test("A cancelled wait for an event ends")
+  func cancelledWait() async throws {
+    let queue = ProcedureQueue(isSuspended: true)
+    let recorder = EventRecorder(queue)
+    let waiting = Task { try await recorder.wait(for: .didFinish) }
+    queue.add(ProcedureTask {})
+    try await recorder.wait(for: .didAttach)
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    await queue.resume()
+    await queue.shutDown()
+  }
+}

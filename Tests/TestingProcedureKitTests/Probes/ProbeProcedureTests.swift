@@ -1,0 +1,81 @@
+import Testing
+import TestingProcedureKit
+
+@Suite struct ProbeProcedureTests {
+  @Test("A probe starts, waits for a word, and does as it says")
+  func words() async throws {
+    let queue = ProcedureQueue()
+    let probe = ProbeProcedure<Int, String>("probe")
+    let handles = (0..<3).map { queue.add(probe, input: $0) }
+    try await probe.waitUntilStarted(3)
+    #expect(probe.waitingCount == 3)
+    #expect(probe.inputs.sorted() == [0, 1, 2])
+    #expect(probe.monitor.most == 3)
+    probe.finish("first")
+    probe.fail(Reason())
+    probe.finish("third")
+    var values: [String] = []
+    for handle in handles { values.append((try? await handle.value) ?? "failed") }
+    #expect(values.sorted() == ["failed", "first", "third"])
+    #expect((probe.startCount, probe.endCount, probe.returnCount, probe.failureCount) == (3, 3, 2, 1))
+    await queue.shutDown()
+  }
+
+  @Test("Words may be said before anybody waits, and once for all")
+  func wordsBefore() async throws {
+    let probe = ProbeProcedure<Void, Int>()
+    probe.finish(1)
+    probe.finishAll(2)
+    #expect(try await [probe.execute(), probe.execute(), probe.execute()] == [1, 2, 2])
+    probe.failAll(Reason())
+    await #expect(throws: Reason.self) { try await probe.execute() }
+    try await probe.waitUntilEnded(4)
+  }
+
+  @Test("A cancelled execution ends, unless it ignores cancellation; a word is never lost with it")
+  func cancellation() async throws {
+    await exploreRace("cancelled", "finished") { env in
+      let queue = env.makeQueue()
+      let probe = ProbeProcedure<Void, Int>()
+      let stubborn = ProbeProcedure<Void, Int>(ignoresCancellation: true)
+      let (first, second) = (queue.add(probe), queue.add(stubborn))
+      try await probe.waitUntilStarted()
+      try await stubborn.waitUntilStarted()
+      async let word: Void = {
+        await pause(env)
+        probe.finish(1)
+      }()
+      await pause(env)
+      first.cancel()
+      second.cancel()
+      await pause(env)
+      env.check(stubborn.waitingCount == 1)
+      stubborn.finish(2)
+      env.check(await second.outcome.isCancelled && stubborn.cancellationCount == 0 && stubborn.returnCount == 1)
+      let outcome = await first.outcome
+      await word
+      if probe.cancellationCount == 1 { env.check(try await probe.execute() == 1, "the word waits for the next") }
+      env.tally(outcome.label)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A probe's condition is satisfied, or not, when the test says so")
+  func condition() async throws {
+    let queue = ProcedureQueue()
+    let probe = ConditionProbe("online")
+    let handles = (0..<3).map { _ in queue.add(ProcedureTask { 1 }.condition(.probe(probe))) }
+    try await probe.waitUntilEvaluated(3)
+    probe.satisfy()
+    probe.ignore()
+    probe.fail(Reason())
+    var outcomes: [String] = []
+    for handle in handles { outcomes.append(await handle.outcome.label) }
+    #expect(outcomes.sorted() == ["failed", "finished", "ignored"])
+    #expect(probe.prepareCount == 3 && probe.evaluationCount == 3)
+    probe.satisfyAll()
+    #expect(try await queue.run(ProcedureTask { 2 }.condition(.silent(.probe(probe)))) == 2)
+    #expect(probe.prepareCount == 3)
+    await queue.shutDown()
+  }
+}

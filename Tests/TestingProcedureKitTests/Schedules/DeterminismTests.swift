@@ -1,0 +1,59 @@
+import Testing
+
+@testable import TestingProcedureKit
+
+@Suite struct DeterminismTests {
+  private actor Counter {
+    private(set) var value = 0
+    func increment() -> Int {
+      value += 1
+      return value
+    }
+  }
+
+  /// Everything that one exploration does, as text: the strands of every schedule and what the body saw.
+  private func trace(seed: UInt64, _ strategy: ExplorationStrategy) async throws -> String {
+    let lines = Locked<[String]>([])
+    var choosers = try ChooserSource(strategy, seed: seed)
+    for schedule in 0..<20 {
+      let next = try #require(choosers.next(schedule))
+      let run = ScheduleRun(
+        schedule: schedule, seed: next.seed, stepLimit: 100_000, patience: .zero, allowsUncontrolled: false)
+      let outcome = try await run.run(next.chooser) { env in
+        let counter = Counter()
+        await withTaskGroup(of: Void.self) { group in
+          for child in 0..<8 {
+            group.addTask {
+              let delay = env.random.below(3)
+              try? await env.clock.sleep(for: .seconds(delay))
+              let number = await counter.increment()
+              await Task.yield()
+              lines { $0.append("\(child) \(delay) \(number) \(env.clock.now)") }
+              Task(executorPreference: env.executor) { _ = await counter.increment() }
+            }
+          }
+        }
+      }
+      choosers.didRun(outcome.record)
+      #expect(outcome.problems.isEmpty)
+      lines { $0.append("\(outcome.record.strands) \(outcome.record.choices)") }
+    }
+    return lines.value.joined(separator: "\n")
+  }
+
+  @Test(
+    "The same seed gives the same trace, byte for byte, ten times over",
+    arguments: [ExplorationStrategy.random, .priorities(changePoints: 3), .roundRobin])
+  func sameSeed(strategy: ExplorationStrategy) async throws {
+    let first = try await trace(seed: 11, strategy)
+    for _ in 1..<10 { #expect(try await trace(seed: 11, strategy) == first) }
+    if strategy != .roundRobin { #expect(try await trace(seed: 12, strategy) != first) }
+  }
+
+  @Test("The trace of a seed is the same on every machine")
+  func everywhere() async throws {
+    let text = try await trace(seed: 11, .random)
+    let fingerprint = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    #expect(fingerprint == 4_136_515_428_944_932_975)
+  }
+}

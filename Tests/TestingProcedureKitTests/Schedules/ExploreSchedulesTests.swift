@@ -1,0 +1,201 @@
+import Testing
+import TestingProcedureKit
+
+@Suite struct ExploreSchedulesTests {
+  /// Looks at the balance, waits for somebody's consent, and only then takes the money.
+  private actor Account {
+    private(set) var balance: Int
+    init(balance: Int) { self.balance = balance }
+
+    func withdraw(_ amount: Int) async {
+      guard balance >= amount else { return }
+      await Task.yield()
+      balance -= amount
+    }
+  }
+
+  private static let overdraft: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+    let account = Account(balance: 100)
+    async let first: Void = account.withdraw(70)
+    async let second: Void = account.withdraw(70)
+    _ = await (first, second)
+    env.note("the end")
+    env.check(await account.balance >= 0, "the balance is never negative")
+  }
+
+  @TaskLocal private static var local = 0
+
+  @Test("A body that is right in every order passes, and the summary counts what was seen")
+  func summary() async throws {
+    let summary = try await exploreSchedules(100, seed: 7) { env in
+      let account = Account(balance: 100)
+      async let first: Void = account.withdraw(70)
+      async let second: Void = account.withdraw(30)
+      _ = await (first, second)
+      env.check(await account.balance == 0)
+    }
+    #expect(summary.schedules == 100)
+    #expect((5...100).contains(summary.distinctTraces))
+    #expect(summary.decisions >= 100)
+    #expect(summary.steps > summary.decisions)
+    #expect(summary.longestSchedule >= 10)
+  }
+
+  @Test(
+    "A failure is simplified, reported, and run again by its replay string",
+    arguments: [ExplorationStrategy.random, .priorities()])
+  func failure(strategy: ExplorationStrategy) async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(seed: 7, strategy: strategy, Self.overdraft)
+    }
+    let report = failure.description
+    #expect(report.contains("seed 7"))
+    #expect(report.contains("schedule \(failure.schedule) "))
+    #expect(report.contains(".replay(\"\(failure.replay)\")"))
+    #expect(report.contains("the balance is never negative (TestingProcedureKitTests/ExploreSchedulesTests.swift:"))
+    #expect(report.contains("note: the end"))
+    #expect(failure.deviations.reported <= failure.deviations.found)
+    let again = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(strategy: .replay(failure.replay), Self.overdraft)
+    }
+    #expect(again.order == failure.order)
+    #expect(again.replay == failure.replay)
+  }
+
+  @Test("Every order of a small body can be run, each once")
+  func exhaustive() async throws {
+    let orders = Locked<Set<String>>([])
+    let summary = try await exploreSchedules(strategy: .exhaustive) { env in
+      let order = Locked("")
+      await withTaskGroup(of: Void.self) { group in
+        for name in ["a", "b", "c", "d"] { group.addTask { order { $0 += name } } }
+      }
+      orders { _ = $0.insert(order.value) }
+    }
+    #expect(summary.isComplete)
+    #expect(orders.value.count == 24)
+    #expect(summary.distinctTraces == summary.schedules)
+    let part = try await exploreSchedules(5, strategy: .exhaustive) { env in
+      async let one: Void = Task.yield()
+      async let two: Void = Task.yield()
+      _ = await (one, two)
+    }
+    #expect(part.schedules == 5)
+    #expect(!part.isComplete)
+    await #expect(throws: ExplorationFailure.self) { try await exploreSchedules(strategy: .exhaustive, Self.overdraft) }
+  }
+
+  @Test("A thrown error is a failure and carries the error")
+  func thrown() async throws {
+    struct Broken: Error {}
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { _ in throw Broken() }
+    }
+    #expect(failure.thrownError is Broken)
+    let missing = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { env in _ = try env.require([Int]().first, "the first of none") }
+    }
+    #expect("\(missing)".contains("requirement failed: the first of none"))
+  }
+
+  @Test("Nothing ready and not finished is a deadlock, and what obeys cancellation ends")
+  func deadlock() async throws {
+    let obedient = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { _ in
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        for await _ in stream {}
+        continuation.finish()
+      }
+    }
+    let ended = try #require(obedient.deadlock)
+    #expect(ended.aftermath == .endedByCancelling)
+    #expect(ended.strands == 1)
+    let stubborn = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { env in
+        try await env.clock.sleep(for: .seconds(3))
+        try await ProbeProcedure<Void, Void>(ignoresCancellation: true).execute(())
+      }
+    }
+    let stuck = try #require(stubborn.deadlock)
+    #expect(stuck.aftermath == .abandoned)
+    #expect(stuck.instant.offset == .seconds(3))
+  }
+
+  @Test("A schedule without an end is stopped", arguments: [ExplorationStrategy.random, .priorities(), .roundRobin])
+  func endless(strategy: ExplorationStrategy) async throws {
+    var explorer = ScheduleExplorer(schedules: 2, strategy: strategy)
+    explorer.stepLimit = 500
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await explorer.explore { _ in while true { await Task.yield() } }
+    }
+    #expect("\(failure)".contains("still not finished after 500 steps"))
+  }
+
+  @Test("Waiting by yielding is not starved by priorities")
+  func yielding() async throws {
+    try await exploreSchedules(100, strategy: .priorities()) { _ in
+      let isDone = Locked(false)
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { while !isDone.value { await Task.yield() } }
+        group.addTask { isDone { $0 = true } }
+      }
+    }
+  }
+
+  @Test("A job that escapes to the global executor is reported as uncontrolled, unless that is allowed")
+  func uncontrolled() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { _ in await Task {}.value }
+    }
+    #expect(reasons(of: failure) == [ScheduleExplorer.noticesEscapesAtOnce ? .globalExecutor : .enqueuedFromOutside])
+    let elsewhere = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { _ in await MainActor.run {} }
+    }
+    #expect(reasons(of: elsewhere) == [.enqueuedFromOutside])
+    var explorer = ScheduleExplorer(schedules: 10)
+    explorer.allowsUncontrolledJobs = true
+    try await explorer.explore { _ in await Task {}.value }
+  }
+
+  private func reasons(of failure: ExplorationFailure) -> [UncontrolledJob.Reason] {
+    failure.problems.compactMap { if case .uncontrolled(let job) = $0 { job.reason } else { nil } }
+  }
+
+  @Test("The body has the caller's task locals, and random numbers that differ between schedules")
+  func context() async throws {
+    let numbers = Locked<Set<UInt64>>([])
+    try await Self.$local.withValue(42) {
+      _ = try await exploreSchedules(20) { env in
+        env.check(Self.local == 42)
+        let number = env.random.next()
+        let another = UInt64.random(in: 0...(.max), using: &env.random)
+        numbers { $0.formUnion([number, another]) }
+      }
+    }
+    #expect(numbers.value.count == 40)
+  }
+
+  @Test("What the body leaves behind is driven on, and its sleeps are cut short")
+  func leftovers() async throws {
+    let ended = Locked(0)
+    try await exploreSchedules(20) { env in
+      let task = Task(executorPreference: env.executor) {
+        await Task.yield()
+        try? await env.clock.sleep(for: .seconds(1))
+        ended { $0 += 1 }
+      }
+      env.check(!task.isCancelled)
+    }
+    #expect(ended.value == 20)
+  }
+
+  @Test("Cancelling the caller ends the exploration")
+  func cancellation() async throws {
+    let caller = Locked<Task<ExplorationSummary, any Error>?>(nil)
+    let task = Task {
+      try await exploreSchedules(.max) { _ in caller.value?.cancel() }
+    }
+    caller { $0 = task }
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+}
