@@ -1,6 +1,7 @@
 /// Words that the project does without, each with the places that may say it.
 struct Vocabulary {
-  static let engine = "Sources/ProcedureKit/Engine/"
+  /// Where files may be excepted: in the engine of the core, and in the testing kit, which has a spawner of its own.
+  static let excepted = ["Sources/ProcedureKit/Engine/", "Sources/TestingProcedureKit/"]
 
   /// One way to write what a rule is about.
   enum Pattern {
@@ -18,7 +19,7 @@ struct Vocabulary {
   let complaint: String
   /// The folders or files to which the rule applies.
   let places: [String]
-  /// The engine's files that may, by name, as a module's files all differ in name.
+  /// The files that may, by name, as a module's files all differ in name.
   var exceptions: Set<String> = []
   /// A word that, in a comment of the file, says why it is right there.
   var permittingComment: String?
@@ -33,7 +34,8 @@ struct Vocabulary {
 
   private func applies(to file: SourceFile) -> Bool {
     guard places.contains(where: { file.path == $0 || file.path.hasPrefix($0 + "/") }) else { return false }
-    guard !(file.path.hasPrefix(Self.engine) && exceptions.contains("\(file.name).swift")) else { return false }
+    let mayBeExcepted = Self.excepted.contains { file.path.hasPrefix($0) }
+    guard !(mayBeExcepted && exceptions.contains("\(file.name).swift")) else { return false }
     return permittingComment.map { word in !file.comments.contains { $0.text.contains(word) } } ?? true
   }
 }
