@@ -42,7 +42,9 @@ final class EventSubscriber: Sendable {
   /// The next event; `nil` after the last one, and for a cancelled caller that would have to wait.
   func next() async -> ProcedureEvent? {
     while true {
-      if let event = contents.withLock({ Self.pop(&$0) }) { return event }
+      // What has been read is let go of outside of the lock: it may be the last reference to an error of the user's.
+      let (event, _) = contents.withLock { Self.pop(&$0) }
+      if let event { return event }
       if Task.isCancelled { return nil }
       var isOver = false
       await withTaskCancellationHandler {
@@ -66,18 +68,19 @@ final class EventSubscriber: Sendable {
     for reader in readers { reader.resume() }
   }
 
-  private static func pop(_ contents: inout Contents) -> ProcedureEvent? {
-    guard contents.position < contents.events.count else { return nil }
+  /// The next event, and the buffer that it was read from where a new one has taken its place.
+  private static func pop(
+    _ contents: inout Contents
+  ) -> (event: ProcedureEvent?, outworn: ContiguousArray<ProcedureEvent>) {
+    guard contents.position < contents.events.count else { return (nil, []) }
     let event = contents.events[contents.position]
     contents.position += 1
-    if contents.position == contents.events.count {
-      contents.events.removeAll(keepingCapacity: contents.position <= 4_096)
-      contents.position = 0
-    } else if contents.position >= 4_096, contents.position * 2 >= contents.events.count {
-      contents.events.removeFirst(contents.position)
-      contents.position = 0
-    }
-    return event
+    let isMostlyRead = contents.position >= 4_096 && contents.position * 2 >= contents.events.count
+    guard contents.position == contents.events.count || isMostlyRead else { return (event, []) }
+    let outworn = contents.events
+    contents.events = ContiguousArray(outworn[contents.position...])
+    contents.position = 0
+    return (event, outworn)
   }
 }
 

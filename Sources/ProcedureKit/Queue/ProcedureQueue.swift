@@ -190,12 +190,12 @@ public actor ProcedureQueue {
 
   /// Admits nothing more, and returns when everything on the queue has finished.
   ///
-  /// What is added from now on fails with ``ProcedureError/queueShutDown(procedure:queue:)``. The streams of ``events`` end.
+  /// What is run or added from now on fails with ``ProcedureError/queueShutDown(procedure:queue:)``, except by bodies that
+  /// are still on the queue: what they need is part of them. The streams of ``events`` end with the last procedure.
   /// Cancelling the caller does not shorten the wait; ``cancelAll(_:)`` does.
   @concurrent public nonisolated func shutDown() async {
     core.refuse()
     await core.waitUntilIdle()
-    core.broadcaster.close()
   }
 
   /// What happens on the queue: the events of every procedure on it, from now on.

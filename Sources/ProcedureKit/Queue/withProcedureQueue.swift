@@ -6,8 +6,9 @@
 /// }
 /// ```
 ///
-/// If `body` throws, what was added is cancelled first. Cancelling the caller cancels everything on the queue. After this
-/// has returned, the queue admits nothing.
+/// If `body` throws, what was added is cancelled first. Cancelling the caller cancels everything on the queue, also what
+/// comes later. A queue that is suspended when `body` ends is resumed, since nobody else could. After this has returned,
+/// the queue admits nothing.
 ///
 /// - Parameters:
 ///   - name: What errors call the queue.
@@ -24,14 +25,14 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 ) async rethrows -> R {
   let queue = ProcedureQueue(
     name, maxConcurrentProcedures: maxConcurrentProcedures, clock: clock, executor: executor)
-  return try await withTaskCancellationHandler {
+  return try await withRunCancellationHandler(in: .current, key: queue) {
     do {
       let result = try await body(queue)
-      await queue.shutDown()
+      await queue.core.drain()
       return result
     } catch {
       queue.core.cancelAll(nil, includesLater: true)
-      await queue.shutDown()
+      await queue.core.drain()
       throw error
     }
   } onCancel: {

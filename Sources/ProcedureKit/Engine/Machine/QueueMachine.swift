@@ -115,10 +115,9 @@ struct QueueMachine {
   mutating func left(_ index: Int32, _ actions: inout [Action]) {
     let member = members[Int(index)]
     precondition(member.isPresent, "QueueMachine: a member left twice")
-    if returning.contains(index) {
-      returning.remove(index)
-      actions.append(.wake(index))
-    }
+    // Tasks that the body has left behind may still wait for its slot: they go on without one.
+    if isListed(index) { actions.append(.wake(index)) }
+    if returning.contains(index) { returning.remove(index) }
     if ready.contains(index) { ready.remove(index) }
     if member.holdsSlot { slots.giveBack() }
     if member.kind != .helper {
@@ -154,10 +153,19 @@ struct QueueMachine {
   private mutating func evaluate(_ index: Int32, _ actions: inout [Action]) {
     let member = members[Int(index)]
     guard member.hasConditions else { return conditionsSettled(index, .satisfied, &actions) }
-    if isSuspended || member.kind == .detached {
+    if member.kind == .detached {
       evaluations.insert(index, priority: member.priority, order: member.order)
       grant(&actions)
     }
+  }
+
+  /// The task of a structured run is about to evaluate its conditions. Says whether it may; if not, a `wake` follows.
+  mutating func evaluationStarted(_ index: Int32) -> Bool {
+    guard isSuspended else { return true }
+    if !evaluations.contains(index) {
+      evaluations.insert(index, priority: members[Int(index)].priority, order: members[Int(index)].order)
+    }
+    return false
   }
 
   mutating func conditionsSettled(_ index: Int32, _ verdict: RunLifecycle.Verdict, _ actions: inout [Action]) {
@@ -174,8 +182,7 @@ struct QueueMachine {
     if member.kind != .detached, !isSuspended, slots.hasFree, returning.isEmpty,
       !ready.hasMember(before: member.priority, member.order)
     {
-      slots.take()
-      members[Int(index)].holdsSlot = true
+      takeSlot(for: index)
     } else {
       ready.insert(index, priority: member.priority, order: member.order)
       grant(&actions)
@@ -218,15 +225,14 @@ struct QueueMachine {
     var work = Work.end
     if !isSuspended {
       if let index = evaluations.first {
-        // The members at the front whose own tasks evaluate were woken when the queue resumed.
+        // Those whose own tasks evaluate were woken when the queue resumed.
         evaluations.remove(index)
         work = .evaluate(index)
       } else {
         grantWaiting(&actions)
         if slots.hasFree, let index = ready.first {
           ready.remove(index)
-          slots.take()
-          members[Int(index)].holdsSlot = true
+          takeSlot(for: index)
           if members[Int(index)].lifecycle.bodyStarted() == false {
             preconditionFailure("QueueMachine: a decided member stood in the ready list")
           }
@@ -246,18 +252,27 @@ struct QueueMachine {
   /// Gives free slots to those whose tasks wait for them.
   private mutating func grantWaiting(_ actions: inout [Action]) {
     while slots.hasFree, let index = returning.popFirst() {
-      grantSlot(to: index, &actions)
+      takeSlot(for: index)
+      leaveLine(index, &actions)
+      actions.append(.wake(index))
     }
     guard !isSuspended else { return }
     while slots.hasFree, let index = ready.first, !isServedByWorker(index) {
-      ready.remove(index)
-      grantSlot(to: index, &actions)
+      takeSlot(for: index)
+      leaveLine(index, &actions)
     }
   }
 
-  private mutating func grantSlot(to index: Int32, _ actions: inout [Action]) {
+  private mutating func takeSlot(for index: Int32) {
+    precondition(!members[Int(index)].holdsSlot, "QueueMachine: a member was given a second slot")
     slots.take()
     members[Int(index)].holdsSlot = true
+  }
+
+  /// A member that stands in line, between two pieces of its work, may start the next.
+  private mutating func leaveLine(_ index: Int32, _ actions: inout [Action]) {
+    guard !isSuspended, ready.contains(index) else { return }
+    ready.remove(index)
     actions.append(.wake(index))
   }
 
@@ -278,10 +293,13 @@ struct QueueMachine {
   // MARK: Loans
 
   /// The body of a member awaits something on the same queue: whatever is next may have its slot meanwhile.
+  ///
+  /// While any part of a body awaits, the body holds no slot, since what it awaits may need it. A body of several tasks, of
+  /// which one awaits and another works, works without one.
   mutating func loanStarted(_ index: Int32, _ actions: inout [Action]) {
     members[Int(index)].loans += 1
+    leaveLine(index, &actions)
     if returning.contains(index) {
-      // Another part of the same body awaits now: the part that wanted the slot back goes on without it.
       returning.remove(index)
       actions.append(.wake(index))
     }
@@ -298,36 +316,38 @@ struct QueueMachine {
     precondition(members[Int(index)].loans >= 0, "QueueMachine: more loans ended than had started")
     guard members[Int(index)].loans == 0 else { return true }
     if slots.hasFree, returning.isEmpty {
-      slots.take()
-      members[Int(index)].holdsSlot = true
+      takeSlot(for: index)
+      leaveLine(index, &actions)
       return true
     }
     returning.insert(index, priority: 0, order: 0)
     grant(&actions)
-    return members[Int(index)].holdsSlot
+    return !returning.contains(index)
   }
 
-  /// A member that executes is about to start its next piece. Says whether it may; if not, it has given its slot back,
-  /// stands in line again, and a `wake` follows.
-  mutating func pieceFinished(_ index: Int32, _ actions: inout [Action]) -> Bool {
+  /// A task of a member is about to start its next piece of work. Says whether it may; if not, the member has given its
+  /// slot back and stands in line, and a `wake` follows.
+  mutating func pieceStarted(_ index: Int32, _ actions: inout [Action]) -> Bool {
     let member = members[Int(index)]
-    guard member.holdsSlot,
-      isSuspended || slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: member.priority, member.order)
-    else { return true }
-    members[Int(index)].holdsSlot = false
-    slots.giveBack()
+    guard !ready.contains(index) else { return false }
+    let yields =
+      member.holdsSlot
+      && (slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: member.priority, member.order))
+    guard isSuspended || yields else { return true }
+    if member.holdsSlot {
+      members[Int(index)].holdsSlot = false
+      slots.giveBack()
+    }
     ready.insert(index, priority: member.priority, order: member.order)
     grant(&actions)
-    return members[Int(index)].holdsSlot
+    return !ready.contains(index)
   }
 
-  /// A member that waits for a slot does not want it any more.
-  mutating func claimWithdrawn(_ index: Int32, _ actions: inout [Action]) {
-    guard ready.contains(index) else { return }
-    ready.remove(index)
-    actions.append(.wake(index))
-    grant(&actions)
-  }
+  /// Whether a member stands in line for its turn.
+  func isInLine(_ index: Int32) -> Bool { ready.contains(index) }
+
+  /// Whether a member wants the slot back that it lent.
+  func isReturning(_ index: Int32) -> Bool { returning.contains(index) }
 
   // MARK: Waiting for idle
 
@@ -351,16 +371,17 @@ struct QueueMachine {
   mutating func resumed(_ actions: inout [Action]) {
     guard isSuspended else { return }
     isSuspended = false
-    wakeStructuredEvaluations(&actions)
-    grant(&actions)
-  }
-
-  /// Structured runs evaluate their conditions in their own tasks.
-  private mutating func wakeStructuredEvaluations(_ actions: inout [Action]) {
-    for index in members.indices where evaluations.contains(Int32(index)) && members[index].kind == .structured {
-      evaluations.remove(Int32(index))
-      actions.append(.wake(Int32(index)))
+    for index in members.indices.lazy.map(Int32.init) where members[Int(index)].isPresent {
+      let member = members[Int(index)]
+      // Structured runs evaluate their conditions in their own tasks.
+      if member.kind == .structured, evaluations.contains(index) {
+        evaluations.remove(index)
+        actions.append(.wake(index))
+      }
+      // What has a slot, or lends it, stood in line only for the queue to resume.
+      if member.holdsSlot || member.loans > 0 { leaveLine(index, &actions) }
     }
+    grant(&actions)
   }
 
   mutating func widthChanged(to width: Int, _ actions: inout [Action]) {

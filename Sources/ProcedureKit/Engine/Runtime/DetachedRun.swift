@@ -12,7 +12,7 @@ class DetachedRun: Run, @unchecked Sendable {
   }
 
   let priority: TaskPriority
-  let bindings: [ContextCarrier.Binding]
+  var bindings: [ContextCarrier.Binding]
   var conditions: [Condition]
   var missingDependencies = 0
   var worker: QueueWorker?
@@ -37,16 +37,26 @@ class DetachedRun: Run, @unchecked Sendable {
     preconditionFailure("\(type(of: self)) has to know its outcome")
   }
 
-  /// Executes the body, with its context and all that was carried here for it, the first carrier outermost.
+  /// Executes the body, with its context and all that was carried here for it.
   final func execute() async {
-    await bind(bindings[...])
+    guard !bindings.isEmpty else { return await ProcedureContext(scope: self).run { await executeBody() } }
+    await Self.bind(bindings[...]) { await ProcedureContext(scope: self).run { await self.executeBody() } }
   }
 
-  private func bind(_ bindings: ArraySlice<ContextCarrier.Binding>) async {
-    guard let binding = bindings.first else {
-      return await ProcedureContext(scope: self).run { await executeBody() }
-    }
-    await binding { await self.bind(bindings.dropFirst()) }
+  /// Evaluates conditions with all that was carried here for the run.
+  static func judge(_ conditions: [Condition], _ bindings: [ContextCarrier.Binding]) async -> ConditionVerdict {
+    guard !bindings.isEmpty else { return await Condition.judge(conditions) }
+    let judgement = Judgement(conditions)
+    await bind(bindings[...]) { await judgement.evaluate() }
+    return judgement.verdict
+  }
+
+  /// Calls `operation` with all bindings in force, the first outermost.
+  private static func bind(
+    _ bindings: ArraySlice<ContextCarrier.Binding>, _ operation: @escaping @Sendable () async -> Void
+  ) async {
+    guard let binding = bindings.first else { return await operation() }
+    await binding { await bind(bindings.dropFirst(), operation) }
   }
 
   /// Executes the body and stores what became of it.
@@ -61,6 +71,7 @@ class DetachedRun: Run, @unchecked Sendable {
 
   /// Lets go of all that only the body needed, and of a value that a cancel overruled.
   func releaseBody() {
+    bindings = []
     conditions = []
   }
 
@@ -103,7 +114,7 @@ class DetachedRun: Run, @unchecked Sendable {
   func waitUntilFinished() async {
     guard !isFinished else { return }
     let context = ProcedureContext.current
-    if let context, sequence(first: context, next: \.scope.parent).contains(where: { $0.scope === self }) {
+    if context?.scope === self, core.isExecuting(self, in: withUnsafeCurrentTask { $0 }) {
       preconditionFailure("\(identity) awaits its own outcome, inside its body: that can never come")
     }
     let lender = context?.slotHolder(on: core)

@@ -69,10 +69,12 @@ final class GraphRun: Sendable {
       return state.progress.isComplete
     }
     guard !isComplete else { return }
-    holder?.lendSlot()
+    // In this order, so that the worker stands in line before the slot is lent that it is to have.
     orderWorker()
+    holder?.lendSlot()
     await Spawner.runCrew(at: desk)
     await holder?.regainSlot()
+    state.withLock { state in state.desk = nil }
   }
 
   private func throwIfFailed() throws {
@@ -94,11 +96,7 @@ final class GraphRun: Sendable {
   // MARK: What happens, and what follows
 
   func workerStarted() -> GraphProgress.Advance {
-    let advance = state.withLock { state in
-      state.claim = nil
-      return state.progress.workerStarted()
-    }
-    return carryOut(advance)
+    carryOut(state.withLock { $0.progress.workerStarted() })
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
@@ -146,9 +144,15 @@ final class GraphRun: Sendable {
     arena.giveUpShare(of: plan.slot(of: skip.node))
   }
 
+  /// Cancels the run if the current task has been cancelled, before anything follows from what a node came to because of
+  /// that: a task's cancellation reaches its innermost handlers first.
+  func noteCancellation() {
+    if Task.isCancelled, !isStopping { cancel() }
+  }
+
   private func cancel() {
     let advance = state.withLock { state in
-      state.isCancelled = true
+      state.isCancelled = state.isCancelled || !state.progress.isStopping
       var advance = state.progress.cancelled()
       advance.cancelsWorkers = true
       return advance
@@ -164,7 +168,7 @@ final class GraphRun: Sendable {
     if advance.cancelsWorkers { desk.place(.cancelAll) }
     if advance.isComplete {
       desk.close()
-      if let claim = state.withLock({ $0.claim.take() }) { claim.core.withdrawUnlessGranted(claim) }
+      withdrawClaim()
     }
     return advance
   }
@@ -173,12 +177,26 @@ final class GraphRun: Sendable {
   private func orderWorker() {
     guard let holder else { return addWorker(holding: nil) }
     let slot = GraphSlot(core: holder.core, parent: context) { [self] slot in addWorker(holding: slot) }
-    state.withLock { $0.claim = slot }
+    let isNeeded = state.withLock { state in
+      guard !state.progress.isComplete else { return false }
+      state.claim = slot
+      return true
+    }
+    guard isNeeded else { return }
     holder.core.claim(slot, for: holder)
+    // The run may have been completed, by a cancel, before the claim could be withdrawn.
+    if state.withLock({ $0.progress.isComplete }) { withdrawClaim() }
+  }
+
+  private func withdrawClaim() {
+    if let claim = state.withLock({ $0.claim.take() }) { claim.core.withdrawUnlessGranted(claim) }
   }
 
   private func addWorker(holding slot: GraphSlot?) {
-    let desk = state.withLock { $0.desk }
+    let desk = state.withLock { state in
+      state.claim = nil
+      return state.desk
+    }
     let worker = GraphWorker(self, holder: slot)
     let isPlaced = desk?.place(.add(priority: nil) { await worker.work() }) ?? false
     // The run is complete: its workers are not waited for any more.
@@ -208,12 +226,12 @@ final class GraphRun: Sendable {
   }
 
   private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
-    guard isObserved else { return }
-    var outcome = outcome()
-    state.withLock { state in
-      state.watched.remove(node)
-      if hasExecuted, state.progress.isStopping { outcome = .cancelled(reason: nil) }
+    let isStopping = state.withLock { state in
+      if !state.watched.isEmpty { state.watched.remove(node) }
+      return state.progress.isStopping
     }
+    guard isObserved else { return }
+    let outcome = hasExecuted && isStopping ? .cancelled(reason: nil) : outcome()
     if hasExecuted { report(.didExecute(attempt: 1), of: node) }
     if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node) }
     report(.willFinish(outcome), of: node)

@@ -34,12 +34,15 @@ final class GraphWorker: ProcedureScope, @unchecked Sendable {
   /// Executes one node, and says what follows.
   func execute(_ node: Int32) async -> GraphProgress.Advance {
     if let holder, holder.core.isGated {
-      await holder.core.takeTurn(holder)
+      await holder.core.takeTurn(holder, in: run.context)
+      run.noteCancellation()
       if run.isStopping { return run.nodeAbandoned(node) }
     }
     let step = run.plan.steps[Int(node)]
     let context = ProcedureContext(scope: self, part: node)
-    switch await context.run({ await execute(step, as: node, in: context) }) {
+    let ending = await context.run { await execute(step, as: node, in: context) }
+    run.noteCancellation()
+    switch ending {
     case .succeeded: return run.nodeSucceeded(node)
     case .failed(let error): return run.nodeFailed(node, error, hasExecuted: true)
     case .refused(let error): return run.nodeFailed(node, error, hasExecuted: false)

@@ -2,7 +2,7 @@
 extension QueueCore {
   /// What a worker is to do next.
   enum Assignment: Sendable {
-    case evaluate(DetachedRun, [Condition])
+    case evaluate(DetachedRun, [Condition], [ContextCarrier.Binding])
     case execute(DetachedRun)
     case end
   }
@@ -15,7 +15,7 @@ extension QueueCore {
   func admit(_ run: DetachedRun, dependencies: Int) {
     let now = time.now
     let (isAdmitted, isDoomed) = visit { state, actions, _ in
-      guard !state.machine.isShutDown else { return (false, false) }
+      guard !state.machine.isShutDown || self.isInside(state) else { return (false, false) }
       run.missingDependencies = dependencies
       run.times.attached = now.nanoseconds
       let member = state.machine.admitted(
@@ -31,6 +31,11 @@ extension QueueCore {
       run.times.ended = now.nanoseconds
       end(run)
     }
+  }
+
+  /// Whether the current task is part of a body on this queue, which may still add to it while it is being shut down.
+  private func isInside(_ state: QueueState) -> Bool {
+    ProcedureContext.current?.slotHolder(on: self).map { $0.member >= 0 } ?? false
   }
 
   /// A dependency has settled: the run goes on, waits for the rest, or ends like it.
@@ -138,7 +143,7 @@ extension QueueCore {
     case .evaluate(let member):
       guard let run = state.holders[Int(member)] as? DetachedRun else { return .end }
       run.worker = worker
-      return .evaluate(run, run.conditions.takeAll())
+      return .evaluate(run, run.conditions.takeAll(), run.bindings)
     case .execute(let member):
       guard let run = state.holders[Int(member)] as? DetachedRun else { return .end }
       run.worker = worker
@@ -150,12 +155,12 @@ extension QueueCore {
 
   /// The events of one run, from its first on.
   func events(of run: DetachedRun) -> AsyncStream<ProcedureEvent> {
-    let (stream, isOver) = withState { state in
+    let (stream, log, isOver) = withState { state in
       let log = run.storedLog ?? EventLog(past: pastEvents(of: run, state))
       run.storedLog = log
-      return (log.broadcaster.stream(replaying: log.past), run.isFinished)
+      return (log.broadcaster.stream(replaying: log.past), log, run.isFinished)
     }
-    if isOver { run.storedLog?.broadcaster.close() }
+    if isOver { log.broadcaster.close() }
     return stream
   }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Internal. Slots for the workers of graphs.
 extension QueueCore {
   /// Claims a slot for a worker, with the place in line of the body that the graph belongs to. `granted` follows.
@@ -32,20 +34,27 @@ extension QueueCore {
   }
 
   /// Waits for its turn before work that holds a slot starts its next piece: while the queue is suspended, has become
-  /// narrower, or something comes first. Cancelling the caller ends the wait, without a slot.
-  func takeTurn(_ holder: SlotHolder) async {
-    let isGranted = visit { state, actions, _ in
-      guard holder.member >= 0 else { return true }
-      holder.wait = .none
-      return state.machine.pieceFinished(holder.member, &actions)
+  /// narrower, or something comes first. Cancelling the caller, or a run that it is part of, ends the wait.
+  func takeTurn(_ holder: SlotHolder, in context: ProcedureContext) async {
+    let hasTurn = visit { state, actions, _ in
+      holder.member < 0 || state.machine.pieceStarted(holder.member, &actions)
     }
-    guard !isGranted else { return }
-    await withTaskCancellationHandler {
-      await waitForWake(holder)
+    guard !hasTurn else { return }
+    let isCancelled = CancellationFlag()
+    await withRunCancellationHandler(in: context, key: isCancelled) {
+      await wait(for: holder) { state in !isCancelled.isSet && state.machine.isInLine(holder.member) }
     } onCancel: {
-      visit { state, actions, _ in
-        if holder.member >= 0 { state.machine.claimWithdrawn(holder.member, &actions) }
-      }
+      isCancelled.set()
+      self.wake(holder)
     }
   }
+}
+
+/// Internal. Whether something was cancelled.
+private final class CancellationFlag: Sendable {
+  private let flag = Atomic(false)
+
+  var isSet: Bool { flag.load(ordering: .acquiring) }
+
+  func set() { flag.store(true, ordering: .releasing) }
 }

@@ -7,16 +7,12 @@ extension QueueCore {
     let context = ProcedureContext.current
     let run = StructuredRun(name: task.name, core: self, parent: context)
     let lender = context?.slotHolder(on: self)
-    let priority = task.priority ?? Task.currentPriority
-    guard let canStart = admit(run, priority, hasConditions: !task.conditions.isEmpty, lender) else {
+    guard let hasStarted = admit(run, task.priority, hasConditions: !task.conditions.isEmpty, lender) else {
       throw ProcedureError.queueShutDown(procedure: run.identity, queue: name)
     }
-    if !canStart || context?.isCancelled ?? Task.isCancelled {
-      let decision = await prepare(run, task.conditions)
-      if let error = decision.error {
-        await leaveBeforeBody(run, decision, lender)
-        throw error
-      }
+    if !hasStarted, let end = await prepare(run, task.conditions) {
+      await leaveBeforeBody(run, end, lender)
+      throw end.error
     }
     let outcome: ProcedureOutcome<Output>
     do {
@@ -27,88 +23,114 @@ extension QueueCore {
     return try await leave(run, outcome, lender)
   }
 
-  /// - Returns: Whether the body may start at once; `nil` if the queue refuses the run.
+  // MARK: Before the body
+
+  /// How a run ended whose body did not start.
+  private struct End {
+    let outcome: ProcedureOutcome<Void>
+    let error: any Error
+  }
+
+  /// - Returns: Whether the body has started already; `nil` if the queue refuses the run.
   private func admit(
-    _ run: StructuredRun, _ priority: TaskPriority, hasConditions: Bool, _ lender: SlotHolder?
+    _ run: StructuredRun, _ priority: TaskPriority?, hasConditions: Bool, _ lender: SlotHolder?
   ) -> Bool? {
-    visit { state, actions, _ in
-      guard !state.machine.isShutDown else { return nil }
-      // What a body runs on its own queue has the body's place in line, and may have its slot.
-      let order = lender.flatMap { $0.member >= 0 ? state[$0].order : nil }
+    let moment = time.moment()
+    let isCancelled = run.parent?.isCancelled ?? Task.isCancelled
+    return visit { state, actions, _ in
+      // What a body runs on its own queue is part of it: it has the body's place in line, may have its slot, and is
+      // admitted as long as the body is there.
+      let place = lender.flatMap { $0.member >= 0 ? state[$0] : nil }
+      guard !state.machine.isShutDown || place != nil else { return nil }
+      let ownPriority = (priority ?? place.map { TaskPriority(rawValue: $0.priority) } ?? Task.currentPriority).rawValue
       let member = state.machine.admitted(
-        .structured, priority: priority.rawValue, inheriting: order, hasConditions: hasConditions, &actions)
+        .structured, priority: max(ownPriority, place?.priority ?? 0), inheriting: place?.order,
+        hasConditions: hasConditions, &actions)
       state.seat(run, at: member)
-      record(.didAttach, of: run, at: time.now, &state)
-      if let lender, lender.member >= 0 { state.machine.loanStarted(lender.member, &actions) }
-      guard !hasConditions, state[run].holdsSlot, !Task.isCancelled else { return false }
-      return start(run, &state)
+      record(.didAttach, of: run, at: moment.instant, &state)
+      if let lender, place != nil { state.machine.loanStarted(lender.member, &actions) }
+      guard !hasConditions, !isCancelled, !state.isDoomed else { return false }
+      return start(run, at: moment, &state, &actions)
     }
   }
 
-  private func start(_ run: StructuredRun, _ state: inout QueueState) -> Bool {
-    guard state.machine.bodyStarted(run.member) else { return false }
-    record(.willExecute(attempt: 1), of: run, at: time.now, &state)
+  /// Starts the body, if the run has a slot and the queue has not been suspended since.
+  private func start(
+    _ run: StructuredRun, at moment: QueueTime.Moment, _ state: inout QueueState,
+    _ actions: inout [QueueMachine.Action]
+  ) -> Bool {
+    guard state[run].holdsSlot, state.machine.pieceStarted(run.member, &actions),
+      state.machine.bodyStarted(run.member)
+    else { return false }
+    record(.willExecute(attempt: 1), of: run, at: moment.instant, &state)
     return true
   }
 
-  /// How a run stands before its body.
-  private struct Preparation {
-    var outcome: ProcedureOutcome<Void>
-    var error: (any Error)?
-  }
-
-  /// Evaluates conditions and waits for a slot, as far as that is still to be done, and starts the body.
-  private func prepare(_ run: StructuredRun, _ conditions: [Condition]) async -> Preparation {
+  /// Evaluates conditions, waits for a slot, and starts the body.
+  ///
+  /// - Returns: How the run ended, if its body did not start.
+  private func prepare(_ run: StructuredRun, _ conditions: [Condition]) async -> End? {
     await withRunCancellationHandler(in: run.parent, key: run) {
-      if Task.isCancelled || run.parent?.isCancelled ?? false { cancel(run, run.parent?.cancellationReason) }
-      if withState({ state in self.isEvaluating(run, state) }) {
-        if let unsatisfied = await judge(conditions, of: run) { return unsatisfied }
+      if run.parent?.isCancelled ?? Task.isCancelled || withState({ state in state.isDoomed }) {
+        cancel(run, run.parent?.cancellationReason)
       }
-      while !withState({ state in self.isReady(run, state) }) { await waitForWake(run) }
-      let hasStarted = visit { state, _, _ in
-        state[run].lifecycle.state == .executing || start(run, &state)
+      if !conditions.isEmpty, let end = await judge(conditions, of: run) { return end }
+      while withState({ state in state[run].lifecycle.state == .waiting }) {
+        await wait(for: run) { state in state[run].lifecycle.state == .waiting && !state[run].holdsSlot }
+        let moment = time.moment()
+        visit { state, actions, _ in _ = start(run, at: moment, &state, &actions) }
       }
-      guard hasStarted else {
-        let reason = cancellation(of: run)?.reason
-        return Preparation(outcome: .cancelled(reason: reason), error: reason ?? CancellationError())
-      }
-      return Preparation(outcome: .finished(()))
+      return cancelledEnd(of: run)
     } onCancel: {
       self.cancel(run, run.parent?.cancellationReason)
     }
   }
 
-  private func isEvaluating(_ run: StructuredRun, _ state: QueueState) -> Bool {
-    state[run].lifecycle.state == .evaluating
-  }
-
-  /// Whether the wait for a slot is over: there is one, or a cancel came first.
-  private func isReady(_ run: StructuredRun, _ state: QueueState) -> Bool {
-    state[run].holdsSlot || state[run].lifecycle.state != .waiting
-  }
-
-  private func judge(_ conditions: [Condition], of run: StructuredRun) async -> Preparation? {
-    // On a suspended queue the evaluation itself waits.
-    while withState({ state in state.machine.isListed(run.member) }) { await waitForWake(run) }
-    guard withState({ state in self.isEvaluating(run, state) }) else { return nil }
-    let verdict = await Condition.judge(conditions)
-    let isTooLate = visit { state, actions, _ in
-      guard state[run].lifecycle.state == .evaluating else { return true }
-      run.wait = .none
-      state.machine.conditionsSettled(run.member, verdict.isSatisfied ? .satisfied : .unsatisfied, &actions)
-      return false
+  /// How the run ended if it was cancelled before its body.
+  private func cancelledEnd(of run: StructuredRun) -> End? {
+    withState { state in
+      guard state[run].lifecycle.state == .finishing else { return nil }
+      let reason = run.cancellation?.reason
+      return End(outcome: .cancelled(reason: reason), error: reason ?? CancellationError())
     }
-    guard !isTooLate else { return nil }
+  }
+
+  /// Evaluates a run's conditions, in a child of the current task, so that the queue can cancel them without it.
+  ///
+  /// - Returns: How the run ended, if they decided so.
+  private func judge(_ conditions: [Condition], of run: StructuredRun) async -> End? {
+    while withState({ state in self.isListed(run, &state) }) {
+      await wait(for: run) { state in state.machine.isListed(run.member) }
+    }
+    if let end = cancelledEnd(of: run) { return end }
+    let judgement = Judgement(conditions)
+    addCancellationHandler(to: run, key: judgement) { judgement.cancel() }
+    await withTaskExecutorPreference(executor) { await judgement.evaluate() }
+    removeCancellationHandler(from: run, key: judgement)
+    let verdict = judgement.verdict
+    let isDecided = visit { state, actions, _ in
+      guard state[run].lifecycle.state == .evaluating else { return false }
+      state.machine.conditionsSettled(run.member, verdict.isSatisfied ? .satisfied : .unsatisfied, &actions)
+      return true
+    }
+    guard isDecided else { return cancelledEnd(of: run) }
     switch verdict {
     case .satisfied: return nil
     case .ignored(let condition):
-      return Preparation(
+      return End(
         outcome: .ignored(by: condition), error: ProcedureError.ignored(procedure: run.identity, by: condition))
     case .failed(let condition, let error):
       let failure = ProcedureError.conditionFailed(procedure: run.identity, condition: condition, underlying: error)
-      return Preparation(outcome: .failed(failure), error: failure)
+      return End(outcome: .failed(failure), error: failure)
     }
   }
+
+  /// Whether the evaluation has to wait for a suspended queue to resume.
+  private func isListed(_ run: StructuredRun, _ state: inout QueueState) -> Bool {
+    state[run].lifecycle.state == .evaluating && !state.machine.evaluationStarted(run.member)
+  }
+
+  // MARK: The body and after
 
   private func execute<Input: Sendable, Output: Sendable>(
     _ run: StructuredRun, _ operation: @concurrent @Sendable (Input) async throws -> Output, _ input: Input
@@ -119,7 +141,7 @@ extension QueueCore {
       return try await withTaskCancellationHandler {
         try await withTaskExecutorPreference(executor) { try await operation(input) }
       } onCancel: {
-        cancel(run, nil)
+        cancel(run, run.parent?.cancellationReason)
       }
     }
   }
@@ -128,48 +150,44 @@ extension QueueCore {
   private func leave<Output: Sendable>(
     _ run: StructuredRun, _ outcome: ProcedureOutcome<Output>, _ lender: SlotHolder?
   ) async throws -> Output {
-    let taskIsCancelled = Task.isCancelled
+    if run.parent?.isCancelled ?? Task.isCancelled { cancel(run, run.parent?.cancellationReason) }
+    let moment = time.moment()
     let (cancellation, isReturned) = visit { state, actions, effects in
-      if taskIsCancelled, run.cancellation == nil {
-        state.machine.cancelRequested(run.member, &actions)
-        actions.removeAll { $0 == .interrupt(run.member) }
-        run.cancellation = Run.Cancellation(reason: nil)
-        record(.didCancel(reason: nil), of: run, at: time.now, &state)
-      }
       state.machine.bodyEnded(run.member)
-      record(.didExecute(attempt: 1), of: run, at: time.now, &state)
-      let final = run.cancellation.map { ProcedureOutcome<Void>.cancelled(reason: $0.reason) }
-      let isReturned = unseat(run, final ?? outcome.withoutValue, lender, &state, &actions, &effects)
+      record(.didExecute(attempt: 1), of: run, at: moment.instant, &state)
+      let overruling = run.cancellation.map { ProcedureOutcome<Void>.cancelled(reason: $0.reason) }
+      let isReturned = unseat(
+        run, overruling ?? outcome.withoutValue, lender, at: moment, &state, &actions, &effects)
       return (run.cancellation, isReturned)
     }
-    if !isReturned, let lender { await waitForWake(lender) }
+    if !isReturned, let lender { await waitToRegain(lender) }
     if let cancellation { throw cancellation.reason ?? CancellationError() }
     return try outcome.get(of: run.identity)
   }
 
-  private func leaveBeforeBody(_ run: StructuredRun, _ preparation: Preparation, _ lender: SlotHolder?) async {
+  private func leaveBeforeBody(_ run: StructuredRun, _ end: End, _ lender: SlotHolder?) async {
+    let moment = time.moment()
     let isReturned = visit { state, actions, effects in
-      unseat(run, preparation.outcome, lender, &state, &actions, &effects)
+      unseat(run, end.outcome, lender, at: moment, &state, &actions, &effects)
     }
-    if !isReturned, let lender { await waitForWake(lender) }
+    if !isReturned, let lender { await waitToRegain(lender) }
   }
 
   /// - Returns: Whether the lender, if there is one, has its slot again.
   private func unseat(
-    _ run: StructuredRun, _ outcome: ProcedureOutcome<Void>, _ lender: SlotHolder?, _ state: inout QueueState,
-    _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
+    _ run: StructuredRun, _ outcome: ProcedureOutcome<Void>, _ lender: SlotHolder?, at moment: QueueTime.Moment,
+    _ state: inout QueueState, _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) -> Bool {
-    record(.willFinish(outcome), of: run, at: time.now, &state)
+    record(.willFinish(outcome), of: run, at: moment.instant, &state)
     state.unseat(run, &actions, &effects)
-    record(.didFinish(outcome), of: run, at: time.now, &state)
+    record(.didFinish(outcome), of: run, at: moment.instant, &state)
     var isReturned = true
-    if let lender, lender.member >= 0 {
-      lender.wait = .none
-      isReturned = state.machine.loanEnded(lender.member, &actions)
-    }
+    if let lender, lender.member >= 0 { isReturned = state.machine.loanEnded(lender.member, &actions) }
     state.machine.settled(&actions)
     return isReturned
   }
+
+  // MARK: Cancellation
 
   func addCancellationHandler(to run: StructuredRun, key: AnyObject, _ handler: @escaping @Sendable () -> Void) {
     let isCancelled = withState { _ in
@@ -180,6 +198,7 @@ extension QueueCore {
   }
 
   func removeCancellationHandler(from run: StructuredRun, key: AnyObject) {
-    withState { _ in _ = run.cancellationHandlers.removeValue(forKey: ObjectIdentifier(key)) }
+    let handler = withState { _ in run.cancellationHandlers.removeValue(forKey: ObjectIdentifier(key)) }
+    _ = handler
   }
 }

@@ -84,19 +84,21 @@ final class QueueCore: Sendable {
       worker.task.cancel()
       unpin(worker)
     case .notify(let handlers): for handler in handlers { handler() }
-    case .finishDecided: while let run = nextDecided() { finishBeforeBody(run) }
+    case .finishDecided: finishDecided()
     case .closeCrew: desk.close()
+    case .closeEvents: broadcaster.close()
     }
   }
 
-  private func nextDecided() -> DetachedRun? {
-    state.withLock { state in
-      let run = state.decided.popFirst()
-      if run == nil {
-        state.decided = []
-        state.isFinishingDecided = false
+  /// Finishes the runs that were decided before their bodies, and those that are decided by that.
+  private func finishDecided() {
+    while true {
+      let batch = state.withLock { state in
+        state.isFinishingDecided = !state.decided.isEmpty
+        return state.decided.takeAll()
       }
-      return run
+      guard !batch.isEmpty else { return }
+      for run in batch { finishBeforeBody(run) }
     }
   }
 
@@ -108,7 +110,8 @@ final class QueueCore: Sendable {
       state.crewIsRunning = true
       return starts
     }
-    desk.place(.add(priority: priority) { await QueueWorker.work(for: self) })
+    // Not below medium: a worker goes on with whatever comes next, which may be urgent.
+    desk.place(.add(priority: max(priority, .medium)) { await QueueWorker.work(for: self) })
     if starts { Spawner.startCrew(at: desk, executor: executor) }
   }
 
@@ -166,6 +169,13 @@ final class QueueCore: Sendable {
     visit { state, _, _ in state.machine.shutDown() }
   }
 
+  /// Admits nothing more from outside, and returns when nothing is left. A suspended queue is resumed.
+  @concurrent func drain() async {
+    resume()
+    refuse()
+    await waitUntilIdle()
+  }
+
   /// Returns when no run is left but those that wait for the same.
   func waitUntilIdle() async {
     // A body that waits for its own queue to be idle does not wait for itself, nor for what it is part of.
@@ -214,6 +224,11 @@ final class QueueCore: Sendable {
     state.withLock { _ in run.cancellation }
   }
 
+  /// Whether this task is the one that executes the body of a run. (Invariant: see ``QueueWorker``; it is only compared.)
+  func isExecuting(_ run: DetachedRun, in task: UnsafeCurrentTask?) -> Bool {
+    state.withLock { _ in run.worker.map { $0.task == task } ?? false }
+  }
+
   /// Cancels a run, wherever it stands; too late or the second time it does nothing.
   func cancel(_ run: Run, _ reason: (any Error)?) {
     let now = time.now
@@ -238,26 +253,33 @@ final class QueueCore: Sendable {
 
   func regain(_ holder: SlotHolder) async {
     let hasSlot = visit { state, actions, _ in
-      guard holder.member >= 0 else { return true }
-      holder.wait = .none
-      return state.machine.loanEnded(holder.member, &actions)
+      holder.member < 0 || state.machine.loanEnded(holder.member, &actions)
     }
-    if !hasSlot { await waitForWake(holder) }
+    if !hasSlot { await waitToRegain(holder) }
   }
 
-  /// Suspends the task of a member until it is woken. At most one task of a member waits at a time.
-  func waitForWake(_ holder: SlotHolder) async {
-    await Waiter.suspend { waiter in
-      state.withLock { _ in
-        if case .over = holder.wait {
-          holder.wait = .none
-          return false
+  func waitToRegain(_ holder: SlotHolder) async {
+    await wait(for: holder) { state in state.machine.isReturning(holder.member) }
+  }
+
+  /// Suspends the current task as long as the member is present and `isWaiting` holds, which is asked under the lock.
+  func wait(for holder: SlotHolder, while isWaiting: (QueueState) -> Bool) async {
+    var isOver = false
+    while !isOver {
+      await Waiter.suspend { waiter in
+        state.withLock { state in
+          isOver = holder.member < 0 || !isWaiting(state)
+          if !isOver { holder.waiters.append(waiter) }
+          return !isOver
         }
-        guard holder.member >= 0 else { return false }
-        holder.wait = .suspended(waiter)
-        return true
       }
     }
+  }
+
+  /// Lets every task that waits for this member look again whether what it waits for has come.
+  func wake(_ holder: SlotHolder) {
+    let waiters = state.withLock { _ in holder.waiters.takeAll() }
+    for waiter in waiters { waiter.resume() }
   }
 
   // MARK: Events

@@ -10,6 +10,7 @@ struct QueueState {
     case notify([@Sendable () -> Void])
     case finishDecided
     case closeCrew
+    case closeEvents
   }
 
   var machine: QueueMachine
@@ -17,12 +18,14 @@ struct QueueState {
   var idleWaiters: [Waiter] = []
   /// Whether the last reference to the queue itself has gone.
   var isOrphaned = false
+  /// Whether nothing can come any more, and everything that could has ended.
+  var isClosed = false
   /// Whether runs are cancelled as they come.
   var isDoomed = false
   var crewIsRunning = false
   /// Runs that were decided before their bodies started, and still have to be finished; one task at a time does that, so
   /// that a chain of dependents, each of which finishes the next, is a loop and not a recursion.
-  var decided: ArraySlice<DetachedRun> = []
+  var decided: [DetachedRun] = []
   var isFinishingDecided = false
   /// Readers of events, to be resumed.
   var woken: [Waiter] = []
@@ -36,7 +39,6 @@ struct QueueState {
     while holders.count <= Int(member) { holders.append(nil) }
     holders[Int(member)] = holder
     holder.member = member
-    holder.wait = .none
   }
 
   /// Takes a holder's number away; the machine is told by the caller.
@@ -71,7 +73,10 @@ struct QueueState {
   mutating func announceIdle(_ effects: inout [Effect]) {
     guard machine.isIdle else { return }
     if !idleWaiters.isEmpty { effects += idleWaiters.takeAll().map(Effect.resume) }
-    if isOrphaned, machine.isEmpty { effects.append(.closeCrew) }
+    guard machine.isEmpty, isOrphaned || machine.isShutDown, !isClosed else { return }
+    effects.append(.closeEvents)
+    isClosed = isOrphaned
+    if isOrphaned { effects.append(.closeCrew) }
   }
 
   private func wake(_ holder: SlotHolder?, _ effects: inout [Effect]) {
@@ -80,12 +85,7 @@ struct QueueState {
       holder.isWokenByCall = false
       return effects.append(.grant(holder))
     }
-    if case .suspended(let waiter) = holder.wait {
-      holder.wait = .none
-      effects.append(.resume(waiter))
-    } else {
-      holder.wait = .over
-    }
+    effects += holder.waiters.takeAll().map(Effect.resume)
   }
 
   private func interrupt(_ holder: SlotHolder?, _ effects: inout [Effect]) {

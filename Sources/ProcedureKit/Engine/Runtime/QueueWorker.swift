@@ -32,8 +32,8 @@ final class QueueWorker: @unchecked Sendable {
         await run.execute()
         await fairness.pieceDone()
         assignment = core.finishBody(of: run, executedBy: worker)
-      case .evaluate(let run, let conditions):
-        let verdict = await Condition.judge(conditions)
+      case .evaluate(let run, let conditions, let bindings):
+        let verdict = await DetachedRun.judge(conditions, bindings)
         assignment = core.settleConditions(of: run, verdict, judgedBy: worker)
       case .end: break loop
       }

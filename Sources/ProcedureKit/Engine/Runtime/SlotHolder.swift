@@ -2,18 +2,12 @@
 ///
 /// Invariant: everything that can change is guarded by the lock of `core`, and only `QueueCore` touches it.
 class SlotHolder: ProcedureScope, @unchecked Sendable {
-  /// How the member waits for its `wake`.
-  enum Wait {
-    case none
-    /// The wake came before the wait.
-    case over
-    case suspended(Waiter)
-  }
-
   let core: QueueCore
   /// Its number in the queue's machine; -1 before it was admitted and after it has left.
   var member: Int32 = -1
-  var wait = Wait.none
+  /// Tasks that wait for it to be woken. Each looks for itself whether what it waits for has come, under the lock and
+  /// before it waits, so that no wake is lost, however many wait for different things.
+  var waiters: [Waiter] = []
 
   init(core: QueueCore, parent: ProcedureContext?) {
     self.core = core

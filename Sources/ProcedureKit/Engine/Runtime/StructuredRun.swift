@@ -16,12 +16,12 @@ extension ProcedureContext {
 /// Internal. Calls `operation`, and `onCancel` as soon as the current task is cancelled or a run that it belongs to.
 ///
 /// `onCancel` may be called more than once, and while `operation` is called.
-func withRunCancellationHandler<R: Sendable>(
-  in context: ProcedureContext?, key: AnyObject, operation: () async -> R, onCancel: @escaping @Sendable () -> Void
-) async -> R {
+nonisolated(nonsending) func withRunCancellationHandler<R>(
+  in context: ProcedureContext?, key: AnyObject, operation: nonisolated(nonsending) () async throws -> R,
+  onCancel: @escaping @Sendable () -> Void
+) async rethrows -> R {
   let runs = context?.structuredRuns ?? []
   for run in runs { run.core.addCancellationHandler(to: run, key: key, onCancel) }
-  let result = await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
-  for run in runs { run.core.removeCancellationHandler(from: run, key: key) }
-  return result
+  defer { for run in runs { run.core.removeCancellationHandler(from: run, key: key) } }
+  return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
 }

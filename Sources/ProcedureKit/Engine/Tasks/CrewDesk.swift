@@ -11,7 +11,7 @@ enum CrewOrder: Sendable {
 /// Internal. Where the owner of a task group waits for orders, and everybody else leaves them.
 final class CrewDesk: Sendable {
   private struct Contents {
-    var orders: ArraySlice<CrewOrder> = []
+    var orders: [CrewOrder] = []
     var isClosed = false
     var owner: Waiter?
   }
@@ -39,10 +39,12 @@ final class CrewDesk: Sendable {
     owner?.resume()
   }
 
-  /// The next order; `nil` once the desk is closed. Cancelling the caller changes nothing: a desk is closed in any case.
-  func next() async -> CrewOrder? {
+  /// The next orders, at least one; `nil` once the desk is closed. Cancelling the caller changes nothing: a desk is closed
+  /// in any case.
+  func next() async -> [CrewOrder]? {
     while true {
-      if let order = contents.withLock({ $0.orders.popFirst() }) { return order }
+      let orders = contents.withLock { $0.orders.takeAll() }
+      if !orders.isEmpty { return orders }
       var isClosed = false
       await Waiter.suspend { waiter in
         contents.withLock { contents in

@@ -20,6 +20,24 @@ struct QueueTime: Sendable {
     return { start.duration(to: clock.now) }
   }
 
+  /// A moment that may be read under a lock: at once from a clock of the user's, which is not called there, and only if it
+  /// is asked for from the system's.
+  func moment() -> Moment {
+    if case .other(let elapsed) = source {
+      Moment(time: self, reading: ProcedureInstant(sinceStart: elapsed()))
+    } else {
+      Moment(time: self, reading: nil)
+    }
+  }
+
+  /// See ``moment()``.
+  struct Moment {
+    fileprivate let time: QueueTime
+    fileprivate let reading: ProcedureInstant?
+
+    var instant: ProcedureInstant { reading ?? time.now }
+  }
+
   var now: ProcedureInstant {
     switch source {
     case .continuous(let start): ProcedureInstant(sinceStart: start.duration(to: ContinuousClock.now))

@@ -17,10 +17,12 @@ enum Spawner {
   /// of them have ended. Cancelling the caller cancels the workers.
   static func runCrew(at desk: CrewDesk) async {
     await withDiscardingTaskGroup { group in
-      while let order = await desk.next() {
-        switch order {
-        case .add(let priority, let work): group.addTask(priority: priority) { await work() }
-        case .cancelAll: group.cancelAll()
+      while let orders = await desk.next() {
+        for order in orders {
+          switch order {
+          case .add(let priority, let work): group.addTask(priority: priority) { await work() }
+          case .cancelAll: group.cancelAll()
+          }
         }
       }
     }
