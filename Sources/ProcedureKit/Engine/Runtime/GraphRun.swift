@@ -51,7 +51,7 @@ final class GraphRun: Sendable {
       var fairness = Fairness()
       while advance.next >= 0, !advance.addsWorker {
         advance = await worker.execute(advance.next)
-        await fairness.pieceDone()
+        if fairness.pieceEnds() { advance = await worker.yield(before: advance) }
       }
       if !advance.isComplete { await executeByWorkers(takingOverFrom: advance.next) }
     } onCancel: {

@@ -26,9 +26,16 @@ final class GraphWorker: ProcedureScope, @unchecked Sendable {
     var advance = run.workerStarted()
     while advance.next >= 0 {
       advance = await execute(advance.next)
-      await fairness.pieceDone()
+      if fairness.pieceEnds() { advance = await yield(before: advance) }
     }
     if let holder = holder as? GraphSlot { holder.core.withdraw(holder) }
+  }
+
+  /// Lets other tasks have the thread. The run may have been cancelled meanwhile.
+  func yield(before advance: GraphProgress.Advance) async -> GraphProgress.Advance {
+    await Task.yield()
+    run.noteCancellation()
+    return advance.next >= 0 && run.isStopping ? run.nodeAbandoned(advance.next) : advance
   }
 
   /// Executes one node, and says what follows.

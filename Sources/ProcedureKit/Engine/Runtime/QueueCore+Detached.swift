@@ -4,6 +4,8 @@ extension QueueCore {
   enum Assignment: Sendable {
     case evaluate(DetachedRun, [Condition], [ContextCarrier.Binding])
     case execute(DetachedRun)
+    /// Nothing at this moment; ask again after a while.
+    case pause
     case end
   }
 
@@ -64,6 +66,12 @@ extension QueueCore {
     return visit { state, actions, _ in assign(to: worker, isNew: true, at: now, &state, &actions) }
   }
 
+  /// A worker asks for work after a pause.
+  func continueWorker(_ worker: QueueWorker) -> Assignment {
+    let now = time.now
+    return visit { state, actions, _ in assign(to: worker, isNew: false, at: now, &state, &actions) }
+  }
+
   /// A worker has evaluated a run's conditions and asks for its next work.
   func settleConditions(of run: DetachedRun, _ verdict: ConditionVerdict, judgedBy worker: QueueWorker) -> Assignment {
     let now = time.now
@@ -86,14 +94,18 @@ extension QueueCore {
     }
   }
 
-  /// A worker has executed a body and asks for its next work. The run has finished when this returns.
-  func finishBody(of run: DetachedRun, executedBy worker: QueueWorker) -> Assignment {
+  /// A worker has executed a body and asks for its next work, or for none yet. The run has finished when this returns.
+  func finishBody(of run: DetachedRun, executedBy worker: QueueWorker, pauses: Bool) -> Assignment {
     let now = time.now
     let assignment = visit { state, actions, effects in
       state.machine.bodyEnded(run.member)
       run.worker = nil
       record(.didExecute(attempt: 1), of: run, at: now, &state)
       leave(run, at: now, &state, &actions, &effects)
+      if pauses, !worker.isSpent {
+        state.machine.settled(&actions)
+        return .pause
+      }
       return assign(to: worker, isNew: false, at: now, &state, &actions)
     }
     end(run)

@@ -30,8 +30,10 @@ final class QueueWorker: @unchecked Sendable {
       switch assignment {
       case .execute(let run):
         await run.execute()
-        await fairness.pieceDone()
-        assignment = core.finishBody(of: run, executedBy: worker)
+        assignment = core.finishBody(of: run, executedBy: worker, pauses: fairness.pieceEnds())
+      case .pause:
+        await Task.yield()
+        assignment = core.continueWorker(worker)
       case .evaluate(let run, let conditions, let bindings):
         let verdict = await DetachedRun.judge(conditions, bindings)
         assignment = core.settleConditions(of: run, verdict, judgedBy: worker)
