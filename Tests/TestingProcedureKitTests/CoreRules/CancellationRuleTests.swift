@@ -42,6 +42,22 @@ struct CancellationRuleTests {
     }
   }
 
+  @Test("C1: a cancel after the body has returned is ignored, whatever the worker does in between")
+  func cancelAfterReturn() async throws {
+    try await exploreSchedules(20) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let returned = Locked(-1)
+      let handles = (0..<300).map { number in queue.add(ProcedureTask { returned { $0 = number } }) }
+      while returned.value < handles.count - 1 {
+        let latest = returned.value
+        if latest >= 0 { handles[latest].cancel() }
+        await Task.yield()
+      }
+      for handle in handles { env.check(await handle.outcome.isFinished, "\(handle.name) had returned") }
+      await queue.shutDown()
+    }
+  }
+
   @Test("C2: a cancel before the start means that the body never runs", arguments: [1, 2])
   func cancelOrStart(width: Int) async {
     await exploreRace("started", "never started") { env in

@@ -79,6 +79,36 @@ struct DependencyRuleTests {
     }
   }
 
+  @Test("C5: nothing of a long chain starts after the graph was cancelled", arguments: [false, true])
+  func cancelledChain(isStructured: Bool) async {
+    await exploreRace("cancelled", schedules: 20) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let started = Locked(0)
+      let link = ProcedureTask { (_: Int) in
+        let number = started {
+          $0 += 1
+          return $0
+        }
+        if number % 50 == 0 { await Task.yield() }
+        return 1
+      }
+      let graph = ProcedureGraph("chain") { (g: GraphBuilder) -> Node<Int> in
+        (0..<300).reduce(g.add(ProcedureTask { 1 })) { node, _ in g.add(link, from: node) }
+      }
+      let task = Task(executorPreference: env.executor) { try await queue.run(graph) }
+      let handle = isStructured ? nil : queue.add(graph)
+      if !isStructured { task.cancel() }
+      while started.value == 0 { await Task.yield() }
+      await pause(env, upTo: 2)
+      if let handle { handle.cancel() } else { task.cancel() }
+      let before = started.value
+      if let handle { _ = await handle.outcome } else { _ = await task.result }
+      env.check(started.value == before, "\(started.value - before) links started after the cancel")
+      env.tally(started.value < 300 ? "cancelled" : "finished")
+      await queue.shutDown()
+    }
+  }
+
   @Test("Q1: graphs that share a queue share its width, and none is forgotten", arguments: [2, 3])
   func severalGraphs(width: Int) async {
     await exploreRace("\(width) at once") { env in

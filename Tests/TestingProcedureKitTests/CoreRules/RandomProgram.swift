@@ -7,29 +7,35 @@ struct RandomProgram: Sendable {
   let monitors = [ConcurrencyMonitor(), ConcurrencyMonitor()]
   let started = Locked<[String: Int]>([:])
   let ended = Locked<[String: Int]>([:])
-  let widths = [1, 2]
+  let widest = Locked([1, 2])
 
   init(_ env: ExplorationEnvironment) {
     self.env = env
-    queues = widths.map { env.makeQueue("width \($0)", maxConcurrentProcedures: $0) }
+    queues = widest.value.map { env.makeQueue("width \($0)", maxConcurrentProcedures: $0) }
   }
 
   func run(steps: Int) async throws {
-    let recorders = queues.map { env.recordEvents(of: $0) }
+    let recorders = chance(2) ? queues.map { env.recordEvents(of: $0) } : []
     var handles: [ProcedureHandle<Int>] = []
-    for number in 0..<steps {
-      await pause(env, upTo: 3)
-      let place = env.random.below(2)
-      switch env.random.below(8) {
-      case 0...3: handles.append(env.watch(add("\(number)", to: place, among: handles)))
-      case 4: if let handle = pick(handles) { cancel(handle) }
-      case 5: await toggle(place, isSuspended: true)
-      case 6: await toggle(place, isSuspended: false)
-      default: if let handle = pick(handles) { handles.append(env.watch(follow("\(number)", handle, on: place))) }
+    try await withThrowingTaskGroup(of: Void.self) { callers in
+      for number in 0..<steps {
+        await pause(env, upTo: 3)
+        let place = env.random.below(2)
+        switch env.random.below(12) {
+        case 0...3: handles.append(env.watch(add("\(number)", to: place, among: handles)))
+        case 4, 5: if let handle = pick(handles) { handles.append(env.watch(follow("\(number)", handle, on: place))) }
+        case 6: if let handle = pick(handles) { cancel(handle) }
+        case 7: await toggle(place, isSuspended: true)
+        case 8: await toggle(place, isSuspended: false)
+        case 9: await resize(place, to: 1 + env.random.below(3))
+        case 10: callers.addTask { await call("\(number)", on: place) }
+        default: if chance(3) { await cancelAll(place) } else { callers.cancelAll() }
+        }
       }
+      for place in queues.indices { await toggle(place, isSuspended: false) }
+      try await callers.waitForAll()
     }
-    for place in queues.indices { await toggle(place, isSuspended: false) }
-    try await checkAll(handles)
+    await checkAll(handles)
     for queue in queues { await queue.shutDown() }
     for recorder in recorders {
       try await recorder.waitUntilEnded()
@@ -37,61 +43,136 @@ struct RandomProgram: Sendable {
     }
     for (place, monitor) in monitors.enumerated() {
       env.check(monitor.current == 0, "bodies still execute")
-      env.check(monitor.most <= widths[place], "\(monitor.most) bodies at once where \(widths[place]) may")
+      let width = widest.value[place]
+      env.check(monitor.most <= width, "\(monitor.most) bodies at once where \(width) may")
     }
   }
 
+  private func chance(_ count: Int) -> Bool { env.random.below(count) == 0 }
+
+  private func pick(_ handles: [ProcedureHandle<Int>]) -> ProcedureHandle<Int>? {
+    handles.isEmpty ? nil : handles[env.random.below(handles.count)]
+  }
+}
+
+// MARK: What is done to queues
+
+extension RandomProgram {
   private func cancel(_ handle: ProcedureHandle<Int>) {
     env.note("cancel \(handle)")
     handle.cancel(Reason())
   }
 
+  private func cancelAll(_ place: Int) async {
+    env.note("cancel all on queue \(place)")
+    await queues[place].cancelAll(Reason())
+  }
+
   private func toggle(_ place: Int, isSuspended: Bool) async {
-    env.note("\(isSuspended ? "suspend" : "resume") \(queues[place].name)")
+    env.note("\(isSuspended ? "suspend" : "resume") queue \(place)")
     if isSuspended { await queues[place].suspend() } else { await queues[place].resume() }
   }
 
-  private func pick(_ handles: [ProcedureHandle<Int>]) -> ProcedureHandle<Int>? {
-    handles.isEmpty ? nil : handles[env.random.below(handles.count)]
+  private func resize(_ place: Int, to width: Int) async {
+    env.note("queue \(place) gets the width \(width)")
+    widest { $0[place] = max($0[place], width) }
+    await queues[place].setMaxConcurrentProcedures(width)
+  }
+
+  private func add(_ name: String, to place: Int, among handles: [ProcedureHandle<Int>]) -> ProcedureHandle<Int> {
+    let task = conditional(body(name, on: place, depth: 0))
+    let dependencies: [any ProcedureDependency] = chance(3) ? pick(handles).map { [$0] } ?? [] : []
+    env.note("add \(name) to queue \(place) after \(dependencies.map(\.identity.name))")
+    return queues[place].add(task, after: dependencies)
+  }
+
+  private func follow(_ name: String, _ handle: ProcedureHandle<Int>, on place: Int) -> ProcedureHandle<Int> {
+    let task = body(name, on: place, depth: 0)
+    env.note("add \(name) to queue \(place) after the result of \(handle)")
+    return queues[place].add(
+      ProcedureTask(name) { (_: Result<Int, any Error>) in try await task.execute(()) }, from: handle.result)
+  }
+
+  private func call(_ name: String, on place: Int) async {
+    env.note("run \(name) on queue \(place)")
+    let result = await queues[place].add(conditional(body(name, on: place, depth: 0))).outcome
+    env.tally("run \(result.label)")
+    do { _ = try await queues[place].run(conditional(body("\(name)'", on: place, depth: 0))) } catch {}
+  }
+}
+
+// MARK: What is run
+
+extension RandomProgram {
+  private func conditional(_ task: ProcedureTask<Void, Int>) -> ProcedureTask<Void, Int> {
+    guard chance(3) else { return task }
+    let (isSatisfied, fails) = (!chance(3), chance(5))
+    return task.condition("by chance") {
+      await pause(env, upTo: 2)
+      if fails { throw Reason(text: "condition") }
+      return isSatisfied
+    }
   }
 
   /// A body that executes once, for a while, and by chance runs something else on the same queue in between.
-  private func body(_ name: String, on place: Int) -> ProcedureTask<Void, Int> {
-    let nesting = env.random.below(6)
-    return ProcedureTask(name) { [self] in
+  private func body(_ name: String, on place: Int, depth: Int) -> ProcedureTask<Void, Int> {
+    let way = depth < 2 ? env.random.below(10) : 9
+    let task = ProcedureTask(name) {
       started { $0[name, default: 0] += 1 }
       defer { ended { $0[name, default: 0] += 1 } }
       await work(on: place)
-      env.note("\(name) nests in way \(nesting)")
-      let child = ProcedureTask("child of \(name)") {
-        await work(on: place)
-        return 1
-      }
-      switch nesting {
-      case 0: _ = try await queues[place].run(child)
-      case 1: _ = try await queues[place].add(child).value
-      // One way only: two queues whose bodies wait for each other deadlock by their user's will.
-      case 2 where place == 0: _ = try await queues[1].run(ProcedureTask { await work(on: 1) })
-      case 3: try await queues[place].run(graph(on: place))
-      case 4: throw Reason(text: name)
-      default: break
-      }
+      env.note("\(name) goes on in way \(way)")
+      try await nest(name, way, on: place, depth: depth)
       await work(on: place)
       return 1
     }
+    return chance(4) ? task.priority(chance(2) ? .high : .low) : task
   }
 
-  private func graph(on place: Int) -> ProcedureGraph<Void, Void> {
-    ProcedureGraph { (g: GraphBuilder) -> Void in
-      let nodes = (0..<2).map { _ in
-        g.add(
-          ProcedureTask {
-            await work(on: place)
-            return 1
-          })
-      }
-      g.add(ProcedureTask { (_: [Int]) in await work(on: place) }, from: nodes)
+  private func nest(_ name: String, _ way: Int, on place: Int, depth: Int) async throws {
+    func child(_ number: Int) -> ProcedureTask<Void, Int> {
+      conditional(body("\(name).\(number)", on: place, depth: depth + 1))
     }
+    let queue = queues[place]
+    switch way {
+    case 0: _ = try await queue.run(child(0))
+    case 1: _ = try await queue.add(child(0)).value
+    // One way only: two queues whose bodies wait for each other deadlock by their user's will.
+    case 2 where place == 0: _ = try await queues[1].run(ProcedureTask { await work(on: 1) })
+    case 3: _ = try await queue.run(graph(name, on: place, depth: depth + 1))
+    case 4: throw Reason(text: name)
+    case 5:
+      async let first = queue.run(child(0))
+      async let second = queue.run(child(1))
+      _ = try await (first, second)
+    case 6:
+      let children = (0..<3).map { queue.add(child($0)) }
+      children[1].cancel()
+      for child in children { _ = await child.outcome }
+    case 7: _ = try await graph(name, on: place, depth: depth + 1).execute(())
+    default: break
+    }
+  }
+
+  /// Two nodes, or four of which one may fail, and one that follows them.
+  private func graph(_ name: String, on place: Int, depth: Int) -> ProcedureGraph<Void, Int> {
+    let count = 2 + env.random.below(3)
+    let (failing, accepts) = (chance(3) ? env.random.below(count) : -1, chance(2))
+    let graph = ProcedureGraph("graph of \(name)") { (g: GraphBuilder) -> Node<Int> in
+      let nodes = (0..<count).map { number in
+        let part = conditional(body("\(name):\(number)", on: place, depth: max(depth, 1)))
+        return g.add(number == failing ? part.map { _ in throw Reason(text: "node") } : part)
+      }
+      let join = ProcedureTask("\(name):join") { (_: [Int]) in
+        await work(on: place)
+        return 1
+      }
+      guard accepts else { return g.add(join, from: nodes) }
+      let results = g.add(from: nodes.map(\.result))
+      let accept = ProcedureTask("\(name):accept") { (values: [Result<Int, any Error>]) in values.count }
+      return g.add(accept, from: results)
+    }
+    return graph.errorPolicy(chance(2) ? .failFast : .continue).limit(chance(2) ? 1 : 4)
   }
 
   private func work(on place: Int) async {
@@ -99,30 +180,12 @@ struct RandomProgram: Sendable {
     await pause(env, upTo: 2)
     monitors[place].leave()
   }
+}
 
-  private func add(_ name: String, to place: Int, among handles: [ProcedureHandle<Int>]) -> ProcedureHandle<Int> {
-    var task = body(name, on: place)
-    let isConditional = env.random.below(3) == 0
-    if isConditional {
-      let isSatisfied = env.random.below(3) > 0
-      task = task.condition("by chance") {
-        await pause(env, upTo: 2)
-        return isSatisfied
-      }
-    }
-    let dependencies: [any ProcedureDependency] = env.random.below(3) == 0 ? pick(handles).map { [$0] } ?? [] : []
-    env.note("add \(name) to \(queues[place].name) after \(dependencies.map(\.identity)), conditions: \(isConditional)")
-    return queues[place].add(task, after: dependencies)
-  }
+// MARK: What must hold
 
-  private func follow(_ name: String, _ handle: ProcedureHandle<Int>, on place: Int) -> ProcedureHandle<Int> {
-    let task = body(name, on: place)
-    env.note("add \(name) to \(queues[place].name) after the result of \(handle)")
-    return queues[place].add(
-      ProcedureTask(name) { (_: Result<Int, any Error>) in try await task.operation() }, from: handle.result)
-  }
-
-  private func checkAll(_ handles: [ProcedureHandle<Int>]) async throws {
+extension RandomProgram {
+  private func checkAll(_ handles: [ProcedureHandle<Int>]) async {
     for handle in handles {
       let outcome = await handle.outcome
       let steps = await handle.allEvents().steps()
@@ -131,14 +194,9 @@ struct RandomProgram: Sendable {
       env.check(starts <= 1 && starts == ends, "\(handle) was started \(starts) times, and ended \(ends) times")
       env.check(steps.contains(.willExecute) == (starts == 1), "\(handle) \(steps), started \(starts) times")
       env.check(steps.contains(.didCancel) == outcome.isCancelled, "\(handle) \(steps), but \(outcome)")
-      if outcome.isFinished || outcome.error is Reason { env.check(starts == 1, "\(handle) \(outcome)") }
-      if outcome.isIgnored || outcome.procedureError != nil { env.check(starts == 0, "\(handle) \(outcome)") }
+      if outcome.isFinished { env.check(starts == 1, "\(handle) \(outcome)") }
       env.tally(outcome.label)
     }
+    for (name, count) in started.value { env.check(ended.value[name] == count, "\(name) has not ended") }
   }
-}
-
-extension ProcedureTask where Input == Void {
-  /// Executes as a part of the body that calls it.
-  fileprivate func operation() async throws -> Output { try await execute(()) }
 }
