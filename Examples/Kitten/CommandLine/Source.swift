@@ -7,6 +7,11 @@ struct Source: Hashable, Sendable {
   /// What the names of the results begin with; unique among the sources, whatever the case of letters.
   let stem: String
 
+  /// What to tell the user if the results are not named after the file, as another file has the same name.
+  var renaming: String? {
+    stem == file.stem ? nil : "\(file.path) is written as \(stem)-*.png: another picture is called \(file.stem)"
+  }
+
   /// The result's file name for a size.
   func resultName(size: Int) -> String {
     "\(stem)-\(size).png"
@@ -54,7 +59,7 @@ extension Source {
   /// The files' names without extension; where several files have the same, all but the first get a number, one that no
   /// other file has by nature.
   static func stems(for paths: [String]) -> [String] {
-    let natural = paths.map { URL(filePath: $0).deletingPathExtension().lastPathComponent }
+    let natural = paths.map { PPMFile(path: $0).stem }
     var taken = Set(natural.map { $0.lowercased() })
     var seen: Set<String> = []
     return natural.map { stem in

@@ -15,7 +15,7 @@ enum KittenError: Error, Equatable, CustomStringConvertible {
     case .unreadableFile(let path, let error): "\(path): cannot be read: \(error)"
     case .unreadablePicture(let path, let problem): "\(path): \(problem)"
     case .noPictures(let directory): "\(directory): holds no pictures (*.ppm or *.pnm)"
-    case .unwritableDirectory(let path, let error): "\(path): cannot be made the output directory: \(error)"
+    case .unwritableDirectory(let path, let error): "\(path): cannot be used as the output directory: \(error)"
     case .unwritableFile(let path, let error): "\(path): cannot be written: \(error)"
     }
   }

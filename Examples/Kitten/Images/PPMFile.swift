@@ -4,6 +4,9 @@ import Foundation
 struct PPMFile: Hashable, Sendable {
   let path: String
 
+  /// The file's name without its extension.
+  var stem: String { URL(filePath: path).deletingPathExtension().lastPathComponent }
+
   /// Sees whether a file is there that can be read to its end.
   ///
   /// Pipes and devices are refused: they have no size that a header could be checked against.

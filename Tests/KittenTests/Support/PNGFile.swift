@@ -3,7 +3,7 @@
 /// A PNG taken apart by the specification, independently of the encoder: chunks, checksums, filters.
 struct PNGFile {
   enum Damage: Error {
-    case signature, chunk, checksum(String), header, rowLength, filter(UInt8)
+    case signature, chunk, checksum, header, rowLength, filter
   }
 
   let chunkNames: [String]
@@ -27,7 +27,7 @@ struct PNGFile {
       let count = try number(at: position)
       let end = position + 8 + count
       let stored = try number(at: end)
-      guard stored == Self.crc(file[(position + 4)..<end]) else { throw Damage.checksum("chunk at \(position)") }
+      guard stored == Self.crc(file[(position + 4)..<end]) else { throw Damage.checksum }
       let name = String(decoding: file[(position + 4)..<(position + 8)], as: UTF8.self)
       chunks.append((name, Array(file[(position + 8)..<end])))
       position = end + 4
@@ -71,7 +71,7 @@ struct PNGFile {
         case 2: prediction = b
         case 3: prediction = (a + b) / 2
         case 4: prediction = [a, b, c].min { abs(a + b - c - $0) < abs(a + b - c - $1) } ?? 0
-        default: throw Damage.filter(rows[start])
+        default: throw Damage.filter
         }
         result.append(UInt8(truncatingIfNeeded: Int(rows[start + 1 + column]) + prediction))
       }
