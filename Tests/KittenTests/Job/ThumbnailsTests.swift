@@ -45,10 +45,12 @@ import Testing
     try directory.write([], to: "out/blocked-3.png/in the way")
     let sources = paths.map { Source(file: PPMFile(path: $0), stem: PPMFile(path: $0).stem) }
     let output = OutputDirectory(directory.path("out"))
-    let (report, _) = try await Thumbnails(sources: sources, sizes: [2, 3], output: output).run(jobs: 3)
+    let (report, times) = try await Thumbnails(sources: sources, sizes: [2, 3], output: output).run(jobs: 3)
     #expect(report.thumbnails.map(\.fileName) == ["good-2.png", "good-3.png", "blocked-2.png"])
     #expect(try directory.names(in: "out") == ["blocked-2.png", "blocked-3.png", "good-2.png", "good-3.png"])
     #expect(report.failedSourceCount == 6)
+    let loaded = sources.filter { times[Step.load($0)] != nil }
+    #expect(loaded.map(\.stem) == ["good", "blocked"], "The conditions have kept the others from being read")
     #expect(report.errors.count == 6)
     let reasons = [
       (paths[0], "no such file"), (paths[2], "60 bytes), and 59 bytes follow"), (paths[3], "not a binary PPM"),
