@@ -33,10 +33,12 @@ struct Thumbnails {
   /// - Returns: The report, and how long each step took, by its name.
   /// - Throws: `CancellationError` when the task is cancelled; then nothing is left half done.
   func run(jobs: Int) async throws -> (Report, times: [String: Duration]) {
-    let graph = graph
+    // The queue bounds what executes. The graph's limit counts a step also while its conditions are evaluated, so that
+    // no picture is begun while another one's next step is ready.
+    let graph = graph.limit(jobs)
     let queue = ProcedureQueue("kitten", maxConcurrentProcedures: jobs)
     let events = queue.events
-    // Before everything else: the steps keep all threads busy, and a progress that is shown afterwards is none.
+    // Above the steps, which keep all threads busy: a progress that is shown afterwards is none.
     let watcher = Task(priority: .high) { await Watcher.watch(events, stepCount: graph.count) }
     let result: Result<Report, any Error>
     do {

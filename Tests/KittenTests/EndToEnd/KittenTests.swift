@@ -60,6 +60,20 @@ import Testing
     #expect(try directory.names() == [])
   }
 
+  @Test("A picture is finished before the next is begun, so that memory does not grow with their number")
+  func order() async throws {
+    let directory = try TemporaryDirectory()
+    let names = ["a", "b", "c", "d"]
+    for name in names {
+      try directory.write(Image.plain(width: 9, height: 9, red: 1, green: 2, blue: 3).ppm, to: "\(name).ppm")
+    }
+    let run = try await KittenProcess([".", "--sizes", "4", "--jobs", "1"], in: directory.path)
+    let lines = run.output.split(separator: "\n").filter { $0.hasPrefix("[") }
+    let steps = lines.map { $0.drop { $0 != "]" }.dropFirst(2) }
+    let expected = names.flatMap { ["load \($0)", "resize \($0)-4.png", "write \($0)-4.png"] }
+    #expect(steps.map(String.init) == [Step.prepare] + expected + [Step.report])
+  }
+
   @Test("Help and the diagram are printed without touching a file")
   func printing() async throws {
     let directory = try TemporaryDirectory()
