@@ -22,12 +22,17 @@ let package = Package(
     .target(name: "ProcedureKit", swiftSettings: settings),
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit"], swiftSettings: settings),
 
+    .executableTarget(
+      name: "kitten", dependencies: ["ProcedureKit"], path: "Examples/Kitten", resources: [.copy("Resources")],
+      swiftSettings: settings),
+
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit"],
       swiftSettings: settings),
     .testTarget(name: "ReadmeTests", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .testTarget(name: "TestingProcedureKitTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
+    .testTarget(name: "KittenTests", dependencies: ["kitten"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,22 @@
+extension Arguments {
+  /// What `--help` prints.
+  static let help = """
+    USAGE: kitten [OPTION]... [FILE|DIRECTORY]...
+
+    Makes pictures smaller: reads binary PPM (P6, 8 or 16 bits), resizes each to several sizes at once by averaging
+    over areas, and writes every size as a PNG named after its picture, such as kitten-64.png.
+
+    Of a directory, the files named *.ppm and *.pnm are taken, not those in directories inside it. Without any input,
+    the photograph of a kitten that comes with this example is used.
+
+    OPTIONS:
+      --sizes N,N,...  the longer side of each result in pixels, 1 to \(Image.sizeLimit) (default: 64,128,256)
+      --output DIR     where to write; created if need be, files there are replaced (default: kittens)
+      --jobs N         how many steps execute at once, 1 to \(jobLimit) (default: the number of processors)
+      --graph          print the steps as a Mermaid diagram instead of executing them
+      -h, --help       print this
+
+    EXIT STATUS: 0 when all pictures were made, 1 when anything went wrong (messages on standard error name the file;
+    the other files are done nevertheless), 130 when interrupted by Ctrl-C.
+    """
+}

@@ -1,0 +1,23 @@
+/// A command line that cannot be understood.
+enum UsageError: Error, Equatable, CustomStringConvertible {
+  case unknownOption(String)
+  case missingValue(option: String)
+  case unexpectedValue(option: String)
+  case badNumber(option: String, given: String, range: ClosedRange<Int>)
+  case emptyInput
+
+  var description: String {
+    switch self {
+    case .unknownOption(let option):
+      "there is no option \(option); 'kitten --help' lists them, and '--' goes before a file that begins with '-'"
+    case .missingValue(let option):
+      "\(option) needs a value: see 'kitten --help'"
+    case .unexpectedValue(let option):
+      "\(option) takes no value"
+    case .badNumber(let option, let given, let range):
+      "\(option): '\(given)' is not a whole number from \(range.lowerBound) to \(range.upperBound)"
+    case .emptyInput:
+      "an input is the empty string: name a file or a directory"
+    }
+  }
+}

@@ -1,0 +1,37 @@
+extension Image {
+  /// Turns the samples of a PPM into a picture of 8 bits, or of 16 where the file's maximum is above 255.
+  ///
+  /// A maximum other than 255 and 65535 is stretched to them, rounding to the nearest.
+  ///
+  /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)``.
+  init(header: PPMHeader, raster: ArraySlice<UInt8>) throws(PPMProblem) {
+    precondition(raster.count == header.rasterByteCount)
+    let depth: Depth = header.bytesPerSample == 2 ? .sixteen : .eight
+    var samples: [UInt16]
+    switch depth {
+    case .eight:
+      samples = raster.map { UInt16($0) }
+    case .sixteen:
+      samples = []
+      samples.reserveCapacity(raster.count / 2)
+      for index in stride(from: raster.startIndex, to: raster.endIndex, by: 2) {
+        samples.append(UInt16(raster[index]) << 8 | UInt16(raster[index + 1]))
+      }
+    }
+    if header.maximum != depth.maximum {
+      try Self.stretch(&samples, from: header.maximum, to: depth.maximum)
+    }
+    self.init(width: header.width, height: header.height, depth: depth, samples: samples)
+  }
+
+  private static func stretch(
+    _ samples: inout [UInt16], from maximum: Int, to newMaximum: Int
+  ) throws(PPMProblem) {
+    let stretched = (0...maximum).map { UInt16((2 * $0 * newMaximum + maximum) / (2 * maximum)) }
+    for index in samples.indices {
+      let sample = Int(samples[index])
+      guard sample <= maximum else { throw .sampleAboveMaximum(sample: sample, maximum: maximum) }
+      samples[index] = stretched[sample]
+    }
+  }
+}

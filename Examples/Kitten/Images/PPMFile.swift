@@ -1,0 +1,83 @@
+import Foundation
+
+/// A binary PPM in the file system.
+struct PPMFile: Hashable, Sendable {
+  let path: String
+
+  /// The file's name without its extension.
+  var stem: String { URL(filePath: path).deletingPathExtension().lastPathComponent }
+
+  /// Sees whether a file is there that can be read to its end.
+  ///
+  /// Pipes and devices are refused: they have no size that a header could be checked against.
+  ///
+  /// - Throws: ``KittenError``.
+  func checkExistence() throws(KittenError) {
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else { throw .noSuchFile(path) }
+    if isDirectory.boolValue { throw .notAFile(path) }
+    _ = try size()
+  }
+
+  /// Reads and checks the header; reads none of the picture.
+  ///
+  /// - Throws: ``KittenError``.
+  func header() throws(KittenError) -> PPMHeader {
+    try checkExistence()
+    let fileSize = try size()
+    let prefix = try contents(fileSize: fileSize, limit: PPMHeader.byteLimit)
+    return try problemsNamed { () throws(PPMProblem) in try PPMHeader(prefix: prefix, fileSize: fileSize) }
+  }
+
+  /// Reads the picture; one of more than 8 bits becomes one of 16.
+  ///
+  /// - Throws: ``KittenError``.
+  func image() throws(KittenError) -> Image {
+    let header = try header()
+    let end = header.byteCount + header.rasterByteCount
+    let bytes = try contents(fileSize: end, limit: end)
+    guard bytes.count == end else {  // the file shrank since its header was read
+      throw .unreadablePicture(
+        path,
+        .truncated(
+          width: header.width, height: header.height, promised: header.rasterByteCount,
+          present: bytes.count - header.byteCount))
+    }
+    return try problemsNamed { () throws(PPMProblem) in
+      try Image(header: header, raster: bytes[header.byteCount...])
+    }
+  }
+
+  private func problemsNamed<Value>(_ body: () throws(PPMProblem) -> Value) throws(KittenError) -> Value {
+    do throws(PPMProblem) {
+      return try body()
+    } catch {
+      throw .unreadablePicture(path, error)
+    }
+  }
+
+  private func size() throws(KittenError) -> Int {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw .unreadableFile(path, SystemError.latest) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path) }
+    return Int(status.st_size)
+  }
+
+  private func contents(fileSize: Int, limit: Int) throws(KittenError) -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .unreadableFile(path, SystemError.latest) }
+    defer { close(descriptor) }
+    var failure: SystemError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: min(fileSize, limit)) { buffer, count in
+      while count < buffer.count {
+        let received = read(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
+        if received < 0, errno == EINTR { continue }
+        if received < 0 { failure = SystemError.latest }
+        if received <= 0 { break }
+        count += received
+      }
+    }
+    if let failure { throw .unreadableFile(path, failure) }
+    return bytes
+  }
+}

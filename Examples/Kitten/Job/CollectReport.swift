@@ -1,0 +1,37 @@
+import ProcedureKit
+
+/// Sorts the results into what was written and why the rest was not.
+struct CollectReport: Procedure {
+  var sources: [Source]
+
+  /// Collects.
+  ///
+  /// - Parameter results: Of every source as many as there are sizes, in the order of the sources.
+  /// - Returns: The report.
+  func execute(_ results: [Result<Thumbnail, any Error>]) async -> Report {
+    var report = Report(sourceCount: sources.count)
+    let sizeCount = results.count / sources.count
+    for start in stride(from: 0, to: results.count, by: sizeCount) {
+      var isComplete = true
+      for result in results[start..<start + sizeCount] {
+        switch result {
+        case .success(let thumbnail):
+          report.thumbnails.append(thumbnail)
+        case .failure(let error):
+          isComplete = false
+          // A picture that cannot be loaded fails once for each of its sizes, for the same reason.
+          let reason = "\(Self.root(of: error))"
+          if report.errors.last != reason { report.errors.append(reason) }
+        }
+      }
+      if !isComplete { report.failedSourceCount += 1 }
+    }
+    return report
+  }
+
+  /// What a user can do something about: not that a step was left out, nor which condition failed, but why.
+  private static func root(of error: any Error) -> any Error {
+    guard let underlying = (error as? ProcedureError)?.underlying else { return error }
+    return root(of: underlying)
+  }
+}

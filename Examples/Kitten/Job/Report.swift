@@ -1,0 +1,47 @@
+/// What became of the pictures.
+struct Report: Equatable, Sendable {
+  /// What was written, in the order of the sources and sizes.
+  var thumbnails: [Thumbnail] = []
+
+  /// Why the others were not: each reason once.
+  var errors: [String] = []
+
+  var sourceCount = 0
+
+  /// How many sources lack at least one of their results.
+  var failedSourceCount = 0
+
+  /// What was written, line by line.
+  func table(times: [String: Duration]) -> String {
+    var table = Table(header: ["name", "size", "bytes", "time"])
+    for thumbnail in thumbnails {
+      let name = thumbnail.fileName
+      let time = [Step.resize(name), Step.write(name)].reduce(Duration.zero) { $0 + (times[$1] ?? .zero) }
+      table.append([name, "\(thumbnail.width) × \(thumbnail.height)", "\(thumbnail.byteCount)", time.inMilliseconds])
+    }
+    return table.text
+  }
+
+  /// One sentence about everything.
+  ///
+  /// - Parameters:
+  ///   - directory: Where the results are.
+  ///   - duration: How long all of it took.
+  /// - Returns: The sentence, without a full stop.
+  func summary(directory: String, duration: Duration) -> String {
+    let bytes = thumbnails.reduce(0) { $0 + $1.byteCount }
+    let written =
+      thumbnails.isEmpty
+      ? "nothing written"
+      : "\(thumbnails.count) \(thumbnails.count == 1 ? "file" : "files") written to \(directory), \(bytes) bytes"
+    let failed = failedSourceCount == 0 ? "" : "; \(failedSourceCount) of \(sourceCount) pictures failed"
+    return "\(written), in \(duration.inMilliseconds)\(failed)"
+  }
+}
+
+extension Duration {
+  /// The duration as `12.3 ms`.
+  fileprivate var inMilliseconds: String {
+    "\((self / .milliseconds(0.1)).rounded() / 10) ms"
+  }
+}

@@ -1,0 +1,10 @@
+/// The names of the steps, by which events and errors tell them apart.
+enum Step {
+  static let graph = "thumbnails"
+  static let prepare = "prepare the output directory"
+  static let report = "report"
+
+  static func load(_ source: Source) -> String { "load \(source.stem)" }
+  static func resize(_ fileName: String) -> String { "resize \(fileName)" }
+  static func write(_ fileName: String) -> String { "write \(fileName)" }
+}

@@ -1,0 +1,7 @@
+/// A picture that was written.
+struct Thumbnail: Equatable, Sendable {
+  let fileName: String
+  let width: Int
+  let height: Int
+  let byteCount: Int
+}

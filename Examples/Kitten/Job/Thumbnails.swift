@@ -1,0 +1,69 @@
+import ProcedureKit
+
+/// The whole job.
+struct Thumbnails {
+  var sources: [Source]
+  var sizes: [Int]
+  var output: OutputDirectory
+
+  /// Every picture is loaded once, resized to all sizes, and each of these is written; then all are reported.
+  ///
+  /// The report takes results that may be failures, so that one picture's failure stops nothing of another. What is
+  /// nearer to its end goes first: no more pictures are held in memory than are being worked on.
+  var graph: ProcedureGraph<Void, Report> {
+    ProcedureGraph(Step.graph) { g in
+      let directory = g.add(PrepareDirectory(directory: output).named(Step.prepare))
+      var results: [Node<Result<Thumbnail, any Error>>] = []
+      for source in sources {
+        let image = g.add(load(source), after: [directory])
+        for size in sizes {
+          let name = source.resultName(size: size)
+          let resized = g.add(ResizeImage(size: size).named(Step.resize(name)), from: image)
+          let write = WritePNG(directory: output, fileName: name).named(Step.write(name)).priority(.high)
+          results.append(g.add(write, from: resized).result)
+        }
+      }
+      return g.add(CollectReport(sources: sources).named(Step.report), from: results)
+    }
+  }
+
+  /// Runs the graph on a queue of its own, watched through the queue's events.
+  ///
+  /// - Parameter jobs: How many steps execute at once.
+  /// - Returns: The report, and how long each step took, by its name.
+  /// - Throws: `CancellationError` when the task is cancelled; then nothing is left half done.
+  func run(jobs: Int) async throws -> (Report, times: [String: Duration]) {
+    // The queue bounds what executes. The graph's limit counts a step also while its conditions are evaluated, so that
+    // no picture is begun while another one's next step is ready.
+    let graph = graph.limit(jobs)
+    let queue = ProcedureQueue("kitten", maxConcurrentProcedures: jobs)
+    let events = queue.events
+    // Above the steps, which keep all threads busy: a progress that is shown afterwards is none.
+    let watcher = Task(priority: .high) { await Watcher.watch(events, stepCount: graph.count) }
+    let result: Result<Report, any Error>
+    do {
+      result = .success(try await queue.run(graph))
+    } catch {
+      result = .failure(error)
+    }
+    // Ends the events, and with them the watcher.
+    await queue.shutDown()
+    let watched = await watcher.value
+    return (try result.get(), watched)
+  }
+
+  private func load(_ source: Source) -> ProcedureTask<Void, Image> {
+    let file = source.file
+    return LoadImage(file: file)
+      .condition("the file exists") {
+        try file.checkExistence()
+        return true
+      }
+      .condition("it is a picture") {
+        _ = try file.header()
+        return true
+      }
+      .named(Step.load(source))
+      .priority(.low)
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import ProcedureKit
+
+/// Makes pictures of kittens smaller. `kitten --help` tells how to use it.
+@main
+struct Kitten {
+  static func main() async {
+    // Whoever reads the output may go away; that must not end the process in the middle of a file.
+    signal(SIGPIPE, SIG_IGN)
+    exit(await run(CommandLine.arguments.dropFirst()))
+  }
+
+  /// - Returns: The exit status.
+  private static func run(_ commandLine: some Sequence<String>) async -> Int32 {
+    let arguments: Arguments
+    do throws(UsageError) {
+      arguments = try Arguments(parsing: commandLine)
+    } catch {
+      Console.printError("\(error)")
+      return 1
+    }
+    if arguments.action == .printHelp {
+      Console.print(Arguments.help)
+      return 0
+    }
+
+    let (sources, errors) = Source.find(arguments.inputs.isEmpty ? [SamplePhotograph.path] : arguments.inputs)
+    let job = Thumbnails(sources: sources, sizes: arguments.sizes, output: OutputDirectory(arguments.output))
+    var status: Int32 = 0
+    if arguments.action == .printGraph, !sources.isEmpty {
+      Console.print(job.graph.mermaid)
+    } else if !sources.isEmpty {
+      status = await perform(job, jobs: arguments.jobs)
+    }
+    for error in errors { Console.printError("\(error)") }
+    return status == 0 && !errors.isEmpty ? 1 : status
+  }
+
+  private static func perform(_ job: Thumbnails, jobs: Int) async -> Int32 {
+    for source in job.sources { source.renaming.map { Console.print($0) } }
+    let start = ContinuousClock.now
+    let task = Task { try await job.run(jobs: jobs) }
+    let interruption = Interruption { task.cancel() }
+    let result = await task.result
+    job.output.removeIfUnused()
+    switch result {
+    case .success((let report, let times)):
+      if !report.thumbnails.isEmpty { Console.print(report.table(times: times)) }
+      Console.print(report.summary(directory: job.output.path, duration: ContinuousClock.now - start))
+      for error in report.errors { Console.printError(error) }
+      return report.errors.isEmpty ? 0 : 1
+    case .failure(let error):
+      guard let signal = interruption.signal else {
+        Console.printError("\(error)")
+        return 1
+      }
+      Console.printError("interrupted; files that were finished are kept, what was half done has been removed")
+      return 128 + signal
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/// Finds bytes that occurred before, through chains of positions whose next three bytes have the same hash.
+///
+/// The limits are those of zlib's level 6: they decide between time and size, never whether the result is right.
+struct MatchFinder {
+  struct Match: Equatable {
+    let length: Int
+    let distance: Int
+  }
+
+  static let shortestMatch = 3
+  static let longestMatch = 258
+  static let windowSize = 32_768
+
+  /// A match so long is taken without looking for a longer one.
+  private static let niceLength = 128
+  /// With a match so long in hand, chains are followed only a quarter as far.
+  private static let goodLength = 8
+  private static let chainLimit = 128
+  /// Three bytes from so far back cost more than three literals.
+  private static let farForShortest = 4096
+
+  private static let hashBits = 15
+
+  let bytes: [UInt8]
+  private var newest = [Int32](repeating: -1, count: 1 << hashBits)
+  private var previous = [Int32](repeating: -1, count: windowSize)
+
+  init(_ bytes: [UInt8]) {
+    precondition(bytes.count < Int32.max, "Positions are 32 bits wide")
+    self.bytes = bytes
+  }
+
+  /// Makes the position known to later searches; positions are inserted in order.
+  mutating func insert(_ position: Int) {
+    guard position + Self.shortestMatch <= bytes.count else { return }
+    let hash = hash(at: position)
+    previous[position & (Self.windowSize - 1)] = newest[hash]
+    newest[hash] = Int32(truncatingIfNeeded: position)
+  }
+
+  /// The longest match at a position whose predecessors have all been inserted; `nil` unless longer than `least`.
+  func longestMatch(at position: Int, longerThan least: Int = shortestMatch - 1) -> Match? {
+    let limit = min(Self.longestMatch, bytes.count - position)
+    guard least < limit else { return nil }
+    let oldest = Int32(truncatingIfNeeded: max(0, position - Self.windowSize))
+    var candidate = newest[hash(at: position)]
+    var chain = least >= Self.goodLength ? Self.chainLimit / 4 : Self.chainLimit
+    var best = least
+    var found: Match?
+    while candidate >= oldest, chain > 0 {
+      let start = Int(candidate)
+      // A longer match must agree in the byte after the best one; most candidates do not.
+      if bytes[start + best] == bytes[position + best], bytes[start] == bytes[position] {
+        var length = 0
+        while length < limit, bytes[start + length] == bytes[position + length] { length += 1 }
+        if length > best {
+          best = length
+          found = Match(length: length, distance: position - start)
+          if length == limit || length >= Self.niceLength { break }
+        }
+      }
+      candidate = previous[start & (Self.windowSize - 1)]
+      chain -= 1
+    }
+    if let found, found.length == Self.shortestMatch, found.distance > Self.farForShortest { return nil }
+    return found
+  }
+
+  private func hash(at position: Int) -> Int {
+    let value =
+      UInt32(bytes[position]) | UInt32(bytes[position + 1]) << 8 | UInt32(bytes[position + 2]) << 16
+    return Int((value &* 0x9e37_79b1) >> UInt32(32 - Self.hashBits))
+  }
+}

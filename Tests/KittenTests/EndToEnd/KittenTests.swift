@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@testable import kitten
+
+@Suite struct KittenTests {
+  @Test("Without arguments, from any directory, the photograph becomes three pictures and a table")
+  func photograph() async throws {
+    let directory = try TemporaryDirectory()
+    let run = try await KittenProcess([], in: directory.path)
+    #expect(run.status == 0)
+    #expect(run.errors == "")
+    let expected = ["kitten-64.png": [64, 43], "kitten-128.png": [128, 85], "kitten-256.png": [256, 170]]
+    #expect(try directory.names() == ["kittens"])
+    #expect(try directory.names(in: "kittens") == expected.keys.sorted())
+    for (name, size) in expected {
+      let bytes = try directory.bytes(of: "kittens/\(name)")
+      let png = try PNGFile(bytes)
+      #expect([png.width, png.height] == size)
+      let row = run.output.split(separator: "\n").last { $0.hasPrefix(name) }
+      #expect(row?.contains("\(size[0]) × \(size[1])  ") == true)
+      #expect(row?.contains(" \(bytes.count) ") == true)
+    }
+    #expect(run.output.contains("[9/9] report\n"))
+    #expect(!run.output.contains("\u{1b}"), "Escape sequences are for terminals")
+  }
+
+  @Test("Bad input is named on standard error with its reason; the other files are done; the status is 1")
+  func badInput() async throws {
+    let directory = try TemporaryDirectory()
+    let good = Image.plain(width: 5, height: 4, depth: .sixteen, red: 1, green: 2, blue: 3).ppm
+    try directory.write(good, to: "in/good.ppm")
+    try directory.write(good, to: "other/good.ppm")
+    try directory.write(good.dropLast(), to: "in/short.ppm")
+    try directory.write([], to: "empty/readme.txt")
+    let run = try await KittenProcess(
+      ["none.ppm", "in", "empty", "other/good.ppm", "--sizes=3", "--output=out"], in: directory.path)
+    #expect(run.status == 1)
+    let messages = run.errors.split(separator: "\n")
+    #expect(messages.count == 3)
+    let expected = ["none.ppm: no such file", "in/short.ppm: is truncated", "empty: holds no pictures"]
+    #expect(zip(messages, expected).allSatisfy { $0.hasPrefix("kitten: \($1)") })
+    #expect(run.output.contains("other/good.ppm is written as good-2-*.png"))
+    #expect(try directory.names(in: "out") == ["good-2-3.png", "good-3.png"])
+    #expect(try PNGFile(directory.bytes(of: "out/good-3.png")).bitDepth == 16)
+  }
+
+  @Test(
+    "A command line that cannot be followed says why, does nothing, and ends with 1",
+    arguments: [
+      (["--sizes", "0"], "--sizes"), (["--jobs", "0"], "--jobs"), (["--frobnicate"], "--frobnicate"),
+      (["--output"], "--output"), (["none.ppm"], "none.ppm"), (["."], "holds no pictures"),
+      (["--graph", "."], "holds no pictures"),
+    ])
+  func refused(arguments: [String], reason: String) async throws {
+    let directory = try TemporaryDirectory()
+    let run = try await KittenProcess(arguments, in: directory.path)
+    #expect(run.status == 1)
+    #expect(run.errors.hasPrefix("kitten: ") && run.errors.contains(reason))
+    #expect(try directory.names() == [])
+  }
+
+  @Test("A picture is finished before the next is begun, so that memory does not grow with their number")
+  func order() async throws {
+    let directory = try TemporaryDirectory()
+    let names = ["a", "b", "c", "d"]
+    for name in names {
+      try directory.write(Image.plain(width: 9, height: 9, red: 1, green: 2, blue: 3).ppm, to: "\(name).ppm")
+    }
+    let run = try await KittenProcess([".", "--sizes", "4", "--jobs", "1"], in: directory.path)
+    let lines = run.output.split(separator: "\n").filter { $0.hasPrefix("[") }
+    let steps = lines.map { $0.drop { $0 != "]" }.dropFirst(2) }
+    let expected = names.flatMap { ["load \($0)", "resize \($0)-4.png", "write \($0)-4.png"] }
+    #expect(steps.map(String.init) == [Step.prepare] + expected + [Step.report])
+  }
+
+  @Test("Help and the diagram are printed without touching a file")
+  func printing() async throws {
+    let directory = try TemporaryDirectory()
+    let help = try await KittenProcess(["--help"], in: directory.path)
+    #expect(help.status == 0 && help.output == Arguments.help + "\n")
+    let graph = try await KittenProcess(["--graph", "--sizes", "7"], in: directory.path)
+    #expect(graph.status == 0 && graph.output.hasPrefix("flowchart TD\n"))
+    #expect(try directory.names() == [])
+  }
+
+  @Test(
+    "An interrupted job ends at once with 128 and the signal's number, and leaves nothing",
+    arguments: [SIGINT, SIGTERM])
+  func interrupted(signal: Int32) async throws {
+    let directory = try TemporaryDirectory()
+    // Minutes of work for a debug build; both threads of the pool are at it when the signal comes.
+    let sizes = (0..<4).map { "\(Image.sizeLimit - $0)" }.joined(separator: ",")
+    let run = try await KittenProcess(["--sizes", sizes, "--output", "a/b"], in: directory.path) { output, process in
+      if output.contains("load kitten\n") { kill(process, signal) }
+    }
+    #expect(run.status == 128 + signal)
+    #expect(run.errors.hasPrefix("kitten: interrupted"))
+    #expect(try directory.names() == [])
+  }
+
+  @Test("On a terminal one line shows the progress and is gone before the table")
+  func terminal() async throws {
+    let directory = try TemporaryDirectory()
+    let run = try await KittenProcess(["--sizes", "9"], in: directory.path, terminal: PseudoTerminal(columnCount: 40))
+    #expect(run.status == 0)
+    let parts = run.output.split(separator: "\r\u{1b}[K", omittingEmptySubsequences: false)
+    #expect(parts.count == 2)
+    #expect(parts.first?.contains("█") == true && parts.first?.contains("5/5") == true)
+    #expect(parts.first?.contains("\n") == false)
+    #expect(parts.first?.split(separator: "\r").allSatisfy { $0.replacing("\u{1b}[K", with: "").count < 40 } == true)
+    #expect(parts.last?.contains("kitten-9.png  9 × 6") == true)
+  }
+}

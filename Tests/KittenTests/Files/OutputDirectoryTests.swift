@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+@testable import kitten
+
+@Suite struct OutputDirectoryTests {
+  @Test("It is created with all directories on the way, and what stays empty is taken away again")
+  func createdAndRemoved() throws {
+    let directory = try TemporaryDirectory()
+    let output = OutputDirectory(directory.path("a/b/c"))
+    try output.create()
+    #expect(try directory.names(in: "a/b") == ["c"])
+    output.removeIfUnused()
+    #expect(try directory.names() == [])
+  }
+
+  @Test("A directory with something in it stays, and so does one that was there before")
+  func stays() throws {
+    let directory = try TemporaryDirectory()
+    let output = OutputDirectory(directory.path("a/b"))
+    try output.create()
+    try directory.write([1], to: "a/b/kitten-64.png")
+    output.removeIfUnused()
+    #expect(try directory.names(in: "a/b") == ["kitten-64.png"])
+
+    let existing = OutputDirectory(directory.path("empty/"))
+    try FileManager.default.createDirectory(atPath: existing.path, withIntermediateDirectories: false)
+    let again = OutputDirectory(directory.path("empty/"))
+    try again.create()
+    again.removeIfUnused()
+    #expect(try directory.names() == ["a", "empty"])
+  }
+
+  @Test("A file in its place or on the way is an error that names the directory")
+  func occupied() throws {
+    let directory = try TemporaryDirectory()
+    let file = try directory.write([1], to: "file")
+    for path in [file, file + "/within"] {
+      #expect(throws: KittenError.unwritableDirectory(path, SystemError(code: ENOTDIR))) {
+        try OutputDirectory(path).create()
+      }
+    }
+    #expect(try directory.bytes(of: "file") == [1])
+  }
+
+  @Test("Files go inside, whether or not the path ends with a slash")
+  func paths() {
+    #expect(OutputDirectory("out").path(of: "a.png") == "out/a.png")
+    #expect(OutputDirectory("out/").path(of: "a.png") == "out/a.png")
+    #expect(OutputDirectory("/").path(of: "a.png") == "/a.png")
+  }
+}
