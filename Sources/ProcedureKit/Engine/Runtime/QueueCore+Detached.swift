@@ -97,7 +97,7 @@ extension QueueCore {
   /// A worker has executed a body and asks for its next work, or for none yet. The run has finished when this returns.
   func finishBody(of run: DetachedRun, executedBy worker: QueueWorker, pauses: Bool) -> Assignment {
     let now = time.now
-    let assignment = visit { state, actions, effects in
+    let assignment = visit { state, actions, effects -> Assignment in
       state.machine.bodyEnded(run.member)
       run.worker = nil
       record(.didExecute(attempt: 1), of: run, at: now, &state)
