@@ -142,11 +142,11 @@ public actor ProcedureQueue {
     let bindings = core.carriers.isEmpty ? [] : core.carriers.map { $0.capture() }
     let run = ProcedureRun(
       task, input: input, priority: task.priority ?? Task.currentPriority, bindings: bindings, core: core)
-    core.admit(run, dependencies: dependencies.count)
-    for dependency in dependencies {
+    core.admit(run, dependencies: dependencies.map(\.identity))
+    for (index, dependency) in dependencies.enumerated() {
       // Weak: a run that is over before its dependency is does not have to be kept for it.
       dependency.whenFinished { [weak run] outcome in
-        if let run { run.core.settleDependency(of: run, outcome, dependency.identity) }
+        if let run { run.core.settleDependency(of: run, at: index, outcome) }
       }
     }
     return ProcedureHandle(run)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Internal. A run that was added to a queue and outlives whoever added it.
 ///
-/// Invariant: `worker`, `conditions`, `missingDependencies`, `times`, `storedLog` and `cancellation` are guarded by the
+/// Invariant: `worker`, `conditions`, `dependencies`, `missingDependencies`, `times`, `storedLog` and `cancellation` are guarded by the
 /// lock of `core`. What subclasses store of the body belongs to the worker that executes it, and to nobody before and
 /// after. Nothing of all that changes once `isFinished` is true, which is published with release and read with acquire.
 class DetachedRun: Run, @unchecked Sendable {
@@ -14,6 +14,8 @@ class DetachedRun: Run, @unchecked Sendable {
   let priority: TaskPriority
   var bindings: [ContextCarrier.Binding]
   var conditions: [Condition]
+  /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
+  var dependencies: [ProcedureIdentity?] = []
   var missingDependencies = 0
   var worker: QueueWorker?
   var times = RunTimes()
@@ -31,6 +33,9 @@ class DetachedRun: Run, @unchecked Sendable {
   }
 
   override var log: EventLog? { storedLog }
+
+  /// What it still waits for.
+  var unsettledDependencies: [ProcedureIdentity] { dependencies.compactMap(\.self) }
 
   /// The outcome, of which the value is left out. Only once it is decided.
   var outcomeWithoutValue: ProcedureOutcome<Void> {

@@ -13,15 +13,16 @@ extension QueueCore {
   ///
   /// - Parameters:
   ///   - run: The run.
-  ///   - dependencies: How many dependencies it waits for; each is to be reported by `settleDependency`.
-  func admit(_ run: DetachedRun, dependencies: Int) {
+  ///   - dependencies: What it waits for; each is to be reported by `settleDependency`.
+  func admit(_ run: DetachedRun, dependencies: [ProcedureIdentity]) {
     let now = time.now
     let (isAdmitted, isDoomed) = visit { state, actions, _ in
       guard !state.machine.isShutDown || self.isInside(state) else { return (false, false) }
-      run.missingDependencies = dependencies
+      run.missingDependencies = dependencies.count
+      if !dependencies.isEmpty { run.dependencies = dependencies }
       run.times.attached = now.nanoseconds
       let member = state.machine.admitted(
-        .detached, priority: run.priority.rawValue, hasDependencies: dependencies > 0,
+        .detached, priority: run.priority.rawValue, hasDependencies: !dependencies.isEmpty,
         hasConditions: !run.conditions.isEmpty, &actions)
       state.seat(run, at: member)
       record(.didAttach, of: run, at: now, &state)
@@ -41,10 +42,17 @@ extension QueueCore {
   }
 
   /// A dependency has settled: the run goes on, waits for the rest, or ends like it.
-  func settleDependency(of run: DetachedRun, _ outcome: ProcedureOutcome<Void>, _ dependency: ProcedureIdentity) {
+  ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - index: Which of its dependencies.
+  ///   - outcome: What that one came to.
+  func settleDependency(of run: DetachedRun, at index: Int, _ outcome: ProcedureOutcome<Void>) {
     if case .cancelled(let reason) = outcome { return cancel(run, reason) }
     visit { state, actions, _ in
-      guard run.member >= 0, state[run].lifecycle.state == .pending else { return }
+      guard run.member >= 0, state[run].lifecycle.state == .pending,
+        let dependency = run.dependencies[index].take()
+      else { return }
       switch outcome {
       case .finished:
         run.missingDependencies -= 1

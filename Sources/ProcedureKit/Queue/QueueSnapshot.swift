@@ -1,0 +1,93 @@
+/// A queue at one moment: what is on it, and what each procedure waits for.
+public struct QueueSnapshot: Sendable {
+  /// The queue's name.
+  public let name: String
+  /// How many bodies may execute at once.
+  public let maxConcurrentProcedures: Int
+  /// How many slots are taken at this moment.
+  public let slotsInUse: Int
+  /// Whether the queue starts nothing until it is resumed.
+  public let isSuspended: Bool
+  /// Every procedure that has not finished, in order of admission.
+  public let procedures: [Entry]
+
+  /// One procedure on the queue.
+  public struct Entry: Sendable {
+    /// Which run of which procedure.
+    public let procedure: ProcedureIdentity
+    /// Where it stands.
+    public let state: ProcedureState
+    /// What it waits for; `nil` while its body works.
+    public let wait: Wait?
+  }
+
+  /// What keeps a procedure from going on.
+  public enum Wait: Sendable, Hashable {
+    /// These have to finish first.
+    case dependencies([ProcedureIdentity])
+    /// Its conditions are being evaluated.
+    case conditions
+    /// The queue is suspended.
+    case resumption
+    /// Others hold the slots, or come first.
+    case slot
+    /// Its body awaits something else on the queue, to which it lends its slot.
+    case otherProcedures
+  }
+}
+
+extension QueueSnapshot: CustomStringConvertible {
+  /// The queue as people read it: a line for itself and one for each procedure.
+  public var description: String {
+    let head = "queue \"\(name)\": \(slotsInUse) slots in use\(isSuspended ? ", suspended" : "")"
+    let lines = procedures.map { "  \($0.procedure) \($0.state)\($0.wait.map { ", waits for \($0)" } ?? "")" }
+    return ([head] + lines).joined(separator: "\n")
+  }
+}
+
+extension QueueSnapshot.Wait: CustomStringConvertible {
+  /// What is waited for, as people read it.
+  public var description: String {
+    switch self {
+    case .dependencies(let procedures): procedures.map(\.description).joined(separator: ", ")
+    case .conditions: "its conditions"
+    case .resumption: "the queue to be resumed"
+    case .slot: "a slot"
+    case .otherProcedures: "other procedures on the queue"
+    }
+  }
+}
+
+extension ProcedureQueue {
+  /// What is on the queue at this moment, and what each procedure waits for.
+  ///
+  /// - Complexity: O(n log n) for n procedures on the queue.
+  public func snapshot() -> QueueSnapshot {
+    core.withState { state in
+      let machine = state.machine
+      let entries = machine.runIndices.compactMap { member -> QueueSnapshot.Entry? in
+        guard let run = state.holders[Int(member)] as? Run else { return nil }
+        return QueueSnapshot.Entry(
+          procedure: run.identity, state: machine.members[Int(member)].lifecycle.state,
+          wait: Self.wait(of: run, at: member, machine))
+      }
+      return QueueSnapshot(
+        name: core.name, maxConcurrentProcedures: machine.slots.width, slotsInUse: machine.slots.taken,
+        isSuspended: machine.isSuspended, procedures: entries)
+    }
+  }
+
+  private static func wait(of run: Run, at member: Int32, _ machine: QueueMachine) -> QueueSnapshot.Wait? {
+    let entry = machine.members[Int(member)]
+    switch entry.lifecycle.state {
+    case .pending: return .dependencies((run as? DetachedRun)?.unsettledDependencies ?? [])
+    case .evaluating: return machine.isListed(member) && machine.isSuspended ? .resumption : .conditions
+    case .waiting: return machine.isSuspended ? .resumption : .slot
+    case .executing, .pausing:
+      if machine.isInLine(member) { return machine.isSuspended ? .resumption : .slot }
+      if machine.isReturning(member) { return .slot }
+      return entry.loans > 0 ? .otherProcedures : nil
+    case .finishing, .finished: return nil
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import ProcedureKit
+import Testing
+
+/// What once went wrong, each with the interleaving that showed it.
+@Suite struct RegressionTests {
+  @Test("Q3: a body whose graph waits for its turn while another of its tasks ends a wait goes on")
+  func twoWaitsOfOneBody() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let (inFirst, go, release) = (Signal(), Signal(), Signal())
+    let other = queue.add(ProcedureTask { await release.wait() })
+    let chain = ProcedureGraph("chain") { g in
+      let first = g.add(
+        ProcedureTask("first") {
+          inFirst.set()
+          await go.wait()
+        })
+      g.add(ProcedureTask("second") {}, after: [first])
+    }
+    let body = queue.add(
+      ProcedureTask {
+        async let graph: Void = chain.execute(())
+        async let value: Void = other.value
+        _ = try await (graph, value)
+      })
+    await inFirst.wait()
+    await queue.suspend()
+    go.set()
+    release.set()
+    try await other.value
+    await queue.resume()
+    try await body.value
+    #expect(await queue.snapshot().slotsInUse == 0)
+  }
+
+  @Test("Q3: a graph that a body has left behind in a task of its own still ends")
+  func escapedGraph() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let (inFirst, go) = (Signal(), Signal())
+    let chain = ProcedureGraph("chain") { g in
+      let first = g.add(
+        ProcedureTask {
+          inFirst.set()
+          await go.wait()
+        })
+      g.add(ProcedureTask {}, after: [first])
+    }
+    let escaped = Box<Task<Void, any Error>?>(nil)
+    try await queue.add(
+      ProcedureTask {
+        escaped.update { $0 = Task { try await chain.execute(()) } }
+        await inFirst.wait()
+      }
+    ).value
+    go.set()
+    try await escaped.value?.value
+  }
+
+  @Test("C2, C5: cancelAll ends what run waits for: a turn on a suspended queue, and a condition")
+  func cancelAllEndsWaits() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let (inFirst, go, evaluating) = (Signal(), Signal(), Signal())
+    let chain = ProcedureGraph("chain") { g in
+      let first = g.add(
+        ProcedureTask {
+          inFirst.set()
+          await go.wait()
+        })
+      g.add(ProcedureTask { Issue.record("started on a suspended queue") }, after: [first])
+    }
+    let graph = Task { try await queue.run(chain) }
+    await inFirst.wait()
+    await queue.suspend()
+    go.set()
+    await queue.cancelAll()
+    await #expect(throws: CancellationError.self) { try await graph.value }
+    await queue.resume()
+    let condition = Task {
+      try await queue.run(
+        ProcedureTask { Issue.record("executed") }.condition("patient") {
+          evaluating.set()
+          await untilCancelled()
+          return true
+        })
+    }
+    await evaluating.wait()
+    await queue.cancelAll(TestError(code: 2))
+    await #expect(throws: TestError(code: 2)) { try await condition.value }
+    await queue.waitUntilIdle()
+  }
+
+  @Test("C2: what a body runs after its queue has cancelled it does not start")
+  func nestedRunAfterCancel() async throws {
+    let queue = ProcedureQueue("q")
+    let (started, go) = (Signal(), Signal())
+    let caller = Task {
+      try await queue.run(
+        ProcedureTask {
+          started.set()
+          await go.wait()
+          _ = try await queue.run(ProcedureTask { Issue.record("started") })
+        })
+    }
+    await started.wait()
+    await queue.cancelAll(TestError(code: 3))
+    go.set()
+    await #expect(throws: TestError(code: 3)) { try await caller.value }
+  }
+
+  @Test("Q4: bodies run and add on their own queue while it is shut down")
+  func nestedWhileShuttingDown() async throws {
+    for _ in 0..<100 {
+      let values = await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
+        (0..<4).map { i in
+          queue.add(
+            ProcedureTask {
+              try await queue.run(ProcedureTask { i }) + queue.add(ProcedureTask { 1 }).value
+            })
+        }
+      }
+      for (i, handle) in values.enumerated() { #expect(try await handle.value == i + 1) }
+    }
+  }
+
+  @Test("Q1: a graph under way is not overtaken by what came later")
+  func graphKeepsItsPlace() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let order = Box<[String]>([])
+    let log = { @Sendable (name: String) in ProcedureTask(name) { order.update { $0.append(name) } } }
+    let later = Box<ProcedureHandle<Void>?>(nil)
+    let graph = ProcedureGraph("graph") { g in
+      let first = g.add(
+        ProcedureTask {
+          let handle = queue.add(log("later"))
+          later.update { $0 = handle }
+        })
+      g.add(log("node"), after: [first])
+      g.add(log("node"), after: [first])
+    }
+    try await queue.run(graph)
+    try await later.value?.value
+    #expect(order.value == ["node", "node", "later"])
+  }
+
+  @Test("C5, D4: no node of a cancelled graph starts, although the cancel reaches its bodies first")
+  func cancelStartsNothing() async throws {
+    for _ in 0..<50 {
+      let started = [Signal(), Signal()]
+      let graph = ProcedureGraph("g") { g in
+        for i in 0..<2 {
+          let patient = g.add(
+            ProcedureTask {
+              started[i].set()
+              await untilCancelled()
+            })
+          g.add(ProcedureTask { Issue.record("started after the cancel") }, after: [patient])
+        }
+      }
+      let caller = Task { try await graph.execute() }
+      for signal in started { await signal.wait() }
+      caller.cancel()
+      await #expect(throws: CancellationError.self) { try await caller.value }
+    }
+  }
+
+  @Test("L2: the events of a queue end when the queue is gone, also while a handle is kept")
+  func eventsOfDroppedQueue() async throws {
+    var queue: ProcedureQueue? = ProcedureQueue("q")
+    let events = try #require(queue?.events)
+    let handle = try #require(queue?.add(ProcedureTask { 1 }))
+    queue = nil
+    var last: String?
+    for await event in events { last = event.shortName }
+    #expect(last == "didFinish")
+    #expect(try await handle.value == 1)
+  }
+}
