@@ -2,18 +2,24 @@
 ///
 /// Dropping a handle changes nothing: the procedure runs all the same.
 public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency {
-  /// The engine's run. Its outcome has the type `Output`, unless `reading` makes one from it.
+  /// Where the outcome comes from, once the run has finished.
+  private enum Source {
+    case run(OutcomeRun<Output>)
+    /// Made from that of a run of another type; never a failure.
+    case result(@Sendable () -> ProcedureOutcome<Output>)
+  }
+
   private let run: DetachedRun
-  private let reading: (@Sendable (DetachedRun) -> ProcedureOutcome<Output>)?
+  private let source: Source
 
   init(_ run: OutcomeRun<Output>) {
     self.run = run
-    reading = nil
+    source = .run(run)
   }
 
-  private init(_ run: DetachedRun, reading: @escaping @Sendable (DetachedRun) -> ProcedureOutcome<Output>) {
+  private init(_ run: DetachedRun, result: @escaping @Sendable () -> ProcedureOutcome<Output>) {
     self.run = run
-    self.reading = reading
+    source = .result(result)
   }
 
   /// Which run this is.
@@ -57,11 +63,10 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
 
   /// The outcome of a run that is known to have finished.
   var finishedOutcome: ProcedureOutcome<Output> {
-    if let reading { return reading(run) }
-    guard let run = run as? OutcomeRun<Output> else {
-      preconditionFailure("ProcedureHandle: \(identity) has an outcome of another type")
+    switch source {
+    case .run(let run): run.outcome
+    case .result(let outcome): outcome()
     }
-    return run.outcome
   }
 
   /// The events of this run. Each access is a new subscription, which begins with the run's first event.
@@ -76,7 +81,7 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
   ///
   /// What the value of this handle would throw is the failure here. Cancelling it cancels the run.
   public var result: ProcedureHandle<Result<Output, any Error>> {
-    ProcedureHandle<Result<Output, any Error>>(run) { [self] _ in
+    ProcedureHandle<Result<Output, any Error>>(run) { [self] in
       .finished(Result { () throws in try finishedOutcome.get(of: identity) })
     }
   }
@@ -94,8 +99,10 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
 
   /// Calls `notify` exactly once: at once if the run has finished, as soon as it has otherwise.
   public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
-    guard reading != nil else { return run.whenFinished(notify) }
-    run.whenFinished { _ in notify(.finished(())) }
+    switch source {
+    case .run: run.whenFinished(notify)
+    case .result: run.whenFinished { _ in notify(.finished(())) }
+    }
   }
 }
 

@@ -142,7 +142,7 @@ public actor ProcedureQueue {
     let bindings = core.carriers.isEmpty ? [] : core.carriers.map { $0.capture() }
     let run = ProcedureRun(
       task, input: input, priority: task.priority ?? Task.currentPriority, bindings: bindings, core: core)
-    core.admit(run, dependencies: dependencies.map(\.identity))
+    core.admit(run, dependencies: dependencies.isEmpty ? [] : dependencies.map(\.identity))
     for (index, dependency) in dependencies.enumerated() {
       // Weak: a run that is over before its dependency is does not have to be kept for it.
       dependency.whenFinished { [weak run] outcome in

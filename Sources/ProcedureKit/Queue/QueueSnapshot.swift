@@ -80,7 +80,7 @@ extension ProcedureQueue {
   private static func wait(of run: Run, at member: Int32, _ machine: QueueMachine) -> QueueSnapshot.Wait? {
     let entry = machine.members[Int(member)]
     switch entry.lifecycle.state {
-    case .pending: return .dependencies((run as? DetachedRun)?.unsettledDependencies ?? [])
+    case .pending: return .dependencies(run.detachedRun?.unsettledDependencies ?? [])
     case .evaluating: return machine.isListed(member) && machine.isSuspended ? .resumption : .conditions
     case .waiting: return machine.isSuspended ? .resumption : .slot
     case .executing, .pausing:

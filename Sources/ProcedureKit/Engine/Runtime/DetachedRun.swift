@@ -32,7 +32,9 @@ class DetachedRun: Run, @unchecked Sendable {
     super.init(name: name, core: core, parent: nil)
   }
 
-  override var log: EventLog? { storedLog }
+  final override var detachedRun: DetachedRun? { self }
+
+  final override var log: EventLog? { storedLog }
 
   /// What it still waits for.
   var unsettledDependencies: [ProcedureIdentity] { dependencies.compactMap(\.self) }

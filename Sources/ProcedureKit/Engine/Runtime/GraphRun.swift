@@ -27,6 +27,8 @@ final class GraphRun: Sendable {
   private let stopsAtFirstFailure: Bool
   private let firstID: ProcedureID
   private let state: Mutex<State>
+  /// Whether somebody was told of the nodes when the run began.
+  private let isWatched = Atomic(false)
 
   init(_ plan: GraphPlan, in context: ProcedureContext, limit: Int, stopsAtFirstFailure: Bool) {
     self.plan = plan
@@ -211,6 +213,7 @@ final class GraphRun: Sendable {
 
   private func announceNodes() {
     guard isObserved else { return }
+    isWatched.store(true, ordering: .relaxed)
     state.withLock { $0.watched = Set(0..<Int32(plan.steps.count)) }
     for node in plan.steps.indices { report(.didAttach, of: Int32(node)) }
   }
@@ -226,8 +229,9 @@ final class GraphRun: Sendable {
   }
 
   private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
+    guard isObserved || isWatched.load(ordering: .relaxed) else { return }
     let isStopping = state.withLock { state in
-      if !state.watched.isEmpty { state.watched.remove(node) }
+      state.watched.remove(node)
       return state.progress.isStopping
     }
     guard isObserved else { return }

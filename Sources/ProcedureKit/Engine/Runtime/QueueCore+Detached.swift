@@ -161,11 +161,11 @@ extension QueueCore {
     switch state.machine.workerAsked(isNew: isNew, &actions) {
     case .end: return .end
     case .evaluate(let member):
-      guard let run = state.holders[Int(member)] as? DetachedRun else { return .end }
+      guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
       run.worker = worker
       return .evaluate(run, run.conditions.takeAll(), run.bindings)
     case .execute(let member):
-      guard let run = state.holders[Int(member)] as? DetachedRun else { return .end }
+      guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
       run.worker = worker
       run.times.started = now.nanoseconds
       record(.willExecute(attempt: 1), of: run, at: now, &state)

@@ -155,10 +155,11 @@ extension QueueCore {
     let (cancellation, isReturned) = visit { state, actions, effects in
       state.machine.bodyEnded(run.member)
       record(.didExecute(attempt: 1), of: run, at: moment.instant, &state)
-      let overruling = run.cancellation.map { ProcedureOutcome<Void>.cancelled(reason: $0.reason) }
+      let cancellation = run.cancellation
       let isReturned = unseat(
-        run, overruling ?? outcome.withoutValue, lender, at: moment, &state, &actions, &effects)
-      return (run.cancellation, isReturned)
+        run, cancellation.map { .cancelled(reason: $0.reason) } ?? outcome.withoutValue, lender, at: moment, &state,
+        &actions, &effects)
+      return (cancellation, isReturned)
     }
     if !isReturned, let lender { await waitToRegain(lender) }
     if let cancellation { throw cancellation.reason ?? CancellationError() }
@@ -175,12 +176,13 @@ extension QueueCore {
 
   /// - Returns: Whether the lender, if there is one, has its slot again.
   private func unseat(
-    _ run: StructuredRun, _ outcome: ProcedureOutcome<Void>, _ lender: SlotHolder?, at moment: QueueTime.Moment,
+    _ run: StructuredRun, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, _ lender: SlotHolder?,
+    at moment: QueueTime.Moment,
     _ state: inout QueueState, _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) -> Bool {
-    record(.willFinish(outcome), of: run, at: moment.instant, &state)
+    record(.willFinish(outcome()), of: run, at: moment.instant, &state)
     state.unseat(run, &actions, &effects)
-    record(.didFinish(outcome), of: run, at: moment.instant, &state)
+    record(.didFinish(outcome()), of: run, at: moment.instant, &state)
     var isReturned = true
     if let lender, lender.member >= 0 { isReturned = state.machine.loanEnded(lender.member, &actions) }
     state.machine.settled(&actions)

@@ -238,7 +238,7 @@ final class QueueCore: Sendable {
       state.machine.cancelRequested(run.member, &actions)
       guard state[run].lifecycle.isCancelled, !wasCancelled else { return }
       run.cancellation = Run.Cancellation(reason: reason)
-      (run as? DetachedRun)?.times.cancelled = now.nanoseconds
+      run.detachedRun?.times.cancelled = now.nanoseconds
       record(.didCancel(reason: reason), of: run, at: now, &state)
     }
   }

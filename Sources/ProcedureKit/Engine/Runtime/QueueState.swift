@@ -60,7 +60,7 @@ struct QueueState {
       case .wake(let member): wake(holders[Int(member)], &effects)
       case .interrupt(let member): interrupt(holders[Int(member)], &effects)
       case .finish(let member):
-        guard let run = holders[Int(member)] as? DetachedRun else { continue }
+        guard let run = holders[Int(member)]?.detachedRun else { continue }
         decided.append(run)
         if !isFinishingDecided { effects.append(.finishDecided) }
         isFinishingDecided = true
@@ -89,7 +89,7 @@ struct QueueState {
   }
 
   private func interrupt(_ holder: SlotHolder?, _ effects: inout [Effect]) {
-    if let run = holder as? DetachedRun, let worker = run.worker {
+    if let worker = holder?.detachedRun?.worker {
       worker.pins += 1
       worker.isSpent = true
       effects.append(.interrupt(worker))

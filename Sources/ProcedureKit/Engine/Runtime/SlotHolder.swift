@@ -20,6 +20,9 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   /// Called outside of the lock.
   func granted() {}
 
+  /// Itself, where a worker of the queue executes it: cheaper than a cast.
+  var detachedRun: DetachedRun? { nil }
+
   override func lendSlot() {
     core.lend(self)
   }
