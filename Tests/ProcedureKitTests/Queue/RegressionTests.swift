@@ -173,4 +173,19 @@ import Testing
     #expect(last == "didFinish")
     #expect(try await handle.value == 1)
   }
+
+  @Test("Q1: a node whose conditions hold waits its turn: ready nodes of higher priority come first")
+  func judgedNodesWaitTheirTurn() async throws {
+    let order = Box<[String]>([])
+    let log = { @Sendable (name: String, priority: TaskPriority) in
+      ProcedureTask(name, priority: priority) { order.update { $0.append(name) } }
+    }
+    let graph = ProcedureGraph("g") { g in
+      let loads = (0..<3).map { i in g.add(log("load \(i)", .low).condition("there") { true }) }
+      for (i, load) in loads.enumerated() { g.add(log("write \(i)", .medium), after: [load]) }
+    }
+    try await ProcedureQueue("q", maxConcurrentProcedures: 1).run(graph)
+    let pairs = stride(from: 0, to: 6, by: 2).map { order.value[$0...].prefix(2).map { $0.split(separator: " ")[0] } }
+    #expect(pairs == [["load", "write"], ["load", "write"], ["load", "write"]], "\(order.value)")
+  }
 }

@@ -66,10 +66,15 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// Workers take over from the caller's task, which gives the node back that it would have executed next.
-  mutating func workersTookOver(from node: Int32) {
+  /// A worker that had taken a node does not execute it yet: it is the first again of those that are ready.
+  mutating func nodePutBack(_ node: Int32) {
     executing -= 1
     ready.insert(node, priority: priority(of: node), order: 0)
+  }
+
+  /// A worker that executes nothing asks for a node.
+  mutating func workerAsked() -> Advance {
+    continuing(with: takeNext())
   }
 
   /// A worker that had been ordered has started.
@@ -136,6 +141,15 @@ struct GraphProgress {
         if missing[Int(target)] == 0 { insert(target) }
       }
     }
+  }
+
+  /// A worker has evaluated a node's conditions, which are satisfied, and asks for the next: for the same node again, or,
+  /// where priorities differ, for whatever comes first by now.
+  mutating func nodeJudged(_ node: Int32) -> Advance {
+    if shape.priorities.isEmpty, !isStopping { return continuing(with: node) }
+    executing -= 1
+    insert(node)
+    return continuing(with: takeNext())
   }
 
   /// A worker had taken a node, and does not execute it because nothing is to start any more.

@@ -16,6 +16,8 @@ final class GraphRun: Sendable {
     var desk: CrewDesk?
     /// The worker that has been ordered and waits for a slot.
     var claim: GraphSlot?
+    /// Nodes whose conditions are satisfied.
+    var judged: Set<Int32> = []
     /// Nodes whose events are told and that have not finished.
     var watched: Set<Int32> = []
   }
@@ -50,7 +52,7 @@ final class GraphRun: Sendable {
     await withRunCancellationHandler(in: context, key: self) {
       let worker = GraphWorker(self, holder: holder)
       var advance = state.withLock { $0.progress.started() }
-      var fairness = Fairness()
+      var fairness = self.fairness
       while advance.next >= 0, !advance.addsWorker {
         advance = await worker.execute(advance.next)
         if fairness.pieceEnds() { advance = await worker.yield(before: advance) }
@@ -66,7 +68,7 @@ final class GraphRun: Sendable {
   private func executeByWorkers(takingOverFrom node: Int32) async {
     let desk = CrewDesk()
     let isComplete = state.withLock { state in
-      if node >= 0 { state.progress.workersTookOver(from: node) }
+      if node >= 0 { state.progress.nodePutBack(node) }
       state.desk = desk
       return state.progress.isComplete
     }
@@ -91,6 +93,9 @@ final class GraphRun: Sendable {
     ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.steps[Int(node)].name)
   }
 
+  /// How one of its workers is fair to other tasks.
+  var fairness: Fairness { Fairness(holder?.core.time) }
+
   var isStopping: Bool {
     state.withLock { $0.progress.isStopping }
   }
@@ -104,6 +109,29 @@ final class GraphRun: Sendable {
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
     reportEnd(of: node, .finished(()), hasExecuted: true)
     return carryOut(state.withLock { $0.progress.nodeSucceeded(node) })
+  }
+
+  func isJudged(_ node: Int32) -> Bool {
+    state.withLock { $0.judged.contains(node) }
+  }
+
+  /// A node's conditions are satisfied: it is ready to be executed, but what is ready as well may come first.
+  func nodeJudged(_ node: Int32) -> GraphProgress.Advance {
+    carryOut(
+      state.withLock { state in
+        state.judged.insert(node)
+        return state.progress.nodeJudged(node)
+      })
+  }
+
+  /// A worker that had taken a node has to wait for its turn.
+  func nodePutBack(_ node: Int32) {
+    state.withLock { $0.progress.nodePutBack(node) }
+  }
+
+  /// A worker that executes nothing asks for a node.
+  func workerAsked() -> GraphProgress.Advance {
+    carryOut(state.withLock { $0.progress.workerAsked() })
   }
 
   /// A worker had taken a node and will not execute it, because the run is stopping.

@@ -22,7 +22,7 @@ final class GraphWorker: ProcedureScope, @unchecked Sendable {
 
   /// Executes nodes until none is left for this worker.
   func work() async {
-    var fairness = Fairness()
+    var fairness = run.fairness
     var advance = run.workerStarted()
     while advance.next >= 0 {
       advance = await execute(advance.next)
@@ -40,52 +40,49 @@ final class GraphWorker: ProcedureScope, @unchecked Sendable {
 
   /// Executes one node, and says what follows.
   func execute(_ node: Int32) async -> GraphProgress.Advance {
-    if let holder, holder.core.isGated {
-      await holder.core.takeTurn(holder, in: run.context)
+    if let holder, !holder.core.hasTurn(holder) {
+      // Whoever has a slot first takes what comes first, which may be this node.
+      run.nodePutBack(node)
+      await holder.core.waitForTurn(holder, in: run.context)
       run.noteCancellation()
-      if run.isStopping { return run.nodeAbandoned(node) }
+      return run.workerAsked()
     }
     let step = run.plan.steps[Int(node)]
     let context = ProcedureContext(scope: self, part: node)
-    let ending = await context.run { await execute(step, as: node, in: context) }
-    run.noteCancellation()
-    switch ending {
-    case .succeeded: return run.nodeSucceeded(node)
-    case .failed(let error): return run.nodeFailed(node, error, hasExecuted: true)
-    case .refused(let error): return run.nodeFailed(node, error, hasExecuted: false)
-    }
-  }
-
-  /// What became of a node.
-  private enum Ending {
-    case succeeded
-    case failed(any Error)
-    /// A condition kept it from being executed.
-    case refused(any Error)
-  }
-
-  private func execute(_ step: NodeStep, as node: Int32, in context: ProcedureContext) async -> Ending {
-    do {
-      if !step.conditions.isEmpty { try await requireConditions(of: step, in: context) }
-    } catch {
-      return .refused(error)
-    }
+    if !step.conditions.isEmpty, !run.isJudged(node) { return await judge(step, as: node, in: context) }
     run.report(.willExecute(attempt: 1), of: node)
+    let failure = await context.run { await execute(step) }
+    run.noteCancellation()
+    if let failure { return run.nodeFailed(node, failure, hasExecuted: true) }
+    return run.nodeSucceeded(node)
+  }
+
+  /// - Returns: What the body threw.
+  private func execute(_ step: NodeStep) async -> (any Error)? {
     do {
       try await step.execute(in: run.arena)
-      return .succeeded
+      return nil
     } catch {
-      return .failed(error)
+      return error
     }
   }
 
-  private func requireConditions(of step: NodeStep, in context: ProcedureContext) async throws {
-    do {
-      try await context.requireConditions(step.conditions, name: step.name)
-    } catch {
-      for input in step.inputs { run.arena.giveUpShare(of: input) }
-      throw error
+  /// Evaluates a node's conditions, without a slot. The node is executed when it is its turn again.
+  private func judge(
+    _ step: NodeStep, as node: Int32, in context: ProcedureContext
+  ) async -> GraphProgress.Advance {
+    let failure = await context.run { () async -> (any Error)? in
+      do {
+        try await context.requireConditions(step.conditions, name: step.name)
+        return nil
+      } catch {
+        return error
+      }
     }
+    run.noteCancellation()
+    guard let failure else { return run.nodeJudged(node) }
+    for input in step.inputs { run.arena.giveUpShare(of: input) }
+    return run.nodeFailed(node, failure, hasExecuted: false)
   }
 }
 

@@ -33,13 +33,17 @@ extension QueueCore {
     }
   }
 
-  /// Waits for its turn before work that holds a slot starts its next piece: while the queue is suspended, has become
-  /// narrower, or something comes first. Cancelling the caller, or a run that it is part of, ends the wait.
-  func takeTurn(_ holder: SlotHolder, in context: ProcedureContext) async {
-    let hasTurn = visit { state, actions, _ in
+  /// Says whether work that holds a slot may start its next piece. If not, because the queue is suspended, has become
+  /// narrower, or something comes first, it has given its slot back, and `waitForTurn` has to follow.
+  func hasTurn(_ holder: SlotHolder) -> Bool {
+    guard isGated else { return true }
+    return visit { state, actions, _ in
       holder.member < 0 || state.machine.pieceStarted(holder.member, &actions)
     }
-    guard !hasTurn else { return }
+  }
+
+  /// Returns when it is this member's turn. Cancelling the caller, or a run that it is part of, ends the wait.
+  func waitForTurn(_ holder: SlotHolder, in context: ProcedureContext) async {
     let isCancelled = CancellationFlag()
     await withRunCancellationHandler(in: context, key: isCancelled) {
       await wait(for: holder) { state in !isCancelled.isSet && state.machine.isInLine(holder.member) }

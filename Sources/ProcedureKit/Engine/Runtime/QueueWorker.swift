@@ -24,7 +24,7 @@ final class QueueWorker: @unchecked Sendable {
       preconditionFailure("QueueWorker: there is no current task")
     }
     let worker = QueueWorker(task: task)
-    var fairness = Fairness()
+    var fairness = Fairness(core.time)
     var assignment = core.startWorker(worker)
     loop: while true {
       switch assignment {

@@ -40,7 +40,7 @@ import Testing
   func workersAreOrdered() {
     var progress = progress(5, [], limit: 3)
     #expect(progress.started() == Advance(next: 0, addsWorker: true))
-    progress.workersTookOver(from: 0)
+    progress.nodePutBack(0)
     #expect(progress.workerStarted() == Advance(next: 0, addsWorker: true))
     #expect(progress.nodeSucceeded(0) == Advance(next: 1))
     #expect(progress.workerStarted() == Advance(next: 2, addsWorker: true))
@@ -61,7 +61,7 @@ import Testing
   func failFast() {
     var progress = progress(5, [(1, 4)])
     _ = progress.started()
-    progress.workersTookOver(from: 0)
+    progress.nodePutBack(0)
     for _ in 0..<3 { _ = progress.workerStarted() }
     var skipped: [GraphProgress.Skipped] = []
     let first = progress.nodeStopped(1, .failed, skipped: &skipped)
@@ -117,7 +117,7 @@ import Testing
   func cancelled() {
     var progress = progress(3, [(0, 1)])
     #expect(progress.started() == Advance(next: 0, addsWorker: true))
-    progress.workersTookOver(from: 0)
+    progress.nodePutBack(0)
     #expect(progress.workerStarted() == Advance(next: 0, addsWorker: true))
     #expect(progress.cancelled() == Advance())
     #expect(progress.nodeSucceeded(0) == Advance(isComplete: true))

@@ -95,7 +95,7 @@ struct GraphScript: CustomStringConvertible {
   }
 
   private mutating func takeOver(from node: Int32) {
-    progress.workersTookOver(from: node)
+    progress.nodePutBack(node)
     model.happened { $0.giveBack(node) }
     note("workers took over from \(node)")
   }
