@@ -214,6 +214,8 @@ struct QueueMachine {
       } else {
         actions.append(wasListed ? .wake(index) : .interrupt(index))
       }
+      // It may have been first in line, in the way of somebody for whom a slot is free.
+      grant(&actions)
     }
   }
 

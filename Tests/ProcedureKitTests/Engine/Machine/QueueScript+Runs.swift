@@ -1,0 +1,141 @@
+@testable import ProcedureKit
+
+/// How runs come, are worked on and end: what `QueueCore+Detached` and `QueueCore+Structured` do.
+extension QueueScript {
+  func admitFromOutside() {
+    if random.chance(percent: 30) { return admitStructured(from: nil) }
+    let member = ScriptMember(.detached, parent: nil, lender: nil)
+    visit { admit(member, hasDependencies: random.chance(percent: 20), hasConditions: random.chance(percent: 25)) }
+  }
+
+  func admit(
+    _ member: ScriptMember, inheriting body: ScriptMember? = nil, hasDependencies: Bool = false,
+    hasConditions: Bool = false
+  ) {
+    let own: UInt8 = member.kind == .helper ? 0 : random.pick(from: [9, 17, 17, 17, 25])
+    let priority = max(own, body.map { model[$0.index].priority } ?? 0)
+    let order = body.map { model[$0.index].order }
+    let index = call("\(member.kind) admitted, deps: \(hasDependencies), conditions: \(hasConditions)") {
+      machine, actions in
+      machine.admitted(
+        member.kind, priority: priority, inheriting: order, hasDependencies: hasDependencies,
+        hasConditions: hasConditions, &actions)
+    } follow: { model, index in
+      let given = machine.members[Int(index)]
+      if let order, given.order != order { model.object("Q1: \(index) has not inherited the order") }
+      if given.priority != priority { model.object("Q1: \(index) has another priority") }
+      model.admitted(
+        index, member.kind, priority: priority, order: given.order, isInherited: order != nil,
+        hasDependencies: hasDependencies, hasConditions: hasConditions)
+    }
+    seat(member, at: index)
+    if member.kind != .structured {
+      member.phase = hasDependencies ? .pending : .inLine
+    } else {
+      member.phase = hasConditions ? .awaitsEvaluation : .awaitsSlot
+      // Its task looks before it waits.
+      member.isAwake = true
+    }
+  }
+
+  /// The caller of `run` comes; out of a body with that body's place, and its slot.
+  func admitStructured(from part: ScriptPart?) {
+    let member = ScriptMember(.structured, parent: part?.member, lender: part)
+    visit {
+      admit(member, inheriting: part?.member, hasConditions: random.chance(percent: 25))
+      if let part { startLoan(part, .awaitsChild) }
+      if member.phase == .awaitsSlot, random.chance(percent: 90) { startBody(of: member) }
+    }
+  }
+
+  /// The task of a structured run starts the body if there is a slot and the queue still lets it.
+  private func startBody(of member: ScriptMember) {
+    let index = member.index
+    guard model[index].holdsSlot else { return }
+    let mayStart = call("\(index) piece started") {
+      $0.pieceStarted(index, &$1)
+    } follow: {
+      $0.pieceStarted(index, answer: $1)
+    }
+    guard mayStart else { return }
+    let starts = call("\(index) body started") { machine, _ in
+      machine.bodyStarted(index)
+    } follow: {
+      $0.bodyStarted(index, answer: $1)
+    }
+    if starts { member.startBody() }
+  }
+
+  func advance(_ member: ScriptMember) {
+    let index = member.index
+    switch member.phase {
+    case .pending:
+      let isSatisfied = random.chance(percent: 75)
+      member.phase = .inLine
+      visit {
+        call("\(index) dependencies settled: \(isSatisfied)") {
+          $0.dependenciesSettled(index, isSatisfied ? .satisfied : .unsatisfied, &$1)
+        } follow: { model, _ in
+          model.dependenciesSettled(index, isSatisfied: isSatisfied)
+        }
+      }
+    case .inLine: if member.kind == .helper, random.chance(percent: 10) { withdraw(member) }
+    case .evaluating: if member.kind == .structured { judge(member) }
+    case .awaitsEvaluation: if looks(member) { startEvaluation(of: member) }
+    case .awaitsSlot:
+      guard looks(member) else { break }
+      guard model[index].phase == .waiting else { return visit { leave(member) } }
+      visit { startBody(of: member) }
+      if member.phase == .awaitsSlot { member.isAwake = true }
+    case .executing: advanceBody(of: member)
+    case .decided: visit { leave(member) }
+    case .gone: break
+    }
+  }
+
+  private func startEvaluation(of member: ScriptMember) {
+    let index = member.index
+    guard model[index].phase == .evaluating else { return visit { leave(member) } }
+    visit {
+      let starts = call("\(index) evaluation started") { machine, _ in
+        machine.evaluationStarted(index)
+      } follow: {
+        $0.evaluationStarted(index, answer: $1)
+      }
+      if starts { member.phase = .evaluating } else { member.isAwake = !member.mustWait(machine) }
+    }
+  }
+
+  func settleConditions(of member: ScriptMember) -> Bool {
+    let (index, isSatisfied) = (member.index, random.chance(percent: 75))
+    call("\(index) conditions settled: \(isSatisfied)") {
+      $0.conditionsSettled(index, isSatisfied ? .satisfied : .unsatisfied, &$1)
+    } follow: { model, _ in
+      model.conditionsSettled(index, isSatisfied: isSatisfied)
+    }
+    return isSatisfied
+  }
+
+  /// The task of a structured run has evaluated its conditions, unless a cancel came first.
+  private func judge(_ member: ScriptMember) {
+    var goesOn = false
+    visit { if model[member.index].phase == .evaluating { goesOn = settleConditions(of: member) } }
+    guard goesOn else { return visit { leave(member) } }
+    member.phase = .awaitsSlot
+    member.isAwake = true
+  }
+
+  /// A run leaves, and who lent it a slot wants that back. A worker may ask for more in the same visit.
+  func leave(_ member: ScriptMember) {
+    unseat(member)
+    if let lender = member.lender, member.kind == .structured { endLoan(lender) }
+    settle()
+  }
+
+  func settle() {
+    call("settled") {
+      $0.settled(&$1)
+    } follow: { _, _ in
+    }
+  }
+}

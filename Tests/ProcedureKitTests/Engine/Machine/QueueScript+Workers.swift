@@ -1,0 +1,94 @@
+@testable import ProcedureKit
+
+/// What the queue's workers do, and what is done to the queue as a whole.
+extension QueueScript {
+  func startWorker() {
+    orderedWorkers -= 1
+    let worker = ScriptWorker()
+    workers.append(worker)
+    visit { ask(worker, isNew: true) }
+  }
+
+  func carryOut(_ work: QueueMachine.Work, by worker: ScriptWorker) {
+    worker.member = nil
+    switch work {
+    case .evaluate(let index), .execute(let index):
+      guard let member = members.first(where: { $0.index == index }) else { return }
+      worker.member = member
+      member.worker = worker
+      if case .evaluate = work { member.phase = .evaluating } else { member.startBody() }
+    case .end: workers.removeAll { $0 === worker }
+    }
+  }
+
+  /// A worker that evaluates comes to a verdict. One that executes goes on with the body.
+  func advance(_ worker: ScriptWorker) {
+    guard let member = worker.member else { return visit { askOrEnd(worker) } }
+    guard member.phase != .executing else { return }
+    visit {
+      member.worker = nil
+      if member.phase == .evaluating {
+        member.phase = .inLine
+        _ = settleConditions(of: member)
+      }
+      askOrEnd(worker)
+    }
+  }
+
+  func askOrEnd(_ worker: ScriptWorker) {
+    guard worker.isSpent else { return ask(worker, isNew: false) }
+    settle()
+    carryOut(.end, by: worker)
+  }
+
+  // MARK: The queue as a whole
+
+  func cancelSomebody() {
+    let runs = members.filter { $0.kind != .helper }
+    guard !runs.isEmpty else { return }
+    let member = random.pick(from: runs)
+    member.isCancelled = true
+    visit { cancel(member) }
+  }
+
+  func cancel(_ member: ScriptMember) {
+    let index = member.index
+    call("\(index) cancel requested") {
+      $0.cancelRequested(index, &$1)
+    } follow: { model, _ in
+      model.cancelRequested(index)
+    }
+  }
+
+  func configure() {
+    switch random.below(4) {
+    case 0:
+      visit {
+        call("suspended") { machine, _ in
+          machine.suspended()
+        } follow: { model, _ in
+          model.isSuspended = true
+        }
+      }
+    case 1, 2:
+      visit {
+        call("resumed") {
+          $0.resumed(&$1)
+        } follow: { model, _ in
+          model.resumed()
+        }
+      }
+    default: changeWidth(to: random.pick(from: [1, 1, 2, 3, 5, .max]))
+    }
+  }
+
+  func changeWidth(to width: Int) {
+    visit {
+      call("width changed to \(width)") {
+        $0.widthChanged(to: width, &$1)
+      } follow: { model, _ in
+        model.width = width
+      }
+    }
+  }
+}
