@@ -7,7 +7,7 @@
 /// ```
 ///
 /// ``run(_:input:)`` executes in the caller's task, so that cancellation, priority and task-local values simply work.
-/// ``add(_:input:)`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
+/// ``add(_:input:after:)`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
 ///
 /// Dropping the last reference to a queue loses nothing: what was added still finishes, also if the queue was suspended,
 /// since nobody could resume it any more.
