@@ -9,18 +9,17 @@ struct Readme {
   }
 
   func finding(_ line: Int, _ message: String) -> Finding {
-    Finding(path: markdown.path, line: line, message: message)
+    markdown.finding(line, message)
   }
 
   /// Its length, its fences, and the commands that it has to name.
   var findingsOnForm: [Finding] {
     let missing = commands.filter { !markdown.names(command: $0) }
       .map { finding(1, "does not name the command `\($0)`") }
-    let open = markdown.blocks.filter { !$0.isClosed }.map { finding($0.line, "opens a block that nothing closes") }
     let long =
       markdown.lines.count < maximumLines
       ? []
       : [finding(maximumLines, "has \(markdown.lines.count) lines, not fewer than \(maximumLines)")]
-    return missing + open + long
+    return missing + markdown.findingsOnFences + long
   }
 }

@@ -12,49 +12,6 @@ import Testing
     #expect(Readme(good + String(repeating: "\n", count: 143)).findingsOnForm.map(\.line) == [150])
   }
 
-  private static let example = SourceFile(
-    "Examples/A/A.swift",
-    #"""
-    struct A {
-      func f() {
-        let a = 1
-
-        if a > 0 {
-          g(a)
-        }
-      }
-    }
-    // let commented = 1
-    let text = """
-      let quoted = 1
-      """
-    """#)
-
-  @Test(
-    "Snippets that are a piece of the file are accepted at any indentation",
-    arguments: [
-      "let a = 1\n\nif a > 0 {\n  g(a)\n}", "    g(a)", "struct A {\n  func f() {", "g(a)",
-      "  let a = 1\n\n  if a > 0 {",
-      "// let commented = 1\nlet text = \"\"\"",
-    ])
-  func found(_ snippet: String) {
-    let readme = Readme("```swift\n\(snippet)\n```\n```sh\nlet x\n```\n")
-    #expect(readme.findingsOnSnippets(in: [Self.example]) == [])
-  }
-
-  @Test(
-    "Snippets that differ, skip lines, or are not compiled are found",
-    arguments: [
-      "let a = 2", "let a = 1\nif a > 0 {", "if a > 0 {\ng(a)\n}", "if a > 0 {\n    g(a)\n}",
-      "let a = 1\n\nif a > 0 {\n  …",
-      "// let commented = 1", "let commented = 1", "let quoted = 1", "", "\n", "g(a",
-      "struct A {\n  func f() {\n    let a = 1\n  }",
-    ])
-  func notFound(_ snippet: String) {
-    let readme = Readme("text\n\n  ```swift title\n\(snippet)\n  ```\n")
-    #expect(readme.findingsOnSnippets(in: [Self.example]).map(\.line) == [3])
-  }
-
   @Test("Paths that lead nowhere are found in links, code and folder maps, and addresses are not followed")
   func paths() {
     let text = """

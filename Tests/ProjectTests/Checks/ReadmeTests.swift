@@ -14,8 +14,7 @@ import Testing
 
   @Test("The README's code is a piece of an example or a test that is compiled")
   func snippets() {
-    let folders = Checkout.manifest.targets.map(\.folder).filter { !$0.hasPrefix("Sources/") }
-    Finding.record(Readme(text).findingsOnSnippets(in: folders.flatMap { Checkout.files(under: $0) }))
+    Finding.record(Readme(text).markdown.findingsOnSnippets(in: Checkout.examples))
   }
 
   @Test("Every path in the README exists")

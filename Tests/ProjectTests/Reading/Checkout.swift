@@ -17,6 +17,15 @@ enum Checkout {
     files.filter { $0.path.hasPrefix(folder + "/") }
   }
 
+  /// The files of the tests and the example programs: compiled, and executed.
+  static var examples: [SourceFile] {
+    manifest.targets.map(\.folder).filter { !$0.hasPrefix("Sources/") }.flatMap { files(under: $0) }
+  }
+
+  /// The pages of the documentation catalogs.
+  static let guides: [Markdown] = paths(under: "Sources").filter { $0.hasSuffix(".md") && $0.contains(".docc/") }
+    .compactMap { path in text(of: path).map { Markdown(path, $0) } }
+
   static func text(of path: String) -> String? {
     try? String(contentsOf: root.appending(path: path), encoding: .utf8)
   }

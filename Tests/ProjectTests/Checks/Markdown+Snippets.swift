@@ -1,7 +1,7 @@
-extension Readme {
+extension Markdown {
   /// The Swift blocks that are not a piece of these compiled files, line for line.
   func findingsOnSnippets(in files: [SourceFile]) -> [Finding] {
-    markdown.blocks.filter { $0.language == "swift" }.compactMap { block in
+    blocks.filter { $0.language == "swift" }.compactMap { block in
       let snippet = block.lines.withoutCommonIndentation
       if snippet.allSatisfy(\.isBlank) { return finding(block.line, "has an empty snippet") }
       if files.contains(where: { $0.compiles(snippet) }) { return nil }
