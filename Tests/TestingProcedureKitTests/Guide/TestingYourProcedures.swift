@@ -1,0 +1,285 @@
+import Testing
+import TestingProcedureKit
+
+/// The code of the guide *Testing your procedures*, compiled and run; `ProjectTests` compares the two.
+@Suite struct TestingYourProcedures {
+  struct NotFound: Error, Equatable {
+    var path: String
+  }
+
+  @Test("Outcomes")
+  func outcomes() async throws {
+    let queue = ProcedureQueue("outcomes")
+    let isOnline = Condition("online") { false }
+
+    let found = queue.add(ProcedureTask { 42 })
+    #expect(await found.outcome.isFinished(42))
+
+    let lost = queue.add(ProcedureTask { throw NotFound(path: "kitten.ppm") })
+    #expect(await lost.outcome.error(as: NotFound.self) == NotFound(path: "kitten.ppm"))
+
+    let dependent = queue.add(ProcedureTask {}, after: [lost])
+    #expect(await dependent.outcome.procedureError?.kind == .dependencyFailed)
+
+    let offline = queue.add(ProcedureTask {}.condition(isOnline))
+    #expect(await offline.outcome.ignoringCondition == "online")
+    await queue.shutDown()
+  }
+
+  struct UserLeft: Error {}
+
+  @Test("C2: a run that is cancelled before it starts never executes its body")
+  func suspendedQueue() async throws {
+    let queue = ProcedureQueue("suspended", isSuspended: true)
+    let handle = queue.add(ProcedureTask { Issue.record("the body was executed") })
+    handle.cancel(UserLeft())
+    let outcome = await handle.outcome
+    #expect(outcome.cancellationReason(as: UserLeft.self) != nil)
+  }
+
+  @Test("Q1: a queue of width one starts the second body when the first has ended")
+  func probe() async throws {
+    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
+    let first = ProbeProcedure<String, Int>("first")
+    let second = ProbeProcedure<Int, Int>("second")
+    let length = queue.add(first, input: "kitten")
+    let twice = queue.add(second, from: length)
+
+    try await first.waitUntilStarted()  // its body executes, and waits for a word
+    #expect(first.inputs == ["kitten"])
+    #expect(twice.state == .pending)
+    first.finish(6)
+
+    try await second.waitUntilStarted()
+    second.fail(NotFound(path: "kitten"))
+    #expect(await twice.outcome.isFailed)
+    #expect(await length.outcome.isFinished(6))
+    await queue.shutDown()
+  }
+
+  @Test("K1: one condition that fails decides, although another is undecided")
+  func conditionProbe() async throws {
+    let queue = ProcedureQueue("conditions")
+    let (online, paid) = (ConditionProbe("online"), ConditionProbe("paid"))
+    let handle = queue.add(ProcedureTask {}.condition(.probe(online) && .probe(paid)))
+
+    try await online.waitUntilEvaluated()
+    try await paid.waitUntilEvaluated()
+    paid.fail(NotFound(path: "purse"))
+    #expect(await handle.outcome.procedureError?.kind == .conditionFailed)
+    await queue.shutDown()
+  }
+
+  @Test("A refused authorization fails the procedure")
+  func capabilityProbe() async throws {
+    let queue = ProcedureQueue("capabilities")
+    let camera = CapabilityProbe("camera")
+    let handle = queue.add(ProcedureTask {}.condition(.authorized(for: camera)))
+    try await camera.waitUntilRequested()
+    camera.deny()
+    #expect(await handle.outcome.isFailed)
+    await queue.shutDown()
+  }
+
+  struct Poll: Procedure {
+    var interval: Duration
+    let clock: any Clock<Duration>
+
+    func execute(_ isReady: @Sendable () async -> Bool) async throws -> Int {
+      var attempts = 1
+      while await !isReady() {
+        try await clock.sleep(for: interval)
+        attempts += 1
+      }
+      return attempts
+    }
+  }
+
+  @Test("Polling asks once a minute, until it is told that all is ready")
+  func virtualClock() async throws {
+    let clock = VirtualClock()
+    let queue = ProcedureQueue("polling", clock: clock)
+    let poll = Poll(interval: .seconds(60), clock: clock)
+    let handle = queue.add(poll) { clock.now.offset >= .seconds(120) }
+
+    for _ in 1...2 {
+      try await clock.nextSleep()  // until somebody sleeps
+      clock.advance(by: .seconds(60))  // wakes whoever is due
+    }
+    #expect(try await handle.value == 3)
+    #expect(clock.now.offset == .seconds(120))
+    await queue.shutDown()
+  }
+
+  @Test("A day of polling takes no time in an exploration")
+  func automaticClock() async throws {
+    try await exploreSchedules(10) { env in
+      let queue = env.makeQueue()
+      let poll = Poll(interval: .seconds(60), clock: env.clock)
+      let attempts = try await queue.run(poll) { env.clock.now.offset >= .seconds(86_400) }
+      env.check(attempts == 1_441, "\(attempts) attempts")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("D1: a dependent starts when what it depends on has finished")
+  func events() async throws {
+    let queue = ProcedureQueue("watched")
+    let recorder = EventRecorder(queue)  // before anything is added
+    let load = queue.add(ProcedureTask("load") { 42 })
+    let save = queue.add(ProcedureTask("save") { (_: Int) in }, from: load)
+
+    try await recorder.wait(for: .didFinish, of: save.id)
+    #expect(recorder.happened(.didFinish, of: load.id, before: .willExecute, of: save.id))
+    #expect(recorder.steps(of: load.id) == [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish])
+    #expect(recorder.events.orderViolations().isEmpty)
+    await queue.shutDown()
+  }
+
+  @Test("Bodies that share a disk")
+  func monitor() async throws {
+    let monitor = ConcurrencyMonitor()
+    await withProcedureQueue(maxConcurrentProcedures: 4) { queue in
+      for _ in 0..<20 {
+        queue.add(ProcedureTask { await monitor.during("disk") { await Task.yield() } })
+      }
+    }
+    #expect(monitor.total == 20)
+    #expect(monitor.most <= 4)
+    #expect(monitor.most(in: "disk") <= 4)
+  }
+
+  // MARK: Exploring schedules
+
+  /// What is on the disk.
+  actor File {
+    private(set) var version = 1
+    func write() { version += 1 }
+  }
+
+  /// Remembers what a procedure has loaded, until it is told that it is out of date.
+  actor Cache {
+    private var cached: Int?
+
+    func value(_ load: ProcedureTask<Void, Int>, on queue: ProcedureQueue) async throws -> Int {
+      if let cached { return cached }
+      let loaded = try await queue.run(load)
+      cached = loaded
+      return loaded
+    }
+
+    func invalidate() { cached = nil }
+  }
+
+  static let readWhileWriting: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+    let (file, cache, queue) = (File(), Cache(), env.makeQueue())
+    let load = ProcedureTask("load") { await file.version }
+
+    async let early = cache.value(load, on: queue)
+    async let change: Void = {
+      await file.write()
+      await cache.invalidate()
+    }()
+    await change
+    env.note("early: \(try await early)")
+    let late = try await cache.value(load, on: queue)
+    env.check(late == 2, "the cache is out of date: \(late)")
+    await queue.shutDown()
+  }
+
+  @Test("What is loaded while the file is written stays in the cache: a bug, and it is found")
+  func failure() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(1_000, Self.readWhileWriting)
+    }
+    #expect(failure.deviations.reported > 0)
+    let again = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(strategy: .replay(failure.replay), Self.readWhileWriting)
+    }
+    #expect(again.order == failure.order)
+  }
+
+  /// What is loaded counts only if nothing has changed meanwhile.
+  actor CarefulCache {
+    private var cached: Int?
+    private var generation = 0
+
+    func value(_ load: ProcedureTask<Void, Int>, on queue: ProcedureQueue) async throws -> Int {
+      if let cached { return cached }
+      let before = generation
+      let loaded = try await queue.run(load)
+      if before == generation { cached = loaded }
+      return loaded
+    }
+
+    func invalidate() {
+      cached = nil
+      generation += 1
+    }
+  }
+
+  @Test("Nothing out of date stays in a careful cache")
+  func carefulCache() async throws {
+    let summary = try await exploreSchedules(1_000) { env in
+      let (file, cache, queue) = (File(), CarefulCache(), env.makeQueue())
+      let load = ProcedureTask("load") { await file.version }
+
+      async let early = cache.value(load, on: queue)
+      async let change: Void = {
+        await file.write()
+        await cache.invalidate()
+      }()
+      await change
+      env.tally(try await early == 1 ? "read before" : "read after")
+      let late = try await cache.value(load, on: queue)
+      env.check(late == 2, "the cache is out of date: \(late)")
+      await queue.shutDown()
+    }
+    #expect(summary.tallies.keys.sorted() == ["read after", "read before"])
+  }
+
+  @Test("Every order of a small body")
+  func exhaustive() async throws {
+    let summary = try await exploreSchedules(100_000, strategy: .exhaustive) { env in
+      let file = File()
+      async let first: Void = file.write()
+      async let second: Void = file.write()
+      _ = await (first, second)
+      env.check(await file.version == 3)
+    }
+    #expect(summary.isComplete)
+  }
+
+  @Test("A deadlock tells who waits")
+  func deadlock() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { env in
+        let queue = env.makeQueue("uploads", isSuspended: true)
+        let handle = env.watch(queue.add(ProcedureTask("upload") {}))
+        await queue.waitUntilIdle()
+        env.check(handle.state == .finished)
+      }
+    }
+    #expect(failure.deadlock?.waits.count == 1)
+  }
+
+  @Test("What another task does is controlled if it is given the executor")
+  func otherTasks() async throws {
+    try await exploreSchedules(100) { env in
+      let handle = env.makeQueue().add(ProcedureTask { await Task.yield() })
+      let task = Task(executorPreference: env.executor) { handle.cancel() }
+      await task.value
+      _ = await handle.outcome
+    }
+  }
+
+  @Test("An explorer with other limits")
+  func limits() async throws {
+    var explorer = ScheduleExplorer(schedules: 200, strategy: .priorities(changePoints: 3))
+    explorer.stepLimit = 10_000
+    try await explorer.explore { env in
+      let sum = env.random.below(10) + Int.random(in: 0..<10, using: &env.random)
+      env.check(sum < 19)
+    }
+  }
+}
