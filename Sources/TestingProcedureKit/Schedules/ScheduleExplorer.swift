@@ -7,7 +7,8 @@
 /// **What it controls:** the body's task, its child tasks, tasks created with `executorPreference: env.executor`, and
 /// the default actors that they call, all on the thread of the caller, one at a time; and every wait on `env.clock`. A
 /// choice is made at each `await` that suspends or changes the actor, never in the middle of synchronous code: races of
-/// atomics and locks between two awaits are for the thread sanitizer.
+/// atomics and locks between two awaits are for the thread sanitizer. To create a task is no choice either: its creator
+/// goes on to its next suspension, and if that is a call to an actor, it is in line there before the new task.
 ///
 /// **What it notices, but cannot order:** a job handed to the global executor (`Task { … }`), at once where
 /// `noticesEscapesAtOnce` is true; and any task of the exploration that another thread makes ready, be it after such a
