@@ -29,7 +29,8 @@ let package = Package(
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit"],
       swiftSettings: settings),
-    .testTarget(name: "ReadmeTests", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .testTarget(
+      name: "ReadmeTests", dependencies: ["ProcedureKit", "TestingProcedureKit"], swiftSettings: settings),
     .testTarget(name: "TestingProcedureKitTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
     .testTarget(name: "KittenTests", dependencies: ["kitten"], swiftSettings: settings),

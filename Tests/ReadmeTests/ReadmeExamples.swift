@@ -1,5 +1,6 @@
 import ProcedureKit
 import Testing
+import TestingProcedureKit
 
 /// The code of the README, compiled and run; `ProjectTests` compares the two.
 @Suite struct ReadmeExamples {
@@ -76,14 +77,18 @@ import Testing
     #expect(total == 3)
   }
 
-  @Test("C2: a run that is cancelled before it starts never executes its body")
-  func cancelBeforeStart() async throws {
-    let queue = ProcedureQueue("suspended", isSuspended: true)
-    let handle = queue.add(ProcedureTask { Issue.record("the body was executed") })
-    handle.cancel()
-    guard case .cancelled = await handle.outcome else {
-      Issue.record("the outcome is \(await handle.outcome)")
-      return
+  @Test("C1: of a cancel and a finish the first decides, in every order")
+  func cancelOrFinish() async throws {
+    let summary = try await exploreSchedules(1_000) { env in
+      let queue = env.makeQueue()
+      let handle = queue.add(ProcedureTask { 42 })
+      async let cancel: Void = handle.cancel()
+      let outcome = await handle.outcome
+      env.check(outcome.isFinished(42) || outcome.isCancelled, "\(outcome)")
+      env.tally(outcome.isFinished ? "finished" : "cancelled")
+      await cancel
+      await queue.shutDown()
     }
+    #expect(summary.tallies.keys.sorted() == ["cancelled", "finished"])
   }
 }
