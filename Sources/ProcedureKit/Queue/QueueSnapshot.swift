@@ -59,10 +59,11 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
 }
 
 extension ProcedureQueue {
-  /// What is on the queue at this moment, and what each procedure waits for.
+  /// What is on the queue at this moment, and what each procedure waits for. May be called from anywhere, also where
+  /// nothing can be awaited.
   ///
   /// - Complexity: O(n log n) for n procedures on the queue.
-  public func snapshot() -> QueueSnapshot {
+  public nonisolated func snapshot() -> QueueSnapshot {
     core.withState { state in
       let machine = state.machine
       let entries = machine.runIndices.compactMap { member -> QueueSnapshot.Entry? in

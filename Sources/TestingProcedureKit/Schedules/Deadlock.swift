@@ -16,8 +16,8 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The virtual time at which nothing could go on.
   public var instant: VirtualClock.Instant
 
-  /// What is known about who waits for what: the procedures given to `ExplorationEnvironment.watch` that have not
-  /// finished, and what was said by `ExplorationEnvironment.explainDeadlock`.
+  /// What is known about who waits for what: the queues that `ExplorationEnvironment.makeQueue` made and that are not
+  /// empty, the procedures given to `ExplorationEnvironment.watch` that have not finished, and what was said by `ExplorationEnvironment.explainDeadlock`.
   public var waits: [String]
 
   /// What became of the tasks that were stuck.
@@ -31,6 +31,6 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
     case .endedByCancelling: text += "; cancelling the body ended it"
     case .abandoned: text += "; cancelling the body did not end it, its tasks were abandoned"
     }
-    return ([text] + waits.map { "    waits: \($0)" }).joined(separator: "\n")
+    return ([text] + waits.map { "    waits: \($0.replacing("\n", with: "\n    "))" }).joined(separator: "\n")
   }
 }

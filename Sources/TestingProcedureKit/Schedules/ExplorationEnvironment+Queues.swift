@@ -1,5 +1,6 @@
 extension ExplorationEnvironment {
-  /// A queue whose bodies execute on the schedule's executor, and whose time is the schedule's.
+  /// A queue whose bodies execute on the schedule's executor, and whose time is the schedule's. The report of a deadlock
+  /// tells what each procedure on it waits for.
   ///
   /// - Parameters:
   ///   - name: What errors and deadlock reports call it.
@@ -11,9 +12,13 @@ extension ExplorationEnvironment {
     _ name: String = "queue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     contextCarriers: [ContextCarrier] = []
   ) -> ProcedureQueue {
-    ProcedureQueue(
+    let queue = ProcedureQueue(
       name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock,
       executor: executor, contextCarriers: contextCarriers)
+    explainDeadlock { [weak queue] in
+      queue.map { $0.snapshot() }.flatMap { $0.procedures.isEmpty ? nil : "\($0)" }
+    }
+    return queue
   }
 
   /// Lets the report of a deadlock tell where this run stands. Returns the handle, as in `env.watch(queue.add(p))`.

@@ -29,7 +29,7 @@ import Testing
     try await other.value
     await queue.resume()
     try await body.value
-    #expect(await queue.snapshot().slotsInUse == 0)
+    #expect(queue.snapshot().slotsInUse == 0)
   }
 
   @Test("Q3: a graph that a body has left behind in a task of its own still ends")

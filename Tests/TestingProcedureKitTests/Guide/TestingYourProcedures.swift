@@ -255,12 +255,12 @@ import TestingProcedureKit
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
         let queue = env.makeQueue("uploads", isSuspended: true)
-        let handle = env.watch(queue.add(ProcedureTask("upload") {}))
+        let handle = queue.add(ProcedureTask("upload") {})
         await queue.waitUntilIdle()
         env.check(handle.state == .finished)
       }
     }
-    #expect(failure.deadlock?.waits.count == 1)
+    #expect(failure.deadlock?.waits.first?.contains("waits for the queue to be resumed") == true)
   }
 
   @Test("What another task does is controlled if it is given the executor")
