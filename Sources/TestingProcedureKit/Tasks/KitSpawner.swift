@@ -29,4 +29,46 @@ enum KitSpawner {
       group.cancelAll()
     }
   }
+
+  /// Runs `operation` in a task of its own, at most for the real time `limit`; says whether it has ended in time.
+  ///
+  /// One that has not is cancelled and left behind: it may be waiting for what never comes. Cancelling the caller does
+  /// the same at once.
+  ///
+  /// - Throws: What `operation` throws; `CancellationError` if the caller is cancelled.
+  static func run(atMost limit: Duration, _ operation: @escaping @Sendable () async throws -> Void) async throws -> Bool
+  {
+    let gate = Gate<Bool>()
+    let work = Task {
+      do {
+        try await operation()
+        gate.say(.success(true))
+      } catch {
+        gate.say(.failure(error))
+      }
+    }
+    let alarm = Task {
+      try await Task.sleep(for: limit)
+      gate.say(.success(false))
+    }
+    defer {
+      work.cancel()
+      alarm.cancel()
+    }
+    return try await gate.word(ignoringCancellation: false)
+  }
+
+  /// Runs `operation` in a child task while `body` goes on, which is given the means to cancel it.
+  ///
+  /// - Returns: What became of `operation`.
+  /// - Throws: What `body` throws; the child is cancelled then.
+  static func withChild<R: Sendable>(
+    _ operation: @escaping @Sendable () async throws -> R, while body: (_ cancel: () -> Void) async throws -> Void
+  ) async throws -> Result<R, any Error> {
+    try await withThrowingTaskGroup(of: R.self) { group in
+      group.addTask { try await operation() }
+      try await body { group.cancelAll() }
+      return await group.nextResult() ?? .failure(CancellationError())
+    }
+  }
 }

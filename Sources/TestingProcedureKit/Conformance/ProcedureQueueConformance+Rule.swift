@@ -1,0 +1,110 @@
+extension ProcedureQueueConformance {
+  /// The rules that every queue keeps to, by the numbers that they have in ProcedureKit's design.
+  public enum Rule: String, Sendable, Hashable, CaseIterable, Identifiable {
+    /// The states of a run.
+    case l1
+    /// The order of events.
+    case l2
+    /// What is there when a run has finished.
+    case l4
+    /// The first cancel and the first finish.
+    case c1
+    /// A cancel before the start.
+    case c2
+    /// A cancel of a body.
+    case c3
+    /// A cancel of the caller.
+    case c4
+    /// What a cancel leaves alone.
+    case c6
+    /// Dependencies that do not succeed.
+    case d1
+    /// Dependencies on other queues.
+    case d2
+    /// The lifetime of a graph's values.
+    case d3
+    /// What a graph does about failures.
+    case d4
+    /// When conditions are evaluated, and what decides.
+    case k1
+    /// The preparation of conditions.
+    case k2
+    /// Combined conditions.
+    case k3
+    /// Width and order.
+    case q1
+    /// Suspension.
+    case q2
+    /// Procedures that await others.
+    case q3
+    /// Nothing is missed or lost.
+    case q4
+    /// What `run` inherits.
+    case q5
+    /// Where bodies execute.
+    case q6
+
+    /// The rule's number: `C2`.
+    public var id: String { rawValue.uppercased() }
+
+    /// What the rule says, in one sentence.
+    public var statement: String {
+      switch self {
+      case .l1: "States only go forward, and each run finishes exactly once."
+      case .l2: "The events of a run have one order, replayed from the first to whoever subscribes late."
+      case .l4: "When didFinish can be seen, the value is there and the slot has been given back."
+      case .c1: "The first finish wins and the first cancel wins; a cancel after the body has returned is ignored."
+      case .c2: "After a cancel before the start the body never runs, and the run finishes whatever it waited for."
+      case .c3: "A cancel reaches the executing body, and the outcome is cancelled whatever the body does then."
+      case .c4: "Cancelling the caller cancels what it runs, and does not cancel what it only awaits."
+      case .c6: "Cancelling one run never disturbs another."
+      case .d1: "A dependency that does not succeed stops its dependents, except those that depend on its result."
+      case .d2: "Dependencies may live on other queues, and pass their values."
+      case .d3: "A node's value is released as soon as its last consumer has taken it."
+      case .d4:
+        "A graph stops at the first failure, or goes on with what it can and collects all errors, as it is told."
+      case .k1:
+        "Conditions are evaluated at once, after dependencies and without a slot; a failure decides, then a false."
+      case .k2: "A condition is prepared before it is evaluated, unless it is silent; a failed preparation decides."
+      case .k3: "Any of two conditions suffices for an \"or\", and a \"not\" is satisfied by what is not."
+      case .q1: "Never more bodies than the width execute at once, the most urgent first, then the first to come."
+      case .q2: "A suspended queue starts and evaluates nothing; what executes goes on."
+      case .q3: "A procedure that awaits others on its queue lends them its slot."
+      case .q4: "Waiting for idleness and shutting down miss nothing, and dropping a queue loses nothing."
+      case .q5: "What run executes has the task-local values and the priority of the caller."
+      case .q6: "A body executes on the executor of its queue, whoever called."
+      }
+    }
+
+    func check(_ trial: ConformanceTrial) async throws {
+      switch self {
+      case .l1: try await trial.statesGoForward()
+      case .l2: try await trial.eventsAreOrdered()
+      case .l4: try await trial.finishedIsFinished()
+      case .c1: try await trial.firstDecides()
+      case .c2: try await trial.cancelledBeforeTheStart()
+      case .c3: try await trial.cancelledWhileExecuting()
+      case .c4: try await trial.cancelledCaller()
+      case .c6: try await trial.cancelDisturbsNobody()
+      case .d1: try await trial.dependentsAreStopped()
+      case .d2: try await trial.dependenciesElsewhere()
+      case .d3: try await trial.valuesAreReleased()
+      case .d4: try await trial.graphFailures()
+      case .k1: try await trial.conditionsAtOnce()
+      case .k2: try await trial.conditionsArePrepared()
+      case .k3: try await trial.conditionsCombine()
+      case .q1: try await trial.widthAndOrder()
+      case .q2: try await trial.suspension()
+      case .q3: try await trial.lentSlots()
+      case .q4: try await trial.nothingIsMissed()
+      case .q5: try await trial.callersContext()
+      case .q6: try await trial.queueExecutor()
+      }
+    }
+  }
+}
+
+extension ProcedureQueueConformance.Rule: CustomStringConvertible {
+  /// Number and statement.
+  public var description: String { "\(id): \(statement)" }
+}
