@@ -68,7 +68,7 @@ extension ConformanceTrial {
       let handle = queue.add(ProcedureTask { number })
       for await event in handle.events where event.step == .didFinish {
         try expect(handle.state, is: .finished, "the state of a run at its didFinish")
-        let (value, slots) = (try await handle.value, await queue.snapshot().slotsInUse)
+        let (value, slots) = (try await handle.value, queue.snapshot().slotsInUse)
         try expect(value, is: number, "the value of a run at its didFinish")
         try expect(slots, is: 0, "slots in use at the didFinish of the only run")
       }

@@ -38,7 +38,7 @@ final class ConformanceTrial: Sendable {
     await cancelAll()
     for queue in livingQueues {
       await reach("the queue \"\(queue.name)\" is idle in the end") { await queue.shutDown() }
-      let inUse = await queue.snapshot().slotsInUse
+      let inUse = queue.snapshot().slotsInUse
       try expect(inUse, is: 0, "slots in use in the end")
     }
   }
@@ -70,7 +70,7 @@ final class ConformanceTrial: Sendable {
   /// What to say when the check does not come to an end.
   func standstill(after patience: Duration) async -> ConformanceViolation {
     var lines = ["not within \(patience)"]
-    for queue in livingQueues { lines.append("\(await queue.snapshot())") }
+    for queue in livingQueues { lines.append("\(queue.snapshot())") }
     return violation(state.withLock { $0.stage }, lines.joined(separator: "\n"))
   }
 
