@@ -32,6 +32,7 @@ let package = Package(
     .testTarget(
       name: "ReadmeTests", dependencies: ["ProcedureKit", "TestingProcedureKit"], swiftSettings: settings),
     .testTarget(name: "TestingProcedureKitTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings),
+    .testTarget(name: "StressTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
     .testTarget(name: "KittenTests", dependencies: ["kitten"], swiftSettings: settings),
   ],

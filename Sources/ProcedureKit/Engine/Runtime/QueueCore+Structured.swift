@@ -72,7 +72,7 @@ extension QueueCore {
   private func prepare(_ run: StructuredRun, _ conditions: [Condition]) async -> End? {
     await withRunCancellationHandler(in: run.parent, key: run) {
       if run.parent?.isCancelled ?? Task.isCancelled || withState({ state in state.isDoomed }) {
-        cancel(run, run.parent?.cancellationReason)
+        cancelLikeParent(run)
       }
       if !conditions.isEmpty, let end = await judge(conditions, of: run) { return end }
       while withState({ state in state[run].lifecycle.state == .waiting }) {
@@ -82,7 +82,7 @@ extension QueueCore {
       }
       return cancelledEnd(of: run)
     } onCancel: {
-      self.cancel(run, run.parent?.cancellationReason)
+      self.cancelLikeParent(run)
     }
   }
 
@@ -141,7 +141,7 @@ extension QueueCore {
       return try await withTaskCancellationHandler {
         try await withTaskExecutorPreference(executor) { try await operation(input) }
       } onCancel: {
-        cancel(run, run.parent?.cancellationReason)
+        cancelLikeParent(run)
       }
     }
   }
@@ -150,7 +150,7 @@ extension QueueCore {
   private func leave<Output: Sendable>(
     _ run: StructuredRun, _ outcome: ProcedureOutcome<Output>, _ lender: SlotHolder?
   ) async throws -> Output {
-    if run.parent?.isCancelled ?? Task.isCancelled { cancel(run, run.parent?.cancellationReason) }
+    if run.parent?.isCancelled ?? Task.isCancelled { cancelLikeParent(run) }
     let moment = time.moment()
     let (cancellation, isReturned) = visit { state, actions, effects in
       state.machine.bodyEnded(run.member)
@@ -190,6 +190,14 @@ extension QueueCore {
   }
 
   // MARK: Cancellation
+
+  /// Cancels a run because its task was cancelled, or a run that it is part of, whose reason it takes over.
+  ///
+  /// All that a deep nesting is made of tells its innermost run: what comes after the first is not to cost more than a look.
+  private func cancelLikeParent(_ run: StructuredRun) {
+    guard cancellation(of: run) == nil else { return }
+    cancel(run, run.parent?.cancellationReason)
+  }
 
   func addCancellationHandler(to run: StructuredRun, key: AnyObject, _ handler: @escaping @Sendable () -> Void) {
     let isCancelled = withState { _ in

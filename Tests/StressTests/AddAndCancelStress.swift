@@ -1,0 +1,46 @@
+import Dispatch
+import Testing
+import TestingProcedureKit
+
+extension StressTests {
+  @Test("2 x 10,000 procedures are added by two threads, each cancelling what the other adds", arguments: [1, 4, 64])
+  func addAndCancel(width: Int) async throws {
+    try await Stress.run("add and cancel, width \(width)", width: width) { queue, ledger, _ in
+      let boxes = [Mailbox<ProcedureHandle<Void>>(), Mailbox<ProcedureHandle<Void>>()]
+      let handles = Mailbox<ProcedureHandle<Void>>()
+      DispatchQueue.concurrentPerform(iterations: 2) { thread in
+        for number in 0..<10_000 {
+          let handle = ledger.watch(queue.add(ledger.worker()))
+          handles.put(handle)
+          if number % 4 != 0 { boxes[1 - thread].put(handle) }
+          boxes[thread].takeLast()?.cancel()
+        }
+      }
+      let count = await OutcomeCount(of: handles.takeAll())
+      #expect(count.total == 20_000 && count.finished + count.cancelled == 20_000)
+      #expect(count.finished > 0 && count.cancelled > 0)
+      #expect(ledger.most <= width)
+    }
+  }
+
+  @Test("Each procedure is cancelled by the thread that has just added it, and all others by cancelAll")
+  func cancelAtOnce() async throws {
+    try await Stress.run("cancel at once", width: 3) { queue, ledger, _ in
+      async let cancellingAll: Void = {
+        for _ in 0..<200 { await queue.cancelAll() }
+      }()
+      let handles = Mailbox<ProcedureHandle<Void>>()
+      DispatchQueue.concurrentPerform(iterations: 2) { thread in
+        for number in 0..<10_000 {
+          let handle = ledger.watch(queue.add(ledger.worker()))
+          handles.put(handle)
+          if number % 2 == thread { handle.cancel() }
+        }
+      }
+      await cancellingAll
+      let count = await OutcomeCount(of: handles.takeAll())
+      #expect(count.total == 20_000 && count.failed + count.ignored == 0)
+      #expect(count.cancelled > 0)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import Synchronization
+import Testing
+import TestingProcedureKit
+
+extension StressTests {
+  private static let many = 10_000
+
+  @Test("10,000 conditions on one procedure: all satisfied, one ignores, one fails, cancelled meanwhile")
+  func conditionsOfOneProcedure() async throws {
+    try await Stress.run("10,000 conditions", width: 2) { queue, ledger, _ in
+      var task = ledger.worker()
+      let evaluated = Atomic(0)
+      let bad = ConditionProbe("bad")
+      for _ in 0..<Self.many {
+        task = task.condition("good") {
+          evaluated.add(1, ordering: .relaxed)
+          return true
+        }
+      }
+      let other = task.condition(.probe(bad))
+      try await ledger.watch(queue.add(task)).value
+      #expect(evaluated.load(ordering: .relaxed) == Self.many)
+      bad.ignore()
+      let ignored = await ledger.watch(queue.add(other)).outcome
+      #expect(ignored.ignoringCondition == "bad")
+      bad.fail(CancellationError())
+      let failed = await ledger.watch(queue.add(other)).outcome
+      #expect(failed.procedureError?.kind == .conditionFailed)
+      let cancelled = ledger.watch(queue.add(other))
+      try await bad.waitUntilEvaluated(3)
+      cancelled.cancel()
+      #expect(await cancelled.outcome.isCancelled)
+      #expect(ledger.startCount == 1)
+    }
+  }
+
+  @Test("The queue is suspended and resumed without end while 20,000 conditions fail")
+  func suspendWhileConditionsFail() async throws {
+    try await Stress.run("suspension", width: 4) { queue, ledger, _ in
+      let isOver = Atomic(false)
+      async let toggles = {
+        var toggles = 0
+        while !isOver.load(ordering: .relaxed) {
+          await queue.suspend()
+          await queue.resume()
+          toggles += 1
+        }
+        return toggles
+      }()
+      let handles = (0..<2 * Self.many).map { number in
+        let task = ledger.worker().condition("fails") {
+          await Task.yield()
+          throw CancellationError()
+        }
+        return ledger.watch(queue.add(number % 100 == 0 ? ledger.worker() : task))
+      }
+      let count = await OutcomeCount(of: handles)
+      isOver.store(true, ordering: .relaxed)
+      #expect(await toggles > 0)
+      #expect(count.finished == Self.many / 50 && count.failed == 2 * Self.many - count.finished, "\(count)")
+      #expect(ledger.startCount == count.finished)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import Synchronization
+import Testing
+import TestingProcedureKit
+
+/// What ends a run in `finishFromAllSides`.
+private enum Side: Error, CaseIterable {
+  case cancel
+  case timeout
+}
+
+extension StressTests {
+  @Test("10,000 runs are finished, cancelled and timed out at once, from three sides and by cancelAll")
+  func finishFromAllSides() async throws {
+    try await Stress.run("finish from all sides", width: 8) { queue, ledger, seed in
+      let batch = 8
+      let seen = Mutex<[String: Int]>([:])
+      for number in 0..<(10_000 / batch) {
+        let token = ledger.token()
+        let probes = (0..<batch).map { _ in ProbeProcedure<Void, Int>("probe") }
+        let handles = probes.map { probe in
+          ledger.watch(
+            queue.add(
+              ProcedureTask {
+                defer { withExtendedLifetime(token) {} }
+                return try await ledger.execute { try await probe.execute(()) }
+              }))
+        }
+        for probe in probes { try await probe.waitUntilStarted() }
+        var random = SeededGenerator(seed: seed << 20 + UInt64(number))
+        let orders = (0..<3).map { _ in Array(0..<batch).shuffled(using: &random) }
+        await withTaskGroup(of: Void.self) { tasks in
+          tasks.addTask { for index in orders[0] { probes[index].finish(index) } }
+          tasks.addTask { for index in orders[1] { handles[index].cancel(Side.cancel) } }
+          tasks.addTask { for index in orders[2] { handles[index].cancel(Side.timeout) } }
+          if number % 10 == 0 { tasks.addTask { await queue.cancelAll() } }
+        }
+        for (index, handle) in handles.enumerated() {
+          let outcome = await handle.outcome
+          switch outcome {
+          case .finished(let value): #expect(value == index)
+          case .cancelled(let reason): #expect(reason == nil || reason is Side)
+          default: Issue.record("\(outcome)")
+          }
+          seen.withLock { $0["\(outcome.withoutValue)", default: 0] += 1 }
+        }
+      }
+      #expect(seen.withLock { $0.count } >= 3, "\(seen.withLock { $0 })")
+    }
+  }
+}

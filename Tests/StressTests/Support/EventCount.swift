@@ -1,0 +1,46 @@
+import ProcedureKit
+
+/// Counts the events of many runs, and says where there are too many, too few, or in the wrong order.
+///
+/// The kit's `orderViolations` says the same in more words; this one keeps a few bytes a run.
+struct EventCount {
+  private struct Steps {
+    var last: ProcedureEvent.Kind = .didAttach
+    var executions = 0
+    var cancels = 0
+    var willFinishes = 0
+    var didFinishes = 0
+  }
+
+  private var steps: [ProcedureID: Steps] = [:]
+  private var early: [String] = []
+  /// How many runs have finished.
+  private(set) var finishes = 0
+
+  mutating func add(_ event: ProcedureEvent) {
+    var run = steps[event.id] ?? Steps()
+    if case .didAttach = event.kind, steps[event.id] != nil { early.append("\(event) is not the first") }
+    if run.didFinishes > 0 { early.append("\(event) follows didFinish") }
+    switch event.kind {
+    case .didAttach: break
+    case .willExecute: run.executions += 1
+    case .didExecute: run.executions -= 1
+    case .didCancel: run.cancels += 1
+    case .willFinish: run.willFinishes += 1
+    case .didFinish:
+      run.didFinishes += 1
+      finishes += 1
+    }
+    if run.willFinishes > 0, case .didCancel = event.kind { early.append("\(event) follows willFinish") }
+    steps[event.id] = run
+  }
+
+  /// What is wrong, in words.
+  var complaints: [String] {
+    early
+      + steps.compactMap { id, run in
+        let isRight = run.executions == 0 && run.cancels <= 1 && run.willFinishes == 1 && run.didFinishes == 1
+        return isRight ? nil : "\(id): \(run)"
+      }
+  }
+}
