@@ -10,6 +10,9 @@
 /// comes later. A queue that is suspended when `body` ends is resumed, since nobody else could. After this has returned,
 /// the queue admits nothing.
 ///
+/// A body that waits here keeps its slot on its own queue, as with everything that it awaits on another queue than its own:
+/// what it waits for must not need that slot, or both wait for ever. ``ProcedureQueue/snapshot()`` shows such a wait.
+///
 /// - Parameters:
 ///   - name: What errors call the queue.
 ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
