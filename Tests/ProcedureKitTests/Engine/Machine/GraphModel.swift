@@ -24,6 +24,8 @@ struct GraphModel {
   private(set) var statuses: [Status]
   private(set) var isStopping = false
   private(set) var workerIsOrdered = false
+  /// Whether a worker will ask again when it is its turn.
+  var someoneWaits = false
   private(set) var objections: [String] = []
   private var event = 0
 
@@ -111,19 +113,29 @@ struct GraphModel {
 
   mutating func giveBack(_ node: Int32) { statuses[Int(node)] = .ready(since: 0) }
 
+  /// A node's conditions are satisfied: it is next, unless another one has priority by now.
+  mutating func judge(_ node: Int32) {
+    statuses[Int(node)] = .ready(since: Set(priorities).count > 1 ? event : -1)
+  }
+
   // MARK: What follows
 
   /// Checks what the machine says that follows, and takes it over.
-  mutating func follow(_ advance: GraphProgress.Advance, finished: Int32? = nil) {
+  ///
+  /// - Parameters:
+  ///   - advance: What it says.
+  ///   - asks: Whether a worker asks for a node.
+  ///   - finished: The node that the worker has executed.
+  mutating func follow(_ advance: GraphProgress.Advance, asks: Bool, finished: Int32? = nil) {
     if advance.next >= 0 { start(advance.next, after: finished) }
     let isWorkLeft = !isStopping && executing.count < limit && !ready.isEmpty
-    if advance.next < 0, isWorkLeft, finished != nil { objections.append("a worker ended, and \(ready) is ready") }
+    if advance.next < 0, isWorkLeft, asks { objections.append("a worker ended, and \(ready) is ready") }
     if advance.addsWorker {
       if workerIsOrdered { objections.append("a second worker was ordered") }
       if !isWorkLeft { objections.append("a worker was ordered for nothing") }
       workerIsOrdered = true
     }
-    if isWorkLeft, !workerIsOrdered { objections.append("nobody will come for \(ready)") }
+    if isWorkLeft, !workerIsOrdered, !someoneWaits { objections.append("nobody will come for \(ready)") }
     if advance.isComplete != isComplete { objections.append("complete: \(isComplete), but not for the machine") }
   }
 

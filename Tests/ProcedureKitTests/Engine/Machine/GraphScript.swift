@@ -4,11 +4,15 @@
 struct GraphScript: CustomStringConvertible {
   private var random: SeededRandom
   private let endings: [GraphProgress.Ending]
+  /// Nodes whose conditions have not been evaluated.
+  private var conditional: Set<Int32>
   private let cancelsAt: Int
   private var progress: GraphProgress
   private(set) var model: GraphModel
   private var trace: [String] = []
   private var step = 0
+  /// Workers that have put their nodes back, and wait for their turn.
+  private var waitingWorkers = 0
 
   init(seed: UInt64) {
     var random = SeededRandom(seed: seed)
@@ -18,6 +22,7 @@ struct GraphScript: CustomStringConvertible {
     let priorities = (0..<count).map { _ in hasPriorities ? UInt8.random(in: 0...2, using: &random) : 9 }
     let accepted = Bool.random(using: &random) ? Int32.random(in: 0..<Int32(count), using: &random) : -1
     endings = Self.randomEndings(count, &random)
+    conditional = Set((0..<Int32(count)).filter { _ in random.chance(percent: 15) })
     cancelsAt = Int.random(in: 0..<5, using: &random) == 0 ? Int.random(in: 0..<24, using: &random) : .max
     model = GraphModel(
       count: count, edges: edges, priorities: priorities, limit: [1, 2, 8, .max].randomElement(using: &random) ?? 1,
@@ -59,14 +64,17 @@ struct GraphScript: CustomStringConvertible {
     var advance = started()
     while advance.next >= 0, !advance.addsWorker {
       cancelIfItIsTime()
-      advance = end(advance.next)
+      let next = self.advance(advance.next)
+      cancelIfItIsTime()
+      advance = next ?? askAgain()
     }
     if !advance.isComplete {
       cancelIfItIsTime()
-      if advance.next >= 0 { takeOver(from: advance.next) }
+      if advance.next >= 0 { putBack(advance.next) }
       if !progress.isComplete { runWorkers() }
     }
-    // A worker that had been ordered for nothing may still come, and a cancel too late.
+    // Workers that wait or had been ordered for nothing may still come, and a cancel too late.
+    while waitingWorkers > 0 { _ = askAgain() }
     if model.workerIsOrdered { _ = startWorker() }
     _ = cancel()
     if !model.isComplete { object("the run ended before it was complete") }
@@ -77,8 +85,14 @@ struct GraphScript: CustomStringConvertible {
     while !model.isComplete, model.objections.isEmpty {
       cancelIfItIsTime()
       let executing = model.executing
-      let choice = Int.random(in: 0..<executing.count + (model.workerIsOrdered ? 1 : 0), using: &random)
-      if choice < executing.count { _ = end(executing[choice]) } else { _ = startWorker() }
+      let count = executing.count + waitingWorkers
+      guard count > 0 || model.workerIsOrdered else { return object("nobody is left to execute the rest") }
+      let choice = random.below(count + (model.workerIsOrdered ? 1 : 0))
+      if choice < executing.count {
+        _ = advance(executing[choice])
+      } else {
+        _ = choice < count ? askAgain() : startWorker()
+      }
     }
   }
 
@@ -94,10 +108,19 @@ struct GraphScript: CustomStringConvertible {
     return follow(advance, "worker started")
   }
 
-  private mutating func takeOver(from node: Int32) {
+  private mutating func putBack(_ node: Int32) {
     progress.nodePutBack(node)
     model.happened { $0.giveBack(node) }
-    note("workers took over from \(node)")
+    note("\(node) put back")
+  }
+
+  /// It is a worker's turn that had to put its node back.
+  private mutating func askAgain() -> GraphProgress.Advance {
+    waitingWorkers -= 1
+    model.someoneWaits = waitingWorkers > 0
+    let advance = progress.workerAsked()
+    model.happened { _ in }
+    return follow(advance, "a worker asked")
   }
 
   private mutating func cancelIfItIsTime() {
@@ -107,7 +130,24 @@ struct GraphScript: CustomStringConvertible {
   private mutating func cancel() -> GraphProgress.Advance {
     let advance = progress.cancelled()
     model.happened { $0.stop() }
-    return follow(advance, "cancelled")
+    return follow(advance, "cancelled", asks: false)
+  }
+
+  /// A worker goes on with a node: puts it back and waits for its turn, evaluates its conditions, or executes it.
+  ///
+  /// - Returns: What follows, `nil` if the worker waits.
+  private mutating func advance(_ node: Int32) -> GraphProgress.Advance? {
+    if random.chance(percent: 8) {
+      waitingWorkers += 1
+      model.someoneWaits = true
+      putBack(node)
+      return nil
+    }
+    guard conditional.remove(node) != nil else { return end(node) }
+    if endings[Int(node)] != .succeeded { return end(node) }
+    let advance = progress.nodeJudged(node)
+    model.happened { $0.judge(node) }
+    return follow(advance, "\(node) judged")
   }
 
   /// A worker has executed a node, or does not, because the run is stopping.
@@ -115,7 +155,7 @@ struct GraphScript: CustomStringConvertible {
     if progress.isStopping, Bool.random(using: &random) {
       let advance = progress.nodeAbandoned()
       model.happened { $0.abandon(node) }
-      return follow(advance, "\(node) abandoned")
+      return follow(advance, "\(node) abandoned", asks: false)
     }
     let ending = endings[Int(node)]
     if ending == .succeeded {
@@ -139,10 +179,10 @@ struct GraphScript: CustomStringConvertible {
   }
 
   private mutating func follow(
-    _ advance: GraphProgress.Advance, _ event: String, finished: Int32? = nil
+    _ advance: GraphProgress.Advance, _ event: String, asks: Bool = true, finished: Int32? = nil
   ) -> GraphProgress.Advance {
     note("\(event): next \(advance.next)\(advance.addsWorker ? ", adds a worker" : "")")
-    model.follow(advance, finished: finished)
+    model.follow(advance, asks: asks, finished: finished)
     check()
     return advance
   }
