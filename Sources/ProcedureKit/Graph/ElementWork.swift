@@ -5,7 +5,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   private let policy: ElementFailurePolicy
 
   init(_ element: ProcedureTask<Element, Output>, limit: Int, policy: ElementFailurePolicy) {
-    precondition(
+    require(
       limit >= 1, "The limit for \"\(element.name)\" on each element is \(limit); with less than 1 nothing could run")
     self.element = element
     self.limit = limit

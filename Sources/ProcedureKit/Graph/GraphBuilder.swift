@@ -130,7 +130,7 @@ public final class GraphBuilder {
     _ task: ProcedureTask<Input, Output>, inputs: [NodeReference], after dependencies: [any GraphDependency],
     gather: @escaping @Sendable (ValueArena) -> Input
   ) -> Node<Output> {
-    precondition(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(task.name)\" was added after the graph had been made")
+    require(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(task.name)\" was added after the graph had been made")
     let index = Int32(steps.count)
     let output = layout.addSlot(for: Output.self)
     for input in inputs {
@@ -151,7 +151,7 @@ public final class GraphBuilder {
   }
 
   private func requireOwn(_ node: NodeReference, for name: String) {
-    precondition(
+    require(
       node.builder == identity,
       "GraphBuilder of \"\(graphName)\": \"\(name)\" was given a node of another graph; "
         + "pass its value in as this graph's input, or add the other graph as a procedure")
@@ -162,7 +162,7 @@ public final class GraphBuilder {
   /// - Parameter output: The node whose value is the graph's, if one is.
   /// - Returns: What every run of the graph walks.
   func finish(output: NodeReference?) -> GraphPlan {
-    precondition(!steps.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
+    require(!steps.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
     isBuilt = true
     var acceptedOutput: Int32 = -1
     if let output {

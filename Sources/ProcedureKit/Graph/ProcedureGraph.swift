@@ -97,7 +97,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameter limit: At least 1, or this traps.
   /// - Returns: The graph with that limit.
   public func limit(_ limit: Int) -> ProcedureGraph {
-    precondition(limit >= 1, "ProcedureGraph \"\(name)\": its limit is \(limit); with less than 1 nothing could run")
+    require(limit >= 1, "ProcedureGraph \"\(name)\": its limit is \(limit); with less than 1 nothing could run")
     var graph = self
     graph.width = limit
     return graph

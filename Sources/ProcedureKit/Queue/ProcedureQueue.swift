@@ -207,7 +207,7 @@ public actor ProcedureQueue {
   }
 
   private static func requireValidWidth(_ width: Int, of name: String) {
-    precondition(
+    require(
       width >= 1, "ProcedureQueue \"\(name)\": maxConcurrentProcedures is \(width); with less than 1 nothing could run")
   }
 }

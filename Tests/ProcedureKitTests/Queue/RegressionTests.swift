@@ -188,4 +188,29 @@ import Testing
     let pairs = stride(from: 0, to: 6, by: 2).map { order.value[$0...].prefix(2).map { $0.split(separator: " ")[0] } }
     #expect(pairs == [["load", "write"], ["load", "write"], ["load", "write"]], "\(order.value)")
   }
+
+  @Test("Q4: who waits outside of a queue does not go on while a body waits inside for it to be idle")
+  func outsideWaitsForBodiesThatWait() async throws {
+    for _ in 0..<100 {
+      let queue = ProcedureQueue("q")
+      let (started, go, release) = (Signal(), Signal(), Signal())
+      let waiting = queue.add(
+        ProcedureTask {
+          started.set()
+          await queue.waitUntilIdle()
+          await release.wait()
+        })
+      let other = queue.add(ProcedureTask { await go.wait() })
+      await started.wait()
+      let outside = Task {
+        await queue.shutDown()
+        return waiting.state
+      }
+      go.set()
+      try await other.value
+      await Task.yield()
+      release.set()
+      #expect(await outside.value == .finished)
+    }
+  }
 }

@@ -122,7 +122,7 @@ class DetachedRun: Run, @unchecked Sendable {
     guard !isFinished else { return }
     let context = ProcedureContext.current
     if context?.scope === self, core.isExecuting(self, in: withUnsafeCurrentTask { $0 }) {
-      preconditionFailure("\(identity) awaits its own outcome, inside its body: that can never come")
+      fatalError("\(identity) awaits its own outcome, inside its body: that can never come")
     }
     let lender = context?.slotHolder(on: core)
     lender?.lendSlot()

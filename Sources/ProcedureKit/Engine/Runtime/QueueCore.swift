@@ -176,7 +176,7 @@ final class QueueCore: Sendable {
     await waitUntilIdle()
   }
 
-  /// Returns when no run is left but those that wait for the same.
+  /// Returns when no run is left; inside a body on the queue, when none is left but those that wait for the same.
   func waitUntilIdle() async {
     // A body that waits for its own queue to be idle does not wait for itself, nor for what it is part of.
     let ancestors = ProcedureContext.current.map { context in
@@ -189,9 +189,12 @@ final class QueueCore: Sendable {
     }
     await Waiter.suspend { waiter in
       state.withLock { state in
-        let isIdle = state.machine.isIdle
-        if !isIdle { state.idleWaiters.append(waiter) }
-        return !isIdle
+        if ancestors?.isEmpty ?? true {
+          if !state.machine.isEmpty { state.emptyWaiters.append(waiter) }
+          return !state.machine.isEmpty
+        }
+        if !state.machine.isIdle { state.idleWaiters.append(waiter) }
+        return !state.machine.isIdle
       }
     }
     visit { state, _, _ in

@@ -15,7 +15,10 @@ struct QueueState {
 
   var machine: QueueMachine
   var holders: ContiguousArray<SlotHolder?> = []
+  /// Bodies that wait until nothing is left but what waits for the same.
   var idleWaiters: [Waiter] = []
+  /// Others, who wait until nothing is left.
+  var emptyWaiters: [Waiter] = []
   /// Whether the last reference to the queue itself has gone.
   var isOrphaned = false
   /// Whether nothing can come any more, and everything that could has ended.
@@ -73,6 +76,7 @@ struct QueueState {
   mutating func announceIdle(_ effects: inout [Effect]) {
     guard machine.isIdle else { return }
     if !idleWaiters.isEmpty { effects += idleWaiters.takeAll().map(Effect.resume) }
+    if machine.isEmpty, !emptyWaiters.isEmpty { effects += emptyWaiters.takeAll().map(Effect.resume) }
     guard machine.isEmpty, isOrphaned || machine.isShutDown, !isClosed else { return }
     effects.append(.closeEvents)
     isClosed = isOrphaned
