@@ -24,7 +24,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     ProcedureGraph<Void, [Output?]>(element.name) { builder in
       let nodes = elements.enumerated().map { index, value in
         builder.add(
-          ProcedureTask<Void, Output?>(name: "\(element.name)[\(index)]", priority: element.priority, conditions: []) {
+          ProcedureTask<Void, Output?>(name: "\(element.name)[\(index)]", priority: element.priority) {
             _ in try await output(of: value)
           })
       }

@@ -45,9 +45,9 @@ extension GraphBuilder {
     onFailure policy: ElementFailurePolicy = .failFast
   ) -> Node<[Element]> where P.Input == Element, P.Output == Bool {
     let task = predicate.procedureTask
-    let verdict = ProcedureTask<Element, Element?>(
-      name: task.name, priority: task.priority, conditions: task.conditions
-    ) { element in try await task.operation(element) ? element : nil }
+    let verdict = ProcedureTask<Element, Element?>(name: task.name, priority: task.priority) { element in
+      try await task.execute(element) ? element : nil
+    }
     let work = ElementWork(verdict, limit: limit, policy: policy)
     return add(work.task.named("filter \(task.name)").map { $0.compactMap(\.self) }, from: elements)
   }

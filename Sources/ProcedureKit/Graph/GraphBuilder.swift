@@ -80,7 +80,7 @@ public final class GraphBuilder {
   ) -> Node<Output> {
     // `operation` is written as `@concurrent` because the compiler (Swift 6.3) crashes on closures of parameter packs
     // otherwise, in modules that have NonisolatedNonsendingByDefault.
-    let task = ProcedureTask<(repeat each Value), Output>(name: name, priority: nil, conditions: []) { values in
+    let task = ProcedureTask<(repeat each Value), Output>(name: name, priority: nil) { values in
       try await operation(repeat each values)
     }
     return addStep(task, inputs: references(repeat each nodes), after: dependencies) { arena in

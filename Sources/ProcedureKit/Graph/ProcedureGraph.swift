@@ -117,7 +117,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
 
   /// The graph as one function.
   public var procedureTask: ProcedureTask<Input, Output> {
-    ProcedureTask(name: name, priority: nil, conditions: []) { input in try await execute(input, in: .current) }
+    ProcedureTask(name: name, priority: nil) { input in try await execute(input, in: .current) }
   }
 
   private func execute(_ value: Input, in context: ProcedureContext?) async throws -> Output {

@@ -13,6 +13,9 @@ public enum ProcedureError: Error, Sendable {
   case queueShutDown(procedure: ProcedureIdentity, queue: String)
   /// Parts of a graph failed whose policy is to go on: all of them, in the order in which they failed.
   case partsFailed(procedure: ProcedureIdentity, failures: [ProcedureFailure])
+  /// The procedure would have waited for ever for a category or a resource: each one in `circle` waits for what the next
+  /// one's run holds and cannot give back before it has got what it waits for itself. The body was not executed.
+  case exclusionDeadlock(procedure: ProcedureIdentity, circle: [ExclusionWait])
 
   /// The case of an error without what it carries.
   public enum Kind: Sendable, Hashable, CaseIterable {
@@ -26,6 +29,8 @@ public enum ProcedureError: Error, Sendable {
     case queueShutDown
     /// See ``ProcedureError/partsFailed(procedure:failures:)``.
     case partsFailed
+    /// See ``ProcedureError/exclusionDeadlock(procedure:circle:)``.
+    case exclusionDeadlock
   }
 
   /// The case of this error.
@@ -36,6 +41,7 @@ public enum ProcedureError: Error, Sendable {
     case .dependencyFailed: .dependencyFailed
     case .queueShutDown: .queueShutDown
     case .partsFailed: .partsFailed
+    case .exclusionDeadlock: .exclusionDeadlock
     }
   }
 
@@ -43,7 +49,7 @@ public enum ProcedureError: Error, Sendable {
   public var procedure: ProcedureIdentity {
     switch self {
     case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _),
-      .queueShutDown(let procedure, _), .partsFailed(let procedure, _):
+      .queueShutDown(let procedure, _), .partsFailed(let procedure, _), .exclusionDeadlock(let procedure, _):
       procedure
     }
   }
@@ -65,7 +71,7 @@ public enum ProcedureError: Error, Sendable {
     switch self {
     case .conditionFailed(_, _, let error), .dependencyFailed(_, _, let error): error
     case .partsFailed(_, let failures): failures.first?.error
-    case .ignored, .queueShutDown: nil
+    case .ignored, .queueShutDown, .exclusionDeadlock: nil
     }
   }
 }
@@ -86,6 +92,10 @@ extension ProcedureError: CustomStringConvertible {
     case .partsFailed(let procedure, let failures):
       "\(failures.count) of the parts of \(procedure) failed: "
         + failures.map { "\($0.procedure): \($0.error)" }.joined(separator: "; ")
+    case .exclusionDeadlock(let procedure, let circle):
+      "\(procedure) was not executed, because it would have waited for ever: "
+        + circle.map(\.description).joined(separator: "; ")
+        + ". Let all of them claim what they need at once, or in the same order"
     }
   }
 }

@@ -3,14 +3,14 @@ extension Procedure {
   public func named(_ name: String) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return ProcedureTask(
-      name: name, priority: task.priority, conditions: task.conditions, operation: task.operation)
+      name: name, priority: task.priority, admission: task.admission, operation: task.operation)
   }
 
   /// The same procedure with this place among those that wait for a slot: higher priority first.
   public func priority(_ priority: TaskPriority) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return ProcedureTask(
-      name: task.name, priority: priority, conditions: task.conditions, operation: task.operation)
+      name: task.name, priority: priority, admission: task.admission, operation: task.operation)
   }
 
   /// The same procedure, its value passed through `transform`. What `transform` throws is the procedure's error.
@@ -21,7 +21,13 @@ extension Procedure {
     _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
     let task = procedureTask
-    return ProcedureTask(name: task.name, priority: task.priority, conditions: task.conditions) { input in
+    guard task.isPlain else {
+      // What was held for the procedure is not held for what follows.
+      return ProcedureTask(name: task.name, priority: task.priority) { input in
+        try await transform(task.execute(input))
+      }
+    }
+    return ProcedureTask(name: task.name, priority: task.priority, admission: task.admission) { input in
       try await transform(task.operation(input))
     }
   }
@@ -43,7 +49,7 @@ extension Procedure {
     _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    return ProcedureTask(name: task.name, priority: task.priority, conditions: []) { input in
+    return ProcedureTask(name: task.name, priority: task.priority) { input in
       do {
         return try await task.execute(input)
       } catch {

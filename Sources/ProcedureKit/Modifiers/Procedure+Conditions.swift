@@ -4,9 +4,7 @@ extension Procedure {
   /// Conditions that are added one after another are of one level: all of them are evaluated at once. What is written
   /// in between and wraps the procedure (`recover`, say) begins a new level, which is evaluated first.
   public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
-    let task = procedureTask
-    return ProcedureTask(
-      name: task.name, priority: task.priority, conditions: task.conditions + [condition], operation: task.operation)
+    procedureTask.admitted { $0.conditions.append(condition) }
   }
 
   /// The same procedure, which is executed only if `evaluate` returns `true`.

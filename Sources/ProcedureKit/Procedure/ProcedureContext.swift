@@ -14,11 +14,14 @@ public struct ProcedureContext: Sendable {
   let part: Int32
   /// Which attempt this is, counted from 1.
   public let attempt: Int
+  /// The innermost claim that holds something for this body, or for what it is part of.
+  let hold: ResourceClaim?
 
-  init(scope: ProcedureScope, part: Int32 = -1, attempt: Int = 1) {
+  init(scope: ProcedureScope, part: Int32 = -1, attempt: Int = 1, hold: ResourceClaim? = nil) {
     self.scope = scope
     self.part = part
     self.attempt = attempt
+    self.hold = hold ?? scope.parent?.hold
   }
 
   /// Which run this is, and of which procedure.

@@ -23,6 +23,17 @@ class ProcedureScope: @unchecked Sendable {
   /// Lends the slot, if it holds one, until `regainSlot`: the body is about to wait for something that holds none.
   func lendSlot() {}
 
+  /// Where it claims what it excludes others from.
+  var resourceTable: ResourceTable { parent?.scope.resourceTable ?? .shared }
+
+  /// Its number, if it is a run that others can wait for.
+  var awaitableRun: UInt64? { nil }
+
+  /// Calls `handler` when it is cancelled otherwise than through the task that executes it; at once if it was before.
+  func addCancellationHandler(key: AnyObject, _ handler: @escaping @Sendable () -> Void) {}
+
+  func removeCancellationHandler(key: AnyObject) {}
+
   /// Ends a loan, and waits until there is a slot again. Cancelling the caller does not shorten the wait.
   func regainSlot() async {}
 }

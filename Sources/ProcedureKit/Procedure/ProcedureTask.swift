@@ -9,8 +9,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   public let name: String
   /// Where it stands among those that wait for a slot; `nil` for that of the task that runs or adds it.
   public let priority: TaskPriority?
-  /// The conditions of the outermost level: whatever wraps them keeps its own.
-  let conditions: [Condition]
+  /// What the outermost level needs before its body starts: whatever wraps it keeps its own.
+  let admission: Admission
   let operation: @concurrent @Sendable (Input) async throws -> Output
 
   /// A procedure from an async function.
@@ -26,7 +26,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
-    self.init(name: name, priority: priority, conditions: [], operation: operation)
+    self.init(name: name, priority: priority, operation: operation)
   }
 
   /// A procedure from an async function without a parameter.
@@ -39,23 +39,23 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable () async throws -> Output
   ) where Input == Void {
-    self.init(name: name, priority: priority, conditions: []) { (_: Void) in try await operation() }
+    self.init(name: name, priority: priority) { (_: Void) in try await operation() }
   }
 
   /// What any procedure executes, and nothing besides: the start for a type that implements ``Procedure/procedureTask``.
   ///
   /// - Parameter procedure: The procedure whose ``Procedure/execute(_:)`` is called.
   public init<P: Procedure>(executing procedure: P) where P.Input == Input, P.Output == Output {
-    self.init(name: procedure.name, priority: nil, conditions: []) { try await procedure.execute($0) }
+    self.init(name: procedure.name, priority: nil) { try await procedure.execute($0) }
   }
 
   init(
-    name: String, priority: TaskPriority?, conditions: [Condition],
+    name: String, priority: TaskPriority?, admission: Admission = .free,
     operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
     self.name = name
     self.priority = priority
-    self.conditions = conditions
+    self.admission = admission
     self.operation = operation
   }
 
@@ -79,8 +79,30 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   private func execute(_ input: Input, in context: ProcedureContext) async throws -> Output {
-    try await context.requireConditions(conditions, name: name)
-    return try await operation(input)
+    try await context.requireConditions(admission.conditions, name: name)
+    return try await executeBody(input, in: context)
+  }
+
+  /// Executes the level whose conditions are satisfied, inside the body that `context` belongs to.
+  func executeBody(_ input: Input, in context: ProcedureContext) async throws -> Output {
+    try await context.holding(admission.resources, name: name) { try await operation(input) }
+  }
+
+  @concurrent func executeBodyInCurrentContext(_ input: Input) async throws -> Output {
+    guard let context = ProcedureContext.current else {
+      preconditionFailure("ProcedureTask \"\(name)\": its body is executed outside of any procedure")
+    }
+    return try await executeBody(input, in: context)
+  }
+
+  /// Whether something has to happen around the operation, besides the conditions.
+  var isPlain: Bool { admission.resources == nil }
+
+  /// The same procedure with what the outermost level needs changed by `change`.
+  func admitted(_ change: (inout Admission) -> Void) -> ProcedureTask {
+    var admission = admission
+    change(&admission)
+    return ProcedureTask(name: name, priority: priority, admission: admission, operation: operation)
   }
 }
 

@@ -26,15 +26,16 @@ public actor ProcedureQueue {
   ///   - clock: What tells events their time.
   ///   - executor: Where bodies execute; `nil` for the global executor. `run` takes the body there, too.
   ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
+  ///   - resources: Where its procedures claim what they exclude others from.
   public init(
     _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
-    contextCarriers: [ContextCarrier] = []
+    contextCarriers: [ContextCarrier] = [], resources: ResourceTable = .shared
   ) {
     Self.requireValidWidth(maxConcurrentProcedures, of: name)
     core = QueueCore(
       name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
-      carriers: contextCarriers)
+      carriers: contextCarriers, resources: resources)
     core.adopt(self)
   }
 

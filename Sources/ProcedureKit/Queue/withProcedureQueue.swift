@@ -18,16 +18,19 @@
 ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
 ///   - clock: What tells events their time.
 ///   - executor: Where bodies execute; `nil` for the global executor.
+///   - resources: Where its procedures claim what they exclude others from.
 ///   - body: What adds to the queue.
 /// - Returns: What `body` returns.
 /// - Throws: What `body` throws. Failures of procedures are told by their handles.
 public nonisolated(nonsending) func withProcedureQueue<R>(
   _ name: String = "withProcedureQueue", maxConcurrentProcedures: Int = .max,
   clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
+  resources: ResourceTable = .shared,
   _ body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
 ) async rethrows -> R {
   let queue = ProcedureQueue(
-    name, maxConcurrentProcedures: maxConcurrentProcedures, clock: clock, executor: executor)
+    name, maxConcurrentProcedures: maxConcurrentProcedures, clock: clock, executor: executor,
+    resources: resources)
   return try await withRunCancellationHandler(in: .current, key: queue) {
     do {
       let result = try await body(queue)

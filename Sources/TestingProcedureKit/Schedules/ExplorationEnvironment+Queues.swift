@@ -7,14 +7,15 @@ extension ExplorationEnvironment {
   ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
   ///   - isSuspended: Whether it starts nothing until it is resumed.
   ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
+  ///   - resources: Where procedures claim what they exclude others from; `nil` for the schedule's own table.
   /// - Returns: The queue. It has to be shut down, or let go of, for its tasks to end.
   public func makeQueue(
     _ name: String = "queue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
-    contextCarriers: [ContextCarrier] = []
+    contextCarriers: [ContextCarrier] = [], resources: ResourceTable? = nil
   ) -> ProcedureQueue {
     let queue = ProcedureQueue(
       name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock,
-      executor: executor, contextCarriers: contextCarriers)
+      executor: executor, contextCarriers: contextCarriers, resources: resources ?? self.resources)
     explainDeadlock { [weak queue] in
       queue.map { $0.snapshot() }.flatMap { $0.procedures.isEmpty ? nil : "\($0)" }
     }

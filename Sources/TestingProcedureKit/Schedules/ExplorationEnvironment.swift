@@ -12,6 +12,9 @@ public final class ExplorationEnvironment: Sendable {
   /// The schedule's time: it jumps to the next deadline whenever no job is ready.
   public let clock = VirtualClock()
 
+  /// Where procedures on the schedule's queues claim what they exclude others from: nothing outside of it interferes.
+  public let resources = ResourceTable()
+
   /// The number of this schedule, from `0`.
   public let schedule: Int
 

@@ -27,6 +27,10 @@ struct OvertakenHeap {
   /// The entry that is next, if any.
   var first: Entry? { entries.first }
 
+  func members(ofPriority priority: UInt8) -> [Int32] {
+    entries.lazy.filter { $0.priority == priority }.map(\.member)
+  }
+
   mutating func insert(_ member: Int32, priority: UInt8, order: UInt64) {
     while places.count <= Int(member) { places.append(-1) }
     entries.append(Entry(member: member, priority: priority, order: order, sequence: sequence))

@@ -22,6 +22,7 @@ struct QueueMachine {
     let order: UInt64
     var lifecycle: RunLifecycle
     var hasConditions: Bool
+    var resources: Resources
     var holdsSlot = false
     /// How many awaits inside its body have borrowed its slot.
     var loans: Int32 = 0
@@ -30,10 +31,23 @@ struct QueueMachine {
     var isPresent = true
   }
 
+  /// How far a member is with what it wants to hold while its body executes.
+  enum Resources: Sendable {
+    case none
+    /// To be claimed when the member has a slot, so that nothing is held that nobody uses.
+    case wanted
+    /// Claimed, and waited for without a slot.
+    case awaited
+    /// Held. The member comes first wherever it still waits for a slot.
+    case held
+  }
+
   /// What a worker that asks for work is to do.
   enum Work: Equatable {
     /// Evaluate this member's conditions, without a slot.
     case evaluate(Int32)
+    /// Claim what this member wants to hold; it has a slot. `resourcesTaken`, `resourcesAwaited` or `resourcesRefused` follows.
+    case claim(Int32)
     /// Execute this member's body; it holds a slot.
     case execute(Int32)
     case end
@@ -49,6 +63,8 @@ struct QueueMachine {
     case interrupt(Int32)
     /// This member was decided before its body started: finish it.
     case finish(Int32)
+    /// Give back what this member holds although its body has not started.
+    case giveBackResources(Int32)
   }
 
   private(set) var members: ContiguousArray<Member> = []
@@ -89,13 +105,13 @@ struct QueueMachine {
   /// A member came. What belongs to work under way brings that work's order with it.
   mutating func admitted(
     _ kind: Kind, priority: UInt8, inheriting order: UInt64? = nil, hasDependencies: Bool = false,
-    hasConditions: Bool = false, _ actions: inout [Action]
+    hasConditions: Bool = false, hasResources: Bool = false, _ actions: inout [Action]
   ) -> Int32 {
     let position = order ?? nextOrder
     if order == nil { nextOrder += 1 }
     let member = Member(
       kind: kind, priority: priority, order: position, lifecycle: RunLifecycle(hasDependencies: hasDependencies),
-      hasConditions: hasConditions)
+      hasConditions: hasConditions, resources: hasResources ? .wanted : .none)
     let index: Int32
     if let free = vacant.popLast() {
       members[Int(free)] = member
@@ -180,13 +196,84 @@ struct QueueMachine {
   private mutating func claimSlot(_ index: Int32, _ actions: inout [Action]) {
     let member = members[Int(index)]
     if member.kind != .detached, !isSuspended, slots.hasFree, returning.isEmpty,
-      !ready.hasMember(before: member.priority, member.order)
+      !ready.hasMember(before: rank(of: member), member.order)
     {
       takeSlot(for: index)
     } else {
-      ready.insert(index, priority: member.priority, order: member.order)
+      enterLine(index)
       grant(&actions)
     }
+  }
+
+  private static let firstOfAll = UInt8.max
+
+  private func rank(of member: Member) -> UInt8 {
+    member.resources == .held ? Self.firstOfAll : member.priority
+  }
+
+  /// Whoever holds resources comes first, since others wait for these.
+  private mutating func enterLine(_ index: Int32) {
+    let member = members[Int(index)]
+    ready.insert(index, priority: rank(of: member), order: member.order)
+  }
+
+  // MARK: Resources
+
+  /// A member that has a slot holds now all that it wants.
+  ///
+  /// - Returns: The execution of its body, for a worker.
+  mutating func resourcesTaken(_ index: Int32) -> Work {
+    members[Int(index)].resources = .held
+    return members[Int(index)].kind == .detached ? execute(index) : .end
+  }
+
+  /// A member that has a slot will claim what it wants later.
+  mutating func claimPutOff(_ index: Int32) {
+    giveSlotBack(index)
+    enterLine(index)
+  }
+
+  /// A member has to wait for what it wants to hold, and gives its slot back.
+  mutating func resourcesAwaited(_ index: Int32, _ actions: inout [Action]) {
+    members[Int(index)].resources = .awaited
+    giveSlotBack(index)
+    grant(&actions)
+  }
+
+  /// What a member waited for is there.
+  ///
+  /// Says whether it keeps it: not if it has been decided meanwhile, nor while the queue is suspended. `workerAsked` or
+  /// `settled` has to follow.
+  mutating func resourcesGranted(_ index: Int32, _ actions: inout [Action]) -> Bool {
+    guard members[Int(index)].lifecycle.state == .waiting, members[Int(index)].resources == .awaited else {
+      return false
+    }
+    members[Int(index)].resources = isSuspended ? .wanted : .held
+    let isKept = !isSuspended
+    if isKept, members[Int(index)].kind != .detached, slots.hasFree, returning.isEmpty {
+      takeSlot(for: index)
+      actions.append(.wake(index))
+    } else {
+      enterLine(index)
+    }
+    return isKept
+  }
+
+  /// What a member wants cannot be waited for: its run is over without having executed.
+  ///
+  /// Says whether that decides the run.
+  mutating func resourcesRefused(_ index: Int32, _ actions: inout [Action]) -> Bool {
+    guard members[Int(index)].lifecycle.resourcesRefused() else { return false }
+    giveSlotBack(index)
+    actions.append(members[Int(index)].kind == .detached ? .finish(index) : .wake(index))
+    grant(&actions)
+    return true
+  }
+
+  private mutating func giveSlotBack(_ index: Int32) {
+    guard members[Int(index)].holdsSlot else { return }
+    members[Int(index)].holdsSlot = false
+    slots.giveBack()
   }
 
   /// The task of a structured run is about to start the body. Says whether it is to.
@@ -212,7 +299,7 @@ struct QueueMachine {
         if wasEvaluating { actions.append(.interrupt(index)) }
         actions.append(.finish(index))
       } else {
-        actions.append(wasListed ? .wake(index) : .interrupt(index))
+        actions.append(wasListed || members[Int(index)].resources == .awaited ? .wake(index) : .interrupt(index))
       }
       // It may have been first in line, in the way of somebody for whom a slot is free.
       grant(&actions)
@@ -235,15 +322,19 @@ struct QueueMachine {
         if slots.hasFree, let index = ready.first {
           ready.remove(index)
           takeSlot(for: index)
-          if members[Int(index)].lifecycle.bodyStarted() == false {
-            preconditionFailure("QueueMachine: a decided member stood in the ready list")
-          }
-          work = .execute(index)
+          work = members[Int(index)].resources == .wanted ? .claim(index) : execute(index)
         }
       }
     }
     grant(&actions)
     return work
+  }
+
+  private mutating func execute(_ index: Int32) -> Work {
+    if members[Int(index)].lifecycle.bodyStarted() == false {
+      preconditionFailure("QueueMachine: a decided member stood in the ready list")
+    }
+    return .execute(index)
   }
 
   /// Whether a worker, and not a task of its own, takes the slot for this member.
@@ -306,8 +397,7 @@ struct QueueMachine {
       actions.append(.wake(index))
     }
     if members[Int(index)].holdsSlot {
-      members[Int(index)].holdsSlot = false
-      slots.giveBack()
+      giveSlotBack(index)
       grant(&actions)
     }
   }
@@ -334,13 +424,10 @@ struct QueueMachine {
     guard !ready.contains(index) else { return false }
     let yields =
       member.holdsSlot
-      && (slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: member.priority, member.order))
+      && (slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: rank(of: member), member.order))
     guard isSuspended || yields else { return true }
-    if member.holdsSlot {
-      members[Int(index)].holdsSlot = false
-      slots.giveBack()
-    }
-    ready.insert(index, priority: member.priority, order: member.order)
+    giveSlotBack(index)
+    enterLine(index)
     grant(&actions)
     return !ready.contains(index)
   }
@@ -366,8 +453,16 @@ struct QueueMachine {
 
   // MARK: The queue as a whole
 
-  mutating func suspended() {
+  mutating func suspended(_ actions: inout [Action]) {
     isSuspended = true
+    // What is held and not used yet would be kept from others for as long as the queue is suspended.
+    for index in ready.members(ofPriority: Self.firstOfAll) where members[Int(index)].resources == .held {
+      guard members[Int(index)].lifecycle.state == .waiting else { continue }
+      ready.remove(index)
+      members[Int(index)].resources = .wanted
+      enterLine(index)
+      actions.append(.giveBackResources(index))
+    }
   }
 
   mutating func resumed(_ actions: inout [Action]) {

@@ -43,6 +43,18 @@ struct ReadyList {
   /// The member that is next, if any.
   var first: Int32? { next?.member }
 
+  /// The members of one priority, in no particular order.
+  func members(ofPriority priority: UInt8) -> [Int32] {
+    guard let band = bands.first(where: { $0.priority == priority }) else { return [] }
+    var members = overtaken.members(ofPriority: priority)
+    var member = band.head
+    while member >= 0 {
+      members.append(member)
+      member = links[Int(member)].next
+    }
+    return members
+  }
+
   /// Whether some member comes before one of this priority and order.
   func hasMember(before priority: UInt8, _ order: UInt64) -> Bool {
     guard let next else { return false }

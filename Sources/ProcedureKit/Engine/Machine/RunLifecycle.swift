@@ -1,14 +1,14 @@
 /// Internal. Decides what becomes of one run: a pure value that is told what happened and says what follows.
 ///
-/// | state        | dependencies settled | conditions settled | body started | paused    | resumed        | body ended  | cancel requested   | finished   |
-/// |--------------|----------------------|--------------------|--------------|-----------|----------------|-------------|--------------------|------------|
-/// | `pending`    | → evaluating / finishing | trap           | trap         | trap      | trap           | trap        | → finishing        | trap       |
-/// | `evaluating` | trap                 | → waiting / finishing | trap      | trap      | trap           | trap        | → finishing        | trap       |
-/// | `waiting`    | trap                 | trap               | → executing  | trap      | trap           | trap        | → finishing        | trap       |
-/// | `executing`  | trap                 | trap               | trap         | → pausing | trap           | → finishing | noted, goes on     | trap       |
-/// | `pausing`    | trap                 | trap               | trap         | trap      | → the one named | → finishing | noted, goes on    | trap       |
-/// | `finishing`  | too late             | too late           | too late     | trap      | trap           | trap        | too late           | → finished |
-/// | `finished`   | too late             | too late           | too late     | trap      | trap           | trap        | too late           | trap       |
+/// | state        | dependencies settled | conditions settled | resources refused | body started | paused    | resumed        | body ended  | cancel requested   | finished   |
+/// |--------------|----------------------|--------------------|-------------------|--------------|-----------|----------------|-------------|--------------------|------------|
+/// | `pending`    | → evaluating / finishing | trap           | trap | trap         | trap      | trap           | trap        | → finishing        | trap       |
+/// | `evaluating` | trap                 | → waiting / finishing | trap | trap      | trap      | trap           | trap        | → finishing        | trap       |
+/// | `waiting`    | trap                 | trap               | → finishing | → executing  | trap      | trap           | trap        | → finishing        | trap       |
+/// | `executing`  | trap                 | trap               | trap | trap         | → pausing | trap           | → finishing | noted, goes on     | trap       |
+/// | `pausing`    | trap                 | trap               | trap | trap         | trap      | → the one named | → finishing | noted, goes on    | trap       |
+/// | `finishing`  | too late             | too late           | too late | too late     | trap      | trap           | trap        | too late           | → finished |
+/// | `finished`   | too late             | too late           | too late | too late     | trap      | trap           | trap        | too late           | trap       |
 ///
 /// *Too late* is what a cancel leaves behind: the run was decided while a dependency, a condition or a slot was still on
 /// its way. Everything marked *trap* cannot happen.
@@ -69,6 +69,17 @@ struct RunLifecycle: Equatable {
       return verdict == .satisfied ? .proceed : .finish
     case .finishing, .finished: return .tooLate
     default: impossible(event)
+    }
+  }
+
+  /// What the run wants to hold cannot be waited for. Says whether that decides the run.
+  mutating func resourcesRefused() -> Bool {
+    switch state {
+    case .waiting:
+      state = .finishing
+      return true
+    case .finishing, .finished: return false
+    case .pending, .evaluating, .executing, .pausing: impossible()
     }
   }
 

@@ -13,6 +13,7 @@ class DetachedRun: Run, @unchecked Sendable {
 
   let priority: TaskPriority
   var bindings: [ContextCarrier.Binding]
+  /// Those of its outermost level, until they are evaluated.
   var conditions: [Condition]
   /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
   var dependencies: [ProcedureIdentity?] = []
@@ -24,13 +25,15 @@ class DetachedRun: Run, @unchecked Sendable {
   private let listeners = Mutex(Listeners())
 
   init(
-    name: String, priority: TaskPriority, conditions: [Condition], bindings: [ContextCarrier.Binding], core: QueueCore
+    name: String, priority: TaskPriority, admission: Admission, bindings: [ContextCarrier.Binding], core: QueueCore
   ) {
     self.priority = priority
-    self.conditions = conditions
+    conditions = admission.conditions
     self.bindings = bindings
-    super.init(name: name, core: core, parent: nil)
+    super.init(name: name, resources: admission.resources, core: core, parent: nil)
   }
+
+  final override var awaitableRun: UInt64? { id.number }
 
   final override var detachedRun: DetachedRun? { self }
 
@@ -45,9 +48,12 @@ class DetachedRun: Run, @unchecked Sendable {
   }
 
   /// Executes the body, with its context and all that was carried here for it.
-  final func execute() async {
-    guard !bindings.isEmpty else { return await ProcedureContext(scope: self).run { await executeBody() } }
-    await Self.bind(bindings[...]) { await ProcedureContext(scope: self).run { await self.executeBody() } }
+  ///
+  /// - Parameter hold: What it holds meanwhile.
+  final func execute(holding hold: ResourceClaim?) async {
+    let context = ProcedureContext(scope: self, hold: hold)
+    guard !bindings.isEmpty else { return await context.run { await executeBody() } }
+    await Self.bind(bindings[...]) { await context.run { await self.executeBody() } }
   }
 
   /// Evaluates conditions with all that was carried here for the run.
@@ -75,6 +81,8 @@ class DetachedRun: Run, @unchecked Sendable {
   func store(_ decision: PrematureEnd) {
     preconditionFailure("\(type(of: self)) has to store its outcome")
   }
+
+  final override func refused(by error: ProcedureError) { store(.failed(error)) }
 
   /// Lets go of all that only the body needed, and of a value that a cancel overruled.
   func releaseBody() {

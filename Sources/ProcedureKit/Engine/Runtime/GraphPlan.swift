@@ -51,9 +51,9 @@ final class ProcedureStep<Input: Sendable, Output: Sendable>: NodeStep, @uncheck
     gather: @escaping @Sendable (ValueArena) -> Input, output: ValueSlot<Output>
   ) {
     self.gather = gather
-    operation = task.operation
+    operation = task.isPlain ? task.operation : task.executeBodyInCurrentContext
     self.output = output
-    super.init(name: task.name, conditions: task.conditions, inputs: inputs)
+    super.init(name: task.name, conditions: task.admission.conditions, inputs: inputs)
   }
 
   override func execute(in arena: ValueArena) async throws {

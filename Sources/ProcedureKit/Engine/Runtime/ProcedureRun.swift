@@ -54,7 +54,7 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
   ) {
     self.input = input
     operation = task.operation
-    super.init(name: task.name, priority: priority, conditions: task.conditions, bindings: bindings, core: core)
+    super.init(name: task.name, priority: priority, admission: task.admission, bindings: bindings, core: core)
   }
 
   override func executeBody() async {

@@ -3,7 +3,7 @@ extension QueueCore {
   /// What a worker is to do next.
   enum Assignment: Sendable {
     case evaluate(DetachedRun, [Condition], [ContextCarrier.Binding])
-    case execute(DetachedRun)
+    case execute(DetachedRun, holding: ResourceClaim?)
     /// Nothing at this moment; ask again after a while.
     case pause
     case end
@@ -23,7 +23,7 @@ extension QueueCore {
       run.times.attached = now.nanoseconds
       let member = state.machine.admitted(
         .detached, priority: run.priority.rawValue, hasDependencies: !dependencies.isEmpty,
-        hasConditions: !run.conditions.isEmpty, &actions)
+        hasConditions: !run.conditions.isEmpty, hasResources: run.resources != nil, &actions)
       state.seat(run, at: member)
       record(.didAttach, of: run, at: now, &state)
       return (true, state.isDoomed)
@@ -71,19 +71,19 @@ extension QueueCore {
   /// A worker has started and asks for its first work.
   func startWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
-    return visit { state, actions, _ in assign(to: worker, isNew: true, at: now, &state, &actions) }
+    return visit { state, actions, effects in assign(to: worker, isNew: true, at: now, &state, &actions, &effects) }
   }
 
   /// A worker asks for work after a pause.
   func continueWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
-    return visit { state, actions, _ in assign(to: worker, isNew: false, at: now, &state, &actions) }
+    return visit { state, actions, effects in assign(to: worker, isNew: false, at: now, &state, &actions, &effects) }
   }
 
   /// A worker has evaluated a run's conditions and asks for its next work.
   func settleConditions(of run: DetachedRun, _ verdict: ConditionVerdict, judgedBy worker: QueueWorker) -> Assignment {
     let now = time.now
-    return visit { state, actions, _ in
+    return visit { state, actions, effects in
       run.worker = nil
       if run.member >= 0, state[run].lifecycle.state == .evaluating {
         switch verdict {
@@ -98,7 +98,7 @@ extension QueueCore {
           state.machine.conditionsSettled(run.member, .unsatisfied, &actions)
         }
       }
-      return assign(to: worker, isNew: false, at: now, &state, &actions)
+      return assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
     }
   }
 
@@ -114,7 +114,7 @@ extension QueueCore {
         state.machine.settled(&actions)
         return .pause
       }
-      return assign(to: worker, isNew: false, at: now, &state, &actions)
+      return assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
     }
     end(run)
     return assignment
@@ -150,29 +150,47 @@ extension QueueCore {
     withState { _ in run.storedLog }?.broadcaster.close()
   }
 
+  /// How many runs one visit to the lock finds unable to go on before it is left.
+  private static let mostClaimsAtOnce = 64
+
   private func assign(
     to worker: QueueWorker, isNew: Bool, at now: ProcedureInstant, _ state: inout QueueState,
-    _ actions: inout [QueueMachine.Action]
+    _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) -> Assignment {
     if worker.isSpent {
       state.machine.settled(&actions)
       return .end
     }
-    switch state.machine.workerAsked(isNew: isNew, &actions) {
-    case .end: return .end
-    case .evaluate(let member):
-      guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
-      run.worker = worker
-      return .evaluate(run, run.conditions.takeAll(), run.bindings)
-    case .execute(let member):
-      guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
-      run.worker = worker
-      run.times.started = now.nanoseconds
-      record(.willExecute(attempt: 1), of: run, at: now, &state)
-      return .execute(run)
+    var work = state.machine.workerAsked(isNew: isNew, &actions)
+    var claims = 0
+    while true {
+      switch work {
+      case .end: return .end
+      case .evaluate(let member):
+        guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
+        run.worker = worker
+        return .evaluate(run, run.conditions.takeAll(), run.bindings)
+      case .claim(let member):
+        guard let run = state.holders[Int(member)]?.detachedRun, let request = run.resources else { return .end }
+        claims += 1
+        if claims > Self.mostClaimsAtOnce {
+          state.machine.claimPutOff(member)
+          return .pause
+        }
+        if state.claimResources(for: run, request, &actions, &effects) {
+          work = state.machine.resourcesTaken(member)
+        } else {
+          work = state.machine.workerAsked(isNew: false, &actions)
+        }
+      case .execute(let member):
+        guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
+        run.worker = worker
+        run.times.started = now.nanoseconds
+        record(.willExecute(attempt: 1), of: run, at: now, &state)
+        return .execute(run, holding: run.claim)
+      }
     }
   }
-
   /// The events of one run, from its first on.
   func events(of run: DetachedRun) -> AsyncStream<ProcedureEvent> {
     let (stream, log, isOver) = withState { state in

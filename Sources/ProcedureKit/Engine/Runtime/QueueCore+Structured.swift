@@ -5,12 +5,12 @@ extension QueueCore {
     _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
     let context = ProcedureContext.current
-    let run = StructuredRun(name: task.name, core: self, parent: context)
+    let run = StructuredRun(name: task.name, resources: task.admission.resources, core: self, parent: context)
     let lender = context?.slotHolder(on: self)
-    guard let hasStarted = admit(run, task.priority, hasConditions: !task.conditions.isEmpty, lender) else {
+    guard let hasStarted = admit(run, task.priority, hasConditions: !task.admission.conditions.isEmpty, lender) else {
       throw ProcedureError.queueShutDown(procedure: run.identity, queue: name)
     }
-    if !hasStarted, let end = await prepare(run, task.conditions) {
+    if !hasStarted, let end = await prepare(run, task.admission.conditions) {
       await leaveBeforeBody(run, end, lender)
       throw end.error
     }
@@ -37,7 +37,7 @@ extension QueueCore {
   ) -> Bool? {
     let moment = time.moment()
     let isCancelled = run.parent?.isCancelled ?? Task.isCancelled
-    return visit { state, actions, _ in
+    return visit { state, actions, effects in
       // What a body runs on its own queue is part of it: it has the body's place in line, may have its slot, and is
       // admitted as long as the body is there.
       let place = lender.flatMap { $0.member >= 0 ? state[$0] : nil }
@@ -45,23 +45,26 @@ extension QueueCore {
       let ownPriority = (priority ?? place.map { TaskPriority(rawValue: $0.priority) } ?? Task.currentPriority).rawValue
       let member = state.machine.admitted(
         .structured, priority: max(ownPriority, place?.priority ?? 0), inheriting: place?.order,
-        hasConditions: hasConditions, &actions)
+        hasConditions: hasConditions, hasResources: run.resources != nil, &actions)
       state.seat(run, at: member)
       record(.didAttach, of: run, at: moment.instant, &state)
       if let lender, place != nil { state.machine.loanStarted(lender.member, &actions) }
       guard !hasConditions, !isCancelled, !state.isDoomed else { return false }
-      return start(run, at: moment, &state, &actions)
+      return start(run, at: moment, &state, &actions, &effects)
     }
   }
 
-  /// Starts the body, if the run has a slot and the queue has not been suspended since.
+  /// Starts the body, if the run has a slot, the queue has not been suspended since, and what it wants to hold is there.
   private func start(
     _ run: StructuredRun, at moment: QueueTime.Moment, _ state: inout QueueState,
-    _ actions: inout [QueueMachine.Action]
+    _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) -> Bool {
-    guard state[run].holdsSlot, state.machine.pieceStarted(run.member, &actions),
-      state.machine.bodyStarted(run.member)
-    else { return false }
+    guard state[run].holdsSlot, state.machine.pieceStarted(run.member, &actions) else { return false }
+    if state[run].resources == .wanted, state[run].lifecycle.state == .waiting, let request = run.resources {
+      guard state.claimResources(for: run, request, &actions, &effects) else { return false }
+      _ = state.machine.resourcesTaken(run.member)
+    }
+    guard state.machine.bodyStarted(run.member) else { return false }
     record(.willExecute(attempt: 1), of: run, at: moment.instant, &state)
     return true
   }
@@ -78,18 +81,19 @@ extension QueueCore {
       while withState({ state in state[run].lifecycle.state == .waiting }) {
         await wait(for: run) { state in state[run].lifecycle.state == .waiting && !state[run].holdsSlot }
         let moment = time.moment()
-        visit { state, actions, _ in _ = start(run, at: moment, &state, &actions) }
+        visit { state, actions, effects in _ = start(run, at: moment, &state, &actions, &effects) }
       }
-      return cancelledEnd(of: run)
+      return prematureEnd(of: run)
     } onCancel: {
       self.cancelLikeParent(run)
     }
   }
 
-  /// How the run ended if it was cancelled before its body.
-  private func cancelledEnd(of run: StructuredRun) -> End? {
+  /// How the run ended if it was cancelled before its body, or may not wait for what it wants to hold.
+  private func prematureEnd(of run: StructuredRun) -> End? {
     withState { state in
       guard state[run].lifecycle.state == .finishing else { return nil }
+      if let refusal = run.refusal { return End(outcome: .failed(refusal), error: refusal) }
       let reason = run.cancellation?.reason
       return End(outcome: .cancelled(reason: reason), error: reason ?? CancellationError())
     }
@@ -102,7 +106,7 @@ extension QueueCore {
     while withState({ state in self.isListed(run, &state) }) {
       await wait(for: run) { state in state.machine.isListed(run.member) }
     }
-    if let end = cancelledEnd(of: run) { return end }
+    if let end = prematureEnd(of: run) { return end }
     let judgement = Judgement(conditions)
     addCancellationHandler(to: run, key: judgement) { judgement.cancel() }
     await withTaskExecutorPreference(executor) { await judgement.evaluate() }
@@ -113,7 +117,7 @@ extension QueueCore {
       state.machine.conditionsSettled(run.member, verdict.isSatisfied ? .satisfied : .unsatisfied, &actions)
       return true
     }
-    guard isDecided else { return cancelledEnd(of: run) }
+    guard isDecided else { return prematureEnd(of: run) }
     switch verdict {
     case .satisfied: return nil
     case .ignored(let condition):
@@ -135,7 +139,7 @@ extension QueueCore {
   private func execute<Input: Sendable, Output: Sendable>(
     _ run: StructuredRun, _ operation: @concurrent @Sendable (Input) async throws -> Output, _ input: Input
   ) async throws -> Output {
-    try await ProcedureContext(scope: run).run {
+    try await ProcedureContext(scope: run, hold: holdOfBody(run)).run {
       guard broadcaster.isObserved || executor != nil else { return try await operation(input) }
       // Somebody watches: the cancel is to be told when it comes, and not when the body has ended.
       return try await withTaskCancellationHandler {
@@ -144,6 +148,11 @@ extension QueueCore {
         cancelLikeParent(run)
       }
     }
+  }
+
+  /// Written before the body starts, in this task, and not again before it has ended.
+  private func holdOfBody(_ run: StructuredRun) -> ResourceClaim? {
+    run.resources == nil ? nil : withState { _ in run.claim }
   }
 
   /// The body has ended: its slot goes on, or back to the body that lent it.

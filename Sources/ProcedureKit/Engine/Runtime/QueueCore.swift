@@ -12,6 +12,7 @@ final class QueueCore: Sendable {
   let name: String
   let executor: (any TaskExecutor)?
   let carriers: [ContextCarrier]
+  let resources: ResourceTable
   let time: QueueTime
   let broadcaster = EventBroadcaster()
   private let desk = CrewDesk()
@@ -26,9 +27,10 @@ final class QueueCore: Sendable {
 
   init(
     name: String, width: Int, isSuspended: Bool, clock: any Clock<Duration>, executor: (any TaskExecutor)?,
-    carriers: [ContextCarrier]
+    carriers: [ContextCarrier], resources: ResourceTable
   ) {
     self.name = name
+    self.resources = resources
     self.executor = executor
     self.carriers = carriers
     time = QueueTime(clock)
@@ -87,6 +89,7 @@ final class QueueCore: Sendable {
     case .finishDecided: finishDecided()
     case .closeCrew: desk.close()
     case .closeEvents: broadcaster.close()
+    case .tell(let news): news.tell()
     }
   }
 
@@ -145,7 +148,7 @@ final class QueueCore: Sendable {
   // MARK: The queue as a whole
 
   func suspend() {
-    visit { state, _, _ in state.machine.suspended() }
+    visit { state, actions, _ in state.machine.suspended(&actions) }
   }
 
   func resume() {
@@ -244,6 +247,21 @@ final class QueueCore: Sendable {
       run.detachedRun?.times.cancelled = now.nanoseconds
       record(.didCancel(reason: reason), of: run, at: now, &state)
     }
+  }
+
+  // MARK: Resources
+
+  /// What a run has waited for is there.
+  func grantResources(to run: Run) {
+    visit { state, actions, effects in
+      state.grantResources(to: run, &actions, &effects)
+      state.machine.settled(&actions)
+    }
+  }
+
+  /// What a run waits for will never be there.
+  func refuseResources(to run: Run, _ circle: [ExclusionWait]) {
+    visit { state, actions, effects in state.refuseResources(to: run, circle, &actions, &effects) }
   }
 
   // MARK: Loans

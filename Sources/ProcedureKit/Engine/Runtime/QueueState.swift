@@ -11,6 +11,7 @@ struct QueueState {
     case finishDecided
     case closeCrew
     case closeEvents
+    case tell(ResourceTable.News)
   }
 
   var machine: QueueMachine
@@ -47,6 +48,7 @@ struct QueueState {
   /// Takes a holder's number away; the machine is told by the caller.
   mutating func unseat(_ holder: SlotHolder, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
     let member = holder.member
+    if let run = holder as? Run, run.claim != nil { endClaim(of: run, &actions, &effects) }
     machine.left(member, &actions)
     resolve(&actions, &effects)
     holders[Int(member)] = nil
@@ -57,7 +59,9 @@ struct QueueState {
   /// Turns the machine's actions into effects.
   mutating func resolve(_ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
     guard !actions.isEmpty else { return }
-    for action in actions {
+    let pending = actions
+    actions.removeAll()
+    for action in pending {
       switch action {
       case .addWorker(let priority): effects.append(.addWorker(TaskPriority(rawValue: priority)))
       case .wake(let member): wake(holders[Int(member)], &effects)
@@ -67,10 +71,58 @@ struct QueueState {
         decided.append(run)
         if !isFinishingDecided { effects.append(.finishDecided) }
         isFinishingDecided = true
+      case .giveBackResources(let member):
+        if let run = holders[Int(member)] as? Run { endClaim(of: run, &actions, &effects) }
       }
     }
-    actions.removeAll()
+    if !actions.isEmpty { resolve(&actions, &effects) }
   }
+
+  // MARK: Resources
+
+  /// Claims what a run wants to hold, now that it has a slot for its body.
+  ///
+  /// - Returns: Whether it holds it, and keeps the slot.
+  mutating func claimResources(
+    for run: Run, _ request: ResourceRequest, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
+  ) -> Bool {
+    let claim = ResourceClaim(in: run.core.resources, inside: run.parent?.hold, of: run.identity, for: run)
+    run.claim = claim
+    switch claim.table.place(claim, request, for: run.claimRuns) {
+    case .granted: return true
+    case .waits: machine.resourcesAwaited(run.member, &actions)
+    case .refused(let circle): refuseResources(to: run, circle, &actions, &effects)
+    }
+    return false
+  }
+
+  mutating func refuseResources(
+    to run: Run, _ circle: [ExclusionWait], _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
+  ) {
+    guard run.member >= 0, machine.resourcesRefused(run.member, &actions) else { return }
+    run.refused(by: ProcedureError.exclusionDeadlock(procedure: run.identity, circle: circle))
+  }
+
+  mutating func grantResources(
+    to run: Run, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
+  ) {
+    guard run.member >= 0 else { return }
+    if !machine.resourcesGranted(run.member, &actions) { endClaim(of: run, &actions, &effects) }
+  }
+
+  /// Gives back what a run holds, or withdraws its claim. Runs of the same queue that come next take over at once.
+  mutating func endClaim(of run: Run, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
+    guard let claim = run.claim.take() else { return }
+    var news = claim.table.end(claim)
+    guard !news.isEmpty else { return }
+    for next in news.granted {
+      if let next = next.claimant as? Run, next.core === run.core { grantResources(to: next, &actions, &effects) }
+    }
+    news.granted.removeAll { ($0.claimant as? Run)?.core === run.core }
+    if !news.isEmpty { effects.append(.tell(news)) }
+  }
+
+  // MARK: Idle
 
   /// Tells those who wait for it that the queue is idle, if it is.
   mutating func announceIdle(_ effects: inout [Effect]) {

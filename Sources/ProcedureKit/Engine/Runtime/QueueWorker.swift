@@ -28,8 +28,8 @@ final class QueueWorker: @unchecked Sendable {
     var assignment = core.startWorker(worker)
     loop: while true {
       switch assignment {
-      case .execute(let run):
-        await run.execute()
+      case .execute(let run, let hold):
+        await run.execute(holding: hold)
         assignment = core.finishBody(of: run, executedBy: worker, pauses: fairness.pieceEnds())
       case .pause:
         await Task.yield()

@@ -4,6 +4,10 @@
 class Run: SlotHolder, @unchecked Sendable {
   let id = ProcedureID.reserve()
   let name: String
+  /// What it wants to hold while its body executes.
+  let resources: ResourceRequest?
+  /// What it claims or holds of that.
+  var claim: ResourceClaim?
   /// Whether a cancel came in time, and its reason.
   var cancellation: Cancellation?
 
@@ -12,8 +16,9 @@ class Run: SlotHolder, @unchecked Sendable {
     let reason: (any Error)?
   }
 
-  init(name: String, core: QueueCore, parent: ProcedureContext?) {
+  init(name: String, resources: ResourceRequest?, core: QueueCore, parent: ProcedureContext?) {
     self.name = name
+    self.resources = resources
     super.init(core: core, parent: parent)
   }
 
@@ -25,6 +30,28 @@ class Run: SlotHolder, @unchecked Sendable {
 
   override var cancellationReason: (any Error)? { core.cancellation(of: self)?.reason }
 
+  /// What it wants to hold will never be there: stores that as its end. Called under the lock.
+  func refused(by error: ProcedureError) {
+    preconditionFailure("\(type(of: self)) has to store its end")
+  }
+
+  /// The runs that cannot end before it has.
+  var claimRuns: ResourceLedger.ClaimRuns {
+    guard let parent else { return ResourceLedger.ClaimRuns(own: awaitableRun ?? 0) }
+    var runs = parent.claimRuns
+    if let own = awaitableRun {
+      if runs.own != 0 { runs.others.append(runs.own) }
+      runs.own = own
+    }
+    return runs
+  }
+
   /// Where its own events are kept, if it is one whose events can be asked for and somebody has.
   var log: EventLog? { nil }
+}
+
+extension Run: ResourceClaimant {
+  func resourcesGranted() { core.grantResources(to: self) }
+
+  func resourcesRefused(_ waits: [ExclusionWait]) { core.refuseResources(to: self, waits) }
 }

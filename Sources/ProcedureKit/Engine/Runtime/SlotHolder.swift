@@ -23,6 +23,8 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   /// Itself, where a worker of the queue executes it: cheaper than a cast.
   var detachedRun: DetachedRun? { nil }
 
+  final override var resourceTable: ResourceTable { core.resources }
+
   override func lendSlot() {
     core.lend(self)
   }

@@ -26,6 +26,12 @@ extension QueueMachine {
     return member
   }
 
+  mutating func suspend() {
+    var actions: [Action] = []
+    suspended(&actions)
+    precondition(actions.isEmpty)
+  }
+
   /// What a worker that is or is not new is told.
   mutating func ask(isNew: Bool = true) -> Work {
     var actions: [Action] = []

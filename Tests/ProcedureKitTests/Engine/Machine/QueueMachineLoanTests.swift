@@ -63,7 +63,7 @@ import Testing
     for width in [1, 2] {
       var machine = QueueMachine(width: width, isSuspended: false)
       let body = machine.execute()
-      machine.suspended()
+      machine.suspend()
       #expect(machine.startPiece(body) == false)
       #expect(machine.startLoan(body) == [])
       #expect(machine.isInLine(body))
@@ -79,7 +79,7 @@ import Testing
   func slotComesBackWhileSuspended() {
     var machine = QueueMachine(width: 1, isSuspended: false)
     let body = machine.execute()
-    machine.suspended()
+    machine.suspend()
     _ = machine.startLoan(body)
     #expect(machine.startPiece(body) == false)
     #expect(machine.endLoan(body) == true)
@@ -94,7 +94,7 @@ import Testing
     let body = machine.execute()
     _ = machine.startLoan(body)
     let other = machine.execute()
-    machine.suspended()
+    machine.suspend()
     #expect(machine.startPiece(body) == false)
     #expect(machine.endLoan(body) == false)
     #expect(machine.isInLine(body) && machine.isReturning(body))
@@ -108,7 +108,7 @@ import Testing
     var machine = QueueMachine(width: 1, isSuspended: false)
     let body = machine.execute()
     if waitsForTurn {
-      machine.suspended()
+      machine.suspend()
       #expect(machine.startPiece(body) == false)
     } else {
       _ = machine.startLoan(body)

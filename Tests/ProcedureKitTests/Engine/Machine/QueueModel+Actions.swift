@@ -12,6 +12,7 @@ extension QueueModel {
     case .addWorker(let priority): orderWorker(priority)
     case .interrupt(let index): object("\(index) was interrupted for nothing")
     case .finish(let index): object("L1: \(index) was finished for nothing, or twice")
+    case .giveBackResources(let index): object("\(index) gives back what it does not hold")
     }
   }
 
@@ -51,6 +52,7 @@ extension QueueModel {
     let evaluation = isSuspended ? nil : first(in: .evaluations)
     switch work {
     case .evaluate(let index): return evaluation == index
+    case .claim: return false
     case .execute(let index):
       return evaluation == nil && !isSuspended && hasFreeSlot && first(in: .returning) == nil
         && first(in: .ready) == index && isServedByWorker(index)
@@ -66,6 +68,7 @@ extension QueueModel {
     if !permits(work) { object("Q1, Q2: a worker was told to \(work)") }
     switch work {
     case .evaluate(let index): leave(.evaluations, index)
+    case .claim: break
     case .execute(let index):
       leave(.ready, index)
       takeSlot(index)

@@ -12,7 +12,7 @@ extension QueueScript {
   func carryOut(_ work: QueueMachine.Work, by worker: ScriptWorker) {
     worker.member = nil
     switch work {
-    case .evaluate(let index), .execute(let index):
+    case .evaluate(let index), .claim(let index), .execute(let index):
       guard let member = members.first(where: { $0.index == index }) else { return }
       worker.member = member
       member.worker = worker
@@ -64,8 +64,8 @@ extension QueueScript {
     switch random.below(4) {
     case 0:
       visit {
-        call("suspended") { machine, _ in
-          machine.suspended()
+        call("suspended") { machine, actions in
+          machine.suspended(&actions)
         } follow: { model, _ in
           model.isSuspended = true
         }

@@ -127,6 +127,7 @@ final class QueueScript {
     case .wake(let index): seats[Int(index)].map(wake)
     case .interrupt(let index): seats[Int(index)]?.worker?.isSpent = true
     case .finish(let index): seats[Int(index)]?.phase = .decided
+    case .giveBackResources: break
     }
   }
 

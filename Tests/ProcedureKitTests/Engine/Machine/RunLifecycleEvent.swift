@@ -4,6 +4,7 @@
 enum RunLifecycleEvent: Codable, Hashable, Sendable {
   case dependenciesSettled(isSatisfied: Bool)
   case conditionsSettled(isSatisfied: Bool)
+  case resourcesRefused
   case bodyStarted
   case paused
   case resumed(at: RunLifecycleTable.State)
@@ -16,6 +17,7 @@ enum RunLifecycleEvent: Codable, Hashable, Sendable {
     switch name {
     case "dependencies settled": [.dependenciesSettled(isSatisfied: true), .dependenciesSettled(isSatisfied: false)]
     case "conditions settled": [.conditionsSettled(isSatisfied: true), .conditionsSettled(isSatisfied: false)]
+    case "resources refused": [.resourcesRefused]
     case "body started": [.bodyStarted]
     case "paused": [.paused]
     case "resumed": ["evaluating", "waiting", "executing"].map { .resumed(at: .init(name: $0)) }
@@ -31,6 +33,7 @@ enum RunLifecycleEvent: Codable, Hashable, Sendable {
     switch self {
     case .dependenciesSettled: "dependenciesSettled(_:)"
     case .conditionsSettled: "conditionsSettled(_:)"
+    case .resourcesRefused: "resourcesRefused()"
     case .bodyStarted: "bodyStarted()"
     case .paused: "paused()"
     case .resumed: "resumed(at:)"
@@ -47,6 +50,7 @@ enum RunLifecycleEvent: Codable, Hashable, Sendable {
       return "\(lifecycle.dependenciesSettled(isSatisfied ? .satisfied : .unsatisfied))"
     case .conditionsSettled(let isSatisfied):
       return "\(lifecycle.conditionsSettled(isSatisfied ? .satisfied : .unsatisfied))"
+    case .resourcesRefused: return "\(lifecycle.resourcesRefused())"
     case .bodyStarted: return "\(lifecycle.bodyStarted())"
     case .cancelRequested: return "\(lifecycle.cancelRequested())"
     case .paused: lifecycle.paused()
@@ -66,8 +70,9 @@ enum RunLifecycleEvent: Codable, Hashable, Sendable {
     case (.cancelRequested, .leads(let next)): Consequence(next.value, true, "beforeBody")
     case (.cancelRequested, .tooLate): Consequence(state, isCancelled, "nothing")
     case (.dependenciesSettled, .tooLate), (.conditionsSettled, .tooLate): Consequence(state, isCancelled, "tooLate")
-    case (.bodyStarted, .tooLate): Consequence(state, isCancelled, "false")
-    case (.bodyStarted, .leads(let next)): Consequence(next.value, isCancelled, "true")
+    case (.bodyStarted, .tooLate), (.resourcesRefused, .tooLate): Consequence(state, isCancelled, "false")
+    case (.bodyStarted, .leads(let next)), (.resourcesRefused, .leads(let next)):
+      Consequence(next.value, isCancelled, "true")
     case (.dependenciesSettled(let isSatisfied), .decides(let proceeding, let finishing)),
       (.conditionsSettled(let isSatisfied), .decides(let proceeding, let finishing)):
       Consequence(

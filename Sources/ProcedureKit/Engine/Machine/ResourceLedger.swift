@@ -1,0 +1,411 @@
+/// Internal. Decides who holds which resources, and who is next: a pure value that is told of claims and of their ends.
+///
+/// A *claim* wants units of one or more resources, all together or not at all. A resource is a *pool* of units. A category
+/// that excludes is a pool of `wholeCategory` units: a reader takes one of them, whoever excludes everybody takes all.
+/// A claim that cannot be granted at once stands in the line of each of its pools, and is granted when it is the first in
+/// all of them and the units suffice. Lines agree on the order, so that the claim that came first is never stuck behind
+/// another that waits: no deadlock between claims of which none is inside another, and no starvation.
+///
+/// A claim from inside of a holder takes its units out of what the holder has, a pool of its own inside the holder's part,
+/// and what exceeds that from around the holder. So it does not wait for its holder, and its siblings exclude each other.
+/// It stands before all that wait for what it is inside of; what would still be a circle is found before it waits.
+///
+/// What a claim holds is given back when it has ended and all claims inside of it have.
+struct ResourceLedger {
+  /// The capacity of a category: so many may read at once, and one may exclude them all.
+  static let wholeCategory = Int32.max
+
+  /// What a claim wants of one resource.
+  struct Demand: Equatable {
+    let pool: Int32
+    let units: Int32
+  }
+
+  /// What becomes of a claim at first.
+  enum Answer: Equatable {
+    case granted
+    case waits
+    /// It would wait for ever: each claim in the list waits for the next, the last one for the first.
+    case deadlocked([Link])
+  }
+
+  /// One part of a circle: `claim` waits for what `holder` has of the resource `pool`.
+  struct Link: Equatable {
+    let claim: Int32
+    let pool: Int32
+    let holder: Int32
+  }
+
+  /// Where a claim stands. It may be ended in each state.
+  enum State: Equatable {
+    /// It stands in the line of each of its pools. `granted` or `refused` follow.
+    case waiting
+    /// It holds all that it wants. `over` follows where others draw on that when it ends.
+    case granted
+    /// It would have waited for ever, and stands in no line.
+    case refused
+    /// It has ended, and holds what it held until all claims inside of it have ended as well.
+    case over
+  }
+
+  /// A claim for which another may have come meanwhile under the same number.
+  struct Reference: Equatable {
+    let claim: Int32
+    let serial: UInt64
+  }
+
+  struct Claim {
+    let serial: UInt64
+    var state = State.refused
+    var isPresent = true
+    var firstPlace: Int32 = -1
+    /// How many places of other claims draw on what it holds.
+    var inside: Int32 = 0
+    /// The claims that it is inside of, innermost first.
+    let ancestors: [Reference]
+    /// The runs that cannot end before this claim has been granted: its own, and those whose bodies it is part of.
+    let runs: ClaimRuns
+  }
+
+  /// Runs by their numbers; no allocation for one.
+  struct ClaimRuns: Equatable {
+    var own: UInt64 = 0
+    var others: [UInt64] = []
+
+    func isDisjoint(with numbers: Set<UInt64>) -> Bool {
+      !numbers.contains(own) && !others.contains { numbers.contains($0) }
+    }
+  }
+
+  /// What a claim takes or wants out of one pool.
+  struct Place {
+    let claim: Int32
+    let pool: Int32
+    let units: Int32
+    /// What the claim wants of the resource in all.
+    let demand: Int32
+    /// The pool inside of this part, for claims inside of the claim; -1 without.
+    var inner: Int32 = -1
+    /// The claim's next place.
+    var sibling: Int32
+    var next: Int32 = -1
+    var previous: Int32 = -1
+  }
+
+  struct Pool {
+    let capacity: Int32
+    /// The resource that it is a part of: itself, if it is the whole.
+    let resource: Int32
+    /// The claim that it is inside of; -1 for a whole resource.
+    let owner: Int32
+    var used: Int32 = 0
+    var head: Int32 = -1
+    var tail: Int32 = -1
+    var isPresent = true
+
+    var isVacant: Bool { used == 0 && head < 0 }
+  }
+
+  /// A body that waits for runs, and what it holds meanwhile.
+  struct Await {
+    let number: UInt64
+    let holders: [Reference]
+    var targets: Set<UInt64>
+  }
+
+  private(set) var claims: ContiguousArray<Claim> = []
+  private(set) var places: ContiguousArray<Place> = []
+  private(set) var pools: ContiguousArray<Pool> = []
+  private var vacantClaims: ContiguousArray<Int32> = []
+  private var vacantPlaces: ContiguousArray<Int32> = []
+  private var vacantPools: ContiguousArray<Int32> = []
+  /// Claims that wait and that somebody cannot end without who holds something; only these can close a circle.
+  var waitingInside: Set<Int32> = []
+  var awaits: [Await] = []
+  /// Pools in whose lines somebody may be granted now.
+  var poolsToServe: ContiguousArray<Int32> = []
+  private var nextSerial: UInt64 = 0
+
+  // MARK: Pools
+
+  /// A resource is about to be claimed that nobody claims at this moment.
+  mutating func resourceOpened(capacity: Int32) -> Int32 {
+    openPool(capacity: capacity, resource: -1, owner: -1)
+  }
+
+  private mutating func openPool(capacity: Int32, resource: Int32, owner: Int32) -> Int32 {
+    let index = vacantPools.popLast() ?? Int32(pools.count)
+    let pool = Pool(capacity: capacity, resource: resource < 0 ? index : resource, owner: owner)
+    if Int(index) == pools.count { pools.append(pool) } else { pools[Int(index)] = pool }
+    return index
+  }
+
+  /// Forgets a pool that nobody claims. A whole resource is forgotten by whoever opened it, when it has become vacant.
+  mutating func poolClosed(_ pool: Int32) {
+    precondition(pools[Int(pool)].isPresent && pools[Int(pool)].isVacant, "ResourceLedger: a pool in use was closed")
+    pools[Int(pool)].isPresent = false
+    vacantPools.append(pool)
+    if vacantPools.count == pools.count, vacantClaims.count == claims.count, claims.count > 1_024 { releaseStorage() }
+  }
+
+  private mutating func releaseStorage() {
+    (claims, places, pools) = ([], [], [])
+    (vacantClaims, vacantPlaces, vacantPools, poolsToServe) = ([], [], [], [])
+  }
+
+  // MARK: Claims
+
+  /// Somebody wants all of `demands`, of different resources each.
+  ///
+  /// - Parameters:
+  ///   - demands: What is wanted.
+  ///   - ancestors: The claims that it is inside of, innermost first. Those that have ended do not count.
+  ///   - runs: The runs that cannot end before it is granted.
+  /// - Returns: The claim, which has to be ended in any case; and what becomes of it at first.
+  mutating func claimed(
+    _ demands: [Demand], inside ancestors: [Reference] = [], for runs: ClaimRuns = ClaimRuns()
+  ) -> (claim: Int32, answer: Answer) {
+    let claim = makeClaim(inside: ancestors.filter(isHolding), for: runs)
+    for demand in demands { addPlaces(for: demand, of: claim) }
+    if ancestors.isEmpty, awaits.isEmpty {
+      if canBeGrantedAtOnce(claim) {
+        take(claim)
+        return (claim, .granted)
+      }
+      claims[Int(claim)].state = .waiting
+      forEachPlace(of: claim) { ledger, place in ledger.insert(place, before: -1) }
+      return (claim, .waits)
+    }
+    return (claim, placed(claim))
+  }
+
+  /// A claim has ended, whether it was granted or not.
+  ///
+  /// - Parameters:
+  ///   - claim: The claim.
+  ///   - granted: Receives the claims that are granted by that.
+  ///   - vacated: Receives the resources that nobody claims any more.
+  mutating func ended(_ claim: Int32, granted: inout [Int32], vacated: inout [Int32]) {
+    precondition(
+      claims[Int(claim)].isPresent && claims[Int(claim)].state != .over, "ResourceLedger: a claim ended twice")
+    if claims[Int(claim)].inside > 0 { claims[Int(claim)].state = .over } else { remove(claim, vacated: &vacated) }
+    serve(granted: &granted)
+  }
+
+  /// Takes a claim out of its lines, or gives back what it holds, and forgets it.
+  private mutating func remove(_ claim: Int32, vacated: inout [Int32]) {
+    let state = claims[Int(claim)].state
+    waitingInside.remove(claim)
+    var index = claims[Int(claim)].firstPlace
+    while index >= 0 {
+      let place = places[Int(index)]
+      switch state {
+      case .granted, .over: pools[Int(place.pool)].used -= place.units
+      case .waiting: leaveLine(index)
+      case .refused: break
+      }
+      if place.inner >= 0 { poolClosed(place.inner) }
+      let owner = pools[Int(place.pool)].owner
+      if owner >= 0 {
+        claims[Int(owner)].inside -= 1
+        if claims[Int(owner)].state == .over, claims[Int(owner)].inside == 0 { remove(owner, vacated: &vacated) }
+      } else if pools[Int(place.pool)].isVacant {
+        vacated.append(place.pool)
+      }
+      if pools[Int(place.pool)].isPresent { poolsToServe.append(place.pool) }
+      vacantPlaces.append(index)
+      index = place.sibling
+    }
+    claims[Int(claim)].isPresent = false
+    claims[Int(claim)].firstPlace = -1
+    vacantClaims.append(claim)
+  }
+
+  /// Grants what can be granted, first come first served, where units were given back or a line has moved.
+  mutating func serve(granted: inout [Int32]) {
+    while let pool = poolsToServe.popLast() {
+      while pools[Int(pool)].isPresent, pools[Int(pool)].head >= 0 {
+        let claim = places[Int(pools[Int(pool)].head)].claim
+        guard isFirstEverywhere(claim), fits(claim) else { break }
+        forEachPlace(of: claim) { ledger, place in
+          ledger.leaveLine(place)
+          let other = ledger.places[Int(place)].pool
+          if other != pool { ledger.poolsToServe.append(other) }
+        }
+        take(claim)
+        granted.append(claim)
+      }
+    }
+  }
+
+  // MARK: Granting
+
+  /// Whether a claim that stands in no line may be granted before it does.
+  func canBeGrantedAtOnce(_ claim: Int32) -> Bool {
+    allPlaces(of: claim) { place in
+      let pool = pools[Int(place.pool)]
+      return pool.head < 0 && pool.capacity - pool.used >= place.units
+    }
+  }
+
+  func isFirstEverywhere(_ claim: Int32) -> Bool {
+    allPlaces(of: claim) { $0.previous < 0 }
+  }
+
+  func fits(_ claim: Int32) -> Bool {
+    allPlaces(of: claim) { pools[Int($0.pool)].capacity - pools[Int($0.pool)].used >= $0.units }
+  }
+
+  mutating func markWaiting(_ claim: Int32) { claims[Int(claim)].state = .waiting }
+
+  mutating func markRefused(_ claim: Int32) { claims[Int(claim)].state = .refused }
+
+  mutating func take(_ claim: Int32) {
+    claims[Int(claim)].state = .granted
+    waitingInside.remove(claim)
+    forEachPlace(of: claim) { ledger, index in
+      let place = ledger.places[Int(index)]
+      ledger.pools[Int(place.pool)].used += place.units
+    }
+  }
+
+  // MARK: Places
+
+  private mutating func makeClaim(inside ancestors: [Reference], for runs: ClaimRuns) -> Int32 {
+    let claim = Claim(serial: nextSerial, ancestors: ancestors, runs: runs)
+    nextSerial += 1
+    guard let index = vacantClaims.popLast() else {
+      claims.append(claim)
+      return Int32(claims.count - 1)
+    }
+    claims[Int(index)] = claim
+    return index
+  }
+
+  /// What a claim is called for as long as it is there.
+  func reference(to claim: Int32) -> Reference {
+    Reference(claim: claim, serial: claims[Int(claim)].serial)
+  }
+
+  /// Whether a claim is there and holds something.
+  func isHolding(_ reference: Reference) -> Bool {
+    guard Int(reference.claim) < claims.count else { return false }
+    let claim = claims[Int(reference.claim)]
+    return claim.serial == reference.serial && claim.isPresent && claim.state == .granted
+  }
+
+  /// Finds out which pools a demand draws on: those inside of its ancestors' parts, and the whole for what exceeds them.
+  private mutating func addPlaces(for demand: Demand, of claim: Int32) {
+    /// What the ancestors passed so far have drawn from further out already.
+    var had: Int32 = 0
+    for ancestor in claims[Int(claim)].ancestors where demand.units > had {
+      guard let held = heldPlace(of: ancestor.claim, resource: demand.pool) else { continue }
+      let inner = innerPool(of: held)
+      let capacity = pools[Int(inner)].capacity
+      addPlace(
+        Place(
+          claim: claim, pool: inner, units: min(demand.units, capacity) - min(had, capacity), demand: demand.units,
+          sibling: claims[Int(claim)].firstPlace))
+      claims[Int(ancestor.claim)].inside += 1
+      had = max(had, places[Int(held)].demand)
+    }
+    guard demand.units > had else { return }
+    addPlace(
+      Place(
+        claim: claim, pool: demand.pool, units: demand.units - had, demand: demand.units,
+        sibling: claims[Int(claim)].firstPlace))
+  }
+
+  private mutating func addPlace(_ place: Place) {
+    let index = vacantPlaces.popLast() ?? Int32(places.count)
+    if Int(index) == places.count { places.append(place) } else { places[Int(index)] = place }
+    claims[Int(place.claim)].firstPlace = index
+  }
+
+  /// A place that stands for what a claim holds of a resource.
+  private func heldPlace(of claim: Int32, resource: Int32) -> Int32? {
+    var index = claims[Int(claim)].firstPlace
+    while index >= 0 {
+      if pools[Int(places[Int(index)].pool)].resource == resource { return index }
+      index = places[Int(index)].sibling
+    }
+    return nil
+  }
+
+  /// The pool inside of a part that is held. Inside of a category, whoever holds it, readers share and others exclude.
+  private mutating func innerPool(of place: Int32) -> Int32 {
+    let held = places[Int(place)]
+    if held.inner >= 0 { return held.inner }
+    let resource = pools[Int(held.pool)].resource
+    let capacity = pools[Int(resource)].capacity == Self.wholeCategory ? Self.wholeCategory : held.demand
+    let inner = openPool(capacity: capacity, resource: resource, owner: held.claim)
+    places[Int(place)].inner = inner
+    return inner
+  }
+
+  mutating func forEachPlace(of claim: Int32, _ body: (inout ResourceLedger, Int32) -> Void) {
+    var index = claims[Int(claim)].firstPlace
+    while index >= 0 {
+      let sibling = places[Int(index)].sibling
+      body(&self, index)
+      index = sibling
+    }
+  }
+
+  func allPlaces(of claim: Int32, _ holds: (Place) -> Bool) -> Bool {
+    var index = claims[Int(claim)].firstPlace
+    while index >= 0 {
+      let place = places[Int(index)]
+      guard holds(place) else { return false }
+      index = place.sibling
+    }
+    return true
+  }
+
+  // MARK: Looking
+
+  /// Who holds units of each pool, in order of their numbers.
+  var holdersByPool: [Int32: [Int32]] {
+    var holders: [Int32: [Int32]] = [:]
+    for claim in claims.indices where claims[claim].isPresent && claims[claim].state == .granted {
+      _ = allPlaces(of: Int32(claim)) { place in
+        holders[place.pool, default: []].append(Int32(claim))
+        return true
+      }
+    }
+    return holders
+  }
+
+  /// The pools in whose lines a claim stands.
+  func poolsWaitedFor(by claim: Int32) -> [Int32] {
+    guard claims[Int(claim)].state == .waiting else { return [] }
+    var pools: [Int32] = []
+    _ = allPlaces(of: claim) { place in
+      pools.append(place.pool)
+      return true
+    }
+    return pools
+  }
+
+  // MARK: Lines
+
+  /// Puts a place into the line of its pool; -1 for the end.
+  mutating func insert(_ place: Int32, before next: Int32) {
+    let pool = Int(places[Int(place)].pool)
+    let previous = next < 0 ? pools[pool].tail : places[Int(next)].previous
+    places[Int(place)].next = next
+    places[Int(place)].previous = previous
+    if previous >= 0 { places[Int(previous)].next = place } else { pools[pool].head = place }
+    if next >= 0 { places[Int(next)].previous = place } else { pools[pool].tail = place }
+  }
+
+  mutating func leaveLine(_ place: Int32) {
+    let (pool, next, previous) = (
+      Int(places[Int(place)].pool), places[Int(place)].next, places[Int(place)].previous
+    )
+    if previous >= 0 { places[Int(previous)].next = next } else { pools[pool].head = next }
+    if next >= 0 { places[Int(next)].previous = previous } else { pools[pool].tail = previous }
+    places[Int(place)].next = -1
+    places[Int(place)].previous = -1
+  }
+}

@@ -1,0 +1,60 @@
+extension Procedure {
+  /// The same procedure, which is executed only while nobody else holds any of these categories.
+  ///
+  /// A category is any value: a string, a case of an enum. Categories are known to the whole process, on every queue and
+  /// without one, unless a queue has a ``ResourceTable`` of its own. They are claimed when there is a slot, all of one level
+  /// together or none, first come first served, and given back when the body has ended.
+  ///
+  /// What the body runs, produces or has in a graph may claim the same category: it does not wait for the body that it is
+  /// a part of, and excludes its own siblings.
+  ///
+  /// - Parameters:
+  ///   - category: What is held alone.
+  ///   - others: More of them.
+  /// - Returns: The procedure with that exclusion. Where waiting would never end, it fails with
+  ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)``.
+  public func exclusive<Category: Hashable & Sendable>(
+    _ category: Category, _ others: Category...
+  ) -> ProcedureTask<Input, Output> {
+    claiming(ResourceRequest(categories: [category] + others, isShared: false))
+  }
+
+  /// The same procedure, which is executed only while no other one is that excludes with the same type.
+  ///
+  /// - Parameter type: Names the category; see ``exclusive(_:_:)``.
+  /// - Returns: The procedure with that exclusion.
+  public func exclusive<Category>(with type: Category.Type) -> ProcedureTask<Input, Output> {
+    claiming(ResourceRequest(categories: [TypeCategory(type)], isShared: false))
+  }
+
+  /// The same procedure, which is executed only while nobody holds these categories alone: with others that share them.
+  ///
+  /// Who shares and who excludes come in order: one that waits to exclude is not overtaken for ever.
+  ///
+  /// - Parameters:
+  ///   - category: What is shared; see ``exclusive(_:_:)``.
+  ///   - others: More of them.
+  /// - Returns: The procedure with that exclusion.
+  public func shared<Category: Hashable & Sendable>(
+    _ category: Category, _ others: Category...
+  ) -> ProcedureTask<Input, Output> {
+    claiming(ResourceRequest(categories: [category] + others, isShared: true))
+  }
+
+  /// The same procedure, which is executed only while it holds so many units of a resource.
+  ///
+  /// - Parameters:
+  ///   - resource: What it uses.
+  ///   - units: How much of it; from 1 to its capacity, or this traps.
+  /// - Returns: The procedure with that need.
+  public func uses(_ resource: Resource, units: Int = 1) -> ProcedureTask<Input, Output> {
+    require(
+      (1...resource.capacity).contains(units),
+      "Resource \"\(resource.name)\": \"\(name)\" uses \(units) units of it, and it has \(resource.capacity)")
+    return claiming(ResourceRequest(resource, units: units))
+  }
+
+  private func claiming(_ request: ResourceRequest) -> ProcedureTask<Input, Output> {
+    procedureTask.admitted { $0.resources = $0.resources?.merging(request) ?? request }
+  }
+}

@@ -1,0 +1,101 @@
+import Synchronization
+
+extension ProcedureContext {
+  /// Calls `operation` while all that is requested is held, in addition to what is held already. No slot is held while this
+  /// waits. Cancelling the run ends the wait.
+  ///
+  /// - Parameters:
+  ///   - request: What is to be held; `nil` for nothing.
+  ///   - name: Whose level it is, for errors.
+  ///   - operation: Called with the claim in force.
+  /// - Returns: What `operation` returns.
+  /// - Throws: What `operation` throws; ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
+  func holding<R>(
+    _ request: ResourceRequest?, name: String, operation: () async throws -> R
+  ) async throws -> R {
+    guard let request else { return try await operation() }
+    let procedure = ProcedureIdentity(id: id, name: name)
+    let wait = ClaimWait()
+    let claim = ResourceClaim(in: scope.resourceTable, inside: hold, of: procedure, for: wait)
+    defer { claim.table.end(claim).tell() }
+    switch claim.table.place(claim, request, for: claimRuns) {
+    case .granted: break
+    case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: procedure, circle: circle)
+    case .waits: try await self.wait(for: wait, of: procedure)
+    }
+    return try await ProcedureContext(scope: scope, part: part, attempt: attempt, hold: claim).run(operation)
+  }
+
+  private func wait(for wait: ClaimWait, of procedure: ProcedureIdentity) async throws {
+    scope.lendSlot()
+    await withRunCancellationHandler(in: self, key: wait) {
+      await wait.decision()
+    } onCancel: {
+      wait.cancel()
+    }
+    await scope.regainSlot()
+    switch wait.result {
+    case .granted: return
+    case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: procedure, circle: circle)
+    case .cancelled: throw cancellationReason ?? CancellationError()
+    }
+  }
+
+  /// The runs that cannot end before something inside of this context has.
+  var claimRuns: ResourceLedger.ClaimRuns {
+    var runs = ResourceLedger.ClaimRuns()
+    for context in sequence(first: self, next: \.scope.parent) {
+      guard let number = context.scope.awaitableRun else { continue }
+      if runs.own == 0 { runs.own = number } else { runs.others.append(number) }
+    }
+    return runs
+  }
+}
+
+/// Internal. A task that waits for a claim to be granted.
+private final class ClaimWait: ResourceClaimant {
+  enum Result {
+    case granted
+    case refused([ExclusionWait])
+    case cancelled
+  }
+
+  private struct State {
+    var result: Result?
+    var waiter: Waiter?
+  }
+
+  private let state = Mutex(State())
+
+  func resourcesGranted() { decide(.granted) }
+
+  func resourcesRefused(_ waits: [ExclusionWait]) { decide(.refused(waits)) }
+
+  func cancel() { decide(.cancelled) }
+
+  /// The first decision counts; a claim that is granted after a cancel is ended like any other.
+  private func decide(_ result: Result) {
+    let waiter = state.withLock { state -> Waiter? in
+      guard state.result == nil else { return nil }
+      state.result = result
+      return state.waiter.take()
+    }
+    waiter?.resume()
+  }
+
+  /// Returns when it is decided what becomes of the claim.
+  func decision() async {
+    await Waiter.suspend { waiter in
+      state.withLock { state in
+        guard state.result == nil else { return false }
+        state.waiter = waiter
+        return true
+      }
+    }
+  }
+
+  var result: Result {
+    guard let result = state.withLock({ $0.result }) else { preconditionFailure("ClaimWait: nothing was decided") }
+    return result
+  }
+}

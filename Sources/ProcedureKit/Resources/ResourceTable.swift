@@ -1,0 +1,186 @@
+import Synchronization
+
+/// Who holds which categories and resources.
+///
+/// Procedures exclude each other wherever they run, since there is one table for the process. A queue with a table of its
+/// own (``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:contextCarriers:resources:)``) excludes
+/// only on the queues that share it: for tests, and for parts of a program that know nothing of each other.
+///
+/// Keys that nobody holds or waits for use no memory.
+public final class ResourceTable: Sendable {
+  /// The table of the process, for all queues that have none of their own, and for what runs without a queue.
+  public static let shared = ResourceTable()
+
+  fileprivate struct State {
+    var ledger = ResourceLedger()
+    var pools: [ResourceKey: Int32] = [:]
+    /// The keys of the pools, by their numbers.
+    var keys: [Int32: ResourceKey] = [:]
+    /// The claims, by their numbers.
+    var claims: ContiguousArray<ResourceClaim?> = []
+  }
+
+  /// What becomes of a claim at first.
+  enum Answer: Sendable {
+    case granted
+    /// The claimant will be told.
+    case waits
+    /// It would wait for ever.
+    case refused([ExclusionWait])
+  }
+
+  /// What the claimants of others have to be told. It is not told under any lock.
+  struct News: Sendable {
+    var granted: [ResourceClaim] = []
+    var refused: [(claim: ResourceClaim, waits: [ExclusionWait])] = []
+
+    var isEmpty: Bool { granted.isEmpty && refused.isEmpty }
+
+    func tell() {
+      for claim in granted { claim.claimant?.resourcesGranted() }
+      for (claim, waits) in refused { claim.claimant?.resourcesRefused(waits) }
+    }
+  }
+
+  private let state = Mutex(State())
+
+  /// An empty table.
+  public init() {}
+
+  // MARK: Claims
+
+  /// Claims all that is requested. It has to be ended, whatever the answer is.
+  ///
+  /// - Parameters:
+  ///   - claim: Who wants it; new.
+  ///   - request: What is wanted.
+  ///   - runs: The runs that cannot end before it is granted.
+  /// - Returns: What becomes of it.
+  func place(_ claim: ResourceClaim, _ request: ResourceRequest, for runs: ResourceLedger.ClaimRuns) -> Answer {
+    state.withLock { state in
+      let demands = request.demands.map { demand in
+        ResourceLedger.Demand(pool: state.pool(of: demand), units: demand.units)
+      }
+      let (number, answer) = state.ledger.claimed(demands, inside: enclosing(of: claim), for: runs)
+      claim.reference = state.ledger.reference(to: number)
+      while state.claims.count <= Int(number) { state.claims.append(nil) }
+      state.claims[Int(number)] = claim
+      switch answer {
+      case .granted: return .granted
+      case .waits: return .waits
+      case .deadlocked(let circle): return .refused(state.waits(of: circle))
+      }
+    }
+  }
+
+  /// The claims of this table that a claim is inside of. Called under the lock.
+  private func enclosing(of claim: ResourceClaim) -> [ResourceLedger.Reference] {
+    guard claim.enclosing != nil else { return [] }
+    return sequence(first: claim, next: \.enclosing).dropFirst().filter { $0.table === self }.compactMap(\.reference)
+  }
+
+  /// Gives back what a claim holds, or withdraws it.
+  ///
+  /// - Returns: Who is granted by that.
+  func end(_ claim: ResourceClaim) -> News {
+    state.withLock { state in
+      guard let reference = claim.reference.take() else { return News() }
+      var (granted, vacated): ([Int32], [Int32]) = ([], [])
+      state.claims[Int(reference.claim)] = nil
+      state.ledger.ended(reference.claim, granted: &granted, vacated: &vacated)
+      let news = News(granted: granted.compactMap { state.claims[Int($0)] })
+      for pool in vacated { state.close(pool) }
+      return news
+    }
+  }
+
+  // MARK: Waiting for runs while holding something
+
+  /// A body that holds something waits for runs.
+  ///
+  /// - Parameters:
+  ///   - number: What this wait is called, until `awaitEnded`.
+  ///   - claim: The innermost claim that the body is inside of.
+  ///   - runs: The runs that it waits for, and all that these wait for.
+  ///   - claims: The claims of these runs, where there are any.
+  /// - Returns: What has to be told.
+  func awaitStarted(_ number: UInt64, inside claim: ResourceClaim, for runs: Set<UInt64>, _ claims: [ResourceClaim])
+    -> News
+  {
+    state.withLock { state in
+      let holders = sequence(first: claim, next: \.enclosing).filter { $0.table === self }.compactMap(\.reference)
+      var granted: [Int32] = []
+      var refused: [(claim: Int32, circle: [ResourceLedger.Link])] = []
+      state.ledger.awaited(
+        ResourceLedger.Await(number: number, holders: holders, targets: runs),
+        claims: claims.filter { $0.table === self }.compactMap(\.reference), granted: &granted, refused: &refused)
+      return News(
+        granted: granted.compactMap { state.claims[Int($0)] },
+        refused: refused.compactMap { refusal in
+          state.claims[Int(refusal.claim)].map { ($0, state.waits(of: refusal.circle)) }
+        })
+    }
+  }
+
+  func awaitEnded(_ number: UInt64) {
+    state.withLock { $0.ledger.awaitEnded(number) }
+  }
+
+  // MARK: Looking
+
+  /// What claims wait for, and who holds that: for each of them.
+  ///
+  /// - Complexity: O(n) for n claims in the table.
+  func waits(of claims: [ResourceClaim]) -> [[ExclusionWait]] {
+    guard !claims.isEmpty else { return [] }
+    return state.withLock { state in
+      let holders = state.ledger.holdersByPool
+      return claims.map { claim in
+        guard let number = claim.reference?.claim else { return [] }
+        return state.ledger.poolsWaitedFor(by: number).flatMap { pool in
+          (holders[pool] ?? []).compactMap { holder in
+            state.link(ResourceLedger.Link(claim: number, pool: state.ledger.pools[Int(pool)].resource, holder: holder))
+          }
+        }
+      }
+    }
+  }
+
+  /// How many keys somebody holds or waits for.
+  public var count: Int {
+    state.withLock { $0.pools.count }
+  }
+}
+
+extension ResourceTable.State {
+  fileprivate mutating func pool(of demand: ResourceRequest.Demand) -> Int32 {
+    if let pool = pools[demand.key] {
+      require(
+        ledger.pools[Int(pool)].capacity == demand.capacity,
+        "Resource \"\(demand.key)\" is used with the capacities \(ledger.pools[Int(pool)].capacity) and \(demand.capacity)"
+      )
+      return pool
+    }
+    let pool = ledger.resourceOpened(capacity: demand.capacity)
+    pools[demand.key] = pool
+    keys[pool] = demand.key
+    return pool
+  }
+
+  fileprivate mutating func close(_ pool: Int32) {
+    if let key = keys.removeValue(forKey: pool) { pools.removeValue(forKey: key) }
+    ledger.poolClosed(pool)
+    if pools.isEmpty, claims.count > 1_024 { claims = [] }
+  }
+
+  fileprivate func waits(of circle: [ResourceLedger.Link]) -> [ExclusionWait] {
+    circle.compactMap(link)
+  }
+
+  fileprivate func link(_ link: ResourceLedger.Link) -> ExclusionWait? {
+    guard let claim = claims[Int(link.claim)], let holder = claims[Int(link.holder)], let key = keys[link.pool] else {
+      return nil
+    }
+    return ExclusionWait(procedure: claim.procedure, resource: "\(key)", holder: holder.procedure)
+  }
+}

@@ -1,0 +1,268 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+@Suite("Rules R1 to R4 under every order: resources")
+struct ResourceRuleTests {
+  /// What enters and leaves `monitor`, with a few pauses in between.
+  private func work(
+    _ env: ExplorationEnvironment, _ monitor: ConcurrencyMonitor, _ categories: String..., named name: String = "work"
+  ) -> ProcedureTask<Void, Void> {
+    ProcedureTask(name) {
+      monitor.enter(categories)
+      await pause(env, upTo: 3)
+      monitor.leave(categories)
+    }
+  }
+
+  @Test("R1: procedures of one category execute one at a time, however they come and on whatever queue")
+  func exclusive() async {
+    await exploreRace("by one queue", "by the other") { env in
+      let queues = [
+        env.makeQueue(maxConcurrentProcedures: 3), env.makeQueue(),
+      ]
+      let monitor = ConcurrencyMonitor()
+      let order = Locked<[Int]>([])
+      let exclusive = { @Sendable (number: Int) in
+        work(env, monitor, named: "\(number)").map { order { $0.append(number) } }.exclusive("a")
+      }
+      let handles = (0..<4).map { queues[$0 % 2].add(exclusive($0)) }
+      async let ran: Void = queues[0].run(exclusive(4))
+      async let inside: Void = queues[1].run(ProcedureTask { try await exclusive(5).execute() })
+      _ = try await (ran, inside)
+      for handle in handles { try await handle.value }
+      env.check(order.value.count == 6)
+      env.tally(order.value.last.map { $0 % 2 } == 0 ? "by one queue" : "by the other")
+      for queue in queues { await queue.shutDown() }
+      env.check(monitor.most == 1, "\(monitor.most) at once")
+      env.check(env.resources.count == 0, "\(env.resources.count) keys are left")
+    }
+  }
+
+  @Test("R1: readers share, a writer is alone, and is not overtaken by readers that came after it")
+  func readersAndWriters() async {
+    await exploreRace("readers together", "readers apart") { env in
+      let queue = env.makeQueue()
+      let (readers, writers) = (ConcurrencyMonitor(), ConcurrencyMonitor())
+      let order = Locked<[String]>([])
+      let read = { @Sendable (name: String) in
+        ProcedureTask(name) {
+          readers.enter()
+          order { $0.append(name) }
+          env.check(writers.current == 0, "a reader beside a writer")
+          await pause(env, upTo: 3)
+          readers.leave()
+        }.shared("a")
+      }
+      let write = ProcedureTask("write") {
+        writers.enter()
+        order { $0.append("write") }
+        env.check(writers.current == 1 && readers.current == 0, "a writer beside others")
+        await pause(env, upTo: 3)
+        writers.leave()
+      }.exclusive("a")
+      let first = queue.add(read("r1"))
+      let second = queue.add(write)
+      let handles = [first, second, queue.add(read("r2")), queue.add(read("r3")), queue.add(write)]
+      for handle in handles { try await handle.value }
+      env.check(Set(order.value.prefix(2)) == ["r1", "write"], "\(order.value)")
+      env.tally(readers.most > 1 ? "readers together" : "readers apart")
+      await queue.shutDown()
+    }
+  }
+
+  @Test(
+    "R1: all resources of one level are taken together: no deadlock between those that name them the other way round")
+  func together() async {
+    await exploreRace("apart", "together") { env in
+      let queue = env.makeQueue()
+      let monitor = ConcurrencyMonitor()
+      let handles = [
+        queue.add(work(env, monitor, "a", "b").exclusive("a", "b")),
+        queue.add(work(env, monitor, "b", "a").exclusive("b").exclusive("a")),
+        queue.add(work(env, monitor, "c").exclusive("c")),
+        queue.add(work(env, monitor, "a", "c").exclusive("c", "a")),
+        queue.add(work(env, monitor, "b").exclusive("b")),
+      ]
+      for handle in handles { try await handle.value }
+      for category in ["a", "b", "c"] { env.check(monitor.most(in: category) == 1, category) }
+      env.tally(monitor.most > 1 ? "together" : "apart")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("R1: a resource of so many units is never used beyond them, and big claims are not overtaken for ever")
+  func units() async {
+    await exploreRace("4 in use") { env in
+      let gpu = Resource("gpu", capacity: 4)
+      let queue = env.makeQueue()
+      let used = Locked((now: 0, most: 0))
+      let handles = [1, 2, 4, 1, 3, 2].map { units in
+        queue.add(
+          ProcedureTask {
+            used { ($0.now, $0.most) = ($0.now + units, max($0.most, $0.now + units)) }
+            env.check(used.value.now <= 4, "\(used.value.now) units are used")
+            await pause(env, upTo: 3)
+            used { $0.now -= units }
+          }.uses(gpu, units: units))
+      }
+      for handle in handles { try await handle.value }
+      env.tally("\(used.value.most) in use")
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R3: a cancelled waiter disturbs nobody; a suspended one that is cancelled leaves the holder alone")
+  func cancelledWaiter() async {
+    await exploreRace("cancelled", "finished") { env in
+      let queue = env.makeQueue()
+      let other = env.makeQueue(isSuspended: env.random.below(2) == 0)
+      let monitor = ConcurrencyMonitor()
+      let holder = queue.add(work(env, monitor, named: "holder").exclusive("a"))
+      let waiters = (0..<3).map {
+        (env.random.below(2) == 0 ? queue : other).add(work(env, monitor, named: "\($0)").exclusive("a"))
+      }
+      let last = queue.add(work(env, monitor, named: "last").exclusive("a"))
+      await pause(env)
+      waiters[1].cancel()
+      await pause(env)
+      await other.suspend()
+      await pause(env)
+      waiters[0].cancel()
+      await other.resume()
+      try await holder.value
+      try await last.value
+      for waiter in waiters { env.tally(await waiter.outcome.label) }
+      env.check(monitor.most == 1, "two held it")
+      await queue.shutDown()
+      await other.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) keys are left")
+    }
+  }
+
+  @Test("R3: cancelled runs give back what they hold and what they wait for, in the caller's task as well")
+  func cancelledRuns() async {
+    await exploreRace("cancelled", "finished") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let monitor = ConcurrencyMonitor()
+      let labels = await withTaskGroup(of: String.self) { group in
+        for number in 0..<4 {
+          group.addTask {
+            do {
+              let procedure = work(env, monitor, "a", named: "\(number)").exclusive("a")
+              if number == 3 {
+                try await queue.run(ProcedureTask("outer") { try await procedure.execute() })
+              } else {
+                try await queue.run(procedure)
+              }
+              return "finished"
+            } catch { return "cancelled" }
+          }
+        }
+        group.addTask {
+          await pause(env)
+          await queue.cancelAll()
+          return "all"
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      for label in labels { env.tally(label) }
+      env.check(monitor.most(in: "a") == 1)
+      try await queue.run(work(env, monitor, "a").exclusive("a"))
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: a graph and its nodes of one category finish, and two such nodes never overlap, nor does an outsider")
+  func nested() async {
+    await exploreRace("one first") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let monitor = ConcurrencyMonitor()
+      let order = Locked<[String]>([])
+      let child = { @Sendable (name: String) in
+        work(env, monitor, "a", named: name).map { order { $0.append(name) } }.exclusive("a")
+      }
+      let group = ProcedureGraph("group") { g in
+        let (one, two) = (g.add(child("one")), g.add(child("two")))
+        g.add("both", from: one, two) { _, _ in try await queue.run(child("inner")) }
+      }
+      let outsider = queue.add(child("outsider"))
+      let handle = queue.add(group.exclusive("a"))
+      let late = queue.add(child("late"))
+      for handle in [outsider, handle, late] { try await handle.value }
+      env.check(monitor.most(in: "a") == 1, "\(order.value)")
+      let names = order.value.filter { $0 != "outsider" && $0 != "late" }
+      env.check(order.value.firstIndex(of: "inner").map { order.value[$0 - 1] != "outsider" } ?? false)
+      env.check(names.last == "inner" && names.count == 3, "\(order.value)")
+      env.tally("\(names[0]) first")
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: two that each hold what the other needs next: one of them is refused, and both end")
+  func circle() async {
+    await exploreRace("both finished", "one refused") { env in
+      let queue = env.makeQueue()
+      let nested = { @Sendable (outer: String, inner: String) in
+        ProcedureTask("\(outer) then \(inner)") {
+          await pause(env, upTo: 2)
+          try await queue.run(ProcedureTask(inner) { await pause(env, upTo: 2) }.exclusive(inner))
+        }.exclusive(outer)
+      }
+      let outcomes = [queue.add(nested("a", "b")), queue.add(nested("b", "a"))]
+      var refused = 0
+      for handle in outcomes {
+        if let error = await handle.outcome.error(as: ProcedureError.self) {
+          env.check(error.kind == .exclusionDeadlock, "\(error)")
+          if case .exclusionDeadlock(_, let circle) = error {
+            env.check(circle.count == 2 && Set(circle.map(\.resource)) == ["a", "b"], "\(error)")
+          }
+          refused += 1
+        }
+      }
+      env.check(refused <= 1, "both were refused")
+      env.tally(refused == 0 ? "both finished" : "one refused")
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("A dependent and its dependency of one category, added in the wrong order, both finish")
+  func dependencyOfOneCategory() async {
+    await exploreRace("finished") { env in
+      let queue = env.makeQueue()
+      await queue.suspend()
+      let monitor = ConcurrencyMonitor()
+      let first = env.makeQueue(isSuspended: true)
+      let dependency = first.add(work(env, monitor).exclusive("a"))
+      let dependent = queue.add(work(env, monitor).exclusive("a"), after: [dependency])
+      await queue.resume()
+      await pause(env)
+      await first.resume()
+      try await dependent.value
+      env.check(monitor.most == 1)
+      env.tally("finished")
+      await queue.shutDown()
+      await first.shutDown()
+    }
+  }
+
+  @Test("L4: when `didFinish` is told, what the procedure held is free again")
+  func freeWhenFinished() async {
+    await exploreRace("free") { env in
+      let queue = env.makeQueue()
+      let events = queue.events
+      let handle = queue.add(work(env, ConcurrencyMonitor()).exclusive("a"))
+      for await event in events {
+        if case .didFinish = event.kind { break }
+      }
+      env.check(env.resources.count == 0)
+      env.check(handle.state == .finished)
+      env.tally("free")
+      await queue.shutDown()
+    }
+  }
+}
