@@ -2,6 +2,10 @@ import Synchronization
 
 /// Internal. Passes events on to everybody who watches. Costs one atomic load where nobody does.
 final class EventBroadcaster: Sendable {
+  /// What is done around a wait for an event.
+  typealias WaitSurrounding =
+    @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> ProcedureEvent?) async -> ProcedureEvent?
+
   private struct Contents {
     var subscribers: [EventSubscriber] = []
     var isClosed = false
@@ -23,9 +27,13 @@ final class EventBroadcaster: Sendable {
 
   /// A new stream. It ends when the broadcaster is closed; dropping the stream ends the subscription.
   ///
-  /// - Parameter past: What happened before, to be read first.
+  /// - Parameters:
+  ///   - past: What happened before, to be read first.
+  ///   - surround: Calls what it is given, which may wait for the next event.
   /// - Returns: The events, from the first of `past` on.
-  func stream(replaying past: ContiguousArray<ProcedureEvent> = []) -> AsyncStream<ProcedureEvent> {
+  func stream(
+    replaying past: ContiguousArray<ProcedureEvent> = [], waiting surround: @escaping WaitSurrounding
+  ) -> AsyncStream<ProcedureEvent> {
     let subscriber = EventSubscriber(replaying: past)
     let isClosed = contents.withLock { contents in
       if !contents.isClosed {
@@ -36,7 +44,10 @@ final class EventBroadcaster: Sendable {
     }
     if isClosed { subscriber.close() }
     let subscription = EventSubscription(subscriber: subscriber, broadcaster: self)
-    return AsyncStream { await subscription.subscriber.next() }
+    return AsyncStream {
+      if let event = subscription.subscriber.nextIfThere() { return event }
+      return await surround { await subscription.subscriber.next() }
+    }
   }
 
   func remove(_ subscriber: EventSubscriber) {

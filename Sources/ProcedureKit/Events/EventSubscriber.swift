@@ -39,12 +39,16 @@ final class EventSubscriber: Sendable {
     for reader in readers { reader.resume() }
   }
 
+  /// The next event, if there is one already.
+  func nextIfThere() -> ProcedureEvent? {
+    // What has been read is let go of outside of the lock: it may be the last reference to an error of the user's.
+    contents.withLock { Self.pop(&$0) }.event
+  }
+
   /// The next event; `nil` after the last one, and for a cancelled caller that would have to wait.
   func next() async -> ProcedureEvent? {
     while true {
-      // What has been read is let go of outside of the lock: it may be the last reference to an error of the user's.
-      let (event, _) = contents.withLock { Self.pop(&$0) }
-      if let event { return event }
+      if let event = nextIfThere() { return event }
       if Task.isCancelled { return nil }
       var isOver = false
       await withTaskCancellationHandler {

@@ -43,12 +43,7 @@ extension ProcedureContext {
 
   /// The runs that cannot end before something inside of this context has.
   var claimRuns: ResourceLedger.ClaimRuns {
-    var runs = ResourceLedger.ClaimRuns()
-    for context in sequence(first: self, next: \.scope.parent) {
-      guard let number = context.scope.awaitableRun else { continue }
-      if runs.own == 0 { runs.own = number } else { runs.others.append(number) }
-    }
-    return runs
+    ResourceLedger.ClaimRuns(around: sequence(first: self, next: \.scope.parent).compactMap(\.scope.awaitableRun))
   }
 }
 

@@ -57,6 +57,15 @@ public struct ProcedureContext: Sendable {
     try await Self.$current.withValue(self, operation: operation)
   }
 
+  /// Calls `operation`, which waits for something that may need the slot of the body that this is called in.
+  @concurrent static func lendingSlot<R: Sendable>(_ operation: @concurrent @Sendable () async -> R) async -> R {
+    guard let scope = current?.scope else { return await operation() }
+    scope.lendSlot()
+    let result = await operation()
+    await scope.regainSlot()
+    return result
+  }
+
   /// Evaluates the conditions of a level that is reached inside a body; no slot is held meanwhile.
   ///
   /// - Throws: ``ProcedureError`` that names this run and, if it is another one, the procedure `name`.

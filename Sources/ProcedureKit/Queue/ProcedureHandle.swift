@@ -1,7 +1,7 @@
 /// What `add` returns: the run that was added, to be watched, awaited, depended on and cancelled.
 ///
 /// Dropping a handle changes nothing: the procedure runs all the same.
-public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency {
+public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
   /// Where the outcome comes from, once the run has finished.
   private enum Source {
     case run(OutcomeRun<Output>)
@@ -21,6 +21,8 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
     self.run = run
     source = .result(result)
   }
+
+  var dependencyRun: DetachedRun { run }
 
   /// Which run this is.
   public var id: ProcedureID { run.id }

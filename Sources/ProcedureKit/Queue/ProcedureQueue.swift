@@ -143,7 +143,7 @@ public actor ProcedureQueue {
     let bindings = core.carriers.isEmpty ? [] : core.carriers.map { $0.capture() }
     let run = ProcedureRun(
       task, input: input, priority: task.priority ?? Task.currentPriority, bindings: bindings, core: core)
-    core.admit(run, dependencies: dependencies.isEmpty ? [] : dependencies.map(\.identity))
+    core.admit(run, dependencies: dependencies)
     for (index, dependency) in dependencies.enumerated() {
       // Weak: a run that is over before its dependency is does not have to be kept for it.
       dependency.whenFinished { [weak run] outcome in
@@ -204,7 +204,7 @@ public actor ProcedureQueue {
   /// Each access is a new subscription, which ends when the queue has been shut down or is no more. Events are buffered
   /// without bounds: a slow reader delays nobody. Cancelling the task that iterates ends the iteration.
   public nonisolated var events: AsyncStream<ProcedureEvent> {
-    core.broadcaster.stream()
+    core.broadcaster.stream(waiting: ProcedureContext.lendingSlot)
   }
 
   private static func requireValidWidth(_ width: Int, of name: String) {

@@ -25,10 +25,12 @@ public struct QueueSnapshot: Sendable {
   public enum Wait: Sendable, Hashable {
     /// These have to finish first.
     case dependencies([ProcedureIdentity])
-    /// Its conditions are being evaluated.
-    case conditions
+    /// These conditions are being evaluated.
+    case conditions([String])
     /// The queue is suspended.
     case resumption
+    /// Others hold what it excludes others from, or uses. Empty where it only stands behind others who wait for it.
+    case resources([ExclusionWait])
     /// Others hold the slots, or come first.
     case slot
     /// Its body awaits something else on the queue, to which it lends its slot.
@@ -50,7 +52,9 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
   public var description: String {
     switch self {
     case .dependencies(let procedures): procedures.map(\.description).joined(separator: ", ")
-    case .conditions: "its conditions"
+    case .conditions(let names): "its conditions " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+    case .resources([]): "its turn to claim what it needs"
+    case .resources(let waits): waits.map { "\"\($0.resource)\", which \($0.holder) holds" }.joined(separator: ", ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
     case .otherProcedures: "other procedures on the queue"
@@ -66,11 +70,17 @@ extension ProcedureQueue {
   public nonisolated func snapshot() -> QueueSnapshot {
     core.withState { state in
       let machine = state.machine
+      let claims = machine.runIndices.compactMap { member in
+        machine.members[Int(member)].resources == .awaited ? (state.holders[Int(member)] as? Run)?.claim : nil
+      }
+      let waits = Dictionary(
+        zip(claims.map(ObjectIdentifier.init), core.resources.waits(of: claims)),
+        uniquingKeysWith: { first, _ in first })
       let entries = machine.runIndices.compactMap { member -> QueueSnapshot.Entry? in
         guard let run = state.holders[Int(member)] as? Run else { return nil }
         return QueueSnapshot.Entry(
           procedure: run.identity, state: machine.members[Int(member)].lifecycle.state,
-          wait: Self.wait(of: run, at: member, machine))
+          wait: Self.wait(of: run, at: member, machine, waits))
       }
       return QueueSnapshot(
         name: core.name, maxConcurrentProcedures: machine.slots.width, slotsInUse: machine.slots.taken,
@@ -78,11 +88,16 @@ extension ProcedureQueue {
     }
   }
 
-  private static func wait(of run: Run, at member: Int32, _ machine: QueueMachine) -> QueueSnapshot.Wait? {
+  private static func wait(
+    of run: Run, at member: Int32, _ machine: QueueMachine, _ claims: [ObjectIdentifier: [ExclusionWait]]
+  ) -> QueueSnapshot.Wait? {
     let entry = machine.members[Int(member)]
     switch entry.lifecycle.state {
     case .pending: return .dependencies(run.detachedRun?.unsettledDependencies ?? [])
-    case .evaluating: return machine.isListed(member) && machine.isSuspended ? .resumption : .conditions
+    case .evaluating:
+      return machine.isListed(member) && machine.isSuspended ? .resumption : .conditions(run.conditions.map(\.name))
+    case .waiting where entry.resources == .awaited:
+      return .resources(run.claim.flatMap { claims[ObjectIdentifier($0)] } ?? [])
     case .waiting: return machine.isSuspended ? .resumption : .slot
     case .executing, .pausing:
       if machine.isInLine(member) { return machine.isSuspended ? .resumption : .slot }

@@ -10,8 +10,7 @@
 /// comes later. A queue that is suspended when `body` ends is resumed, since nobody else could. After this has returned,
 /// the queue admits nothing.
 ///
-/// A body that waits here keeps its slot on its own queue, as with everything that it awaits on another queue than its own:
-/// what it waits for must not need that slot, or both wait for ever. ``ProcedureQueue/snapshot()`` shows such a wait.
+/// The body of a procedure that waits here lends its own queue its slot meanwhile.
 ///
 /// - Parameters:
 ///   - name: What errors call the queue.

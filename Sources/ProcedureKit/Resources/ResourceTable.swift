@@ -96,34 +96,49 @@ public final class ResourceTable: Sendable {
 
   // MARK: Waiting for runs while holding something
 
-  /// A body that holds something waits for runs.
+  /// A body is about to wait for runs, of which `awaitReached` tells, until `awaitEnded`.
   ///
   /// - Parameters:
-  ///   - number: What this wait is called, until `awaitEnded`.
+  ///   - number: What this wait is called.
   ///   - claim: The innermost claim that the body is inside of.
-  ///   - runs: The runs that it waits for, and all that these wait for.
-  ///   - claims: The claims of these runs, where there are any.
-  /// - Returns: What has to be told.
-  func awaitStarted(_ number: UInt64, inside claim: ResourceClaim, for runs: Set<UInt64>, _ claims: [ResourceClaim])
-    -> News
-  {
+  func awaitStarted(_ number: UInt64, inside claim: ResourceClaim) {
     state.withLock { state in
       let holders = sequence(first: claim, next: \.enclosing).filter { $0.table === self }.compactMap(\.reference)
+      state.ledger.awaitStarted(number, holders: holders)
+    }
+  }
+
+  func awaitEnded(_ number: UInt64) {
+    state.withLock { $0.ledger.awaitEnded(number) }
+  }
+
+  /// Whether any body that holds something waits for runs.
+  var hasAwaits: Bool {
+    state.withLock { !$0.ledger.awaits.isEmpty }
+  }
+
+  /// What a body waits for has become known.
+  ///
+  /// - Parameters:
+  ///   - runs: The runs that it waits for, and all that these wait for.
+  ///   - source: Who waits.
+  ///   - claims: The claims of these runs, where there are any.
+  /// - Returns: What has to be told.
+  func awaitReached(
+    _ runs: Set<UInt64>, from source: ResourceLedger.AwaitSource, claims: [ResourceClaim]
+  ) -> News {
+    state.withLock { state in
       var granted: [Int32] = []
       var refused: [(claim: Int32, circle: [ResourceLedger.Link])] = []
-      state.ledger.awaited(
-        ResourceLedger.Await(number: number, holders: holders, targets: runs),
-        claims: claims.filter { $0.table === self }.compactMap(\.reference), granted: &granted, refused: &refused)
+      state.ledger.awaitReached(
+        runs, from: source, claims: claims.filter { $0.table === self }.compactMap(\.reference), granted: &granted,
+        refused: &refused)
       return News(
         granted: granted.compactMap { state.claims[Int($0)] },
         refused: refused.compactMap { refusal in
           state.claims[Int(refusal.claim)].map { ($0, state.waits(of: refusal.circle)) }
         })
     }
-  }
-
-  func awaitEnded(_ number: UInt64) {
-    state.withLock { $0.ledger.awaitEnded(number) }
   }
 
   // MARK: Looking

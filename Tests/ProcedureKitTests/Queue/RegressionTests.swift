@@ -214,3 +214,33 @@ import Testing
     }
   }
 }
+
+@Suite("Q3: a body that waits keeps no slot, whatever it waits for")
+struct LendingTests {
+  @Test("Q3: a body may iterate the events of what it has added to its own queue of width one")
+  func events() async throws {
+    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
+    let names = try await queue.run(
+      ProcedureTask("outer") {
+        var kinds: [String] = []
+        for await event in queue.add(ProcedureTask("inner") {}).events { kinds.append(event.shortName) }
+        return kinds
+      })
+    #expect(names.first == "didAttach" && names.last == "didFinish")
+  }
+
+  @Test("Q3: two queues of width one whose bodies wait for each other's queue do not block each other")
+  func twoQueues() async throws {
+    let (one, two) = (
+      ProcedureQueue("one", maxConcurrentProcedures: 1), ProcedureQueue("two", maxConcurrentProcedures: 1)
+    )
+    let nested = { @Sendable (outer: ProcedureQueue, inner: ProcedureQueue) in
+      ProcedureTask("outer") {
+        try await inner.run(ProcedureTask("inner") { try await outer.add(ProcedureTask("innermost") {}).value })
+        try await withProcedureQueue { _ in try await inner.add(ProcedureTask("added") {}).value }
+      }
+    }
+    let handles = (0..<20).map { $0 % 2 == 0 ? one.add(nested(one, two)) : two.add(nested(two, one)) }
+    for handle in handles { try await handle.value }
+  }
+}

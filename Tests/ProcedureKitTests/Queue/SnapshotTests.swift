@@ -28,7 +28,7 @@ import Testing
     #expect(snapshot.procedures.map(\.state) == [.executing, .waiting, .evaluating, .pending])
     #expect(
       snapshot.procedures.map(\.wait) == [
-        nil, .slot, .conditions, .dependencies([executing.identity, judged.identity, executing.identity]),
+        nil, .slot, .conditions(["c"]), .dependencies([executing.identity, judged.identity, executing.identity]),
       ])
     #expect(snapshot.slotsInUse == 1 && snapshot.maxConcurrentProcedures == 1 && !snapshot.isSuspended)
     #expect("\(snapshot)".contains("\"pending\" (\(pending.id)) pending, waits for \"executing\""))

@@ -266,3 +266,72 @@ struct ResourceRuleTests {
     }
   }
 }
+
+@Suite("Rule R4 under every order: circles through runs that bodies wait for")
+struct ExclusionCircleTests {
+  private func outcome(of handle: ProcedureHandle<Void>, _ env: ExplorationEnvironment) async {
+    if let error = await handle.outcome.error(as: ProcedureError.self) {
+      env.check([.exclusionDeadlock, .dependencyFailed].contains(error.kind), "\(error)")
+      env.tally("refused")
+    } else {
+      env.tally("finished")
+    }
+  }
+
+  @Test("R4: a body that waits for an added run which needs what the body holds")
+  func addedRun() async {
+    await exploreRace("refused") { env in
+      let queue = env.makeQueue()
+      let holder = queue.add(
+        ProcedureTask("holder") {
+          await pause(env, upTo: 3)
+          try await queue.add(ProcedureTask("added") {}.exclusive("a")).value
+        }.exclusive("a"))
+      await outcome(of: holder, env)
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: through what the added run depends on, which came first")
+  func dependency() async {
+    await exploreRace("refused", "finished") { env in
+      let queue = env.makeQueue()
+      let first = queue.add(ProcedureTask("first") { await pause(env, upTo: 3) }.exclusive("a"))
+      let second = queue.add(ProcedureTask("second") {}, after: [first])
+      let holder = queue.add(
+        ProcedureTask("holder") {
+          await pause(env, upTo: 3)
+          try await second.value
+        }.exclusive("a").priority(env.random.below(2) == 0 ? .high : .low))
+      await outcome(of: holder, env)
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: through bodies that hold nothing and wait for each other, in whatever order they begin to")
+  func chainOfWaits() async {
+    await exploreRace("refused", "finished") { env in
+      let queue = env.makeQueue()
+      let last = queue.add(
+        ProcedureTask("last") {
+          await pause(env, upTo: 3)
+          try await queue.run(ProcedureTask("inside") { await pause(env, upTo: 2) }.exclusive("a"))
+        })
+      let middle = queue.add(
+        ProcedureTask("middle") {
+          await pause(env, upTo: 3)
+          try await last.value
+        })
+      let holder = queue.add(
+        ProcedureTask("holder") {
+          await pause(env, upTo: 3)
+          try await middle.value
+        }.exclusive("a"))
+      await outcome(of: holder, env)
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+}

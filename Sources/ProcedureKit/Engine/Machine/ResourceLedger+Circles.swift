@@ -3,22 +3,38 @@
 /// Only a claim that keeps somebody from ending can close a circle: one inside of a holder, or one of a run for which the
 /// body of a holder waits. Finding out costs nothing where there is no such claim.
 extension ResourceLedger {
-  /// A body that is inside of `holders` waits for runs, until `awaitEnded`.
+  /// A body that is inside of `holders` is about to wait for runs, until `awaitEnded`.
+  mutating func awaitStarted(_ number: UInt64, holders: [Reference]) {
+    awaits.append(Await(number: number, holders: holders, targets: []))
+  }
+
+  mutating func awaitEnded(_ number: UInt64) {
+    awaits.removeAll { $0.number == number }
+  }
+
+  /// What somebody waits for, or what that waits for itself, has become known.
   ///
   /// - Parameters:
-  ///   - wait: Who waits for what.
-  ///   - waiting: The claims of these runs, where they have claimed already.
+  ///   - targets: The runs that are waited for.
+  ///   - source: Who waits: a body that has said so, or runs for which bodies wait.
+  ///   - waiting: The claims of the targets, where they have claimed already.
   ///   - granted: Receives the claims that may go first now.
   ///   - refused: Receives the claims that would wait for ever now.
-  mutating func awaited(
-    _ wait: Await, claims waiting: [Reference], granted: inout [Int32], refused: inout [(claim: Int32, circle: [Link])]
+  mutating func awaitReached(
+    _ targets: Set<UInt64>, from source: AwaitSource, claims waiting: [Reference], granted: inout [Int32],
+    refused: inout [(claim: Int32, circle: [Link])]
   ) {
-    awaits.append(wait)
-    let own = waiting.map(\.claim).filter { claim in
-      waiting.contains(reference(to: claim)) && claims[Int(claim)].isPresent
+    var isNews = false
+    for index in awaits.indices where source.includes(awaits[index]) && !targets.isSubset(of: awaits[index].targets) {
+      awaits[index].targets.formUnion(targets)
+      isNews = true
     }
-    let inside = waitingInside.filter { !claims[Int($0)].runs.isDisjoint(with: wait.targets) }.sorted()
-    for claim in own + inside where claims[Int(claim)].state == .waiting {
+    guard isNews else { return }
+    let own = waiting.filter { reference in
+      claims[Int(reference.claim)].serial == reference.serial && claims[Int(reference.claim)].isPresent
+    }
+    let inside = waitingInside.filter { !claims[Int($0)].runs.isDisjoint(with: targets) }
+    for claim in inside.union(own.map(\.claim)).sorted() where claims[Int(claim)].state == .waiting {
       forEachPlace(of: claim) { ledger, place in
         ledger.leaveLine(place)
         ledger.poolsToServe.append(ledger.places[Int(place)].pool)
@@ -30,10 +46,6 @@ extension ResourceLedger {
       }
     }
     serve(granted: &granted)
-  }
-
-  mutating func awaitEnded(_ number: UInt64) {
-    awaits.removeAll { $0.number == number }
   }
 
   /// Gives a claim that stands in no line its place: before all that wait for what cannot end without it.
@@ -51,8 +63,8 @@ extension ResourceLedger {
       take(claim)
       return .granted
     }
+    if !holders.isEmpty || !claims[Int(claim)].runs.around.isEmpty { waitingInside.insert(claim) }
     guard !holders.isEmpty else { return .waits }
-    waitingInside.insert(claim)
     guard let circle = circle(through: claim) else { return .waits }
     forEachPlace(of: claim) { ledger, place in ledger.leaveLine(place) }
     waitingInside.remove(claim)

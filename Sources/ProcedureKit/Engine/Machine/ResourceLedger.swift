@@ -69,11 +69,13 @@ struct ResourceLedger {
 
   /// Runs by their numbers; no allocation for one.
   struct ClaimRuns: Equatable {
+    /// The run that claims; 0 if nobody can wait for it but what it is part of.
     var own: UInt64 = 0
-    var others: [UInt64] = []
+    /// Those whose bodies it is part of.
+    var around: [UInt64] = []
 
     func isDisjoint(with numbers: Set<UInt64>) -> Bool {
-      !numbers.contains(own) && !others.contains { numbers.contains($0) }
+      !numbers.contains(own) && !around.contains { numbers.contains($0) }
     }
   }
 
@@ -113,13 +115,26 @@ struct ResourceLedger {
     var targets: Set<UInt64>
   }
 
+  /// Who waits for runs.
+  enum AwaitSource {
+    case await(UInt64)
+    case runs(ClaimRuns)
+
+    func includes(_ wait: Await) -> Bool {
+      switch self {
+      case .await(let number): wait.number == number
+      case .runs(let runs): !runs.isDisjoint(with: wait.targets)
+      }
+    }
+  }
+
   private(set) var claims: ContiguousArray<Claim> = []
   private(set) var places: ContiguousArray<Place> = []
   private(set) var pools: ContiguousArray<Pool> = []
   private var vacantClaims: ContiguousArray<Int32> = []
   private var vacantPlaces: ContiguousArray<Int32> = []
   private var vacantPools: ContiguousArray<Int32> = []
-  /// Claims that wait and that somebody cannot end without who holds something; only these can close a circle.
+  /// Claims that wait inside of holders or of runs; only these, and claims of runs that are waited for, can close a circle.
   var waitingInside: Set<Int32> = []
   var awaits: [Await] = []
   /// Pools in whose lines somebody may be granted now.
@@ -173,6 +188,7 @@ struct ResourceLedger {
         return (claim, .granted)
       }
       claims[Int(claim)].state = .waiting
+      if !runs.around.isEmpty { waitingInside.insert(claim) }
       forEachPlace(of: claim) { ledger, place in ledger.insert(place, before: -1) }
       return (claim, .waits)
     }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Internal. A run that was added to a queue and outlives whoever added it.
 ///
-/// Invariant: `worker`, `conditions`, `dependencies`, `missingDependencies`, `times`, `storedLog` and `cancellation` are guarded by the
+/// Invariant: `worker`, `conditions`, `dependencies`, `missingDependencies`, `dependencyHandles`, `awaitedRuns`, `times`, `storedLog` and `cancellation` are guarded by the
 /// lock of `core`. What subclasses store of the body belongs to the worker that executes it, and to nobody before and
 /// after. Nothing of all that changes once `isFinished` is true, which is published with release and read with acquire.
 class DetachedRun: Run, @unchecked Sendable {
@@ -13,11 +13,13 @@ class DetachedRun: Run, @unchecked Sendable {
 
   let priority: TaskPriority
   var bindings: [ContextCarrier.Binding]
-  /// Those of its outermost level, until they are evaluated.
-  var conditions: [Condition]
   /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
   var dependencies: [ProcedureIdentity?] = []
   var missingDependencies = 0
+  /// What it depends on, as it was given, until it is settled.
+  var dependencyHandles: [any ProcedureDependency] = []
+  /// What its body waits for at this moment.
+  var awaitedRuns: [DetachedRun] = []
   var worker: QueueWorker?
   var times = RunTimes()
   var storedLog: EventLog?
@@ -28,9 +30,8 @@ class DetachedRun: Run, @unchecked Sendable {
     name: String, priority: TaskPriority, admission: Admission, bindings: [ContextCarrier.Binding], core: QueueCore
   ) {
     self.priority = priority
-    conditions = admission.conditions
     self.bindings = bindings
-    super.init(name: name, resources: admission.resources, core: core, parent: nil)
+    super.init(name: name, admission: admission, core: core, parent: nil)
   }
 
   final override var awaitableRun: UInt64? { id.number }
@@ -125,15 +126,21 @@ class DetachedRun: Run, @unchecked Sendable {
 
   /// Returns when the run has finished. Cancelling the caller changes nothing.
   ///
-  /// A body that waits here for a run on its own queue lends that queue its slot.
+  /// A body that waits here lends its queue its slot.
   func waitUntilFinished() async {
     guard !isFinished else { return }
     let context = ProcedureContext.current
     if context?.scope === self, core.isExecuting(self, in: withUnsafeCurrentTask { $0 }) {
       fatalError("\(identity) awaits its own outcome, inside its body: that can never come")
     }
-    let lender = context?.slotHolder(on: core)
+    guard let context else { return await suspendUntilFinished() }
+    let lender = context.slotHolder
     lender?.lendSlot()
+    await awaited(in: context) { await suspendUntilFinished() }
+    await lender?.regainSlot()
+  }
+
+  private func suspendUntilFinished() async {
     await Waiter.suspend { waiter in
       listeners.withLock { listeners in
         // Asked once: the outcome is published outside of this lock.
@@ -142,7 +149,6 @@ class DetachedRun: Run, @unchecked Sendable {
         return true
       }
     }
-    await lender?.regainSlot()
   }
 }
 

@@ -13,13 +13,14 @@ extension QueueCore {
   ///
   /// - Parameters:
   ///   - run: The run.
-  ///   - dependencies: What it waits for; each is to be reported by `settleDependency`.
-  func admit(_ run: DetachedRun, dependencies: [ProcedureIdentity]) {
+  ///   - handles: What it waits for; each is to be reported by `settleDependency`.
+  func admit(_ run: DetachedRun, dependencies handles: [any ProcedureDependency]) {
     let now = time.now
+    let dependencies = handles.isEmpty ? [] : handles.map(\.identity)
     let (isAdmitted, isDoomed) = visit { state, actions, _ in
       guard !state.machine.isShutDown || self.isInside(state) else { return (false, false) }
       run.missingDependencies = dependencies.count
-      if !dependencies.isEmpty { run.dependencies = dependencies }
+      if !dependencies.isEmpty { (run.dependencies, run.dependencyHandles) = (dependencies, handles) }
       run.times.attached = now.nanoseconds
       let member = state.machine.admitted(
         .detached, priority: run.priority.rawValue, hasDependencies: !dependencies.isEmpty,
@@ -49,14 +50,16 @@ extension QueueCore {
   ///   - outcome: What that one came to.
   func settleDependency(of run: DetachedRun, at index: Int, _ outcome: ProcedureOutcome<Void>) {
     if case .cancelled(let reason) = outcome { return cancel(run, reason) }
-    visit { state, actions, _ in
+    visit { state, actions, effects in
       guard run.member >= 0, state[run].lifecycle.state == .pending,
         let dependency = run.dependencies[index].take()
       else { return }
       switch outcome {
       case .finished:
         run.missingDependencies -= 1
-        if run.missingDependencies == 0 { state.machine.dependenciesSettled(run.member, .satisfied, &actions) }
+        guard run.missingDependencies == 0 else { return }
+        effects.append(.letGo(run.dependencyHandles.takeAll()))
+        state.machine.dependenciesSettled(run.member, .satisfied, &actions)
       case .failed(let error):
         run.store(.failed(ProcedureError.dependencyFailed(of: run.identity, dependency, error)))
         state.machine.dependenciesSettled(run.member, .unsatisfied, &actions)
@@ -136,6 +139,7 @@ extension QueueCore {
     _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) {
     run.times.ended = now.nanoseconds
+    if !run.dependencyHandles.isEmpty { effects.append(.letGo(run.dependencyHandles.takeAll())) }
     record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
     state.unseat(run, &actions, &effects)
     run.publishOutcome()
@@ -169,7 +173,7 @@ extension QueueCore {
       case .evaluate(let member):
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
         run.worker = worker
-        return .evaluate(run, run.conditions.takeAll(), run.bindings)
+        return .evaluate(run, run.conditions, run.bindings)
       case .claim(let member):
         guard let run = state.holders[Int(member)]?.detachedRun, let request = run.resources else { return .end }
         claims += 1
@@ -196,7 +200,7 @@ extension QueueCore {
     let (stream, log, isOver) = withState { state in
       let log = run.storedLog ?? EventLog(past: pastEvents(of: run, state))
       run.storedLog = log
-      return (log.broadcaster.stream(replaying: log.past), log, run.isFinished)
+      return (log.broadcaster.stream(replaying: log.past, waiting: ProcedureContext.lendingSlot), log, run.isFinished)
     }
     if isOver { log.broadcaster.close() }
     return stream

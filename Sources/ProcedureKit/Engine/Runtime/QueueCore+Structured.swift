@@ -1,11 +1,29 @@
 /// Internal. How runs go in the task that called `run`.
 extension QueueCore {
-  /// Runs a procedure in the current task, and returns when its body has.
+  /// Runs a procedure in the current task, and returns when its body has. A body that waits here lends its queue its slot,
+  /// whichever queue that is: so nobody who waits for a procedure keeps a slot from anybody.
   @concurrent func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
+    guard let body = ProcedureContext.current?.slotHolder, body.core !== self else {
+      return try await runLendingOwnSlot(task, input)
+    }
+    body.lendSlot()
+    let result: Result<Output, any Error>
+    do {
+      result = .success(try await runLendingOwnSlot(task, input))
+    } catch {
+      result = .failure(error)
+    }
+    await body.regainSlot()
+    return try result.get()
+  }
+
+  private func runLendingOwnSlot<Input: Sendable, Output: Sendable>(
+    _ task: ProcedureTask<Input, Output>, _ input: Input
+  ) async throws -> Output {
     let context = ProcedureContext.current
-    let run = StructuredRun(name: task.name, resources: task.admission.resources, core: self, parent: context)
+    let run = StructuredRun(name: task.name, admission: task.admission, core: self, parent: context)
     let lender = context?.slotHolder(on: self)
     guard let hasStarted = admit(run, task.priority, hasConditions: !task.admission.conditions.isEmpty, lender) else {
       throw ProcedureError.queueShutDown(procedure: run.identity, queue: name)

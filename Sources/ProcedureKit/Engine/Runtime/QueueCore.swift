@@ -90,6 +90,7 @@ final class QueueCore: Sendable {
     case .closeCrew: desk.close()
     case .closeEvents: broadcaster.close()
     case .tell(let news): news.tell()
+    case .letGo: break
     }
   }
 
@@ -185,7 +186,7 @@ final class QueueCore: Sendable {
     let ancestors = ProcedureContext.current.map { context in
       sequence(first: context, next: \.scope.parent).compactMap { $0.scope as? Run }.filter { $0.core === self }
     }
-    let lender = ProcedureContext.current?.slotHolder(on: self)
+    let lender = ProcedureContext.current?.slotHolder
     lender?.lendSlot()
     visit { state, _, _ in
       for run in ancestors ?? [] where run.member >= 0 { state.machine.idleWaitStarted(run.member) }

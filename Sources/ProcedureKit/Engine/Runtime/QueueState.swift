@@ -12,6 +12,8 @@ struct QueueState {
     case closeCrew
     case closeEvents
     case tell(ResourceTable.News)
+    /// Nothing but to let go of them, which may end the lives of values of the user's.
+    case letGo([any ProcedureDependency])
   }
 
   var machine: QueueMachine

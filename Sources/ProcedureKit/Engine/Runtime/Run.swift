@@ -4,6 +4,8 @@
 class Run: SlotHolder, @unchecked Sendable {
   let id = ProcedureID.reserve()
   let name: String
+  /// What has to hold before its body starts, until it has ended.
+  var conditions: [Condition]
   /// What it wants to hold while its body executes.
   let resources: ResourceRequest?
   /// What it claims or holds of that.
@@ -16,9 +18,10 @@ class Run: SlotHolder, @unchecked Sendable {
     let reason: (any Error)?
   }
 
-  init(name: String, resources: ResourceRequest?, core: QueueCore, parent: ProcedureContext?) {
+  init(name: String, admission: Admission, core: QueueCore, parent: ProcedureContext?) {
     self.name = name
-    self.resources = resources
+    conditions = admission.conditions
+    resources = admission.resources
     super.init(core: core, parent: parent)
   }
 
@@ -37,13 +40,7 @@ class Run: SlotHolder, @unchecked Sendable {
 
   /// The runs that cannot end before it has.
   var claimRuns: ResourceLedger.ClaimRuns {
-    guard let parent else { return ResourceLedger.ClaimRuns(own: awaitableRun ?? 0) }
-    var runs = parent.claimRuns
-    if let own = awaitableRun {
-      if runs.own != 0 { runs.others.append(runs.own) }
-      runs.own = own
-    }
-    return runs
+    ResourceLedger.ClaimRuns(own: awaitableRun ?? 0, around: parent?.claimRuns.around ?? [])
   }
 
   /// Where its own events are kept, if it is one whose events can be asked for and somebody has.
