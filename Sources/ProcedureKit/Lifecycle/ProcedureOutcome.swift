@@ -48,6 +48,19 @@ extension ProcedureOutcome {
     }
   }
 
+  /// The outcome of a body that nobody had cancelled.
+  init(_ result: Result<Output, any Error>) {
+    switch result {
+    case .success(let value): self = .finished(value)
+    case .failure(let error): self.init(thrown: error)
+    }
+  }
+
+  /// Whether the run was cancelled in time.
+  var wasCancelled: Bool {
+    if case .cancelled = self { true } else { false }
+  }
+
   /// The outcome of a body that threw `error` although nobody had cancelled it.
   ///
   /// A body that lets ``ProcedureError/ignored(procedure:by:)`` through is ignored like what it ran.

@@ -1,16 +1,12 @@
 extension Procedure {
   /// The same procedure under another name.
   public func named(_ name: String) -> ProcedureTask<Input, Output> {
-    let task = procedureTask
-    return ProcedureTask(
-      name: name, priority: task.priority, admission: task.admission, operation: task.operation)
+    procedureTask.changing { $0.name = name }
   }
 
   /// The same procedure with this place among those that wait for a slot: higher priority first.
   public func priority(_ priority: TaskPriority) -> ProcedureTask<Input, Output> {
-    let task = procedureTask
-    return ProcedureTask(
-      name: task.name, priority: priority, admission: task.admission, operation: task.operation)
+    procedureTask.changing { $0.priority = priority }
   }
 
   /// The same procedure, its value passed through `transform`. What `transform` throws is the procedure's error.

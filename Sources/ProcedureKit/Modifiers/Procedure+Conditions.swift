@@ -4,7 +4,7 @@ extension Procedure {
   /// Conditions that are added one after another are of one level: all of them are evaluated at once. What is written
   /// in between and wraps the procedure (`recover`, say) begins a new level, which is evaluated first.
   public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
-    procedureTask.admitted { $0.conditions.append(condition) }
+    procedureTask.changing { $0.admission.conditions.append(condition) }
   }
 
   /// The same procedure, which is executed only if `evaluate` returns `true`.

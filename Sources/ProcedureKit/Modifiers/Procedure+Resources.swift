@@ -55,6 +55,6 @@ extension Procedure {
   }
 
   private func claiming(_ request: ResourceRequest) -> ProcedureTask<Input, Output> {
-    procedureTask.admitted { $0.resources = $0.resources?.merging(request) ?? request }
+    procedureTask.changing { $0.admission.resources = $0.admission.resources?.merging(request) ?? request }
   }
 }

@@ -52,6 +52,16 @@ public struct ProcedureContext: Sendable {
     sequence(first: self, next: \.scope.parent).lazy.compactMap(\.scope.cancellationReason).first { _ in true }
   }
 
+  /// Cancels this run, as its handle would: its task is cancelled, and its outcome is `cancelled`.
+  ///
+  /// In a node of a graph that is the run of the graph. The first cancel counts; after the body has ended there is nothing
+  /// to cancel.
+  ///
+  /// - Parameter reason: Why; `CancellationError` without one.
+  public func cancel(_ reason: (any Error)? = nil) {
+    scope.cancel(reason)
+  }
+
   /// Calls `operation` as a part of this run.
   func run<R>(_ operation: () async throws -> R) async rethrows -> R {
     try await Self.$current.withValue(self, operation: operation)

@@ -20,6 +20,9 @@ class ProcedureScope: @unchecked Sendable {
   /// The reason of a cancel, if there was one and it had one.
   var cancellationReason: (any Error)? { nil }
 
+  /// Cancels it, or what it is part of where it is a worker.
+  func cancel(_ reason: (any Error)?) { parent?.cancel(reason) }
+
   /// Lends the slot, if it holds one, until `regainSlot`: the body is about to wait for something that holds none.
   func lendSlot() {}
 
@@ -36,19 +39,4 @@ class ProcedureScope: @unchecked Sendable {
 
   /// Ends a loan, and waits until there is a slot again. Cancelling the caller does not shorten the wait.
   func regainSlot() async {}
-}
-
-/// Internal. A procedure that is awaited without any queue.
-final class UnqueuedScope: ProcedureScope, @unchecked Sendable {
-  private let name: String
-  private let id = ProcedureID.reserve()
-
-  init(name: String) {
-    self.name = name
-    super.init(parent: nil)
-  }
-
-  override func identity(of part: Int32) -> ProcedureIdentity {
-    ProcedureIdentity(id: id, name: name)
-  }
 }

@@ -6,12 +6,14 @@
 /// ```
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// What errors, events and diagrams call it.
-  public let name: String
+  public internal(set) var name: String
   /// Where it stands among those that wait for a slot; `nil` for that of the task that runs or adds it.
-  public let priority: TaskPriority?
+  public internal(set) var priority: TaskPriority?
   /// What the outermost level needs before its body starts: whatever wraps it keeps its own.
-  let admission: Admission
-  let operation: @concurrent @Sendable (Input) async throws -> Output
+  var admission: Admission
+  /// What is called when the outermost level comes to its end.
+  var hooks: FinishHooks<Output>?
+  var operation: @concurrent @Sendable (Input) async throws -> Output
 
   /// A procedure from an async function.
   ///
@@ -74,35 +76,50 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// - Throws: What the body throws; ``ProcedureError`` where a condition was not satisfied or failed.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     if let context = ProcedureContext.current { return try await execute(input, in: context) }
-    let context = ProcedureContext(scope: UnqueuedScope(name: name))
-    return try await context.run { try await execute(input, in: context) }
+    let scope = UnqueuedScope(name: name)
+    let context = ProcedureContext(scope: scope)
+    let result: Result<Output, any Error>
+    do {
+      result = .success(try await context.run { try await execute(input, in: context) })
+    } catch {
+      result = .failure(error)
+    }
+    if scope.isCancelled { throw scope.cancellationReason ?? CancellationError() }
+    return try result.get()
   }
 
   private func execute(_ input: Input, in context: ProcedureContext) async throws -> Output {
-    try await context.requireConditions(admission.conditions, name: name)
-    return try await executeBody(input, in: context)
-  }
-
-  /// Executes the level whose conditions are satisfied, inside the body that `context` belongs to.
-  func executeBody(_ input: Input, in context: ProcedureContext) async throws -> Output {
-    try await context.holding(admission.resources, name: name) { try await operation(input) }
-  }
-
-  @concurrent func executeBodyInCurrentContext(_ input: Input) async throws -> Output {
-    guard let context = ProcedureContext.current else {
-      preconditionFailure("ProcedureTask \"\(name)\": its body is executed outside of any procedure")
+    guard let hooks else { return try await executeLevel(input, in: context) }
+    let result: Result<Output, any Error>
+    do {
+      result = .success(try await executeLevel(input, in: context))
+    } catch {
+      result = .failure(error)
     }
-    return try await executeBody(input, in: context)
+    return try await hooks.finish(result, in: context)
   }
 
-  /// Whether something has to happen around the operation, besides the conditions.
-  var isPlain: Bool { admission.resources == nil }
+  private func executeLevel(_ input: Input, in context: ProcedureContext) async throws -> Output {
+    try await context.requireConditions(admission.conditions, name: name)
+    return try await context.holding(admission.resources, name: name) { try await operation(input) }
+  }
 
-  /// The same procedure with what the outermost level needs changed by `change`.
-  func admitted(_ change: (inout Admission) -> Void) -> ProcedureTask {
-    var admission = admission
-    change(&admission)
-    return ProcedureTask(name: name, priority: priority, admission: admission, operation: operation)
+  /// Whether nothing has to happen around the operation besides the conditions.
+  var isPlain: Bool { admission.resources == nil && hooks == nil }
+
+  /// Executes all of the procedure as a part of the current body.
+  @concurrent func executeInCurrentContext(_ input: Input) async throws -> Output {
+    guard let context = ProcedureContext.current else {
+      preconditionFailure("ProcedureTask \"\(name)\": a part of a body is executed outside of any procedure")
+    }
+    return try await execute(input, in: context)
+  }
+
+  /// The same procedure with something changed.
+  func changing(_ change: (inout ProcedureTask) -> Void) -> ProcedureTask {
+    var task = self
+    change(&task)
+    return task
   }
 }
 

@@ -27,15 +27,17 @@ public actor ProcedureQueue {
   ///   - executor: Where bodies execute; `nil` for the global executor. `run` takes the body there, too.
   ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
   ///   - resources: Where its procedures claim what they exclude others from.
+  ///   - hooks: What is called for each procedure, and awaited.
   public init(
     _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
-    contextCarriers: [ContextCarrier] = [], resources: ResourceTable = .shared
+    contextCarriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
+    hooks: ProcedureHooks? = nil
   ) {
     Self.requireValidWidth(maxConcurrentProcedures, of: name)
     core = QueueCore(
       name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
-      carriers: contextCarriers, resources: resources)
+      carriers: contextCarriers, resources: resources, hooks: hooks)
     core.adopt(self)
   }
 

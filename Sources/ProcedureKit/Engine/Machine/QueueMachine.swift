@@ -23,6 +23,8 @@ struct QueueMachine {
     var lifecycle: RunLifecycle
     var hasConditions: Bool
     var resources: Resources
+    /// Whether it has to be told of its end by a worker before it leaves.
+    let hasEnding: Bool
     var holdsSlot = false
     /// How many awaits inside its body have borrowed its slot.
     var loans: Int32 = 0
@@ -50,6 +52,8 @@ struct QueueMachine {
     case claim(Int32)
     /// Execute this member's body; it holds a slot.
     case execute(Int32)
+    /// Carry out this member's ending; its outcome is decided, and it holds nothing.
+    case conclude(Int32)
     case end
   }
 
@@ -72,6 +76,7 @@ struct QueueMachine {
   private var ready = ReadyList()
   private var returning = ReadyList()
   private var evaluations = ReadyList()
+  private var endings = ReadyList()
   private(set) var slots: SlotPool
   private(set) var isSuspended: Bool
   private(set) var isShutDown = false
@@ -105,13 +110,14 @@ struct QueueMachine {
   /// A member came. What belongs to work under way brings that work's order with it.
   mutating func admitted(
     _ kind: Kind, priority: UInt8, inheriting order: UInt64? = nil, hasDependencies: Bool = false,
-    hasConditions: Bool = false, hasResources: Bool = false, _ actions: inout [Action]
+    hasConditions: Bool = false, hasResources: Bool = false, hasEnding: Bool = false,
+    _ actions: inout [Action]
   ) -> Int32 {
     let position = order ?? nextOrder
     if order == nil { nextOrder += 1 }
     let member = Member(
       kind: kind, priority: priority, order: position, lifecycle: RunLifecycle(hasDependencies: hasDependencies),
-      hasConditions: hasConditions, resources: hasResources ? .wanted : .none)
+      hasConditions: hasConditions, resources: hasResources ? .wanted : .none, hasEnding: hasEnding)
     let index: Int32
     if let free = vacant.popLast() {
       members[Int(free)] = member
@@ -153,6 +159,7 @@ struct QueueMachine {
     ready.releaseStorage()
     returning.releaseStorage()
     evaluations.releaseStorage()
+    endings.releaseStorage()
   }
 
   // MARK: A run's way
@@ -160,9 +167,26 @@ struct QueueMachine {
   mutating func dependenciesSettled(_ index: Int32, _ verdict: RunLifecycle.Verdict, _ actions: inout [Action]) {
     switch members[Int(index)].lifecycle.dependenciesSettled(verdict) {
     case .proceed: evaluate(index, &actions)
-    case .finish: actions.append(.finish(index))
+    case .finish: finish(index, &actions)
     case .tooLate: break
     }
+  }
+
+  /// A detached run was decided before its body started.
+  private mutating func finish(_ index: Int32, _ actions: inout [Action]) {
+    guard members[Int(index)].hasEnding else { return actions.append(.finish(index)) }
+    concluded(index)
+    grant(&actions)
+  }
+
+  /// A member that is about to leave has no use for its slot any more. `settled` has to follow.
+  mutating func slotReturned(_ index: Int32) { giveSlotBack(index) }
+
+  /// The outcome of a detached run with an ending is decided: it gives its slot back, and a worker carries out the ending,
+  /// also while the queue is suspended. `workerAsked` or `settled` has to follow.
+  mutating func concluded(_ index: Int32) {
+    giveSlotBack(index)
+    endings.insert(index, priority: members[Int(index)].priority, order: members[Int(index)].order)
   }
 
   /// A detached run's conditions wait for a worker, and a structured one's for its task; without any it goes straight on.
@@ -187,7 +211,7 @@ struct QueueMachine {
   mutating func conditionsSettled(_ index: Int32, _ verdict: RunLifecycle.Verdict, _ actions: inout [Action]) {
     switch members[Int(index)].lifecycle.conditionsSettled(verdict) {
     case .proceed: claimSlot(index, &actions)
-    case .finish: if members[Int(index)].kind == .detached { actions.append(.finish(index)) }
+    case .finish: if members[Int(index)].kind == .detached { finish(index, &actions) }
     case .tooLate: break
     }
   }
@@ -265,7 +289,7 @@ struct QueueMachine {
   mutating func resourcesRefused(_ index: Int32, _ actions: inout [Action]) -> Bool {
     guard members[Int(index)].lifecycle.resourcesRefused() else { return false }
     giveSlotBack(index)
-    actions.append(members[Int(index)].kind == .detached ? .finish(index) : .wake(index))
+    if members[Int(index)].kind == .detached { finish(index, &actions) } else { actions.append(.wake(index)) }
     grant(&actions)
     return true
   }
@@ -297,7 +321,7 @@ struct QueueMachine {
       if evaluations.contains(index) { evaluations.remove(index) }
       if members[Int(index)].kind == .detached {
         if wasEvaluating { actions.append(.interrupt(index)) }
-        actions.append(.finish(index))
+        finish(index, &actions)
       } else {
         actions.append(wasListed || members[Int(index)].resources == .awaited ? .wake(index) : .interrupt(index))
       }
@@ -312,7 +336,9 @@ struct QueueMachine {
   mutating func workerAsked(isNew: Bool, _ actions: inout [Action]) -> Work {
     if isNew { workerIsStarting = false }
     var work = Work.end
-    if !isSuspended {
+    if let index = endings.popFirst() {
+      work = .conclude(index)
+    } else if !isSuspended {
       if let index = evaluations.first {
         // Those whose own tasks evaluate were woken when the queue resumed.
         evaluations.remove(index)
@@ -377,10 +403,14 @@ struct QueueMachine {
   /// Gives free slots away, and orders a worker where only one more can go on.
   private mutating func grant(_ actions: inout [Action]) {
     grantWaiting(&actions)
-    guard !workerIsStarting, !isSuspended else { return }
-    guard let index = evaluations.first ?? (slots.hasFree ? ready.first : nil) else { return }
+    guard !workerIsStarting, let index = endings.first ?? nextForWorker else { return }
     workerIsStarting = true
     actions.append(.addWorker(priority: members[Int(index)].priority))
+  }
+
+  private var nextForWorker: Int32? {
+    guard !isSuspended else { return nil }
+    return evaluations.first ?? (slots.hasFree ? ready.first : nil)
   }
 
   // MARK: Loans
@@ -407,6 +437,8 @@ struct QueueMachine {
     members[Int(index)].loans -= 1
     precondition(members[Int(index)].loans >= 0, "QueueMachine: more loans ended than had started")
     guard members[Int(index)].loans == 0 else { return true }
+    // Whoever waits after the body has ended, in a hook say, has no slot to get back.
+    if members[Int(index)].lifecycle.state == .finishing { return true }
     if slots.hasFree, returning.isEmpty {
       takeSlot(for: index)
       leaveLine(index, &actions)

@@ -52,10 +52,33 @@ class DetachedRun: Run, @unchecked Sendable {
   ///
   /// - Parameter hold: What it holds meanwhile.
   final func execute(holding hold: ResourceClaim?) async {
-    let context = ProcedureContext(scope: self, hold: hold)
-    guard !bindings.isEmpty else { return await context.run { await executeBody() } }
-    await Self.bind(bindings[...]) { await context.run { await self.executeBody() } }
+    await inContext(holding: hold) { await $0.executeBody() }
   }
+
+  /// Calls what is to be called before the outcome can be read, and stores what that makes of it.
+  final func callWillFinishHooks() async {
+    await inContext { await $0.prepareEnding() }
+  }
+
+  /// Calls what is to be called once the outcome can be read.
+  final func callDidFinishHooks() async {
+    await inContext { await $0.completeEnding() }
+  }
+
+  private func inContext(
+    holding hold: ResourceClaim? = nil, _ operation: @escaping @Sendable (DetachedRun) async -> Void
+  ) async {
+    let context = ProcedureContext(scope: self, hold: hold)
+    guard !bindings.isEmpty else { return await context.run { await operation(self) } }
+    await Self.bind(bindings[...]) { await context.run { await operation(self) } }
+  }
+
+  /// Whether something is called when the outcome is decided.
+  var hasEnding: Bool { false }
+
+  func prepareEnding() async {}
+
+  func completeEnding() async {}
 
   /// Evaluates conditions with all that was carried here for the run.
   static func judge(_ conditions: [Condition], _ bindings: [ContextCarrier.Binding]) async -> ConditionVerdict {
@@ -87,7 +110,6 @@ class DetachedRun: Run, @unchecked Sendable {
 
   /// Lets go of all that only the body needed, and of a value that a cancel overruled.
   func releaseBody() {
-    bindings = []
     conditions = []
   }
 

@@ -51,9 +51,10 @@ final class ProcedureStep<Input: Sendable, Output: Sendable>: NodeStep, @uncheck
     gather: @escaping @Sendable (ValueArena) -> Input, output: ValueSlot<Output>
   ) {
     self.gather = gather
-    operation = task.isPlain ? task.operation : task.executeBodyInCurrentContext
+    // What has hooks is told of its end by them, also where a condition decides; so all of it is the node's body.
+    operation = task.isPlain ? task.operation : task.executeInCurrentContext
     self.output = output
-    super.init(name: task.name, conditions: task.admission.conditions, inputs: inputs)
+    super.init(name: task.name, conditions: task.isPlain ? task.admission.conditions : [], inputs: inputs)
   }
 
   override func execute(in arena: ValueArena) async throws {

@@ -5,6 +5,34 @@
 /// a cancel overruled it.
 class OutcomeRun<Output: Sendable>: DetachedRun, @unchecked Sendable {
   fileprivate var stored: ProcedureOutcome<Output>?
+  /// Those of its outermost level, and of the queue around them.
+  private let hooks: FinishHooks<Output>?
+
+  init(
+    name: String, priority: TaskPriority, admission: Admission, hooks: FinishHooks<Output>?,
+    bindings: [ContextCarrier.Binding], core: QueueCore
+  ) {
+    self.hooks = hooks
+    super.init(name: name, priority: priority, admission: admission, bindings: bindings, core: core)
+  }
+
+  final override var hasEnding: Bool { hooks != nil || core.hasFinishHooks }
+
+  /// After the outcome has been decided, in the one task that carries out the ending.
+  final override func prepareEnding() async {
+    for hooks in allHooks {
+      if let failure = await hooks.callWillFinish(outcome) { stored = .failed(failure) }
+    }
+  }
+
+  final override func completeEnding() async {
+    let outcome = outcome
+    for hooks in allHooks { await hooks.callDidFinish(outcome) }
+  }
+
+  private var allHooks: [FinishHooks<Output>] {
+    [hooks, core.hooks?.finishHooks(of: identity, Output.self)].compactMap(\.self)
+  }
 
   /// The outcome. Only once it is decided.
   final var outcome: ProcedureOutcome<Output> {
@@ -54,7 +82,8 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
   ) {
     self.input = input
     operation = task.operation
-    super.init(name: task.name, priority: priority, admission: task.admission, bindings: bindings, core: core)
+    super.init(
+      name: task.name, priority: priority, admission: task.admission, hooks: task.hooks, bindings: bindings, core: core)
   }
 
   override func executeBody() async {
@@ -62,10 +91,16 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
       preconditionFailure("\(identity) was executed twice")
     }
     do {
-      switch input {
-      case .value(let input): stored = .finished(try await operation(input))
-      case .gathered(let gather): stored = .finished(try await operation(gather()))
+      let value =
+        switch input {
+        case .value(let input): input
+        case .gathered(let gather): gather()
+        }
+      guard core.hooks == nil else {
+        stored = .finished(try await core.hooked(identity, operation, value))
+        return
       }
+      stored = .finished(try await operation(value))
     } catch {
       stored = ProcedureOutcome(thrown: error)
     }

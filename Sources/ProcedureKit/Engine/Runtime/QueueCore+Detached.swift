@@ -4,6 +4,8 @@ extension QueueCore {
   enum Assignment: Sendable {
     case evaluate(DetachedRun, [Condition], [ContextCarrier.Binding])
     case execute(DetachedRun, holding: ResourceClaim?)
+    /// Call what is to be called when a run ends.
+    case conclude(DetachedRun)
     /// Nothing at this moment; ask again after a while.
     case pause
     case end
@@ -24,7 +26,8 @@ extension QueueCore {
       run.times.attached = now.nanoseconds
       let member = state.machine.admitted(
         .detached, priority: run.priority.rawValue, hasDependencies: !dependencies.isEmpty,
-        hasConditions: !run.conditions.isEmpty, hasResources: run.resources != nil, &actions)
+        hasConditions: !run.conditions.isEmpty, hasResources: run.resources != nil,
+        hasEnding: run.hasEnding, &actions)
       state.seat(run, at: member)
       record(.didAttach, of: run, at: now, &state)
       return (true, state.isDoomed)
@@ -112,15 +115,41 @@ extension QueueCore {
       state.machine.bodyEnded(run.member)
       run.worker = nil
       record(.didExecute(attempt: 1), of: run, at: now, &state)
-      leave(run, at: now, &state, &actions, &effects)
+      if run.hasEnding {
+        state.endClaim(of: run, &actions, &effects)
+        state.machine.concluded(run.member)
+      } else {
+        leave(run, at: now, &state, &actions, &effects)
+      }
       if pauses, !worker.isSpent {
         state.machine.settled(&actions)
         return .pause
       }
       return assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
     }
-    end(run)
+    if !run.hasEnding { end(run) }
     return assignment
+  }
+
+  /// The outcome of a run with an ending can be read from now on.
+  func publish(_ run: DetachedRun) {
+    let now = time.now
+    visit { state, _, _ in
+      run.times.ended = now.nanoseconds
+      record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+      run.publishOutcome()
+      record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+    }
+    end(run)
+  }
+
+  /// A worker has carried out a run's ending, and asks for its next work.
+  func finishEnding(of run: DetachedRun, by worker: QueueWorker) -> Assignment {
+    let now = time.now
+    return visit { state, actions, effects in
+      state.unseat(run, &actions, &effects)
+      return assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
+    }
   }
 
   /// A run was decided before its body started.
@@ -186,6 +215,11 @@ extension QueueCore {
         } else {
           work = state.machine.workerAsked(isNew: false, &actions)
         }
+      case .conclude(let member):
+        guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
+        state.endClaim(of: run, &actions, &effects)
+        if !run.dependencyHandles.isEmpty { effects.append(.letGo(run.dependencyHandles.takeAll())) }
+        return .conclude(run)
       case .execute(let member):
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
         run.worker = worker

@@ -25,35 +25,41 @@ extension QueueCore {
     let context = ProcedureContext.current
     let run = StructuredRun(name: task.name, admission: task.admission, core: self, parent: context)
     let lender = context?.slotHolder(on: self)
-    guard let hasStarted = admit(run, task.priority, hasConditions: !task.admission.conditions.isEmpty, lender) else {
+    guard let hasStarted = admit(run, task.priority, lender) else {
       throw ProcedureError.queueShutDown(procedure: run.identity, queue: name)
     }
-    if !hasStarted, let end = await prepare(run, task.admission.conditions) {
-      await leaveBeforeBody(run, end, lender)
-      throw end.error
-    }
-    let outcome: ProcedureOutcome<Output>
-    do {
-      outcome = .finished(try await execute(run, task.operation, input))
-    } catch {
-      outcome = ProcedureOutcome(thrown: error)
-    }
-    return try await leave(run, outcome, lender)
+    var end: End<Output>?
+    if !hasStarted { end = await prepare(run)?.typed() }
+    if end == nil { end = await execute(run, task.operation, input) }
+    guard let end else { preconditionFailure("\(run.identity) has no end") }
+    return try await leave(run, end, task.hooks, lender)
   }
 
   // MARK: Before the body
 
-  /// How a run ended whose body did not start.
-  private struct End {
-    let outcome: ProcedureOutcome<Void>
-    let error: any Error
+  /// How a run ended, and what is thrown for that.
+  private struct End<Output: Sendable>: Sendable {
+    var outcome: ProcedureOutcome<Output>
+    /// What stands for an outcome without a value.
+    var error: (any Error)?
+    var hasExecuted = false
+
+    /// The same end of a run that has a value of any type, which this one has not.
+    func typed<Other>() -> End<Other> {
+      guard let error else { preconditionFailure("End: a value of another type") }
+      return End<Other>(outcome: outcome.map { _ in preconditionFailure("End: a value of another type") }, error: error)
+    }
   }
+
+  /// How a run ended whose body did not start.
+  private typealias PrematureEnd = End<Never>
 
   /// - Returns: Whether the body has started already; `nil` if the queue refuses the run.
   private func admit(
-    _ run: StructuredRun, _ priority: TaskPriority?, hasConditions: Bool, _ lender: SlotHolder?
+    _ run: StructuredRun, _ priority: TaskPriority?, _ lender: SlotHolder?
   ) -> Bool? {
     let moment = time.moment()
+    let hasConditions = !run.conditions.isEmpty
     let isCancelled = run.parent?.isCancelled ?? Task.isCancelled
     return visit { state, actions, effects in
       // What a body runs on its own queue is part of it: it has the body's place in line, may have its slot, and is
@@ -90,12 +96,12 @@ extension QueueCore {
   /// Evaluates conditions, waits for a slot, and starts the body.
   ///
   /// - Returns: How the run ended, if its body did not start.
-  private func prepare(_ run: StructuredRun, _ conditions: [Condition]) async -> End? {
+  private func prepare(_ run: StructuredRun) async -> PrematureEnd? {
     await withRunCancellationHandler(in: run.parent, key: run) {
       if run.parent?.isCancelled ?? Task.isCancelled || withState({ state in state.isDoomed }) {
         cancelLikeParent(run)
       }
-      if !conditions.isEmpty, let end = await judge(conditions, of: run) { return end }
+      if !run.conditions.isEmpty, let end = await judge(run.conditions, of: run) { return end }
       while withState({ state in state[run].lifecycle.state == .waiting }) {
         await wait(for: run) { state in state[run].lifecycle.state == .waiting && !state[run].holdsSlot }
         let moment = time.moment()
@@ -108,19 +114,19 @@ extension QueueCore {
   }
 
   /// How the run ended if it was cancelled before its body, or may not wait for what it wants to hold.
-  private func prematureEnd(of run: StructuredRun) -> End? {
+  private func prematureEnd(of run: StructuredRun) -> PrematureEnd? {
     withState { state in
       guard state[run].lifecycle.state == .finishing else { return nil }
-      if let refusal = run.refusal { return End(outcome: .failed(refusal), error: refusal) }
+      if let refusal = run.refusal { return PrematureEnd(outcome: .failed(refusal), error: refusal) }
       let reason = run.cancellation?.reason
-      return End(outcome: .cancelled(reason: reason), error: reason ?? CancellationError())
+      return PrematureEnd(outcome: .cancelled(reason: reason), error: reason ?? CancellationError())
     }
   }
 
   /// Evaluates a run's conditions, in a child of the current task, so that the queue can cancel them without it.
   ///
   /// - Returns: How the run ended, if they decided so.
-  private func judge(_ conditions: [Condition], of run: StructuredRun) async -> End? {
+  private func judge(_ conditions: [Condition], of run: StructuredRun) async -> PrematureEnd? {
     while withState({ state in self.isListed(run, &state) }) {
       await wait(for: run) { state in state.machine.isListed(run.member) }
     }
@@ -139,11 +145,11 @@ extension QueueCore {
     switch verdict {
     case .satisfied: return nil
     case .ignored(let condition):
-      return End(
+      return PrematureEnd(
         outcome: .ignored(by: condition), error: ProcedureError.ignored(procedure: run.identity, by: condition))
     case .failed(let condition, let error):
       let failure = ProcedureError.conditionFailed(procedure: run.identity, condition: condition, underlying: error)
-      return End(outcome: .failed(failure), error: failure)
+      return PrematureEnd(outcome: .failed(failure), error: failure)
     }
   }
 
@@ -155,16 +161,22 @@ extension QueueCore {
   // MARK: The body and after
 
   private func execute<Input: Sendable, Output: Sendable>(
-    _ run: StructuredRun, _ operation: @concurrent @Sendable (Input) async throws -> Output, _ input: Input
-  ) async throws -> Output {
-    try await ProcedureContext(scope: run, hold: holdOfBody(run)).run {
-      guard broadcaster.isObserved || executor != nil else { return try await operation(input) }
-      // Somebody watches: the cancel is to be told when it comes, and not when the body has ended.
-      return try await withTaskCancellationHandler {
-        try await withTaskExecutorPreference(executor) { try await operation(input) }
-      } onCancel: {
-        cancelLikeParent(run)
+    _ run: StructuredRun, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
+  ) async -> End<Output> {
+    do {
+      let operation = hooks == nil ? operation : { [self] in try await hooked(run.identity, operation, $0) }
+      let value = try await ProcedureContext(scope: run, hold: holdOfBody(run)).run {
+        guard broadcaster.isObserved || executor != nil else { return try await operation(input) }
+        // Somebody watches: the cancel is to be told when it comes, and not when the body has ended.
+        return try await withTaskCancellationHandler {
+          try await withTaskExecutorPreference(executor) { try await operation(input) }
+        } onCancel: {
+          cancelLikeParent(run)
+        }
       }
+      return End(outcome: .finished(value), hasExecuted: true)
+    } catch {
+      return End(outcome: ProcedureOutcome(thrown: error), error: error, hasExecuted: true)
     }
   }
 
@@ -173,43 +185,82 @@ extension QueueCore {
     run.resources == nil ? nil : withState { _ in run.claim }
   }
 
-  /// The body has ended: its slot goes on, or back to the body that lent it.
+  /// The run is over: its slot goes on, or back to the body that lent it.
   private func leave<Output: Sendable>(
-    _ run: StructuredRun, _ outcome: ProcedureOutcome<Output>, _ lender: SlotHolder?
+    _ run: StructuredRun, _ end: End<Output>, _ hooks: FinishHooks<Output>?, _ lender: SlotHolder?
   ) async throws -> Output {
-    if run.parent?.isCancelled ?? Task.isCancelled { cancelLikeParent(run) }
-    let moment = time.moment()
-    let (cancellation, isReturned) = visit { state, actions, effects in
-      state.machine.bodyEnded(run.member)
-      record(.didExecute(attempt: 1), of: run, at: moment.instant, &state)
-      let cancellation = run.cancellation
-      let isReturned = unseat(
-        run, cancellation.map { .cancelled(reason: $0.reason) } ?? outcome.withoutValue, lender, at: moment, &state,
-        &actions, &effects)
-      return (cancellation, isReturned)
+    var end = end
+    if end.hasExecuted, run.parent?.isCancelled ?? Task.isCancelled { cancelLikeParent(run) }
+    let isReturned: Bool
+    if hooks == nil, !hasFinishHooks {
+      let moment = time.moment()
+      isReturned = visit { state, actions, effects in
+        decide(run, &end, at: moment, &state)
+        record(.willFinish(end.outcome.withoutValue), of: run, at: moment.instant, &state)
+        state.unseat(run, &actions, &effects)
+        record(.didFinish(end.outcome.withoutValue), of: run, at: moment.instant, &state)
+        return takeBack(lender, &state, &actions)
+      }
+    } else {
+      end = await conclude(
+        run, end, [hooks, self.hooks?.finishHooks(of: run.identity, Output.self)].compactMap(\.self))
+      isReturned = visit { state, actions, effects in
+        state.unseat(run, &actions, &effects)
+        return takeBack(lender, &state, &actions)
+      }
     }
     if !isReturned, let lender { await waitToRegain(lender) }
-    if let cancellation { throw cancellation.reason ?? CancellationError() }
-    return try outcome.get(of: run.identity)
+    if let error = end.error { throw error }
+    return try end.outcome.get(of: run.identity)
   }
 
-  private func leaveBeforeBody(_ run: StructuredRun, _ end: End, _ lender: SlotHolder?) async {
+  /// From here on nothing changes the outcome but a hook that throws.
+  private func decide<Output>(
+    _ run: StructuredRun, _ end: inout End<Output>, at moment: QueueTime.Moment, _ state: inout QueueState
+  ) {
+    guard end.hasExecuted else { return }
+    state.machine.bodyEnded(run.member)
+    record(.didExecute(attempt: 1), of: run, at: moment.instant, &state)
+    guard let cancellation = run.cancellation else { return }
+    end.outcome = .cancelled(reason: cancellation.reason)
+    end.error = cancellation.reason ?? CancellationError()
+  }
+
+  /// Calls the hooks of the end, while the run holds nothing any more.
+  private func conclude<Output: Sendable>(
+    _ run: StructuredRun, _ end: End<Output>, _ hooks: [FinishHooks<Output>]
+  ) async -> End<Output> {
+    var end = end
     let moment = time.moment()
-    let isReturned = visit { state, actions, effects in
-      unseat(run, end.outcome, lender, at: moment, &state, &actions, &effects)
+    visit { state, actions, effects in
+      decide(run, &end, at: moment, &state)
+      state.endClaim(of: run, &actions, &effects)
+      state.machine.slotReturned(run.member)
+      state.machine.settled(&actions)
     }
-    if !isReturned, let lender { await waitToRegain(lender) }
+    let context = ProcedureContext(scope: run)
+    for hooks in hooks {
+      let outcome = end.outcome
+      let failure = await context.run {
+        await withTaskExecutorPreference(executor) { await hooks.callWillFinish(outcome) }
+      }
+      if let failure { (end.outcome, end.error) = (.failed(failure), failure) }
+    }
+    let (outcome, later) = (end.outcome, time.moment())
+    visit { state, _, _ in
+      record(.willFinish(outcome.withoutValue), of: run, at: later.instant, &state)
+      record(.didFinish(outcome.withoutValue), of: run, at: later.instant, &state)
+    }
+    for hooks in hooks {
+      await context.run { await withTaskExecutorPreference(executor) { await hooks.callDidFinish(outcome) } }
+    }
+    return end
   }
 
   /// - Returns: Whether the lender, if there is one, has its slot again.
-  private func unseat(
-    _ run: StructuredRun, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, _ lender: SlotHolder?,
-    at moment: QueueTime.Moment,
-    _ state: inout QueueState, _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
+  private func takeBack(
+    _ lender: SlotHolder?, _ state: inout QueueState, _ actions: inout [QueueMachine.Action]
   ) -> Bool {
-    record(.willFinish(outcome()), of: run, at: moment.instant, &state)
-    state.unseat(run, &actions, &effects)
-    record(.didFinish(outcome()), of: run, at: moment.instant, &state)
     var isReturned = true
     if let lender, lender.member >= 0 { isReturned = state.machine.loanEnded(lender.member, &actions) }
     state.machine.settled(&actions)

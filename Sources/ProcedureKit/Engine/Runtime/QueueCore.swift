@@ -13,6 +13,7 @@ final class QueueCore: Sendable {
   let executor: (any TaskExecutor)?
   let carriers: [ContextCarrier]
   let resources: ResourceTable
+  let hooks: ProcedureHooks?
   let time: QueueTime
   let broadcaster = EventBroadcaster()
   private let desk = CrewDesk()
@@ -27,10 +28,11 @@ final class QueueCore: Sendable {
 
   init(
     name: String, width: Int, isSuspended: Bool, clock: any Clock<Duration>, executor: (any TaskExecutor)?,
-    carriers: [ContextCarrier], resources: ResourceTable
+    carriers: [ContextCarrier], resources: ResourceTable, hooks: ProcedureHooks?
   ) {
     self.name = name
     self.resources = resources
+    self.hooks = hooks
     self.executor = executor
     self.carriers = carriers
     time = QueueTime(clock)

@@ -37,6 +37,11 @@ final class QueueWorker: @unchecked Sendable {
       case .evaluate(let run, let conditions, let bindings):
         let verdict = await DetachedRun.judge(conditions, bindings)
         assignment = core.settleConditions(of: run, verdict, judgedBy: worker)
+      case .conclude(let run):
+        await run.callWillFinishHooks()
+        core.publish(run)
+        await run.callDidFinishHooks()
+        assignment = core.finishEnding(of: run, by: worker)
       case .end: break loop
       }
     }

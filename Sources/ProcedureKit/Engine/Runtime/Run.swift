@@ -29,6 +29,8 @@ class Run: SlotHolder, @unchecked Sendable {
 
   override func identity(of part: Int32) -> ProcedureIdentity { identity }
 
+  final override func cancel(_ reason: (any Error)?) { core.cancel(self, reason) }
+
   override var isCancelled: Bool { core.cancellation(of: self) != nil }
 
   override var cancellationReason: (any Error)? { core.cancellation(of: self)?.reason }

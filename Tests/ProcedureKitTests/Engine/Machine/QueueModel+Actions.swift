@@ -52,7 +52,7 @@ extension QueueModel {
     let evaluation = isSuspended ? nil : first(in: .evaluations)
     switch work {
     case .evaluate(let index): return evaluation == index
-    case .claim: return false
+    case .claim, .conclude: return false
     case .execute(let index):
       return evaluation == nil && !isSuspended && hasFreeSlot && first(in: .returning) == nil
         && first(in: .ready) == index && isServedByWorker(index)
@@ -68,7 +68,7 @@ extension QueueModel {
     if !permits(work) { object("Q1, Q2: a worker was told to \(work)") }
     switch work {
     case .evaluate(let index): leave(.evaluations, index)
-    case .claim: break
+    case .claim, .conclude: break
     case .execute(let index):
       leave(.ready, index)
       takeSlot(index)

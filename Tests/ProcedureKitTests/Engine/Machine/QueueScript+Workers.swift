@@ -12,7 +12,7 @@ extension QueueScript {
   func carryOut(_ work: QueueMachine.Work, by worker: ScriptWorker) {
     worker.member = nil
     switch work {
-    case .evaluate(let index), .claim(let index), .execute(let index):
+    case .evaluate(let index), .claim(let index), .execute(let index), .conclude(let index):
       guard let member = members.first(where: { $0.index == index }) else { return }
       worker.member = member
       member.worker = worker

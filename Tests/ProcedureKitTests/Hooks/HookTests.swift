@@ -1,0 +1,195 @@
+import ProcedureKit
+import Synchronization
+import Testing
+
+private struct Failure: Error, Equatable {}
+
+/// What was called, in order.
+private final class Journal: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  func note(_ line: String) { lines.withLock { $0.append(line) } }
+
+  var all: [String] { lines.withLock(\.self) }
+}
+
+extension Procedure {
+  /// Notes each of its hooks under a name.
+  fileprivate func noting(_ name: String, in journal: Journal) -> ProcedureTask<Input, Output> {
+    onWillExecute { _ in journal.note("\(name) willExecute") }
+      .onDidExecute { journal.note("\(name) didExecute \($0.word)") }
+      .onDidCancel { _ in journal.note("\(name) didCancel") }
+      .onWillFinish { journal.note("\(name) willFinish \($0.word)") }
+      .onDidFinish { journal.note("\(name) didFinish \($0.word)") }
+  }
+}
+
+extension ProcedureOutcome {
+  fileprivate var word: String {
+    switch self {
+    case .finished: "finished"
+    case .failed: "failed"
+    case .cancelled: "cancelled"
+    case .ignored: "ignored"
+    }
+  }
+}
+
+/// The ways in which a procedure can be run.
+private enum Way: String, CaseIterable {
+  case run, add, part, alone, node
+
+  func outcome(
+    of procedure: ProcedureTask<Void, Int>, on queue: ProcedureQueue = ProcedureQueue("hooks")
+  ) async -> Result<Int, any Error> {
+    do {
+      switch self {
+      case .run: return .success(try await queue.run(procedure))
+      case .add: return .success(try await queue.add(procedure).value)
+      case .part: return .success(try await queue.run(ProcedureTask("outer") { try await procedure.execute() }))
+      case .alone: return .success(try await procedure.execute())
+      case .node: return .success(try await queue.run(ProcedureGraph("graph") { $0.add(procedure) }))
+      }
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+@Suite("L3: hooks are awaited in the order in which they wrap")
+struct HookTests {
+  @Test("L3: inner hooks are inside of outer ones, and of each other", arguments: Way.allCases)
+  fileprivate func order(way: Way) async throws {
+    let journal = Journal()
+    let procedure = ProcedureTask<Void, Int>("body") {
+      journal.note("body")
+      return 1
+    }.noting("inner", in: journal).noting("outer", in: journal)
+    #expect(try await way.outcome(of: procedure).get() == 1)
+    #expect(
+      journal.all == [
+        "outer willExecute", "inner willExecute", "body", "inner didExecute finished", "outer didExecute finished",
+        "inner willFinish finished", "outer willFinish finished", "inner didFinish finished",
+        "outer didFinish finished",
+      ])
+  }
+
+  @Test("L3: a hook that throws fails the run; before the body, the body is not executed", arguments: Way.allCases)
+  fileprivate func throwing(way: Way) async throws {
+    for stage in ["willExecute", "didExecute", "willFinish"] {
+      let journal = Journal()
+      var procedure = ProcedureTask<Void, Int>("body") {
+        journal.note("body")
+        return 1
+      }
+      switch stage {
+      case "willExecute": procedure = procedure.onWillExecute { _ in throw Failure() }
+      case "didExecute": procedure = procedure.onDidExecute { _ in throw Failure() }
+      default: procedure = procedure.onWillFinish { _ in throw Failure() }
+      }
+      procedure = procedure.onDidFinish { journal.note($0.word) }
+      let result = await way.outcome(of: procedure)
+      #expect(throws: Failure()) { try result.get() }
+      #expect(journal.all == (stage == "willExecute" ? ["failed"] : ["body", "failed"]), "\(stage)")
+    }
+  }
+
+  @Test("L3: the end is told also where the body was not executed", arguments: Way.allCases)
+  fileprivate func notExecuted(way: Way) async throws {
+    let journal = Journal()
+    let procedure = ProcedureTask<Void, Int>("body") { 1 }.condition("never") { false }.noting("n", in: journal)
+    let result = await way.outcome(of: procedure)
+    #expect(throws: ProcedureError.self) { try result.get() }
+    #expect(journal.all == ["n willFinish ignored", "n didFinish ignored"])
+  }
+
+  @Test("L3: a run that is cancelled before its body tells so, on a suspended queue too")
+  func cancelledBefore() async throws {
+    let queue = ProcedureQueue("suspended", isSuspended: true)
+    let journal = Journal()
+    let handle = queue.add(ProcedureTask("body") { journal.note("body") }.noting("n", in: journal))
+    handle.cancel(Failure())
+    await #expect(throws: Failure()) { try await handle.value }
+    await queue.shutDown()
+    #expect(journal.all == ["n didCancel", "n willFinish cancelled", "n didFinish cancelled"])
+  }
+
+  @Test("L3, C3: a body that is cancelled is told of after it has ended, in a task that is not")
+  func cancelledDuring() async throws {
+    let queue = ProcedureQueue("cancel")
+    let journal = Journal()
+    let handle = queue.add(
+      ProcedureTask("body") {
+        ProcedureContext.current?.cancel(Failure())
+        journal.note("body cancelled: \(Task.isCancelled)")
+      }.onDidCancel { reason in journal.note("\(reason is Failure), task: \(Task.isCancelled)") }
+        .onWillFinish { _ in throw Failure() })
+    guard case .cancelled = await handle.outcome else { return #expect(Bool(false), "not cancelled") }
+    #expect(journal.all == ["body cancelled: true", "true, task: false"])
+  }
+
+  @Test("L3: a hook before the body can cancel it", arguments: Way.allCases)
+  fileprivate func cancelling(way: Way) async throws {
+    let journal = Journal()
+    let procedure = ProcedureTask<Void, Int>("body") {
+      journal.note("body")
+      return 1
+    }.onWillExecute { _ in ProcedureContext.current?.cancel(Failure()) }
+    let result = await way.outcome(of: procedure)
+    if way == .node {
+      #expect(throws: (any Error).self) { try result.get() }
+    } else {
+      #expect(throws: Failure()) { try result.get() }
+    }
+    #expect(journal.all == [])
+  }
+
+  @Test("L3: the hooks of a queue are around those of its procedures", arguments: [Way.run, .add])
+  fileprivate func queueHooks(way: Way) async throws {
+    let journal = Journal()
+    var hooks = ProcedureHooks()
+    hooks.onWillExecute = { journal.note("queue willExecute \($0.name)") }
+    hooks.onDidExecute = { _, outcome in journal.note("queue didExecute \(outcome.word)") }
+    hooks.onWillFinish = { _, outcome in journal.note("queue willFinish \(outcome.word)") }
+    hooks.onDidFinish = { _, outcome in journal.note("queue didFinish \(outcome.word)") }
+    let queue = ProcedureQueue("hooked", hooks: hooks)
+    let result = await way.outcome(of: ProcedureTask("p") { 1 }.noting("own", in: journal), on: queue)
+    await queue.waitUntilIdle()
+    #expect(try result.get() == 1)
+    #expect(
+      journal.all == [
+        "queue willExecute p", "own willExecute", "own didExecute finished", "queue didExecute finished",
+        "own willFinish finished", "queue willFinish finished", "own didFinish finished", "queue didFinish finished",
+      ])
+  }
+
+  @Test("L3: a queue's hook that throws before the body or at the end fails the run", arguments: [Way.run, .add])
+  fileprivate func throwingQueueHooks(way: Way) async throws {
+    for isBefore in [true, false] {
+      var hooks = ProcedureHooks()
+      if isBefore {
+        hooks.onWillExecute = { _ in throw Failure() }
+      } else {
+        hooks.onWillFinish = { _, _ in throw Failure() }
+      }
+      let result = await way.outcome(of: ProcedureTask("p") { 1 }, on: ProcedureQueue("hooked", hooks: hooks))
+      #expect(throws: Failure()) { try result.get() }
+    }
+  }
+
+  @Test("L2, L3: a will-hook delays the event; hooks at the end hold no slot and no resource")
+  func holdNothing() async throws {
+    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1, resources: ResourceTable())
+    let value = try await queue.run(
+      ProcedureTask("p") { 1 }.exclusive("a").onWillFinish { _ in
+        try await queue.add(ProcedureTask("other") {}.exclusive("a")).value
+      })
+    #expect(value == 1)
+    let handle = queue.add(
+      ProcedureTask("p") { 1 }.exclusive("a").onDidFinish { _ in
+        try? await queue.run(ProcedureTask("other") {}.exclusive("a"))
+      })
+    #expect(try await handle.value == 1)
+    await queue.shutDown()
+  }
+}
