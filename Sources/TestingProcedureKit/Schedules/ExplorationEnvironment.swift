@@ -81,7 +81,8 @@ public final class ExplorationEnvironment: Sendable {
     journal.withLock { $0.notes.append(text) }
   }
 
-  /// Counts that something happened, so that a test can tell that every outcome of a race has occurred:
+  /// Counts that something happened, so that `exploreRace` can tell that every outcome of a race has occurred.
+  ///
   /// `ExplorationSummary.tallies` has the number of schedules that ended well for each such name.
   public func tally(_ outcome: String) {
     journal.withLock { $0.tallies[outcome] = 1 }

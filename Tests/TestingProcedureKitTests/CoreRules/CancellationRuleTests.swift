@@ -4,8 +4,8 @@ import TestingProcedureKit
 @Suite("Rules C1 to C6 under every order: cancelling")
 struct CancellationRuleTests {
   @Test("C1, C3: of a cancel and a finish the first decides, and events and value agree", arguments: [false, true])
-  func cancelOrFinish(isObserved: Bool) async {
-    await exploreRace("finished", "cancelled") { env in
+  func cancelOrFinish(isObserved: Bool) async throws {
+    try await exploreRace("finished", "cancelled") { env in
       let queue = env.makeQueue()
       let recorder = isObserved ? env.recordEvents(of: queue) : nil
       let handle = queue.add(
@@ -59,8 +59,8 @@ struct CancellationRuleTests {
   }
 
   @Test("C2: a cancel before the start means that the body never runs", arguments: [1, 2])
-  func cancelOrStart(width: Int) async {
-    await exploreRace("started", "never started") { env in
+  func cancelOrStart(width: Int) async throws {
+    try await exploreRace("started", "never started") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
       let hasStarted = Locked(false)
       let blocker = queue.add(ProcedureTask("blocker") { await pause(env) })
@@ -86,10 +86,10 @@ struct CancellationRuleTests {
   }
 
   @Test("C2: what waits is cancelled promptly, whatever it waits for")
-  func cancelWhileWaiting() async {
-    await exploreRace("pending", "evaluating", "waiting") { env in
+  func cancelWhileWaiting() async throws {
+    try await exploreRace("pending", "evaluating", "waiting") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
-      let blocker = ProbeProcedure<Void, Void>("blocker")
+      let blocker = ProbeProcedure("blocker")
       let condition = ConditionProbe()
       let hasStarted = Locked(false)
       let body = ProcedureTask { hasStarted { $0 = true } }
@@ -113,8 +113,8 @@ struct CancellationRuleTests {
   }
 
   @Test("C4: cancelling the caller of run cancels the body, and run returns only when the body has")
-  func cancelCallerOfRun() async {
-    await exploreRace("finished", "cancelled", "never started") { env in
+  func cancelCallerOfRun() async throws {
+    try await exploreRace("finished", "cancelled", "never started") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let state = Locked("never started")
       queue.add(ProcedureTask("blocker") { await pause(env, upTo: 3) })
@@ -148,8 +148,8 @@ struct CancellationRuleTests {
   }
 
   @Test("C6: cancelling one run never disturbs those that use the same worker before and after it")
-  func cancelDisturbsNobodyElse() async {
-    await exploreRace("cancelled", "finished") { env in
+  func cancelDisturbsNobodyElse() async throws {
+    try await exploreRace("cancelled", "finished") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(2))
       let disturbed = Locked<[String]>([])
       let procedure = { (name: String) in

@@ -4,8 +4,8 @@ import TestingProcedureKit
 @Suite("Rules D1 to D4 under every order: dependencies and graphs")
 struct DependencyRuleTests {
   @Test("D1: a dependency finishes or is cancelled, the dependent is cancelled or not: they agree")
-  func finishOrCancel() async {
-    await exploreRace("finished finished", "finished cancelled", "cancelled cancelled") { env in
+  func finishOrCancel() async throws {
+    try await exploreRace("finished finished", "finished cancelled", "cancelled cancelled") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let other = env.makeQueue("other")
       let hasStarted = Locked(false)
@@ -41,8 +41,8 @@ struct DependencyRuleTests {
   }
 
   @Test("D4: the first failure of a graph cancels what executes, starts nothing more, and is what is thrown")
-  func failFast() async {
-    await exploreRace("neighbour finished", "neighbour cancelled", "follower started") { env in
+  func failFast() async throws {
+    try await exploreRace("neighbour finished", "neighbour cancelled", "follower started") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
       let log = Locked<[String]>([])
       let graph = ProcedureGraph("graph") { g in
@@ -80,8 +80,8 @@ struct DependencyRuleTests {
   }
 
   @Test("C5: nothing of a long chain starts after the graph was cancelled", arguments: [false, true])
-  func cancelledChain(isStructured: Bool) async {
-    await exploreRace("cancelled", schedules: 20) { env in
+  func cancelledChain(isStructured: Bool) async throws {
+    try await exploreRace("cancelled", schedules: 20) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let started = Locked(0)
       let link = ProcedureTask { (_: Int) in
@@ -110,8 +110,8 @@ struct DependencyRuleTests {
   }
 
   @Test("Q1: graphs that share a queue share its width, and none is forgotten", arguments: [2, 3])
-  func severalGraphs(width: Int) async {
-    await exploreRace("\(width) at once") { env in
+  func severalGraphs(width: Int) async throws {
+    try await exploreRace("\(width) at once") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
       let monitor = ConcurrencyMonitor()
       let graph = ProcedureGraph("graph") { (g: GraphBuilder) -> Void in
@@ -135,8 +135,8 @@ struct DependencyRuleTests {
   }
 
   @Test("C5: cancelling a graph cancels what executes, starts nothing more, and waits", arguments: [false, true])
-  func cancelledGraph(isObserved: Bool) async {
-    await exploreRace("finished", "cancelled", "never started") { env in
+  func cancelledGraph(isObserved: Bool) async throws {
+    try await exploreRace("finished", "cancelled", "never started") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
       let recorder = isObserved ? env.recordEvents(of: queue) : nil
       let monitor = ConcurrencyMonitor()

@@ -113,7 +113,7 @@ import TestingProcedureKit
     let stubborn = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
         try await env.clock.sleep(for: .seconds(3))
-        try await ProbeProcedure<Void, Void>(ignoresCancellation: true).execute(())
+        try await ProbeProcedure(ignoresCancellation: true).execute(())
       }
     }
     let stuck = try #require(stubborn.deadlock)

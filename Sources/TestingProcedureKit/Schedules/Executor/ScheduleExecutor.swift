@@ -27,6 +27,9 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
+  /// The executor of the exploration that the calling code belongs to, if it belongs to one.
+  static var current: ScheduleExecutor? { GlobalExecutorWatch.shared.currentDriven }
+
   private let state: Mutex<State>
   /// Counts the jobs that came from outside.
   private let arrivals = Milestones()

@@ -25,9 +25,9 @@ struct ChooserSource {
     let scheduleSeed = SeededGenerator.seed(seed, schedule)
     let generator = SeededGenerator(seed: SeededGenerator.seed(scheduleSeed, 0))
     switch strategy {
-    case .random:
+    case .mixed where schedule % 2 == 0, .random:
       return (RandomChooser(generator: generator), scheduleSeed)
-    case .priorities(let changePoints):
+    case .mixed(let changePoints), .priorities(let changePoints):
       let chooser = PriorityChooser(generator: generator, changePoints: changePoints, expectedSteps: longest)
       return (chooser, scheduleSeed)
     case .roundRobin:
