@@ -42,17 +42,30 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C1: a cancel after the body has returned is ignored, whatever the worker does in between")
+  @Test("C1, C6: a cancel after the body has returned is ignored, also while the worker is between two bodies")
   func cancelAfterReturn() async throws {
-    try await exploreSchedules(20) { env in
+    try await exploreRace("between two", "after the last", "executing the next") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let returned = Locked(-1)
-      let handles = (0..<300).map { number in queue.add(ProcedureTask { returned { $0 = number } }) }
-      while returned.value < handles.count - 1 {
-        let latest = returned.value
-        if latest >= 0 { handles[latest].cancel() }
-        await Task.yield()
+      let handles = (0..<5).map { number in
+        queue.add(
+          ProcedureTask {
+            await pause(env, upTo: 1)
+            env.clock.advance(by: .milliseconds(1))  // for which the worker yields, once this has returned
+            returned { $0 = number }
+          })
       }
+      while returned.value < handles.count - 1 {
+        await pause(env, upTo: 2)
+        guard let latest = handles.indices.last(where: { $0 <= returned.value }) else { continue }
+        if latest < handles.count - 1 {
+          env.tally(handles[latest + 1].state == .executing ? "executing the next" : "between two")
+        }
+        handles[latest].cancel()
+      }
+      await pause(env, upTo: 2)
+      handles[4].cancel()
+      env.tally("after the last")
       for handle in handles { env.check(await handle.outcome.isFinished, "\(handle.name) had returned") }
       await queue.shutDown()
     }
@@ -143,6 +156,25 @@ struct CancellationRuleTests {
       }
       if state.value == "started" { state { $0 = "cancelled" } }
       env.tally(state.value)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("C4: a cancelled task that awaits a handle's value does not cancel the procedure, and is told its value")
+  func cancelWhoAwaits() async throws {
+    try await exploreRace("cancelled before", "cancelled after") { env in
+      let queue = env.makeQueue()
+      let handle = queue.add(
+        ProcedureTask {
+          await pause(env)
+          return Task.isCancelled ? -1 : 42
+        })
+      let task = Task(executorPreference: env.executor) { try await handle.value }
+      await pause(env)
+      env.tally(handle.state == .finished ? "cancelled after" : "cancelled before")
+      task.cancel()
+      env.check(try await task.value == 42)
+      env.check(await handle.outcome.isFinished(42))
       await queue.shutDown()
     }
   }

@@ -32,6 +32,34 @@ struct QueueRuleTests {
     }
   }
 
+  @Test("Q1: of what waits for the slot the most urgent starts first, then the first to come")
+  func order() async throws {
+    try await exploreRace("all waited", "some had started") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let (blocker, started) = (ProbeProcedure("blocker"), Locked<[Int]>([]))
+      queue.add(blocker)
+      try await blocker.waitUntilStarted()
+      async let word: Void = {
+        await pause(env, upTo: 12)
+        blocker.finish()
+      }()
+      let urgencies = (0..<4).map { _ in env.random.below(3) }
+      for (number, urgency) in urgencies.enumerated() {
+        await pause(env, upTo: 2)
+        let priority: TaskPriority = [.low, .medium, .high][urgency]
+        queue.add(ProcedureTask { started { $0.append(number) } }.priority(priority))
+      }
+      let allWaited = blocker.waitingCount == 1
+      env.tally(allWaited ? "all waited" : "some had started")
+      await word
+      await queue.waitUntilIdle()
+      let expected = urgencies.indices.sorted { (urgencies[$1], $0) < (urgencies[$0], $1) }
+      let seen = started.value
+      env.check(allWaited ? seen == expected : seen.sorted() == [0, 1, 2, 3], "\(seen), urgencies \(urgencies)")
+      await queue.shutDown()
+    }
+  }
+
   @Test("Q2: a suspended queue starts nothing; what executes goes on; a resumed one misses nothing")
   func suspendAndResume() async throws {
     try await exploreRace("executing", "waiting", "finished") { env in
@@ -233,8 +261,4 @@ struct QueueRuleTests {
       }
     }
   }
-}
-
-extension ProcedureState {
-  fileprivate static func <= (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.rawValue <= rhs.rawValue }
 }

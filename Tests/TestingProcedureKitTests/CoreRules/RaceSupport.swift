@@ -20,3 +20,8 @@ extension ProcedureOutcome {
     }
   }
 }
+
+extension ProcedureState {
+  static func < (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.rawValue < rhs.rawValue }
+  static func <= (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.rawValue <= rhs.rawValue }
+}

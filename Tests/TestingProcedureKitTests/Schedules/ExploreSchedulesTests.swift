@@ -133,13 +133,17 @@ import TestingProcedureKit
 
   @Test("Waiting by yielding is not starved by priorities")
   func yielding() async throws {
-    try await exploreSchedules(100, strategy: .priorities()) { _ in
+    let summary = try await exploreSchedules(1_000, strategy: .priorities()) { _ in
       let isDone = Locked(false)
       await withTaskGroup(of: Void.self) { group in
-        group.addTask { while !isDone.value { await Task.yield() } }
-        group.addTask { isDone { $0 = true } }
+        for _ in 0..<2 { group.addTask { while !isDone.value { await Task.yield() } } }
+        group.addTask {
+          for _ in 0..<10 { await Task.yield() }
+          isDone { $0 = true }
+        }
       }
     }
+    #expect(summary.longestSchedule < 3_000)
   }
 
   @Test("A job that escapes to the global executor is reported as uncontrolled, unless that is allowed")
