@@ -31,7 +31,7 @@ public func exploreRace(
   schedules: Int = 2_000,
   seed: UInt64 = 0,
   strategy: ExplorationStrategy = .mixed(),
-  _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
+  body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
 ) async throws -> ExplorationSummary {
   var explorer = ScheduleExplorer(schedules: schedules, seed: seed, strategy: strategy)
   explorer.expectedOutcomes = Set(outcomes)
