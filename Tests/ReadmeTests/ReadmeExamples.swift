@@ -79,7 +79,7 @@ import TestingProcedureKit
 
   @Test("C1: of a cancel and a finish the first decides, in every order")
   func cancelOrFinish() async throws {
-    let summary = try await exploreSchedules(1_000) { env in
+    try await exploreRace("finished", "cancelled") { env in
       let queue = env.makeQueue()
       let handle = queue.add(ProcedureTask { 42 })
       async let cancel: Void = handle.cancel()
@@ -89,6 +89,5 @@ import TestingProcedureKit
       await cancel
       await queue.shutDown()
     }
-    #expect(summary.tallies.keys.sorted() == ["cancelled", "finished"])
   }
 }

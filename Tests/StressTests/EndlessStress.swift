@@ -8,7 +8,7 @@ extension StressTests {
 
   /// Counts links, and lets somebody wait for a number of them.
   private final class Chain: Sendable {
-    private let started = ProbeProcedure<Void, Void>("a word for each thousand")
+    private let started = ProbeProcedure("a word for each thousand")
     private let count = Atomic(0)
 
     /// Adds itself to the queue, unless it is cancelled.
@@ -64,7 +64,7 @@ extension StressTests {
   @Test("Endless recursion through run ends when the first is cancelled, at a depth of 2,000")
   func recursion() async throws {
     try await Stress.run("recursion", width: 1) { queue, ledger, _ in
-      let deep = ProbeProcedure<Void, Void>("deep")
+      let deep = ProbeProcedure("deep")
       deep.finishAll()
       @Sendable func descend(_ depth: Int) async throws {
         try Task.checkCancellation()

@@ -29,7 +29,7 @@ extension ConformanceTrial {
 
   func cancelledBeforeTheStart() async throws {
     let queue = queue(width: 1)
-    let (blocker, body) = (ProbeProcedure<Void, Void>("blocker"), ProbeProcedure<Void, Void>("body"))
+    let (blocker, body) = (ProbeProcedure("blocker"), ProbeProcedure("body"))
     let condition = ConditionProbe()
     let blocking = queue.add(blocker)
     try await reach("the first body starts") { try await blocker.waitUntilStarted() }
@@ -110,7 +110,7 @@ extension ConformanceTrial {
   func cancelDisturbsNobody() async throws {
     let queue = queue(width: 2)
     for _ in 0..<20 {
-      let (victim, neighbour) = (ProbeProcedure<Void, Void>("victim"), ProbeProcedure<Void, Void>("neighbour"))
+      let (victim, neighbour) = (ProbeProcedure("victim"), ProbeProcedure("neighbour"))
       let cancelled = queue.add(victim)
       let others =
         [queue.add(neighbour.map { Task.isCancelled })]

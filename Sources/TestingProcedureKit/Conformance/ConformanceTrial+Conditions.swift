@@ -2,8 +2,8 @@
 extension ConformanceTrial {
   func conditionsAtOnce() async throws {
     let (queue, other) = (queue(width: 1), queue("other"))
-    let (dependency, blocker) = (ProbeProcedure<Void, Void>("dependency"), ProbeProcedure<Void, Void>("blocker"))
-    let body = ProbeProcedure<Void, Void>("body")
+    let (dependency, blocker) = (ProbeProcedure("dependency"), ProbeProcedure("blocker"))
+    let body = ProbeProcedure("body")
     body.finishAll()
     let (first, second) = (ConditionProbe("first"), ConditionProbe("second"))
     let task = body.condition(.probe(first)).condition(.probe(second))

@@ -60,8 +60,8 @@ extension ConformanceTrial {
 
   func graphFailures() async throws {
     let queue = queue()
-    let (failing, running) = (ProbeProcedure<Void, Void>("failing"), ProbeProcedure<Void, Void>("running"))
-    let (later, dependent) = (ProbeProcedure<Void, Void>("later"), ProbeProcedure<Void, Void>("dependent"))
+    let (failing, running) = (ProbeProcedure("failing"), ProbeProcedure("running"))
+    let (later, dependent) = (ProbeProcedure("later"), ProbeProcedure("dependent"))
     later.finishAll()
     let graph = ProcedureGraph("graph") { g in
       let first = g.add(failing)

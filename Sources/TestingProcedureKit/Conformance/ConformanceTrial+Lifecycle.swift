@@ -2,7 +2,7 @@
 extension ConformanceTrial {
   func statesGoForward() async throws {
     let (queue, other) = (queue(width: 1), queue("other"))
-    let (blocker, first) = (ProbeProcedure<Void, Void>("blocker"), ProbeProcedure<Void, Void>("dependency"))
+    let (blocker, first) = (ProbeProcedure("blocker"), ProbeProcedure("dependency"))
     let (condition, body) = (ConditionProbe(), ProbeProcedure<Void, Int>("body"))
     queue.add(blocker)
     try await reach("a procedure starts on an empty queue") { try await blocker.waitUntilStarted() }
@@ -31,8 +31,8 @@ extension ConformanceTrial {
   func eventsAreOrdered() async throws {
     let queue = queue()
     let watched = queue.events
-    let (finishing, failing) = (ProbeProcedure<Void, Void>("finishing"), ProbeProcedure<Void, Void>("failing"))
-    let (cancelled, never) = (ProbeProcedure<Void, Void>("cancelled"), ProbeProcedure<Void, Void>("never"))
+    let (finishing, failing) = (ProbeProcedure("finishing"), ProbeProcedure("failing"))
+    let (cancelled, never) = (ProbeProcedure("cancelled"), ProbeProcedure("never"))
     let handles = [
       queue.add(finishing), queue.add(failing), queue.add(cancelled), queue.add(never.condition("no") { false }),
     ]

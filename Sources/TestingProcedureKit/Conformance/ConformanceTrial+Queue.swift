@@ -24,7 +24,7 @@ extension ConformanceTrial {
     let queue = queue(width: width)
     let actual = await queue.maxConcurrentProcedures
     try expect(actual, is: width, "the width of a queue")
-    let probe = ProbeProcedure<Void, Void>("one of many")
+    let probe = ProbeProcedure("one of many")
     let handles = (0..<(2 * width + 2)).map { _ in queue.add(probe) }
     try await reach("as many bodies start as the width allows") { try await probe.waitUntilStarted(width) }
     try expect(handles.count { $0.state == .executing }, is: width, "runs that execute on a queue of width \(width)")
@@ -47,7 +47,7 @@ extension ConformanceTrial {
     let isSuspended = await queue.isSuspended
     try expect(isSuspended, is: false, "whether a queue is suspended that was not asked for so")
     let (executing, body, condition) = (
-      ProbeProcedure<Void, Void>("executing"), ProbeProcedure<Void, Void>("body"), ConditionProbe()
+      ProbeProcedure("executing"), ProbeProcedure("body"), ConditionProbe()
     )
     body.finishAll()
     condition.satisfyAll()

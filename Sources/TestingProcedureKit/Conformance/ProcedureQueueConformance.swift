@@ -11,7 +11,8 @@
 /// ```
 ///
 /// It works under any test framework, since a rule that does not hold is an error: ``ConformanceViolation``. Checks do
-/// not sleep, and do not depend on speed. Within an exploration every check is one schedule; `patience` has to be `nil`.
+/// not sleep, and do not depend on speed. Within an exploration a check is
+/// part of its schedule, and has all the patience there is.
 public struct ProcedureQueueConformance: Sendable {
   /// Makes a new queue of that name and width, suspended or not. It must not return the same queue twice.
   public typealias MakeQueue =
@@ -25,8 +26,8 @@ public struct ProcedureQueueConformance: Sendable {
   ///
   /// - Parameters:
   ///   - patience: How long, in real time, one rule may take before it counts as violated; what waits then is cancelled
-  ///     and left behind, as nobody knows whether it will ever end. `nil` to wait for ever, in the caller's own task: for
-  ///     explorations, which notice for themselves when nothing can go on.
+  ///     and left behind, as nobody knows whether it will ever end. `nil` to wait for ever, in the caller's own task,
+  ///     as is done within explorations anyway: they notice for themselves when nothing can go on.
   ///   - isOnQueueExecutor: Whether the calling code executes where the queue's bodies should. Rule Q6 asks it inside of
   ///     bodies; without an answer, it sees only that bodies are executed.
   ///   - makeQueue: Makes a new queue.
@@ -46,7 +47,7 @@ public struct ProcedureQueueConformance: Sendable {
   @concurrent public func check(_ rule: Rule) async throws {
     let trial = ConformanceTrial(of: rule, makeQueue: makeQueue, isOnQueueExecutor: isOnQueueExecutor)
     do {
-      if let patience {
+      if let patience, ScheduleExecutor.current == nil {
         let isOver = try await KitSpawner.run(atMost: patience) { try await trial.run() }
         if !isOver { throw await trial.standstill(after: patience) }
       } else {

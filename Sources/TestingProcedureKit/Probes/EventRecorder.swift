@@ -10,7 +10,8 @@ import Synchronization
 /// #expect(recorder.events.orderViolations().isEmpty)
 /// ```
 ///
-/// A task of its own reads the stream, until the stream ends or the recorder is no more.
+/// A task of its own reads the stream, until the stream ends or the recorder is no more. Made within an exploration, it
+/// belongs to the exploration.
 public final class EventRecorder: Sendable {
   private struct State {
     var events: [ProcedureEvent] = []
@@ -25,9 +26,9 @@ public final class EventRecorder: Sendable {
   ///
   /// - Parameters:
   ///   - stream: The events of a queue or of a handle.
-  ///   - executor: Where the stream is read; `nil` for the global executor. Within an exploration, `env.executor`.
+  ///   - executor: Where the stream is read; `nil` for the exploration's executor within one, and else the global one.
   public init(_ stream: AsyncStream<ProcedureEvent>, executor: (any TaskExecutor)? = nil) {
-    KitSpawner.startReader(of: stream, on: executor) { [weak self] event in
+    KitSpawner.startReader(of: stream, on: executor ?? ScheduleExecutor.current) { [weak self] event in
       guard let self else { return false }
       if let event { append(event) } else { end() }
       return true
@@ -38,7 +39,7 @@ public final class EventRecorder: Sendable {
   ///
   /// - Parameters:
   ///   - queue: The queue to watch.
-  ///   - executor: Where the stream is read; `nil` for the global executor. Within an exploration, `env.executor`.
+  ///   - executor: Where the stream is read; `nil` for the exploration's executor within one, and else the global one.
   public convenience init(_ queue: ProcedureQueue, executor: (any TaskExecutor)? = nil) {
     self.init(queue.events, executor: executor)
   }
@@ -73,31 +74,43 @@ public final class EventRecorder: Sendable {
     return first < second
   }
 
-  /// Waits until an event of a kind has been recorded, of the run `id` or of any run, or the stream has ended.
+  /// Waits until an event of a kind has been recorded, of the run `id` or of any run. Cancelling the caller ends the wait.
   ///
-  /// Cancelling the caller ends the wait.
-  ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
-  public func wait(for step: EventStep, of id: ProcedureID? = nil) async throws {
-    try await wait { $0.contains { $0.step == step && (id == nil || $0.id == id) } }
+  /// - Returns: The first such event.
+  /// - Throws: ``StreamEnded`` if the stream ends without it; `CancellationError` if the task is cancelled before.
+  @discardableResult
+  public func wait(for step: EventStep, of id: ProcedureID? = nil) async throws -> ProcedureEvent {
+    try await wait(for: "\(step.rawValue)\(id.map { " of \($0)" } ?? "")") { events in
+      events.first { $0.step == step && (id == nil || $0.id == id) }
+    }
   }
 
-  /// Waits until the events so far are as wanted, or the stream has ended. Cancelling the caller ends the wait.
+  /// Waits until the events so far are as wanted. Cancelling the caller ends the wait.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
+  /// - Throws: ``StreamEnded`` if the stream ends before they are; `CancellationError` if the task is cancelled before.
   public func wait(until isSatisfied: ([ProcedureEvent]) -> Bool) async throws {
-    while true {
-      let next = changes.count + 1
-      if hasEnded || isSatisfied(events) { return }
-      try await changes.wait(for: next)
-    }
+    try await wait(for: "what was wanted") { isSatisfied($0) ? () : nil }
   }
 
   /// Waits until the stream has ended: no event will follow. Cancelling the caller ends the wait.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   public func waitUntilEnded() async throws {
-    try await wait { _ in false }
+    while true {
+      let next = changes.count + 1
+      if hasEnded { return }
+      try await changes.wait(for: next)
+    }
+  }
+
+  private func wait<Found>(for awaited: String, find: ([ProcedureEvent]) -> Found?) async throws -> Found {
+    while true {
+      let next = changes.count + 1
+      let (events, hasEnded) = state.withLock { ($0.events, $0.hasEnded) }
+      if let found = find(events) { return found }
+      if hasEnded { throw StreamEnded(awaited: awaited, events: events) }
+      try await changes.wait(for: next)
+    }
   }
 
   private func append(_ event: ProcedureEvent) {

@@ -41,9 +41,16 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   ///   - categories: What its executions count as with the monitor.
   ///   - monitor: Watches how many executions overlap.
   ///   - ignoresCancellation: Whether an execution goes on waiting for a word when it is cancelled.
-  public init(
+  public convenience init(
     _ name: String = "ProbeProcedure", categories: [String] = [], monitor: ConcurrencyMonitor = ConcurrencyMonitor(),
     ignoresCancellation: Bool = false
+  ) {
+    self.init(named: name, categories, monitor, ignoresCancellation: ignoresCancellation)
+  }
+
+  /// What the public initialisers have in common.
+  fileprivate init(
+    named name: String, _ categories: [String], _ monitor: ConcurrencyMonitor, ignoresCancellation: Bool
   ) {
     self.name = name
     self.categories = categories
@@ -134,6 +141,22 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// - Throws: `CancellationError` if the task is cancelled before.
   public func waitUntilEnded(_ count: Int = 1) async throws {
     try await ended.wait(for: count)
+  }
+}
+
+extension ProbeProcedure where Input == Void, Output == Void {
+  /// A probe that takes and returns nothing: `ProbeProcedure("upload")`.
+  ///
+  /// - Parameters:
+  ///   - name: What errors and events call it.
+  ///   - categories: What its executions count as with the monitor.
+  ///   - monitor: Watches how many executions overlap.
+  ///   - ignoresCancellation: Whether an execution goes on waiting for a word when it is cancelled.
+  public convenience init(
+    _ name: String = "ProbeProcedure", categories: [String] = [], monitor: ConcurrencyMonitor = ConcurrencyMonitor(),
+    ignoresCancellation: Bool = false
+  ) {
+    self.init(named: name, categories, monitor, ignoresCancellation: ignoresCancellation)
   }
 }
 

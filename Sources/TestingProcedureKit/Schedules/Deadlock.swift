@@ -26,7 +26,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The state in words, with what is known about who waits.
   public var description: String {
     var text = "deadlock at \(instant): no job is ready, nobody sleeps, and the body has not finished"
-    text += " (\(strands) strands took part)"
+    text += " (\(strands.counting("strand")) took part)"
     switch aftermath {
     case .endedByCancelling: text += "; cancelling the body ended it"
     case .abandoned: text += "; cancelling the body did not end it, its tasks were abandoned"

@@ -29,7 +29,7 @@ extension ExplorationEnvironment {
     return handle
   }
 
-  /// Begins to record what happens on a queue, reading its events on the schedule's executor.
+  /// Begins to record what happens on a queue, reading its events on the schedule's executor, wherever it is called.
   public func recordEvents(of queue: ProcedureQueue) -> EventRecorder {
     EventRecorder(queue, executor: executor)
   }

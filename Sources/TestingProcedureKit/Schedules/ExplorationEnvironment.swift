@@ -65,6 +65,18 @@ public final class ExplorationEnvironment: Sendable {
     throw FailedCheck(comment: comment(), fileID: "\(fileID)", line: line)
   }
 
+  /// Reports to the exploration that the calling code is executed by what somebody else found wrong, as `check` does.
+  ///
+  /// This is how a test framework's own expectations can be heard; the guide <doc:TestingYourProcedures> shows it.
+  ///
+  /// - Returns: Whether there is such an exploration; outside of any, nothing is done.
+  public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
+    guard let environment = ScheduleExecutor.current?.environment else { return false }
+    let failure = FailedCheck(comment: failure, fileID: fileID, line: UInt(clamping: line))
+    environment.journal.withLock { $0.failedChecks.append(failure) }
+    return true
+  }
+
   /// Unwraps a value, or ends the body by throwing if there is none.
   ///
   /// - Throws: `FailedCheck` if `value` is `nil`.
@@ -81,7 +93,8 @@ public final class ExplorationEnvironment: Sendable {
     journal.withLock { $0.notes.append(text) }
   }
 
-  /// Counts that something happened, so that a test can tell that every outcome of a race has occurred:
+  /// Counts that something happened, so that `exploreRace` can tell that every outcome of a race has occurred.
+  ///
   /// `ExplorationSummary.tallies` has the number of schedules that ended well for each such name.
   public func tally(_ outcome: String) {
     journal.withLock { $0.tallies[outcome] = 1 }

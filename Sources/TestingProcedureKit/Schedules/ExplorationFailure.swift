@@ -44,9 +44,9 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     lines += problems.map { "  \($0)" }
     lines.append("  replay: strategy: .replay(\"\(replay)\")")
     lines.append(
-      "  \(deviations.reported) choices differ from first come, first served"
+      "  \(deviations.reported.counting("choice")) away from first come, first served"
         + (deviations.reported < deviations.found ? " (\(deviations.found) when found)" : ""))
-    lines.append("  order of strands (\(order.count) steps): \(Self.abridged(order))")
+    lines.append("  order of strands (\(order.count.counting("step"))): \(Self.abridged(order))")
     lines += notes.map { "  note: \($0)" }
     return lines.joined(separator: "\n")
   }

@@ -18,7 +18,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .thrown(let check as FailedCheck): "requirement failed: \(check)"
     case .thrown(let error): "the body threw: \(error)"
     case .deadlock(let deadlock): deadlock.description
-    case .endless(let steps): "still not finished after \(steps) steps"
+    case .endless(let steps): "still not finished after \(steps.counting("step"))"
     case .uncontrolled(let job): "uncontrolled: \(job)"
     }
   }

@@ -27,9 +27,15 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// Whether every order there is has run, as only `ExplorationStrategy.exhaustive` can tell.
   public var isComplete = false
 
+  /// Those of `outcomes` that have never been tallied, in order.
+  func missing(of outcomes: Set<String>) -> [String] {
+    outcomes.filter { tallies[$0] == nil }.sorted()
+  }
+
   /// All of it in one line.
   public var description: String {
-    "\(isComplete ? "all " : "")\(schedules) schedules, \(distinctTraces) distinct traces, \(decisions) decisions in \(steps) steps"
+    "\(isComplete ? "all " : "")\(schedules.counting("schedule")), \(distinctTraces.counting("distinct trace")), "
+      + "\(decisions.counting("decision")) in \(steps.counting("step"))"
       + " (seed \(seed), \(strategy))"
       + tallies.sorted { $0.key < $1.key }.map { ", \($0.key): \($0.value)" }.joined()
   }

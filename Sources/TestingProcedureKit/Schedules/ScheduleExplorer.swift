@@ -39,6 +39,10 @@ public struct ScheduleExplorer: Sendable {
   /// How many further runs may be spent on making a failing schedule simpler.
   public var shrinkLimit = 200
 
+  /// The outcomes of a race that have to occur, each in some schedule, by the names that the body gives to
+  /// `ExplorationEnvironment.tally`. Until all have, the exploration goes on, up to ten times `schedules`.
+  public var expectedOutcomes: Set<String> = []
+
   /// Whether schedules may do work that the exploration cannot order. Replays are not reliable then.
   public var allowsUncontrolledJobs = false
 
@@ -58,8 +62,9 @@ public struct ScheduleExplorer: Sendable {
   /// left behind can go on at that instant; what still sleeps then is woken by a cancellation. Cancelling the caller
   /// ends the exploration after the schedule that is running.
   ///
-  /// - Throws: `ExplorationFailure` for the first schedule in which something goes wrong; `CancellationError` if the
-  ///   caller is cancelled; an error that says so if the strategy's replay string is malformed.
+  /// - Throws: `ExplorationFailure` for the first schedule in which something goes wrong; `MissingOutcomes` if one of
+  ///   `expectedOutcomes` never occurred, unless it is a replay; `CancellationError` if the caller is cancelled; an error
+  ///   that says so if the strategy's replay string is malformed.
   @concurrent @discardableResult
   public func explore(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
@@ -67,9 +72,8 @@ public struct ScheduleExplorer: Sendable {
     var summary = ExplorationSummary(seed: seed, strategy: strategy)
     var fingerprints: Set<UInt64> = []
     var choosers = try ChooserSource(strategy, seed: seed)
-    for schedule in 0..<schedules {
-      guard let next = choosers.next(schedule) else { break }
-      let run = scheduleRun(schedule, seed: next.seed)
+    while wantsMore(after: summary), let next = choosers.next(summary.schedules) {
+      let run = scheduleRun(summary.schedules, seed: next.seed)
       let outcome = try await run.run(next.chooser, body)
       choosers.didRun(outcome.record)
       guard outcome.problems.isEmpty else {
@@ -84,7 +88,14 @@ public struct ScheduleExplorer: Sendable {
     }
     summary.distinctTraces = fingerprints.count
     summary.isComplete = choosers.isExhausted
+    let missing = summary.missing(of: expectedOutcomes)
+    guard missing.isEmpty || choosers.isReplay else { throw MissingOutcomes(outcomes: missing, summary: summary) }
     return summary
+  }
+
+  private func wantsMore(after summary: ExplorationSummary) -> Bool {
+    summary.schedules < schedules
+      || summary.schedules / 10 < schedules && !summary.missing(of: expectedOutcomes).isEmpty
   }
 
   private func scheduleRun(_ schedule: Int, seed: UInt64) -> ScheduleRun {

@@ -41,6 +41,7 @@ struct ScheduleRun: Sendable {
   func run(_ chooser: any ScheduleChooser, _ body: @escaping Body) async throws -> Outcome {
     let executor = ScheduleExecutor(chooser: chooser)
     let environment = ExplorationEnvironment(executor: executor, schedule: schedule, seed: seed)
+    executor.environment = environment
     let ending = Ending()
     let root = executor.asDriver {
       KitSpawner.startBody(on: executor) {

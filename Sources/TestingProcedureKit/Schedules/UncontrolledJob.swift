@@ -22,9 +22,11 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch reason {
     case .globalExecutor:
-      "strand \(strand.map(String.init) ?? "?") handed a job to the global executor at step \(step)"
+      "strand \(strand.map(String.init) ?? "?") handed a job to the global executor at step \(step): "
+        + "give the task or the queue `env.executor`"
     case .enqueuedFromOutside:
-      "another thread made a task ready at step \(step) (after a wait for real time or work on another executor?)"
+      "another thread made a task ready at step \(step), after a wait for real time or work on another executor: "
+        + "use `env.clock` and `env.executor`"
     }
   }
 }

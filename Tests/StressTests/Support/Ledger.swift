@@ -49,7 +49,11 @@ final class Ledger: Sendable {
   @discardableResult
   func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
     entries.withLock { $0.watched += 1 }
-    handle.whenFinished { [self] _ in entries.withLock { $0.finished[handle.id, default: 0] += 1 } }
+    let token = token()
+    handle.whenFinished { [self] _ in
+      entries.withLock { $0.finished[handle.id, default: 0] += 1 }
+      withExtendedLifetime(token) {}
+    }
     return handle
   }
 
@@ -57,13 +61,14 @@ final class Ledger: Sendable {
   ///
   /// - Parameter seed: Printed with what is wrong.
   func expectNothingLeft(_ seed: UInt64) async {
+    // Dependents are told after the queue is idle: until then, what tells them lives.
+    await living.waitUntilNone()
     let (executing, overlaps, finished, watched) = entries.withLock {
       ($0.executing, $0.overlaps, $0.finished, $0.watched)
     }
     #expect(executing.isEmpty, "seed \(seed): these still execute")
     #expect(overlaps.isEmpty, "seed \(seed): these have executed twice")
     #expect(finished.count == watched && finished.values.allSatisfy { $0 == 1 }, "seed \(seed): one finish each")
-    await living.waitUntilNone()
   }
 
   /// The most bodies that have executed at once.

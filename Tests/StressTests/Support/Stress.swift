@@ -64,7 +64,7 @@ struct Stress {
   private static func expectFullWidth(of queue: ProcedureQueue, _ width: Int) async throws {
     let snapshot = queue.snapshot()
     #expect(snapshot.slotsInUse == 0 && snapshot.procedures.isEmpty, "\(snapshot)")
-    let probe = ProbeProcedure<Void, Void>("at full width")
+    let probe = ProbeProcedure("at full width")
     let handles = (0..<(2 * width)).map { _ in queue.add(probe) }
     try await probe.waitUntilStarted(width)
     probe.finishAll()

@@ -31,13 +31,11 @@ import TestingProcedureKit
 
   @Test("Every rule holds under every order", arguments: Rule.allCases)
   func explored(_ rule: Rule) async throws {
-    for strategy in [ExplorationStrategy.random, .priorities(changePoints: 3)] {
-      try await exploreSchedules(40, strategy: strategy) { env in
-        try await ProcedureQueueConformance(patience: nil) {
-          env.makeQueue($0, maxConcurrentProcedures: $1, isSuspended: $2)
-        }
-        .check(rule)
+    try await exploreSchedules(200, strategy: .mixed()) { env in
+      try await ProcedureQueueConformance {
+        env.makeQueue($0, maxConcurrentProcedures: $1, isSuspended: $2)
       }
+      .check(rule)
     }
   }
 

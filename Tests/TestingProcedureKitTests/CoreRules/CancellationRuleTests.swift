@@ -4,8 +4,8 @@ import TestingProcedureKit
 @Suite("Rules C1 to C6 under every order: cancelling")
 struct CancellationRuleTests {
   @Test("C1, C3: of a cancel and a finish the first decides, and events and value agree", arguments: [false, true])
-  func cancelOrFinish(isObserved: Bool) async {
-    await exploreRace("finished", "cancelled") { env in
+  func cancelOrFinish(isObserved: Bool) async throws {
+    try await exploreRace("finished", "cancelled") { env in
       let queue = env.makeQueue()
       let recorder = isObserved ? env.recordEvents(of: queue) : nil
       let handle = queue.add(
@@ -42,25 +42,38 @@ struct CancellationRuleTests {
     }
   }
 
-  @Test("C1: a cancel after the body has returned is ignored, whatever the worker does in between")
+  @Test("C1, C6: a cancel after the body has returned is ignored, also while the worker is between two bodies")
   func cancelAfterReturn() async throws {
-    try await exploreSchedules(20) { env in
+    try await exploreRace("between two", "after the last", "executing the next") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let returned = Locked(-1)
-      let handles = (0..<300).map { number in queue.add(ProcedureTask { returned { $0 = number } }) }
-      while returned.value < handles.count - 1 {
-        let latest = returned.value
-        if latest >= 0 { handles[latest].cancel() }
-        await Task.yield()
+      let handles = (0..<5).map { number in
+        queue.add(
+          ProcedureTask {
+            await pause(env, upTo: 1)
+            env.clock.advance(by: .milliseconds(1))  // for which the worker yields, once this has returned
+            returned { $0 = number }
+          })
       }
+      while returned.value < handles.count - 1 {
+        await pause(env, upTo: 2)
+        guard let latest = handles.indices.last(where: { $0 <= returned.value }) else { continue }
+        if latest < handles.count - 1 {
+          env.tally(handles[latest + 1].state == .executing ? "executing the next" : "between two")
+        }
+        handles[latest].cancel()
+      }
+      await pause(env, upTo: 2)
+      handles[4].cancel()
+      env.tally("after the last")
       for handle in handles { env.check(await handle.outcome.isFinished, "\(handle.name) had returned") }
       await queue.shutDown()
     }
   }
 
   @Test("C2: a cancel before the start means that the body never runs", arguments: [1, 2])
-  func cancelOrStart(width: Int) async {
-    await exploreRace("started", "never started") { env in
+  func cancelOrStart(width: Int) async throws {
+    try await exploreRace("started", "never started") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
       let hasStarted = Locked(false)
       let blocker = queue.add(ProcedureTask("blocker") { await pause(env) })
@@ -86,10 +99,10 @@ struct CancellationRuleTests {
   }
 
   @Test("C2: what waits is cancelled promptly, whatever it waits for")
-  func cancelWhileWaiting() async {
-    await exploreRace("pending", "evaluating", "waiting") { env in
+  func cancelWhileWaiting() async throws {
+    try await exploreRace("pending", "evaluating", "waiting") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
-      let blocker = ProbeProcedure<Void, Void>("blocker")
+      let blocker = ProbeProcedure("blocker")
       let condition = ConditionProbe()
       let hasStarted = Locked(false)
       let body = ProcedureTask { hasStarted { $0 = true } }
@@ -113,8 +126,8 @@ struct CancellationRuleTests {
   }
 
   @Test("C4: cancelling the caller of run cancels the body, and run returns only when the body has")
-  func cancelCallerOfRun() async {
-    await exploreRace("finished", "cancelled", "never started") { env in
+  func cancelCallerOfRun() async throws {
+    try await exploreRace("finished", "cancelled", "never started") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let state = Locked("never started")
       queue.add(ProcedureTask("blocker") { await pause(env, upTo: 3) })
@@ -147,9 +160,28 @@ struct CancellationRuleTests {
     }
   }
 
+  @Test("C4: a cancelled task that awaits a handle's value does not cancel the procedure, and is told its value")
+  func cancelWhoAwaits() async throws {
+    try await exploreRace("cancelled before", "cancelled after") { env in
+      let queue = env.makeQueue()
+      let handle = queue.add(
+        ProcedureTask {
+          await pause(env)
+          return Task.isCancelled ? -1 : 42
+        })
+      let task = Task(executorPreference: env.executor) { try await handle.value }
+      await pause(env)
+      env.tally(handle.state == .finished ? "cancelled after" : "cancelled before")
+      task.cancel()
+      env.check(try await task.value == 42)
+      env.check(await handle.outcome.isFinished(42))
+      await queue.shutDown()
+    }
+  }
+
   @Test("C6: cancelling one run never disturbs those that use the same worker before and after it")
-  func cancelDisturbsNobodyElse() async {
-    await exploreRace("cancelled", "finished") { env in
+  func cancelDisturbsNobodyElse() async throws {
+    try await exploreRace("cancelled", "finished") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(2))
       let disturbed = Locked<[String]>([])
       let procedure = { (name: String) in

@@ -4,8 +4,8 @@ import TestingProcedureKit
 @Suite("Rules Q1 to Q4 and L4 under every order: the queue")
 struct QueueRuleTests {
   @Test("Q1: never more bodies than the width allows, while it changes")
-  func widthChanges() async {
-    await exploreRace("1 at once", "2 at once", "3 at once") { env in
+  func widthChanges() async throws {
+    try await exploreRace("1 at once", "2 at once", "3 at once") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let monitor = ConcurrencyMonitor()
       let bound = Locked(2)
@@ -32,9 +32,37 @@ struct QueueRuleTests {
     }
   }
 
+  @Test("Q1: of what waits for the slot the most urgent starts first, then the first to come")
+  func order() async throws {
+    try await exploreRace("all waited", "some had started") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let (blocker, started) = (ProbeProcedure("blocker"), Locked<[Int]>([]))
+      queue.add(blocker)
+      try await blocker.waitUntilStarted()
+      async let word: Void = {
+        await pause(env, upTo: 12)
+        blocker.finish()
+      }()
+      let urgencies = (0..<4).map { _ in env.random.below(3) }
+      for (number, urgency) in urgencies.enumerated() {
+        await pause(env, upTo: 2)
+        let priority: TaskPriority = [.low, .medium, .high][urgency]
+        queue.add(ProcedureTask { started { $0.append(number) } }.priority(priority))
+      }
+      let allWaited = blocker.waitingCount == 1
+      env.tally(allWaited ? "all waited" : "some had started")
+      await word
+      await queue.waitUntilIdle()
+      let expected = urgencies.indices.sorted { (urgencies[$1], $0) < (urgencies[$0], $1) }
+      let seen = started.value
+      env.check(allWaited ? seen == expected : seen.sorted() == [0, 1, 2, 3], "\(seen), urgencies \(urgencies)")
+      await queue.shutDown()
+    }
+  }
+
   @Test("Q2: a suspended queue starts nothing; what executes goes on; a resumed one misses nothing")
-  func suspendAndResume() async {
-    await exploreRace("executing", "waiting", "finished") { env in
+  func suspendAndResume() async throws {
+    try await exploreRace("executing", "waiting", "finished") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let started = Locked<Set<Int>>([])
       let handles = (0..<4).map { number in
@@ -67,8 +95,8 @@ struct QueueRuleTests {
   }
 
   @Test("Q4: what is added before a shutdown runs, what comes later is refused, and nothing is in between")
-  func addOrShutDown() async {
-    await exploreRace("all", "some", "none") { env in
+  func addOrShutDown() async throws {
+    try await exploreRace("all", "some", "none") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(2))
       let executed = Locked<Set<String>>([])
       let isDown = Locked(false)
@@ -100,8 +128,8 @@ struct QueueRuleTests {
   }
 
   @Test("Q4: waiting for idleness misses nothing that was added before, also by bodies")
-  func waitUntilIdle() async {
-    await exploreRace("idle") { env in
+  func waitUntilIdle() async throws {
+    try await exploreRace("idle") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let ended = Locked(0)
       let child = ProcedureTask("child") {
@@ -123,8 +151,8 @@ struct QueueRuleTests {
   }
 
   @Test("Q4: dropping the last reference to a queue loses nothing")
-  func droppedQueue() async {
-    await exploreRace("finished") { env in
+  func droppedQueue() async throws {
+    try await exploreRace("finished") { env in
       var queue: ProcedureQueue? = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: env.random.below(2) == 0)
       let handles = (0..<3).compactMap { number in
         queue?.add(
@@ -141,8 +169,8 @@ struct QueueRuleTests {
   }
 
   @Test("Q3: a queue of width one does not deadlock on itself", arguments: ["run", "value", "graph"])
-  func nested(_ way: String) async {
-    await exploreRace("finished", "cancelled") { env in
+  func nested(_ way: String) async throws {
+    try await exploreRace("finished", "cancelled") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let monitor = ConcurrencyMonitor()
       let leaf = ProcedureTask("leaf") {
@@ -180,8 +208,8 @@ struct QueueRuleTests {
   }
 
   @Test("L4: whoever sees the value sees a finished run and a free slot; many may wait")
-  func valueAndFinish() async {
-    await exploreRace("before", "after") { env in
+  func valueAndFinish() async throws {
+    try await exploreRace("before", "after") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let handle = queue.add(
         ProcedureTask {
@@ -207,8 +235,8 @@ struct QueueRuleTests {
   }
 
   @Test("A scope leaves only when everything has finished, and an error cancels the rest first")
-  func scope() async {
-    await exploreRace("finished", "cancelled") { env in
+  func scope() async throws {
+    try await exploreRace("finished", "cancelled") { env in
       let running = Locked(0)
       let outcomes = Locked<[ProcedureHandle<Void>]>([])
       await #expect(throws: Reason.self) {
@@ -233,8 +261,4 @@ struct QueueRuleTests {
       }
     }
   }
-}
-
-extension ProcedureState {
-  fileprivate static func <= (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.rawValue <= rhs.rawValue }
 }

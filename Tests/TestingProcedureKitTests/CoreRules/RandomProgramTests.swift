@@ -4,8 +4,8 @@ import TestingProcedureKit
 @Suite("Random programs on two queues under every order")
 struct RandomProgramTests {
   @Test("Every run finishes once, bodies stay within the width, events are in order", arguments: 0..<2 as Range<UInt64>)
-  func everything(seed: UInt64) async {
-    await exploreRace("finished", "failed", "ignored", "cancelled", schedules: 500, seed: seed) { env in
+  func everything(seed: UInt64) async throws {
+    try await exploreRace("finished", "failed", "ignored", "cancelled", schedules: 1_000, seed: seed) { env in
       try await RandomProgram(env).run(steps: 12)
     }
   }

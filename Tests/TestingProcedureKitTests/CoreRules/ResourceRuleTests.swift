@@ -16,8 +16,8 @@ struct ResourceRuleTests {
   }
 
   @Test("R1: procedures of one category execute one at a time, however they come and on whatever queue")
-  func exclusive() async {
-    await exploreRace("by one queue", "by the other") { env in
+  func exclusive() async throws {
+    try await exploreRace("by one queue", "by the other") { env in
       let queues = [
         env.makeQueue(maxConcurrentProcedures: 3), env.makeQueue(),
       ]
@@ -40,8 +40,8 @@ struct ResourceRuleTests {
   }
 
   @Test("R1: readers share, a writer is alone, and is not overtaken by readers that came after it")
-  func readersAndWriters() async {
-    await exploreRace("readers together", "readers apart") { env in
+  func readersAndWriters() async throws {
+    try await exploreRace("readers together", "readers apart") { env in
       let queue = env.makeQueue()
       let (readers, writers) = (ConcurrencyMonitor(), ConcurrencyMonitor())
       let order = Locked<[String]>([])
@@ -73,8 +73,8 @@ struct ResourceRuleTests {
 
   @Test(
     "R1: all resources of one level are taken together: no deadlock between those that name them the other way round")
-  func together() async {
-    await exploreRace("apart", "together") { env in
+  func together() async throws {
+    try await exploreRace("apart", "together") { env in
       let queue = env.makeQueue()
       let monitor = ConcurrencyMonitor()
       let handles = [
@@ -92,8 +92,8 @@ struct ResourceRuleTests {
   }
 
   @Test("R1: a resource of so many units is never used beyond them, and big claims are not overtaken for ever")
-  func units() async {
-    await exploreRace("4 in use") { env in
+  func units() async throws {
+    try await exploreRace("4 in use") { env in
       let gpu = Resource("gpu", capacity: 4)
       let queue = env.makeQueue()
       let used = Locked((now: 0, most: 0))
@@ -114,8 +114,8 @@ struct ResourceRuleTests {
   }
 
   @Test("R3: a cancelled waiter disturbs nobody; a suspended one that is cancelled leaves the holder alone")
-  func cancelledWaiter() async {
-    await exploreRace("cancelled", "finished") { env in
+  func cancelledWaiter() async throws {
+    try await exploreRace("cancelled", "finished") { env in
       let queue = env.makeQueue()
       let other = env.makeQueue(isSuspended: env.random.below(2) == 0)
       let monitor = ConcurrencyMonitor()
@@ -142,8 +142,8 @@ struct ResourceRuleTests {
   }
 
   @Test("R3: cancelled runs give back what they hold and what they wait for, in the caller's task as well")
-  func cancelledRuns() async {
-    await exploreRace("cancelled", "finished") { env in
+  func cancelledRuns() async throws {
+    try await exploreRace("cancelled", "finished") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let monitor = ConcurrencyMonitor()
       let labels = await withTaskGroup(of: String.self) { group in
@@ -176,8 +176,8 @@ struct ResourceRuleTests {
   }
 
   @Test("R4: a graph and its nodes of one category finish, and two such nodes never overlap, nor does an outsider")
-  func nested() async {
-    await exploreRace("one first") { env in
+  func nested() async throws {
+    try await exploreRace("one first") { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let monitor = ConcurrencyMonitor()
       let order = Locked<[String]>([])
@@ -203,8 +203,8 @@ struct ResourceRuleTests {
   }
 
   @Test("R4: two that each hold what the other needs next: one of them is refused, and both end")
-  func circle() async {
-    await exploreRace("both finished", "one refused") { env in
+  func circle() async throws {
+    try await exploreRace("both finished", "one refused") { env in
       let queue = env.makeQueue()
       let nested = { @Sendable (outer: String, inner: String) in
         ProcedureTask("\(outer) then \(inner)") {
@@ -231,8 +231,8 @@ struct ResourceRuleTests {
   }
 
   @Test("A dependent and its dependency of one category, added in the wrong order, both finish")
-  func dependencyOfOneCategory() async {
-    await exploreRace("finished") { env in
+  func dependencyOfOneCategory() async throws {
+    try await exploreRace("finished") { env in
       let queue = env.makeQueue()
       await queue.suspend()
       let monitor = ConcurrencyMonitor()
@@ -251,8 +251,8 @@ struct ResourceRuleTests {
   }
 
   @Test("L4: when `didFinish` is told, what the procedure held is free again")
-  func freeWhenFinished() async {
-    await exploreRace("free") { env in
+  func freeWhenFinished() async throws {
+    try await exploreRace("free") { env in
       let queue = env.makeQueue()
       let events = queue.events
       let handle = queue.add(work(env, ConcurrencyMonitor()).exclusive("a"))

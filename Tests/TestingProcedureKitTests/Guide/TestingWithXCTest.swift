@@ -6,7 +6,7 @@ final class UploadTests: XCTestCase {
   func testThatACancelIsKept() async throws {
     try await exploreSchedules(200) { env in
       let queue = env.makeQueue()
-      let probe = ProbeProcedure<Void, Void>("upload")
+      let probe = ProbeProcedure("upload")
       let handle = queue.add(probe)
       try await probe.waitUntilStarted()
       handle.cancel()

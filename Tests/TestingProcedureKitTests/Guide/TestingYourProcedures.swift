@@ -1,6 +1,16 @@
 import Testing
 import TestingProcedureKit
 
+extension Trait where Self == IssueHandlingTrait {
+  /// Lets explorations hear of `#expect`, `#require` and `Issue.record`.
+  static var heardByExplorations: Self {
+    .filterIssues { issue in
+      let place = issue.sourceLocation
+      return !ExplorationEnvironment.report("\(issue)", fileID: place?.fileID ?? "?", line: place?.line ?? 0)
+    }
+  }
+}
+
 /// The code of the guide *Testing your procedures*, compiled and run; `ProjectTests` compares the two.
 @Suite struct TestingYourProcedures {
   struct NotFound: Error, Equatable {
@@ -54,6 +64,25 @@ import TestingProcedureKit
     second.fail(NotFound(path: "kitten"))
     #expect(await twice.outcome.isFailed)
     #expect(await length.outcome.isFinished(6))
+    await queue.shutDown()
+  }
+
+  @Test("Half of a copy")
+  func middleOfABody() async throws {
+    let queue = ProcedureQueue("copies")
+    let file = File()
+
+    let halfway = ProbeProcedure("halfway")
+    let copy = ProcedureTask("copy") {
+      await file.write()
+      try await halfway.execute()  // waits for a word from the test
+      await file.write()
+    }
+    let handle = queue.add(copy)
+    try await halfway.waitUntilStarted()
+    #expect(await file.version == 2)
+    halfway.finish()
+    #expect(await handle.outcome.isFinished)
     await queue.shutDown()
   }
 
@@ -220,7 +249,7 @@ import TestingProcedureKit
 
   @Test("Nothing out of date stays in a careful cache")
   func carefulCache() async throws {
-    let summary = try await exploreSchedules(1_000) { env in
+    try await exploreRace("read before", "read after") { env in
       let (file, cache, queue) = (File(), CarefulCache(), env.makeQueue())
       let load = ProcedureTask("load") { await file.version }
 
@@ -235,7 +264,6 @@ import TestingProcedureKit
       env.check(late == 2, "the cache is out of date: \(late)")
       await queue.shutDown()
     }
-    #expect(summary.tallies.keys.sorted() == ["read after", "read before"])
   }
 
   @Test("Every order of a small body")
@@ -248,6 +276,18 @@ import TestingProcedureKit
       env.check(await file.version == 3)
     }
     #expect(summary.isComplete)
+  }
+
+  @Test("An exploration hears of the test framework's expectations", .heardByExplorations)
+  func expectations() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { _ in
+        let file = File()
+        await file.write()
+        #expect(await file.version == 1)
+      }
+    }
+    #expect("\(failure)".contains("expectation failed: Expectation failed"))
   }
 
   @Test("A deadlock tells who waits")

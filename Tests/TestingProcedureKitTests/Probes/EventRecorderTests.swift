@@ -22,6 +22,43 @@ import TestingProcedureKit
     #expect(recorder.events.orderViolations().isEmpty)
   }
 
+  @Test("A wait for what never happens ends with the stream, and tells what happened instead")
+  func neverHappened() async throws {
+    let queue = ProcedureQueue()
+    let recorder = EventRecorder(queue)
+    let handle = queue.add(ProcedureTask {})
+    let cancel = Task { try await recorder.wait(for: .didCancel, of: handle.id) }
+    let six = Task { try await recorder.wait { $0.count == 6 } }
+    #expect(try await recorder.wait(for: .didFinish).id == handle.id)
+    await queue.shutDown()
+    let error = await #expect(throws: EventRecorder.StreamEnded.self) { try await cancel.value }
+    #expect(error?.events.count == 5)
+    #expect(
+      error?.description.hasPrefix("the events have ended without didCancel of \(handle.id): [\"didAttach") == true)
+    await #expect(throws: EventRecorder.StreamEnded.self) { try await six.value }
+    #expect(try await recorder.wait(for: .didAttach).step == .didAttach)
+  }
+
+  @Test("Within an exploration it belongs to the exploration, also when it is made in a body on a queue")
+  func explored() async throws {
+    try await exploreRace("early", "late") { env in
+      let queue = env.makeQueue()
+      let outer = EventRecorder(queue)
+      let handle = queue.add(
+        ProcedureTask {
+          let inner = EventRecorder(queue)
+          let child = queue.add(ProcedureTask { await Task.yield() })
+          try await inner.wait(for: .didFinish, of: child.id)
+        })
+      env.tally(handle.state == .finished ? "late" : "early")
+      async let finish = outer.wait(for: .didFinish, of: handle.id)
+      await pause(env, upTo: 20)
+      env.tally(handle.state == .finished ? "late" : "early")
+      env.check(try await finish.id == handle.id)
+      await queue.shutDown()
+    }
+  }
+
   @Test("Every kind of event is known")
   func kinds() {
     let kinds: [ProcedureEvent.Kind] = [

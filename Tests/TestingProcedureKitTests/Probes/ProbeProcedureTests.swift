@@ -34,7 +34,7 @@ import TestingProcedureKit
 
   @Test("A cancelled execution ends, unless it ignores cancellation; a word is never lost with it")
   func cancellation() async throws {
-    await exploreRace("cancelled", "finished") { env in
+    try await exploreRace("cancelled", "finished") { env in
       let queue = env.makeQueue()
       let probe = ProbeProcedure<Void, Int>()
       let stubborn = ProbeProcedure<Void, Int>(ignoresCancellation: true)

@@ -43,7 +43,7 @@ import Testing
 
   @Test(
     "The same seed gives the same trace, byte for byte, ten times over",
-    arguments: [ExplorationStrategy.random, .priorities(changePoints: 3), .roundRobin])
+    arguments: [ExplorationStrategy.random, .priorities(changePoints: 3), .mixed(), .roundRobin])
   func sameSeed(strategy: ExplorationStrategy) async throws {
     let first = try await trace(seed: 11, strategy)
     for _ in 1..<10 { #expect(try await trace(seed: 11, strategy) == first) }

@@ -85,6 +85,43 @@ import TestingProcedureKit
     await #expect(throws: ExplorationFailure.self) { try await exploreSchedules(strategy: .exhaustive, Self.overdraft) }
   }
 
+  @Test("A race goes on until every outcome has been seen, and one that never occurs is an error with the tallies")
+  func race() async throws {
+    let rare: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+      env.tally(env.random.below(40) == 0 ? "rare" : "usual")
+    }
+    let summary = try await exploreRace("usual", "rare", schedules: 10, seed: 1, body: rare)
+    #expect((11...100).contains(summary.schedules) && summary.tallies["rare"] == 1, "\(summary)")
+    #expect(try await exploreRace("usual", schedules: 10, body: rare).schedules == 10)
+    let missing = try await #require(throws: MissingOutcomes.self) {
+      try await exploreRace("never", "usual", "not once", schedules: 10, body: rare)
+    }
+    #expect(missing.outcomes == ["never", "not once"])
+    #expect(missing.summary.schedules == 100)
+    #expect("\(missing)".hasPrefix("never occurred: never, not once in 100 schedules"))
+    await #expect(throws: ExplorationFailure.self) { try await exploreRace("never", body: Self.overdraft) }
+    let failure = try await #require(throws: ExplorationFailure.self) { try await exploreRace(body: Self.overdraft) }
+    await #expect(throws: ExplorationFailure.self) {
+      try await exploreRace("never", strategy: .replay(failure.replay), body: Self.overdraft)
+    }
+    try await exploreRace("never", strategy: .replay("pk1:0:"), body: rare)
+  }
+
+  @Test("What others find wrong is heard by the exploration whose code finds it, wherever that executes")
+  func reports() async throws {
+    #expect(!ExplorationEnvironment.report("there is no exploration"))
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10) { env in
+        let queue = env.makeQueue()
+        queue.add(
+          ProcedureTask { env.check(ExplorationEnvironment.report("it is broken", fileID: "A/B.swift", line: 7)) })
+        await queue.shutDown()
+      }
+    }
+    #expect("\(failure)".contains("expectation failed: it is broken (A/B.swift:7)"))
+    #expect(failure.problems.count == 1)
+  }
+
   @Test("A thrown error is a failure and carries the error")
   func thrown() async throws {
     struct Broken: Error {}
@@ -110,10 +147,11 @@ import TestingProcedureKit
     let ended = try #require(obedient.deadlock)
     #expect(ended.aftermath == .endedByCancelling)
     #expect(ended.strands == 1)
+    #expect("\(ended)".contains("(1 strand took part)"))
     let stubborn = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
         try await env.clock.sleep(for: .seconds(3))
-        try await ProbeProcedure<Void, Void>(ignoresCancellation: true).execute(())
+        try await ProbeProcedure(ignoresCancellation: true).execute(())
       }
     }
     let stuck = try #require(stubborn.deadlock)
@@ -133,13 +171,17 @@ import TestingProcedureKit
 
   @Test("Waiting by yielding is not starved by priorities")
   func yielding() async throws {
-    try await exploreSchedules(100, strategy: .priorities()) { _ in
+    let summary = try await exploreSchedules(1_000, strategy: .priorities()) { _ in
       let isDone = Locked(false)
       await withTaskGroup(of: Void.self) { group in
-        group.addTask { while !isDone.value { await Task.yield() } }
-        group.addTask { isDone { $0 = true } }
+        for _ in 0..<2 { group.addTask { while !isDone.value { await Task.yield() } } }
+        group.addTask {
+          for _ in 0..<10 { await Task.yield() }
+          isDone { $0 = true }
+        }
       }
     }
+    #expect(summary.longestSchedule < 3_000)
   }
 
   @Test("A job that escapes to the global executor is reported as uncontrolled, unless that is allowed")

@@ -3,6 +3,10 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct ScheduleChooserTests {
+  private func lengths(_ steps: Int...) -> ScheduleLengths {
+    steps.reduce(into: ScheduleLengths()) { $0.didRun($1) }
+  }
+
   @Test("The random chooser takes every position")
   func random() {
     var chooser = RandomChooser(generator: SeededGenerator(seed: 3))
@@ -26,14 +30,14 @@ import Testing
 
   @Test("Without change points priorities are strict: one strand runs as long as it is ready")
   func strictPriorities() {
-    var chooser = PriorityChooser(generator: SeededGenerator(seed: 4), changePoints: 0, expectedSteps: 100)
+    var chooser = PriorityChooser(generator: SeededGenerator(seed: 4), changePoints: 0, lengths: lengths(100))
     let chosen = Set((0..<100).map { chooser.choose(among: [0, 1, 2, 3], step: $0) })
     #expect(chosen.count == 1)
   }
 
   @Test("Each change point puts the running strand below all others", arguments: 0..<20 as Range<UInt64>)
   func changePoints(seed: UInt64) {
-    var chooser = PriorityChooser(generator: SeededGenerator(seed: seed), changePoints: 3, expectedSteps: 50)
+    var chooser = PriorityChooser(generator: SeededGenerator(seed: seed), changePoints: 3, lengths: lengths(50))
     let chosen = (0..<60).map { chooser.choose(among: [0, 1, 2, 3, 4], step: $0) }
     let runs = chosen.reduce(into: [Int]()) { runs, strand in if runs.last != strand { runs.append(strand) } }
     #expect(runs.count <= 4, "seed \(seed)")
@@ -42,8 +46,17 @@ import Testing
 
   @Test("A schedule that gets much longer than expected goes on fairly")
   func fairness() {
-    var chooser = PriorityChooser(generator: SeededGenerator(seed: 4), changePoints: 2, expectedSteps: 16)
+    var chooser = PriorityChooser(generator: SeededGenerator(seed: 4), changePoints: 2, lengths: lengths(16))
     let chosen = Set((2_000..<2_100).map { chooser.choose(among: [0, 1, 2], step: $0) })
     #expect(chosen == [0, 1, 2])
+  }
+
+  @Test("A schedule that starves makes no other one starve for longer")
+  func starvation() {
+    let usual = lengths(100, 90, 120)
+    #expect(usual.longest == 120)
+    #expect(lengths(100, 90, 120, usual.fairAfter + 50).fairAfter == usual.fairAfter)
+    #expect(lengths(100, 90, 120, usual.fairAfter + 50).longest == 120)
+    #expect(lengths(50_000).longest == 50_000)
   }
 }

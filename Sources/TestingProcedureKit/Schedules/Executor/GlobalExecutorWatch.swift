@@ -35,9 +35,14 @@ final class GlobalExecutorWatch: Sendable {
     _ = drivers.withLock { $0.removeValue(forKey: thread) }
   }
 
-  private func willEnqueue() {
+  /// The executor that the calling thread is driving, if it is driving one.
+  var currentDriven: ScheduleExecutor? {
     let thread = Platform.Thread.current
-    drivers.withLock { $0[thread] }?.didEscape()
+    return drivers.withLock { $0[thread] }
+  }
+
+  private func willEnqueue() {
+    currentDriven?.didEscape()
   }
 
   // As the runtime's header `swift/Runtime/Concurrency.h` declares it.

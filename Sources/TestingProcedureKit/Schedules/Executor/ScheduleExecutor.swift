@@ -20,12 +20,17 @@ final class ScheduleExecutor: TaskExecutor {
     /// The thread that is driving now.
     var driver: Platform.Thread?
     var uncontrolled: [UncontrolledJob] = []
+    /// What the body works with. It holds the executor, too.
+    weak var environment: ExplorationEnvironment?
 
     mutating func didFindUncontrolled(_ reason: UncontrolledJob.Reason, by strand: Int?) {
       guard isRecording else { return }
       uncontrolled.append(UncontrolledJob(reason: reason, strand: strand, step: record.steps))
     }
   }
+
+  /// The executor of the exploration that the calling code belongs to, if it belongs to one.
+  static var current: ScheduleExecutor? { GlobalExecutorWatch.shared.currentDriven }
 
   private let state: Mutex<State>
   /// Counts the jobs that came from outside.
@@ -74,6 +79,11 @@ final class ScheduleExecutor: TaskExecutor {
       state.chooser = FirstChooser()
       state.isRecording = false
     }
+  }
+
+  var environment: ExplorationEnvironment? {
+    get { state.withLock { $0.environment } }
+    set { state.withLock { $0.environment = newValue } }
   }
 
   var record: ScheduleRecord { state.withLock { $0.record } }

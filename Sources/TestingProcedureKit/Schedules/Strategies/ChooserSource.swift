@@ -5,7 +5,7 @@ struct ChooserSource {
   /// `nil` unless the strategy is to replay.
   private var replay: ReplayCode?
   private var tree = ChoiceTree()
-  private var longest = 0
+  private var lengths = ScheduleLengths()
 
   /// - Throws: `ReplayCode.FormatError` if the strategy has a malformed replay string.
   init(_ strategy: ExplorationStrategy, seed: UInt64) throws {
@@ -25,10 +25,10 @@ struct ChooserSource {
     let scheduleSeed = SeededGenerator.seed(seed, schedule)
     let generator = SeededGenerator(seed: SeededGenerator.seed(scheduleSeed, 0))
     switch strategy {
-    case .random:
+    case .mixed where schedule % 2 == 0, .random:
       return (RandomChooser(generator: generator), scheduleSeed)
-    case .priorities(let changePoints):
-      let chooser = PriorityChooser(generator: generator, changePoints: changePoints, expectedSteps: longest)
+    case .mixed(let changePoints), .priorities(let changePoints):
+      let chooser = PriorityChooser(generator: generator, changePoints: changePoints, lengths: lengths)
       return (chooser, scheduleSeed)
     case .roundRobin:
       return (RoundRobinChooser(), scheduleSeed)
@@ -41,7 +41,7 @@ struct ChooserSource {
 
   /// Learns from a schedule what the next ones may be like.
   mutating func didRun(_ record: ScheduleRecord) {
-    longest = max(longest, record.steps)
+    lengths.didRun(record.steps)
     if strategy == .exhaustive { tree.didRun(record.choices, widths: record.widths) }
   }
 }

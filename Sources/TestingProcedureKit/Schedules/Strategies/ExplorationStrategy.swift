@@ -9,6 +9,9 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// points.
   case priorities(changePoints: Int = 2)
 
+  /// `random` and `priorities(changePoints:)` in turn, a schedule each: for races of which every outcome is to be seen.
+  case mixed(changePoints: Int = 3)
+
   /// Every order there is, depth first, until all or the wanted number have run; `ExplorationSummary.isComplete` tells.
   ///
   /// A proof for small bodies: two tasks with five choices each have some hundred orders. All schedules draw the same

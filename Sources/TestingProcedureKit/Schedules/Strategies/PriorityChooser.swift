@@ -8,7 +8,7 @@
 /// Probabilistic Guarantees of Finding Bugs*, ASPLOS 2010).
 ///
 /// Strict priorities starve others while a strand waits by yielding in a loop. As in later variants of the method, a
-/// schedule that has become much longer than expected goes on uniformly at random.
+/// schedule that has become much longer than others goes on uniformly at random.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// By strand; larger runs first.
@@ -17,13 +17,12 @@ struct PriorityChooser: ScheduleChooser {
   private var changes: [Int]
   private let fairAfter: Int
 
-  /// A chooser for a schedule that will probably take `expectedSteps` steps.
-  init(generator: SeededGenerator, changePoints: Int, expectedSteps: Int) {
+  /// A chooser for a schedule that will probably take as many steps as others have.
+  init(generator: SeededGenerator, changePoints: Int, lengths: ScheduleLengths) {
     var generator = generator
-    let steps = max(expectedSteps, 16)
-    changes = (0..<changePoints).map { _ in generator.below(steps) }.sorted(by: >)
+    changes = (0..<changePoints).map { _ in generator.below(lengths.longest) }.sorted(by: >)
     self.generator = generator
-    fairAfter = steps * 20 + 1_000
+    fairAfter = lengths.fairAfter
   }
 
   mutating func choose(among strands: [Int], step: Int) -> Int {

@@ -1,0 +1,140 @@
+import Testing
+import TestingProcedureKit
+
+@Suite("Rules K1 to K3 under every order: conditions")
+struct ConditionRuleTests {
+  /// A condition that takes its time, and tells what became of it.
+  private func condition(
+    _ name: String, in env: ExplorationEnvironment, log: Locked<[String]>,
+    _ verdict: @escaping @Sendable () throws -> Bool
+  ) -> Condition {
+    Condition(name) {
+      await pause(env, upTo: 4)
+      log { $0.append(Task.isCancelled ? "\(name) was cancelled" : name) }
+      return try verdict()
+    }
+  }
+
+  @Test("K1: of two failing conditions the first decides and cancels the other, whatever a third says")
+  func firstFailure() async throws {
+    try await exploreRace("a", "b", "cancelled the other", "both failed") { env in
+      let (queue, log, body) = (env.makeQueue(), Locked<[String]>([]), ProbeProcedure())
+      let handle = queue.add(
+        body
+          .condition(condition("a", in: env, log: log) { throw Reason(text: "a") })
+          .condition(condition("b", in: env, log: log) { throw Reason(text: "b") })
+          .condition(condition("c", in: env, log: log) { false }))
+      let outcome = await handle.outcome
+      let reason = outcome.procedureError?.underlying as? Reason
+      env.check(outcome.procedureError?.kind == .conditionFailed, "\(outcome)")
+      env.check(log.value.first { ["a", "b"].contains($0) } == reason?.text, "\(log.value), but \(outcome)")
+      env.check(log.value.count == 3, "all have ended: \(log.value)")
+      env.check(body.startCount == 0)
+      env.tally(reason?.text ?? "another")
+      env.tally(log.value.contains { $0.hasSuffix("cancelled") } ? "cancelled the other" : "both failed")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("K1: a failure decides, else a false, else the body executes; a cancel at any time is a cancel")
+  func verdicts() async throws {
+    try await exploreRace("failed", "ignored", "finished", "cancelled") { env in
+      let (queue, log, body) = (env.makeQueue(), Locked<[String]>([]), ProbeProcedure())
+      body.finishAll()
+      let (fails, ignores) = (env.random.below(3) == 0, env.random.below(3) == 0)
+      let handle = queue.add(
+        body
+          .condition(condition("may fail", in: env, log: log) { if fails { throw Reason() } else { true } })
+          .condition(condition("may ignore", in: env, log: log) { !ignores }))
+      async let cancel: Void = {
+        await pause(env, upTo: 16)
+        handle.cancel()
+      }()
+      let outcome = await handle.outcome
+      let expected = fails ? "failed" : ignores ? "ignored" : "finished"
+      env.check(outcome.isCancelled || outcome.label == expected, "\(outcome), but \(expected) was expected")
+      env.check(body.startCount == 0 || expected == "finished")
+      env.tally(outcome.label)
+      await cancel
+      await queue.shutDown()
+    }
+  }
+
+  @Test("K1, Q2: nothing is evaluated while the queue is suspended, and nothing is missed when it resumes")
+  func suspension() async throws {
+    try await exploreRace("evaluated before", "evaluated after") { env in
+      let queue = env.makeQueue()
+      let (evaluated, isSuspended) = (Locked(0), Locked(false))
+      let task = ProcedureTask {}.condition("looks") {
+        env.check(!isSuspended.value, "evaluated while suspended")
+        evaluated { $0 += 1 }
+        return true
+      }
+      async let handle = {
+        await pause(env)
+        return queue.add(task)
+      }()
+      await pause(env)
+      await queue.suspend()
+      let before = evaluated.value
+      isSuspended { $0 = true }
+      await pause(env)
+      isSuspended { $0 = false }
+      await queue.resume()
+      env.check(await handle.outcome.isFinished)
+      env.check(evaluated.value == 1)
+      env.tally(before == 1 ? "evaluated before" : "evaluated after")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("K2: prepare comes before evaluate, a cancel in between ends it, and a failing one decides")
+  func preparation() async throws {
+    try await exploreRace("finished", "failed", "cancelled") { env in
+      let (queue, log) = (env.makeQueue(), Locked<[String]>([]))
+      let fails = env.random.below(3) == 0
+      let condition = Condition("prepared") {
+        await pause(env, upTo: 4)
+        log { $0.append("prepare") }
+        if fails { throw Reason() }
+      } evaluate: {
+        log { $0.append("evaluate") }
+        return true
+      }
+      let handle = queue.add(ProcedureTask { log { $0.append("body") } }.condition(condition))
+      async let cancel: Void = {
+        await pause(env, upTo: 12)
+        handle.cancel()
+      }()
+      let outcome = await handle.outcome
+      let steps = fails ? ["prepare"] : ["prepare", "evaluate", "body"]
+      env.check(steps.starts(with: log.value), "\(log.value)")
+      env.check(outcome.isCancelled || log.value == steps, "\(log.value), \(outcome)")
+      env.check(outcome.isCancelled || outcome.isFailed == fails, "\(outcome)")
+      env.tally(outcome.label)
+      await cancel
+      await queue.shutDown()
+    }
+  }
+
+  @Test("K3: the first alternative that is satisfied decides and cancels the other; else all have their say")
+  func alternatives() async throws {
+    try await exploreRace("finished", "ignored", "failed", "cancelled the other") { env in
+      let (queue, log) = (env.makeQueue(), Locked<[String]>([]))
+      let verdicts = [env.random.below(3), env.random.below(3)]
+      let alternatives = verdicts.enumerated().map { number, verdict in
+        condition("\(number)", in: env, log: log) { if verdict == 2 { throw Reason() } else { verdict == 0 } }
+      }
+      let outcome = await queue.add(ProcedureTask {}.condition(alternatives[0] || alternatives[1])).outcome
+      let expected = verdicts.contains(0) ? "finished" : verdicts.contains(2) ? "failed" : "ignored"
+      env.check(outcome.label == expected, "\(outcome) of \(verdicts)")
+      env.check(log.value.count == 2, "both have ended: \(log.value)")
+      env.tally(outcome.label)
+      if log.value.contains(where: { $0.hasSuffix("cancelled") }) {
+        env.check(expected == "finished", "\(log.value) of \(verdicts)")
+        env.tally("cancelled the other")
+      }
+      await queue.shutDown()
+    }
+  }
+}
