@@ -23,6 +23,10 @@ public struct ProcedureEvent: Sendable {
     case didExecute(attempt: Int)
     /// It was cancelled in time, for this reason if one was given.
     case didCancel(reason: (any Error)?)
+    /// Its body is about to add this procedure as a part of it.
+    case willProduce(ProcedureIdentity)
+    /// Its body has added this procedure as a part of it.
+    case didProduce(ProcedureIdentity)
     /// Its outcome is decided.
     case willFinish(ProcedureOutcome<Void>)
     /// Its outcome can be read; its slot has been given back.

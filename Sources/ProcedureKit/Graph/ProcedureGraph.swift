@@ -22,7 +22,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   private let input: Node<Input>
   private let takeOutput: @Sendable (ValueArena) -> Output
   private let outputSlot: Int32?
-  private var policy = GraphErrorPolicy.failFast
+  private var policy = ErrorPolicy.failFast
   private var width = Int.max
 
   /// A graph that is given a value and produces one.
@@ -86,7 +86,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   public var count: Int { plan.steps.count }
 
   /// The same graph, with another answer to a node that fails.
-  public func errorPolicy(_ policy: GraphErrorPolicy) -> ProcedureGraph {
+  public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureGraph {
     var graph = self
     graph.policy = policy
     return graph

@@ -16,6 +16,8 @@ public enum ProcedureError: Error, Sendable {
   /// The procedure would have waited for ever for a category or a resource: each one in `circle` waits for what the next
   /// one's run holds and cannot give back before it has got what it waits for itself. The body was not executed.
   case exclusionDeadlock(procedure: ProcedureIdentity, circle: [ExclusionWait])
+  /// The procedure was produced by one that had ended already, so it could not be a part of it. It was not executed.
+  case producerFinished(procedure: ProcedureIdentity, producer: ProcedureIdentity)
 
   /// The case of an error without what it carries.
   public enum Kind: Sendable, Hashable, CaseIterable {
@@ -31,6 +33,8 @@ public enum ProcedureError: Error, Sendable {
     case partsFailed
     /// See ``ProcedureError/exclusionDeadlock(procedure:circle:)``.
     case exclusionDeadlock
+    /// See ``ProcedureError/producerFinished(procedure:producer:)``.
+    case producerFinished
   }
 
   /// The case of this error.
@@ -42,6 +46,7 @@ public enum ProcedureError: Error, Sendable {
     case .queueShutDown: .queueShutDown
     case .partsFailed: .partsFailed
     case .exclusionDeadlock: .exclusionDeadlock
+    case .producerFinished: .producerFinished
     }
   }
 
@@ -49,7 +54,8 @@ public enum ProcedureError: Error, Sendable {
   public var procedure: ProcedureIdentity {
     switch self {
     case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _),
-      .queueShutDown(let procedure, _), .partsFailed(let procedure, _), .exclusionDeadlock(let procedure, _):
+      .queueShutDown(let procedure, _), .partsFailed(let procedure, _), .exclusionDeadlock(let procedure, _),
+      .producerFinished(let procedure, _):
       procedure
     }
   }
@@ -71,7 +77,7 @@ public enum ProcedureError: Error, Sendable {
     switch self {
     case .conditionFailed(_, _, let error), .dependencyFailed(_, _, let error): error
     case .partsFailed(_, let failures): failures.first?.error
-    case .ignored, .queueShutDown, .exclusionDeadlock: nil
+    case .ignored, .queueShutDown, .exclusionDeadlock, .producerFinished: nil
     }
   }
 }
@@ -96,6 +102,9 @@ extension ProcedureError: CustomStringConvertible {
       "\(procedure) was not executed, because it would have waited for ever: "
         + circle.map(\.description).joined(separator: "; ")
         + ". Let all of them claim what they need at once, or in the same order"
+    case .producerFinished(let procedure, let producer):
+      "\(procedure) was not executed: \(producer), which was to produce it, had ended before. Produce it inside the body, "
+        + "or add it to a queue"
     }
   }
 }

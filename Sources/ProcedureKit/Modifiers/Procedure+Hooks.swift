@@ -79,7 +79,7 @@ extension Procedure {
 
 extension ProcedureTask {
   /// The same level with another operation around its own.
-  fileprivate func wrappingOperation(
+  func wrappingOperation(
     _ wrapper:
       @escaping @concurrent @Sendable (
         _ operation: @concurrent @Sendable (Input) async throws -> Output, _ input: Input

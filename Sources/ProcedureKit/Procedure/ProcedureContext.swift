@@ -44,7 +44,10 @@ public struct ProcedureContext: Sendable {
   /// A body that ``ProcedureQueue/run(_:input:)`` executes belongs to the caller's task, which only its owner may cancel.
   /// When the queue cancels such a run, the task is not cancelled, and this is how the body can tell.
   public var isCancelled: Bool {
-    Task.isCancelled || sequence(first: self, next: \.scope.parent).contains { $0.scope.isCancelled }
+    Task.isCancelled
+      || sequence(first: self, next: \.scope.parent).contains { context in
+        context.scope.isCancelled || context.scope.children(of: context.part)?.isStopping ?? false
+      }
   }
 
   /// Why this run was cancelled, or one that it is part of; `nil` if it was not, or no reason was given.
@@ -74,6 +77,28 @@ public struct ProcedureContext: Sendable {
     let result = await operation()
     await scope.regainSlot()
     return result
+  }
+
+  /// Waits for what the body has produced, which has come to `result`. No slot is held meanwhile.
+  ///
+  /// Cancelling the run cancels the children; so does a body that has thrown, unless its policy is to go on.
+  ///
+  /// - Returns: The value of the body.
+  /// - Throws: What the body has thrown, or what its children have come to.
+  func settleChildren<Output>(_ result: Result<Output, any Error>) async throws -> Output {
+    guard let children = scope.children(of: part) else { return try result.get() }
+    var error: (any Error)?
+    if case .failure(let thrown) = result { error = thrown }
+    if error != nil, children.stopsAtFirstFailure { children.cancel(nil) }
+    scope.lendSlot()
+    await withRunCancellationHandler(in: self, key: children) {
+      await children.close()
+    } onCancel: {
+      children.cancel(cancellationReason)
+    }
+    await scope.regainSlot()
+    if let error = children.error(besides: error, of: identity) { throw error }
+    return try result.get()
   }
 
   /// Evaluates the conditions of a level that is reached inside a body; no slot is held meanwhile.

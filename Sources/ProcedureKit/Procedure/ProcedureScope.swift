@@ -1,9 +1,15 @@
+import Synchronization
+
 /// Internal. What stands behind a ``ProcedureContext``: the engine's runs and workers, which know what executes.
 ///
-/// Invariant: subclasses say which lock guards what they store; this class stores only a constant.
+/// Invariant: subclasses say which lock guards what they store; what this class stores is constant, atomic or has its lock.
 class ProcedureScope: @unchecked Sendable {
   /// Where it was started from: the context of the body that runs or awaits it.
   let parent: ProcedureContext?
+
+  private let groups = Mutex<[Int32: ChildGroup]>([:])
+  /// Whether a body has produced anything.
+  private let hasGroups = Atomic(false)
 
   init(parent: ProcedureContext?) {
     self.parent = parent
@@ -25,6 +31,39 @@ class ProcedureScope: @unchecked Sendable {
 
   /// Lends the slot, if it holds one, until `regainSlot`: the body is about to wait for something that holds none.
   func lendSlot() {}
+
+  /// What the body of this part has produced, if anything.
+  final func children(of part: Int32) -> ChildGroup? {
+    guard hasGroups.load(ordering: .acquiring) else { return nil }
+    return groups.withLock { $0[part] }
+  }
+
+  /// What the body of this part will have produced.
+  final func makeChildren(of part: Int32) -> ChildGroup {
+    let group = groups.withLock { groups in
+      let group = groups[part] ?? ChildGroup(stopBody: { [weak self] in self?.stopBody() })
+      groups[part] = group
+      return group
+    }
+    hasGroups.store(true, ordering: .releasing)
+    return group
+  }
+
+  /// Cancels what its bodies have produced.
+  final func cancelChildren(_ reason: (any Error)?) {
+    guard hasGroups.load(ordering: .acquiring) else { return }
+    let groups = groups.withLock { Array($0.values) }
+    for group in groups { group.cancel(reason) }
+  }
+
+  /// Whether its bodies may still produce something.
+  var mayProduce: Bool { true }
+
+  /// Tells the body that executes to end, as far as that is possible without cancelling the run.
+  func stopBody() {}
+
+  /// Tells of something that the body of a part produces.
+  func report(_ kind: ProcedureEvent.Kind, of part: Int32) {}
 
   /// Where it claims what it excludes others from.
   var resourceTable: ResourceTable { parent?.scope.resourceTable ?? .shared }

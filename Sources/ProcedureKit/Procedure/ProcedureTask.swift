@@ -84,8 +84,13 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     } catch {
       result = .failure(error)
     }
-    if scope.isCancelled { throw scope.cancellationReason ?? CancellationError() }
-    return try result.get()
+    do {
+      let output = try await context.settleChildren(result)
+      if !scope.isCancelled { return output }
+    } catch  where !scope.isCancelled {
+      throw error
+    } catch {}
+    throw scope.cancellationReason ?? CancellationError()
   }
 
   private func execute(_ input: Input, in context: ProcedureContext) async throws -> Output {

@@ -1,6 +1,8 @@
 import Synchronization
 
 /// Internal. A procedure that is awaited without any queue.
+///
+/// Invariant: it stores constants, and what has its own lock.
 final class UnqueuedScope: ProcedureScope, @unchecked Sendable {
   private struct Cancellation {
     let reason: (any Error)?

@@ -17,6 +17,8 @@ public struct QueueSnapshot: Sendable {
     public let procedure: ProcedureIdentity
     /// Where it stands.
     public let state: ProcedureState
+    /// Whose body has produced it, as a part of itself.
+    public let producer: ProcedureIdentity?
     /// What it waits for; `nil` while its body works.
     public let wait: Wait?
   }
@@ -33,8 +35,10 @@ public struct QueueSnapshot: Sendable {
     case resources([ExclusionWait])
     /// Others hold the slots, or come first.
     case slot
-    /// Its body awaits something else on the queue, to which it lends its slot.
+    /// Its body awaits something else, and lends its slot meanwhile.
     case otherProcedures
+    /// Its body has ended or waits, and it has produced these, which have not.
+    case children([ProcedureIdentity])
   }
 }
 
@@ -57,7 +61,8 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .resources(let waits): waits.map { "\"\($0.resource)\", which \($0.holder) holds" }.joined(separator: ", ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
-    case .otherProcedures: "other procedures on the queue"
+    case .otherProcedures: "other procedures"
+    case .children(let children): "what it has produced: " + children.map(\.description).joined(separator: ", ")
     }
   }
 }
@@ -80,6 +85,7 @@ extension ProcedureQueue {
         guard let run = state.holders[Int(member)] as? Run else { return nil }
         return QueueSnapshot.Entry(
           procedure: run.identity, state: machine.members[Int(member)].lifecycle.state,
+          producer: run.detachedRun?.parent?.identity,
           wait: Self.wait(of: run, at: member, machine, waits))
       }
       return QueueSnapshot(
@@ -102,7 +108,9 @@ extension ProcedureQueue {
     case .executing, .pausing:
       if machine.isInLine(member) { return machine.isSuspended ? .resumption : .slot }
       if machine.isReturning(member) { return .slot }
-      return entry.loans > 0 ? .otherProcedures : nil
+      guard entry.loans > 0 else { return nil }
+      let children = run.children(of: -1)?.unfinished ?? []
+      return children.isEmpty ? .otherProcedures : .children(children)
     case .finishing, .finished: return nil
     }
   }

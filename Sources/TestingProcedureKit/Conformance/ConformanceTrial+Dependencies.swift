@@ -69,7 +69,7 @@ extension ConformanceTrial {
       g.add(later, after: [g.add(running)])
       g.add(ProcedureTask("late failure") { throw TrialError(number: 2) }, after: [g.add(later)])
     }
-    for policy in [GraphErrorPolicy.failFast, .continue] {
+    for policy in [ErrorPolicy.failFast, .continue] {
       let (starts, cancels, laterStarts) = (failing.startCount, running.cancellationCount, later.startCount)
       let handle = queue.add(graph.errorPolicy(policy).named("\(policy)"))
       try await reach("independent nodes start at once") {

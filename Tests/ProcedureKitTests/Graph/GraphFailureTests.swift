@@ -61,7 +61,7 @@ import Testing
 
   @Test("D4: a failure that is taken as a result wherever it goes does not fail the graph")
   func acceptedFailure() async throws {
-    for policy in [GraphErrorPolicy.failFast, .continue] {
+    for policy in [ErrorPolicy.failFast, .continue] {
       let graph = ProcedureGraph("g") { g in
         let risky = g.add(ProcedureTask<Void, Int>("risky") { throw TestError(code: 1) })
         let dependent = g.add(ProcedureTask("dependent") { (x: Int) in x }, from: risky)
@@ -159,7 +159,7 @@ import Testing
               }, from: inputs))
         }
       }
-      let policy = Bool.random(using: &random) ? GraphErrorPolicy.failFast : .continue
+      let policy = Bool.random(using: &random) ? ErrorPolicy.failFast : .continue
       let queue = ProcedureQueue("q", maxConcurrentProcedures: width)
       let outcome = await queue.add(graph.errorPolicy(policy)).outcome
       let message: Comment = "seed \(seed)"

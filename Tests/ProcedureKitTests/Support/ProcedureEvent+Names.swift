@@ -8,6 +8,8 @@ extension ProcedureEvent {
     case .willExecute: "willExecute"
     case .didExecute: "didExecute"
     case .didCancel: "didCancel"
+    case .willProduce: "willProduce"
+    case .didProduce: "didProduce"
     case .willFinish: "willFinish"
     case .didFinish: "didFinish"
     }

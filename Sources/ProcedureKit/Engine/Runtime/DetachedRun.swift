@@ -27,12 +27,15 @@ class DetachedRun: Run, @unchecked Sendable {
   private let listeners = Mutex(Listeners())
 
   init(
-    name: String, priority: TaskPriority, admission: Admission, bindings: [ContextCarrier.Binding], core: QueueCore
+    name: String, priority: TaskPriority, admission: Admission, bindings: [ContextCarrier.Binding], core: QueueCore,
+    parent: ProcedureContext?
   ) {
     self.priority = priority
     self.bindings = bindings
-    super.init(name: name, admission: admission, core: core, parent: nil)
+    super.init(name: name, admission: admission, core: core, parent: parent)
   }
+
+  final override func stopBody() { core.stopBody(of: self) }
 
   final override var awaitableRun: UInt64? { id.number }
 
@@ -158,7 +161,15 @@ class DetachedRun: Run, @unchecked Sendable {
     guard let context else { return await suspendUntilFinished() }
     let lender = context.slotHolder
     lender?.lendSlot()
-    await awaited(in: context) { await suspendUntilFinished() }
+    await awaited(in: context) {
+      // What a body has produced is a part of it, and is cancelled with it.
+      guard parent != nil else { return await suspendUntilFinished() }
+      await withRunCancellationHandler(in: context, key: self) {
+        await suspendUntilFinished()
+      } onCancel: {
+        if context.isInside(self.parent?.scope) { self.cancel(context.cancellationReason) }
+      }
+    }
     await lender?.regainSlot()
   }
 
@@ -189,6 +200,11 @@ struct RunTimes {
 }
 
 extension ProcedureContext {
+  /// Whether a body is this one, or has it as a part.
+  fileprivate func isInside(_ scope: ProcedureScope?) -> Bool {
+    sequence(first: self, next: \.scope.parent).contains { $0.scope === scope }
+  }
+
   /// The innermost member of this queue that this body is part of.
   func slotHolder(on core: QueueCore) -> SlotHolder? {
     sequence(first: self, next: \.scope.parent).lazy.compactMap(\.scope.slotHolder).first { $0.core === core }

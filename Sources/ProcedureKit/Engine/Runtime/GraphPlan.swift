@@ -32,10 +32,10 @@ class NodeStep: @unchecked Sendable {
     self.inputs = inputs
   }
 
-  /// Takes the inputs out of the arena, executes the body, and puts its value there.
+  /// Takes the inputs out of the arena, executes the body in its context, and puts its value there.
   ///
   /// - Throws: What the body throws.
-  func execute(in arena: ValueArena) async throws {
+  func execute(in arena: ValueArena, _ context: ProcedureContext) async throws {
     preconditionFailure("\(type(of: self)) has to have a body")
   }
 }
@@ -57,7 +57,13 @@ final class ProcedureStep<Input: Sendable, Output: Sendable>: NodeStep, @uncheck
     super.init(name: task.name, conditions: task.isPlain ? task.admission.conditions : [], inputs: inputs)
   }
 
-  override func execute(in arena: ValueArena) async throws {
-    arena.put(try await operation(gather(arena)), into: output)
+  override func execute(in arena: ValueArena, _ context: ProcedureContext) async throws {
+    let result: Result<Output, any Error>
+    do {
+      result = .success(try await operation(gather(arena)))
+    } catch {
+      result = .failure(error)
+    }
+    arena.put(try await context.settleChildren(result), into: output)
   }
 }

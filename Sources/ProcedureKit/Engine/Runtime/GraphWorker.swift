@@ -16,6 +16,8 @@ final class GraphWorker: ProcedureScope, @unchecked Sendable {
 
   override var isCancelled: Bool { run.isStopping }
 
+  override func report(_ kind: ProcedureEvent.Kind, of part: Int32) { run.report(kind, of: part) }
+
   override func lendSlot() { holder?.lendSlot() }
 
   override func regainSlot() async { await holder?.regainSlot() }
@@ -51,16 +53,16 @@ final class GraphWorker: ProcedureScope, @unchecked Sendable {
     let context = ProcedureContext(scope: self, part: node)
     if !step.conditions.isEmpty, !run.isJudged(node) { return await judge(step, as: node, in: context) }
     run.report(.willExecute(attempt: 1), of: node)
-    let failure = await context.run { await execute(step) }
+    let failure = await context.run { await execute(step, in: context) }
     run.noteCancellation()
     if let failure { return run.nodeFailed(node, failure, hasExecuted: true) }
     return run.nodeSucceeded(node)
   }
 
   /// - Returns: What the body threw.
-  private func execute(_ step: NodeStep) async -> (any Error)? {
+  private func execute(_ step: NodeStep, in context: ProcedureContext) async -> (any Error)? {
     do {
-      try await step.execute(in: run.arena)
+      try await step.execute(in: run.arena, context)
       return nil
     } catch {
       return error

@@ -10,10 +10,10 @@ class OutcomeRun<Output: Sendable>: DetachedRun, @unchecked Sendable {
 
   init(
     name: String, priority: TaskPriority, admission: Admission, hooks: FinishHooks<Output>?,
-    bindings: [ContextCarrier.Binding], core: QueueCore
+    bindings: [ContextCarrier.Binding], core: QueueCore, parent: ProcedureContext?
   ) {
     self.hooks = hooks
-    super.init(name: name, priority: priority, admission: admission, bindings: bindings, core: core)
+    super.init(name: name, priority: priority, admission: admission, bindings: bindings, core: core, parent: parent)
   }
 
   final override var hasEnding: Bool { hooks != nil || core.hasFinishHooks }
@@ -78,12 +78,13 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
 
   init(
     _ task: ProcedureTask<Input, Output>, input: InputSource<Input>, priority: TaskPriority,
-    bindings: [ContextCarrier.Binding], core: QueueCore
+    bindings: [ContextCarrier.Binding], core: QueueCore, parent: ProcedureContext? = nil
   ) {
     self.input = input
     operation = task.operation
     super.init(
-      name: task.name, priority: priority, admission: task.admission, hooks: task.hooks, bindings: bindings, core: core)
+      name: task.name, priority: priority, admission: task.admission, hooks: task.hooks, bindings: bindings, core: core,
+      parent: parent)
   }
 
   override func executeBody() async {
@@ -96,11 +97,19 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
         case .value(let input): input
         case .gathered(let gather): gather()
         }
-      guard core.hooks == nil else {
-        stored = .finished(try await core.hooked(identity, operation, value))
-        return
-      }
-      stored = .finished(try await operation(value))
+      let output = try await core.hooks == nil ? operation(value) : core.hooked(identity, operation, value)
+      stored = .finished(output)
+    } catch {
+      stored = ProcedureOutcome(thrown: error)
+    }
+    if children(of: -1) != nil { await settleChildren() }
+  }
+
+  private func settleChildren() async {
+    guard let outcome = stored.take() else { preconditionFailure("\(identity) has no outcome yet") }
+    do {
+      let result = Result { () throws in try outcome.get(of: identity) }
+      stored = .finished(try await ProcedureContext(scope: self).settleChildren(result))
     } catch {
       stored = ProcedureOutcome(thrown: error)
     }

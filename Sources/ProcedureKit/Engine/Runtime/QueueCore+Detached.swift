@@ -18,6 +18,7 @@ extension QueueCore {
   ///   - handles: What it waits for; each is to be reported by `settleDependency`.
   func admit(_ run: DetachedRun, dependencies handles: [any ProcedureDependency]) {
     let now = time.now
+    let place = run.parent?.slotHolder(on: self)
     let dependencies = handles.isEmpty ? [] : handles.map(\.identity)
     let (isAdmitted, isDoomed) = visit { state, actions, _ in
       guard !state.machine.isShutDown || self.isInside(state) else { return (false, false) }
@@ -25,7 +26,8 @@ extension QueueCore {
       if !dependencies.isEmpty { (run.dependencies, run.dependencyHandles) = (dependencies, handles) }
       run.times.attached = now.nanoseconds
       let member = state.machine.admitted(
-        .detached, priority: run.priority.rawValue, hasDependencies: !dependencies.isEmpty,
+        .detached, priority: run.priority.rawValue,
+        inheriting: place.flatMap { $0.member >= 0 ? state[$0].order : nil }, hasDependencies: !dependencies.isEmpty,
         hasConditions: !run.conditions.isEmpty, hasResources: run.resources != nil,
         hasEnding: run.hasEnding, &actions)
       state.seat(run, at: member)
@@ -33,11 +35,14 @@ extension QueueCore {
       return (true, state.isDoomed)
     }
     if isDoomed { cancel(run, nil) }
-    if !isAdmitted {
-      run.store(.failed(ProcedureError.queueShutDown(procedure: run.identity, queue: name)))
-      run.times.ended = now.nanoseconds
-      end(run)
-    }
+    if !isAdmitted { refuse(run, ProcedureError.queueShutDown(procedure: run.identity, queue: name)) }
+  }
+
+  /// A run never comes to the queue.
+  func refuse(_ run: DetachedRun, _ error: ProcedureError) {
+    run.store(.failed(error))
+    run.times.ended = time.now.nanoseconds
+    end(run)
   }
 
   /// Whether the current task is part of a body on this queue, which may still add to it while it is being shut down.

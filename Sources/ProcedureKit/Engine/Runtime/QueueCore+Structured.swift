@@ -165,7 +165,8 @@ extension QueueCore {
   ) async -> End<Output> {
     do {
       let operation = hooks == nil ? operation : { [self] in try await hooked(run.identity, operation, $0) }
-      let value = try await ProcedureContext(scope: run, hold: holdOfBody(run)).run {
+      let context = ProcedureContext(scope: run, hold: holdOfBody(run))
+      let value = try await context.run {
         guard broadcaster.isObserved || executor != nil else { return try await operation(input) }
         // Somebody watches: the cancel is to be told when it comes, and not when the body has ended.
         return try await withTaskCancellationHandler {
@@ -174,7 +175,20 @@ extension QueueCore {
           cancelLikeParent(run)
         }
       }
-      return End(outcome: .finished(value), hasExecuted: true)
+      return await settleChildren(of: run, End(outcome: .finished(value), hasExecuted: true))
+    } catch {
+      return await settleChildren(
+        of: run, End(outcome: ProcedureOutcome(thrown: error), error: error, hasExecuted: true))
+    }
+  }
+
+  /// Waits for what the body has produced.
+  private func settleChildren<Output: Sendable>(of run: StructuredRun, _ end: End<Output>) async -> End<Output> {
+    guard run.children(of: -1) != nil else { return end }
+    do {
+      let result = Result { () throws in try end.outcome.get(of: run.identity) }
+      return End(
+        outcome: .finished(try await ProcedureContext(scope: run).settleChildren(result)), hasExecuted: true)
     } catch {
       return End(outcome: ProcedureOutcome(thrown: error), error: error, hasExecuted: true)
     }

@@ -93,6 +93,7 @@ final class QueueCore: Sendable {
     case .closeEvents: broadcaster.close()
     case .tell(let news): news.tell()
     case .letGo: break
+    case .cancelChildren(let run, let reason): run.cancelChildren(reason)
     }
   }
 
@@ -241,12 +242,13 @@ final class QueueCore: Sendable {
   /// Cancels a run, wherever it stands; too late or the second time it does nothing.
   func cancel(_ run: Run, _ reason: (any Error)?) {
     let now = time.now
-    visit { state, actions, _ in
+    visit { state, actions, effects in
       guard run.member >= 0 else { return }
       let wasCancelled = state[run].lifecycle.isCancelled
       state.machine.cancelRequested(run.member, &actions)
       guard state[run].lifecycle.isCancelled, !wasCancelled else { return }
       run.cancellation = Run.Cancellation(reason: reason)
+      effects.append(.cancelChildren(of: run, reason))
       run.detachedRun?.times.cancelled = now.nanoseconds
       record(.didCancel(reason: reason), of: run, at: now, &state)
     }
@@ -265,6 +267,14 @@ final class QueueCore: Sendable {
   /// What a run waits for will never be there.
   func refuseResources(to run: Run, _ circle: [ExclusionWait]) {
     visit { state, actions, effects in state.refuseResources(to: run, circle, &actions, &effects) }
+  }
+
+  /// Tells the body of a run to end, without cancelling the run.
+  func stopBody(of run: Run) {
+    visit { state, _, effects in
+      guard run.member >= 0, state[run].lifecycle.state == .executing else { return }
+      state.interrupt(run, &effects)
+    }
   }
 
   // MARK: Loans
@@ -320,6 +330,14 @@ final class QueueCore: Sendable {
     if let log {
       log.past.append(event)
       log.broadcaster.send(event, &state.woken)
+    }
+  }
+
+  /// Reports an event of a run at once.
+  func report(_ kind: ProcedureEvent.Kind, of run: Run) {
+    let moment = time.moment()
+    visit { state, _, _ in
+      if run.member >= 0 { record(kind, of: run, at: moment.instant, &state) }
     }
   }
 

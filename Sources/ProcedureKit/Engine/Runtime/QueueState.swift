@@ -14,6 +14,7 @@ struct QueueState {
     case tell(ResourceTable.News)
     /// Nothing but to let go of them, which may end the lives of values of the user's.
     case letGo([any ProcedureDependency])
+    case cancelChildren(of: Run, (any Error)?)
   }
 
   var machine: QueueMachine
@@ -146,7 +147,7 @@ struct QueueState {
     effects += holder.waiters.takeAll().map(Effect.resume)
   }
 
-  private func interrupt(_ holder: SlotHolder?, _ effects: inout [Effect]) {
+  func interrupt(_ holder: SlotHolder?, _ effects: inout [Effect]) {
     if let worker = holder?.detachedRun?.worker {
       worker.pins += 1
       worker.isSpent = true

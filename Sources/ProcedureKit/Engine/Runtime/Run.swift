@@ -31,6 +31,10 @@ class Run: SlotHolder, @unchecked Sendable {
 
   final override func cancel(_ reason: (any Error)?) { core.cancel(self, reason) }
 
+  final override var mayProduce: Bool { core.state(of: self) == .executing }
+
+  final override func report(_ kind: ProcedureEvent.Kind, of part: Int32) { core.report(kind, of: self) }
+
   override var isCancelled: Bool { core.cancellation(of: self) != nil }
 
   override var cancellationReason: (any Error)? { core.cancellation(of: self)?.reason }
@@ -48,6 +52,8 @@ class Run: SlotHolder, @unchecked Sendable {
   /// Where its own events are kept, if it is one whose events can be asked for and somebody has.
   var log: EventLog? { nil }
 }
+
+extension Run: ProducedChild {}
 
 extension Run: ResourceClaimant {
   func resourcesGranted() { core.grantResources(to: self) }

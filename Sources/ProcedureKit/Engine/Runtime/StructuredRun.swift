@@ -10,6 +10,8 @@ final class StructuredRun: Run, @unchecked Sendable {
 
   override func refused(by error: ProcedureError) { refusal = error }
 
+  override func stopBody() { core.stopBody(of: self) }
+
   override func addCancellationHandler(key: AnyObject, _ handler: @escaping @Sendable () -> Void) {
     core.addCancellationHandler(to: self, key: key, handler)
   }
