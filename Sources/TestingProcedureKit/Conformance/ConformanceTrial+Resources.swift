@@ -80,9 +80,12 @@ extension ConformanceTrial {
     let (queue, a, monitor) = (queue(), category("a"), ConcurrencyMonitor())
     let child = ProcedureTask("child") { await monitor.during { await Task.yield() } }.exclusive(a)
     let parent = ProcedureTask("parent") {
-      async let first: Void = queue.run(child)
-      async let second: Void = child.execute()
-      _ = try await (first, second)
+      let sibling = try await KitSpawner.withChild {
+        try await queue.run(child)
+      } while: { _ in
+        try await child.execute()
+      }
+      try sibling.get()
     }
     let handles = (0..<2).map { _ in queue.add(parent.exclusive(a)) }
     for handle in handles {
