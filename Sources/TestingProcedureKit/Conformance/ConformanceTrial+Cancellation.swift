@@ -107,6 +107,28 @@ extension ConformanceTrial {
     try expect(value, is: 42, "the value that a cancelled task awaits")
   }
 
+  func cancelledGraph() async throws {
+    let queue = queue()
+    let (stubborn, obedient) = (ProbeProcedure("stubborn", ignoresCancellation: true), ProbeProcedure("obedient"))
+    let later = ProbeProcedure("later")
+    let graph = ProcedureGraph("graph") { g in
+      g.add(later, after: [g.add(stubborn), g.add(obedient)])
+    }
+    let handle = queue.add(graph)
+    try await reach("independent nodes start at once") {
+      try await stubborn.waitUntilStarted()
+      try await obedient.waitUntilStarted()
+    }
+    handle.cancel(TrialError())
+    try await reach("a node that listens is cancelled") { try await obedient.waitUntilEnded() }
+    try expect(handle.state != .finished, "a graph is not finished while a node executes", handle.state)
+    stubborn.finish()
+    let outcome = await reach("the graph finishes with its last node") { await handle.outcome }
+    let reason = outcome.cancellationReason(as: TrialError.self)
+    try expect(reason == TrialError(), "cancelled, for the given reason", outcome)
+    try expect([stubborn.endCount, later.startCount], is: [1, 0], "nodes that have ended, and started afterwards")
+  }
+
   func cancelDisturbsNobody() async throws {
     let queue = queue(width: 2)
     for _ in 0..<20 {

@@ -15,6 +15,8 @@ extension ProcedureQueueConformance {
     case c3
     /// A cancel of the caller.
     case c4
+    /// A cancel of a graph.
+    case c5
     /// What a cancel leaves alone.
     case c6
     /// Dependencies that do not succeed.
@@ -31,6 +33,14 @@ extension ProcedureQueueConformance {
     case k2
     /// Combined conditions.
     case k3
+    /// Exclusion.
+    case r1
+    /// When resources are held.
+    case r2
+    /// Who gives resources back.
+    case r3
+    /// What a holder executes itself.
+    case r4
     /// Width and order.
     case q1
     /// Suspension.
@@ -57,6 +67,7 @@ extension ProcedureQueueConformance {
       case .c2: "After a cancel before the start the body never runs, and the run finishes whatever it waited for."
       case .c3: "A cancel reaches the executing body, and the outcome is cancelled whatever the body does then."
       case .c4: "Cancelling the caller cancels what it runs, and does not cancel what it only awaits."
+      case .c5: "Cancelling a graph cancels what executes, starts nothing more, and waits for what is executing."
       case .c6: "Cancelling one run never disturbs another."
       case .d1: "A dependency that does not succeed stops its dependents, except those that depend on its result."
       case .d2: "Dependencies may live on other queues, and pass their values."
@@ -67,6 +78,10 @@ extension ProcedureQueueConformance {
         "Conditions are evaluated at once, after dependencies and without a slot; a failure decides, then a false."
       case .k2: "A condition is prepared before it is evaluated, unless it is silent; a failed preparation decides."
       case .k3: "Any of two conditions suffices for an \"or\", and a \"not\" is satisfied by what is not."
+      case .r1: "What excludes each other never executes at once, what shares does, and nobody is overtaken for ever."
+      case .r2: "Nothing is held while dependencies or conditions are undecided."
+      case .r3: "Only the end of the holder gives back; a cancelled or suspended waiter changes nothing."
+      case .r4: "What a holder executes itself shares its hold, one at a time, and does not deadlock."
       case .q1: "Never more bodies than the width execute at once, the most urgent first, then the first to come."
       case .q2: "A suspended queue starts and evaluates nothing; what executes goes on."
       case .q3: "A procedure that awaits others on its queue lends them its slot."
@@ -85,6 +100,7 @@ extension ProcedureQueueConformance {
       case .c2: try await trial.cancelledBeforeTheStart()
       case .c3: try await trial.cancelledWhileExecuting()
       case .c4: try await trial.cancelledCaller()
+      case .c5: try await trial.cancelledGraph()
       case .c6: try await trial.cancelDisturbsNobody()
       case .d1: try await trial.dependentsAreStopped()
       case .d2: try await trial.dependenciesElsewhere()
@@ -93,6 +109,10 @@ extension ProcedureQueueConformance {
       case .k1: try await trial.conditionsAtOnce()
       case .k2: try await trial.conditionsArePrepared()
       case .k3: try await trial.conditionsCombine()
+      case .r1: try await trial.exclusionHolds()
+      case .r2: try await trial.heldOnlyToExecute()
+      case .r3: try await trial.onlyTheHolderGivesBack()
+      case .r4: try await trial.nestedHolds()
       case .q1: try await trial.widthAndOrder()
       case .q2: try await trial.suspension()
       case .q3: try await trial.lentSlots()
