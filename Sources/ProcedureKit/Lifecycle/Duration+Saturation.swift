@@ -8,6 +8,12 @@ extension Duration {
     min(max(self, .zero), .longest)
   }
 
+  /// The nearest whole number of nanoseconds, the resolution of a queue's clock, that is not less.
+  var roundedUpToNanoseconds: Duration {
+    let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    return Duration(attoseconds: (rest > 0 ? whole + 1 : whole) * 1_000_000_000)
+  }
+
   /// `factor` times a duration that is itself saturated; a product that is not a number counts as zero.
   func scaled(by factor: Double) -> Duration {
     let product = Double(attoseconds) * factor

@@ -10,6 +10,7 @@ import Testing
       "Engine/Tasks",
       "Schedule",
       "Events",
+      "Resilience",
       "Logging",
       "Conditions",
       "Resources",
