@@ -11,11 +11,12 @@ final class Timers: Sendable {
 
   private let time: QueueTime
   private let executor: (any TaskExecutor)?
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   init(time: QueueTime, executor: (any TaskExecutor)?) {
     self.time = time
     self.executor = executor
+    state = Mutex(State(lingers: time.isSystem))
   }
 
   deinit {
@@ -33,7 +34,7 @@ final class Timers: Sendable {
   /// Has `action` called at that instant, at once if it has passed.
   func schedule(at deadline: ProcedureInstant, _ action: @escaping Action) -> TimerHeap.ID {
     let (id, change) = state.withLock { state in
-      (state.insert(deadline, action), state.arm(lingering: time.isSystem))
+      (state.insert(deadline, action), state.arm())
     }
     perform(change)
     return id
@@ -44,7 +45,7 @@ final class Timers: Sendable {
   func cancel(_ id: TimerHeap.ID) -> Bool {
     // The action leaves the lock before it is released: it may hold the last reference to something of the user's.
     let (action, change) = state.withLock { state in
-      (state.remove(id), state.arm(lingering: time.isSystem))
+      (state.remove(id), state.arm())
     }
     perform(change)
     return action != nil
@@ -120,6 +121,8 @@ extension Timers {
       var start: UInt64?
     }
 
+    /// Whether a sleep goes on that nobody needs any more.
+    let lingers: Bool
     var heap = TimerHeap()
     /// For each slot of the heap what to call.
     var actions: ContiguousArray<Action?> = []
@@ -138,11 +141,11 @@ extension Timers {
     }
 
     /// Makes sure that somebody is awake at the next deadline.
-    mutating func arm(lingering: Bool) -> Change {
+    mutating func arm() -> Change {
       let next = heap.nextDeadline
       if let sleeper {
         guard let wakesAt = sleeper.wakesAt, wakesAt != next else { return Change() }
-        if lingering, next.map({ wakesAt < $0 }) ?? true { return Change() }
+        if lingers, next.map({ wakesAt < $0 }) ?? true { return Change() }
       } else if next == nil {
         return Change()
       }
