@@ -6,8 +6,8 @@ import TestingProcedureKit
 @Suite("Rate limiters under every order")
 struct RateLimiterRuleTests {
   @Test("Those who wait go on one by one, exactly when they may, in the order in which they came")
-  func exact() async {
-    await exploreRace("waited") { env in
+  func exact() async throws {
+    try await exploreRace("waited") { env in
       let limiter = RateLimiter(1, per: .seconds(2), burst: 2, clock: env.clock)
       let order = Locked<[Int]>([])
       await withTaskGroup(of: Void.self) { group in
@@ -28,8 +28,8 @@ struct RateLimiterRuleTests {
   }
 
   @Test("Whoever is cancelled leaves at once, those behind move up, and nobody is forgotten")
-  func cancelled() async {
-    await exploreRace("granted", "cancelled", "all granted") { env in
+  func cancelled() async throws {
+    try await exploreRace("granted", "cancelled", "all granted") { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
       let (granted, cancelled) = (Locked<[Duration]>([]), Locked(0))
       await withTaskGroup(of: Void.self) { group in
@@ -66,8 +66,8 @@ struct RateLimiterRuleTests {
   }
 
   @Test("A jump of time lets all go on whose turn has come, although one of them sleeps")
-  func jump() async {
-    await exploreRace("jumped") { env in
+  func jump() async throws {
+    try await exploreRace("jumped") { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<6 { group.addTask { _ = try? await limiter.enter() } }
