@@ -279,8 +279,8 @@ struct ExclusionCircleTests {
   }
 
   @Test("R4: a body that waits for an added run which needs what the body holds")
-  func addedRun() async {
-    await exploreRace("refused") { env in
+  func addedRun() async throws {
+    try await exploreRace("refused") { env in
       let queue = env.makeQueue()
       let holder = queue.add(
         ProcedureTask("holder") {
@@ -294,8 +294,8 @@ struct ExclusionCircleTests {
   }
 
   @Test("R4: through what the added run depends on, which came first")
-  func dependency() async {
-    await exploreRace("refused", "finished") { env in
+  func dependency() async throws {
+    try await exploreRace("refused", "finished") { env in
       let queue = env.makeQueue()
       let first = queue.add(ProcedureTask("first") { await pause(env, upTo: 3) }.exclusive("a"))
       let second = queue.add(ProcedureTask("second") {}, after: [first])
@@ -311,8 +311,8 @@ struct ExclusionCircleTests {
   }
 
   @Test("R4: through bodies that hold nothing and wait for each other, in whatever order they begin to")
-  func chainOfWaits() async {
-    await exploreRace("refused", "finished") { env in
+  func chainOfWaits() async throws {
+    try await exploreRace("refused", "finished") { env in
       let queue = env.makeQueue()
       let last = queue.add(
         ProcedureTask("last") {
