@@ -8,48 +8,6 @@ enum AuthorizationRequests {
   /// For each type with a request under way, who waits.
   private static let lines = Mutex<[ObjectIdentifier: [Place]]>([:])
 
-  /// One who waits for its turn.
-  private final class Place: Sendable {
-    private enum State {
-      case waiting(Waiter?)
-      case called
-      case left
-    }
-
-    private let state = Mutex(State.waiting(nil))
-
-    /// Says whether it takes its turn: not if it has left.
-    func call() -> Bool {
-      end(as: .called)
-    }
-
-    func leave() {
-      _ = end(as: .left)
-    }
-
-    private func end(as end: State) -> Bool {
-      let (isFirst, waiter) = state.withLock { state -> (Bool, Waiter?) in
-        guard case .waiting(let waiter) = state else { return (false, nil) }
-        state = end
-        return (true, waiter)
-      }
-      waiter?.resume()
-      return isFirst
-    }
-
-    /// Says whether the turn has come: not if it has left before.
-    func wait() async -> Bool {
-      await Waiter.suspend { waiter in
-        state.withLock { state in
-          guard case .waiting = state else { return false }
-          state = .waiting(waiter)
-          return true
-        }
-      }
-      return state.withLock { if case .called = $0 { true } else { false } }
-    }
-  }
-
   /// Makes sure that a capability is authorized, and asks if it is not. No slot is held meanwhile.
   ///
   /// Cancelling the caller ends a wait for its turn at once, and is passed on to the request.
@@ -82,12 +40,7 @@ enum AuthorizationRequests {
       return false
     }
     guard !isFree else { return }
-    let isCalled = await withTaskCancellationHandler {
-      await place.wait()
-    } onCancel: {
-      place.leave()
-    }
-    if !isCalled { throw CancellationError() }
+    if await !place.wait() { throw CancellationError() }
   }
 
   private static func leave(_ type: Any.Type) {

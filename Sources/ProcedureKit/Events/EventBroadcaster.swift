@@ -1,13 +1,13 @@
 import Synchronization
 
 /// Internal. Passes events on to everybody who watches. Costs one atomic load where nobody does.
-final class EventBroadcaster: Sendable {
+final class EventBroadcaster<Event: Sendable>: Sendable {
   /// What is done around a wait for an event.
   typealias WaitSurrounding =
-    @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> ProcedureEvent?) async -> ProcedureEvent?
+    @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> Event?) async -> Event?
 
   private struct Contents {
-    var subscribers: [EventSubscriber] = []
+    var subscribers: [EventSubscriber<Event>] = []
     var isClosed = false
   }
 
@@ -20,7 +20,7 @@ final class EventBroadcaster: Sendable {
   }
 
   /// Passes an event on. The readers that it wakes are to be resumed by the caller, outside of all locks.
-  func send(_ event: ProcedureEvent, _ woken: inout [Waiter]) {
+  func send(_ event: Event, _ woken: inout [Waiter]) {
     let subscribers = contents.withLock { $0.subscribers }
     for subscriber in subscribers { subscriber.append(event, &woken) }
   }
@@ -32,8 +32,8 @@ final class EventBroadcaster: Sendable {
   ///   - surround: Calls what it is given, which may wait for the next event.
   /// - Returns: The events, from the first of `past` on.
   func stream(
-    replaying past: ContiguousArray<ProcedureEvent> = [], waiting surround: @escaping WaitSurrounding
-  ) -> AsyncStream<ProcedureEvent> {
+    replaying past: ContiguousArray<Event> = [], waiting surround: @escaping WaitSurrounding
+  ) -> AsyncStream<Event> {
     let subscriber = EventSubscriber(replaying: past)
     let isClosed = contents.withLock { contents in
       if !contents.isClosed {
@@ -50,7 +50,7 @@ final class EventBroadcaster: Sendable {
     }
   }
 
-  func remove(_ subscriber: EventSubscriber) {
+  func remove(_ subscriber: EventSubscriber<Event>) {
     contents.withLock { contents in
       contents.subscribers.removeAll { $0 === subscriber }
       if contents.subscribers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
@@ -69,11 +69,11 @@ final class EventBroadcaster: Sendable {
 }
 
 /// Internal. Lives as long as the stream that it belongs to, and takes the subscriber away with it.
-private final class EventSubscription: Sendable {
-  let subscriber: EventSubscriber
-  private weak let broadcaster: EventBroadcaster?
+private final class EventSubscription<Event: Sendable>: Sendable {
+  let subscriber: EventSubscriber<Event>
+  private weak let broadcaster: EventBroadcaster<Event>?
 
-  init(subscriber: EventSubscriber, broadcaster: EventBroadcaster) {
+  init(subscriber: EventSubscriber<Event>, broadcaster: EventBroadcaster<Event>) {
     self.subscriber = subscriber
     self.broadcaster = broadcaster
   }

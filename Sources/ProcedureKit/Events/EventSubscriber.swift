@@ -3,9 +3,9 @@ import Synchronization
 /// Internal. One who watches: a buffer without bounds between those who report events and the one who reads them.
 ///
 /// Reporting appends and never waits. Reading suspends only where nothing is buffered.
-final class EventSubscriber: Sendable {
+final class EventSubscriber<Event: Sendable>: Sendable {
   private struct Contents {
-    var events: ContiguousArray<ProcedureEvent> = []
+    var events: ContiguousArray<Event> = []
     var position = 0
     var readers: [Waiter] = []
     var isClosed = false
@@ -14,12 +14,12 @@ final class EventSubscriber: Sendable {
   private let contents: Mutex<Contents>
 
   /// - Parameter past: What happened before, to be read first.
-  init(replaying past: ContiguousArray<ProcedureEvent> = []) {
+  init(replaying past: ContiguousArray<Event> = []) {
     contents = Mutex(Contents(events: past))
   }
 
   /// Appends an event. The readers that it wakes are to be resumed by the caller, outside of all locks.
-  func append(_ event: ProcedureEvent, _ woken: inout [Waiter]) {
+  func append(_ event: Event, _ woken: inout [Waiter]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
       contents.events.append(event)
@@ -40,13 +40,13 @@ final class EventSubscriber: Sendable {
   }
 
   /// The next event, if there is one already.
-  func nextIfThere() -> ProcedureEvent? {
+  func nextIfThere() -> Event? {
     // What has been read is let go of outside of the lock: it may be the last reference to an error of the user's.
     contents.withLock { Self.pop(&$0) }.event
   }
 
   /// The next event; `nil` after the last one, and for a cancelled caller that would have to wait.
-  func next() async -> ProcedureEvent? {
+  func next() async -> Event? {
     while true {
       if let event = nextIfThere() { return event }
       if Task.isCancelled { return nil }
@@ -75,7 +75,7 @@ final class EventSubscriber: Sendable {
   /// The next event, and the buffer that it was read from where a new one has taken its place.
   private static func pop(
     _ contents: inout Contents
-  ) -> (event: ProcedureEvent?, outworn: ContiguousArray<ProcedureEvent>) {
+  ) -> (event: Event?, outworn: ContiguousArray<Event>) {
     guard contents.position < contents.events.count else { return (nil, []) }
     let event = contents.events[contents.position]
     contents.position += 1

@@ -14,6 +14,7 @@ import Testing
       "Conditions",
       "Resources",
       "Procedure",
+      "Resilience",
       "Capabilities",
       "Engine/Runtime",
       "Queue",

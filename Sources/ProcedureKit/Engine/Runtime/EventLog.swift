@@ -3,7 +3,7 @@
 /// Invariant: `past` is guarded by the lock of the queue that the run belongs to.
 final class EventLog: @unchecked Sendable {
   var past: ContiguousArray<ProcedureEvent>
-  let broadcaster = EventBroadcaster()
+  let broadcaster = EventBroadcaster<ProcedureEvent>()
 
   init(past: ContiguousArray<ProcedureEvent>) {
     self.past = past

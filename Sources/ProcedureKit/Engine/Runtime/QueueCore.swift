@@ -15,7 +15,7 @@ final class QueueCore: Sendable {
   let resources: ResourceTable
   let hooks: ProcedureHooks?
   let time: QueueTime
-  let broadcaster = EventBroadcaster()
+  let broadcaster = EventBroadcaster<ProcedureEvent>()
   private let desk = CrewDesk()
   private let state: Mutex<QueueState>
   /// Whether work that holds a slot has to ask before it starts the next piece.

@@ -28,6 +28,16 @@ enum Spawner {
     }
   }
 
+  /// Starts the task that sleeps for the timers of a queue.
+  ///
+  /// It is detached: what is due has nothing to do with the task that happened to set the nearest timer. Whoever starts it
+  /// cancels it when nobody waits for it any more.
+  static func startSleeper(
+    executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    Task.detached(executorPreference: executor) { await body() }
+  }
+
   /// Calls `operation` for each number below `count`, all at once, until one result is conclusive or none is left.
   ///
   /// Returns after all calls have returned; those that are left when a conclusive result comes are cancelled. Cancelling

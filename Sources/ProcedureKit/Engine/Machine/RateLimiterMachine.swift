@@ -1,0 +1,79 @@
+/// Internal. Decides when each of those who come may go on, first come first served. Instants are durations since some
+/// epoch.
+///
+/// Who has to wait takes a ticket. Tickets are granted at the instants at which tokens come back, whenever somebody looks:
+/// one who is late takes nothing from those behind. Every event is O(1), amortised.
+struct RateLimiterMachine {
+  /// Tickets are numbered in the order in which they are taken.
+  typealias Ticket = Int
+
+  enum Admission: Equatable {
+    case granted
+    /// Not before that instant, or never.
+    case refused(until: Duration?)
+    case waiting(Ticket)
+  }
+
+  private var bucket: TokenBucket
+  /// How long anybody may have to wait; `nil` for as long as it takes.
+  private let longestWait: Duration?
+  /// The ticket that is next.
+  private(set) var head: Ticket = 0
+  private var nextTicket: Ticket = 0
+  /// Tickets behind the head that nobody holds any more.
+  private var gone: Set<Ticket> = []
+
+  init(bucket: TokenBucket, longestWait: Duration?) {
+    self.bucket = bucket
+    self.longestWait = longestWait
+  }
+
+  /// How many wait.
+  var waitingCount: Int { nextTicket - head - gone.count }
+
+  /// When the head is due; `nil` if nobody waits.
+  var nextGrant: Duration? {
+    waitingCount > 0 ? bucket.nextToken : nil
+  }
+
+  /// How many could go on at once.
+  func tokens(at now: Duration) -> Int {
+    waitingCount > 0 ? 0 : bucket.tokens(at: now)
+  }
+
+  func isWaiting(_ ticket: Ticket) -> Bool {
+    ticket >= head && ticket < nextTicket && !gone.contains(ticket)
+  }
+
+  /// Somebody has come, after time has been told to have passed until then.
+  mutating func arrived(at now: Duration) -> Admission {
+    if waitingCount == 0, bucket.take(at: now) { return .granted }
+    guard let nextToken = bucket.nextToken else { return .refused(until: nil) }
+    let grant = nextToken + bucket.interval * waitingCount
+    if let longestWait, grant - now > longestWait { return .refused(until: grant) }
+    defer { nextTicket += 1 }
+    return .waiting(nextTicket)
+  }
+
+  /// Somebody does not want to wait any more. Those behind move up.
+  mutating func left(_ ticket: Ticket) {
+    guard isWaiting(ticket) else { return }
+    gone.insert(ticket)
+    skipGone()
+  }
+
+  /// Grants what is due by then, in order.
+  mutating func timePassed(to now: Duration) -> [Ticket] {
+    var granted: [Ticket] = []
+    while let due = nextGrant, due <= now, bucket.take(at: due) {
+      granted.append(head)
+      head += 1
+      skipGone()
+    }
+    return granted
+  }
+
+  private mutating func skipGone() {
+    while gone.remove(head) != nil { head += 1 }
+  }
+}

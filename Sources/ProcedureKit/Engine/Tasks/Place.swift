@@ -1,0 +1,46 @@
+import Synchronization
+
+/// Internal. One who waits for its turn, and may leave before it comes: whichever is first counts, and only that.
+final class Place: Sendable {
+  private enum State {
+    case waiting(Waiter?)
+    case called
+    case left
+  }
+
+  private let state = Mutex(State.waiting(nil))
+
+  /// Gives it its turn. Says whether it takes it: not if it has left, or had its turn.
+  @discardableResult
+  func call() -> Bool {
+    end(as: .called)
+  }
+
+  /// Waits until it is called; cancelling the caller makes it leave at once.
+  ///
+  /// - Returns: Whether it was called: not if it has left before.
+  func wait() async -> Bool {
+    await withTaskCancellationHandler {
+      await Waiter.suspend { waiter in
+        state.withLock { state in
+          guard case .waiting = state else { return false }
+          state = .waiting(waiter)
+          return true
+        }
+      }
+    } onCancel: {
+      _ = end(as: .left)
+    }
+    return state.withLock { if case .called = $0 { true } else { false } }
+  }
+
+  private func end(as end: State) -> Bool {
+    let (isFirst, waiter) = state.withLock { state -> (Bool, Waiter?) in
+      guard case .waiting(let waiter) = state else { return (false, nil) }
+      state = end
+      return (true, waiter)
+    }
+    waiter?.resume()
+    return isFirst
+  }
+}

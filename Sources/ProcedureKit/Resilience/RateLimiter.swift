@@ -1,0 +1,110 @@
+import Synchronization
+
+/// Lets so many calls through in a stretch of time, and makes the others wait, first come first served, or refuses them.
+///
+/// It is a token bucket: after a rest a burst goes through at once, then one call each time a token comes back. Calls that
+/// wait hold no slot and take no task. One limiter is meant to be shared by everything that calls the same server, from any
+/// number of queues.
+public final class RateLimiter: Sendable {
+  private struct Contents {
+    var machine: RateLimiterMachine
+    /// Who waits, but for the head, which sleeps until it is due.
+    var places: [RateLimiterMachine.Ticket: Place] = [:]
+
+    /// After anything that has happened: those who may go on, and the head, that has to know that it is.
+    mutating func called(_ granted: [RateLimiterMachine.Ticket]) -> [Place] {
+      var called = granted.compactMap { places.removeValue(forKey: $0) }
+      if let head = places.removeValue(forKey: machine.head) { called.append(head) }
+      return called
+    }
+  }
+
+  /// Internal. What became of somebody who wanted to go on.
+  enum Admission: Equatable {
+    case granted
+    /// There is nothing to be had before this has passed, or ever.
+    case refused(retryAfter: Duration?)
+  }
+
+  private let time: QueueTime
+  private let contents: Mutex<Contents>
+
+  /// Makes a limiter that has been resting.
+  ///
+  /// - Parameters:
+  ///   - count: How many calls may go through in each stretch of time, in the long run. None ever, if it is not positive.
+  ///   - period: That stretch.
+  ///   - burst: How many may go through at once after a rest; as many as `count` unless it is given.
+  ///   - longestWait: Who would have to wait longer is refused at once; zero refuses whoever would have to wait. Without it
+  ///     everybody waits as long as it takes.
+  ///   - clock: What measures these times.
+  public init(
+    _ count: Int, per period: Duration, burst: Int? = nil, longestWait: Duration? = nil,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    let bucket = TokenBucket(capacity: count > 0 ? burst ?? count : 0, interval: period.saturated / max(count, 1))
+    time = QueueTime(clock)
+    contents = Mutex(Contents(machine: RateLimiterMachine(bucket: bucket, longestWait: longestWait)))
+  }
+
+  /// How many calls could go through at once.
+  public var available: Int {
+    let now = time.now.sinceStart
+    return contents.withLock { $0.machine.tokens(at: now) }
+  }
+
+  /// How many calls wait.
+  public var waitingCount: Int {
+    contents.withLock { $0.machine.waitingCount }
+  }
+
+  /// Internal. Waits until the caller may go on, in its task. Cancelling that ends the wait at once, and those behind move
+  /// up.
+  ///
+  /// - Throws: `CancellationError`.
+  func enter() async throws -> Admission {
+    try Task.checkCancellation()
+    let (now, place) = (time.now.sinceStart, Place())
+    let (admission, isHead, called) = contents.withLock { contents in
+      let called = contents.called(contents.machine.timePassed(to: now))
+      let admission = contents.machine.arrived(at: now)
+      guard case .waiting(let ticket) = admission else { return (admission, false, called) }
+      let isHead = contents.machine.head == ticket
+      if !isHead { contents.places[ticket] = place }
+      return (admission, isHead, called)
+    }
+    for other in called { other.call() }
+    switch admission {
+    case .granted: return .granted
+    case .refused(let end): return .refused(retryAfter: end.map { ($0 - now).saturated })
+    case .waiting(let ticket):
+      guard isHead ? true : await place.wait() else { throw leave(ticket) }
+      try await waitAsHead(ticket)
+      return .granted
+    }
+  }
+
+  /// Waits until a ticket is granted that is the head, or has been granted already.
+  private func waitAsHead(_ ticket: RateLimiterMachine.Ticket) async throws {
+    while let due = contents.withLock({ $0.machine.isWaiting(ticket) ? $0.machine.nextGrant : nil }) {
+      do {
+        try await time.wait(until: ProcedureInstant(sinceStart: due))
+      } catch {
+        throw leave(ticket)
+      }
+      let now = time.now.sinceStart
+      let called = contents.withLock { $0.called($0.machine.timePassed(to: now)) }
+      for other in called { other.call() }
+    }
+  }
+
+  private func leave(_ ticket: RateLimiterMachine.Ticket) -> CancellationError {
+    let called = contents.withLock { contents in
+      contents.places[ticket] = nil
+      contents.machine.left(ticket)
+      return contents.called([])
+    }
+    for other in called { other.call() }
+    return CancellationError()
+  }
+}

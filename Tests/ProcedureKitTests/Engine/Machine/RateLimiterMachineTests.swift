@@ -1,0 +1,79 @@
+import Testing
+
+@testable import ProcedureKit
+
+@Suite struct RateLimiterMachineTests {
+  private func machine(burst: Int, every seconds: Int, longestWait: Duration? = nil) -> RateLimiterMachine {
+    RateLimiterMachine(bucket: TokenBucket(capacity: burst, interval: .seconds(seconds)), longestWait: longestWait)
+  }
+
+  @Test("A burst goes through, the others one each interval, in the order in which they came")
+  func inOrder() {
+    var machine = machine(burst: 2, every: 3)
+    let admissions = (0..<5).map { _ in machine.arrived(at: .zero) }
+    #expect(admissions == [.granted, .granted, .waiting(0), .waiting(1), .waiting(2)])
+    #expect(machine.nextGrant == .seconds(3) && machine.waitingCount == 3)
+    #expect([2, 3, 5, 6].map { machine.timePassed(to: .seconds($0)) } == [[], [0], [], [1]])
+    #expect(machine.arrived(at: .seconds(7)) == .waiting(3))
+    #expect(machine.timePassed(to: .seconds(100)) == [2, 3])
+    #expect(machine.tokens(at: .seconds(100)) == 2 && machine.nextGrant == nil)
+  }
+
+  @Test("Those behind one who leaves move up, and a place is left once")
+  func leaving() {
+    var machine = machine(burst: 1, every: 1)
+    for _ in 0..<5 { _ = machine.arrived(at: .zero) }
+    for ticket in [1, 0, 0, 9] { machine.left(ticket) }
+    #expect(machine.head == 2 && machine.waitingCount == 2 && !machine.isWaiting(1) && machine.isWaiting(3))
+    #expect(machine.timePassed(to: .seconds(2)) == [2, 3])
+  }
+
+  @Test("Who would have to wait too long is refused, and told until when")
+  func refusal() {
+    var patient = machine(burst: 1, every: 2, longestWait: .seconds(4))
+    let admissions = (0..<4).map { _ in patient.arrived(at: .zero) }
+    #expect(admissions == [.granted, .waiting(0), .waiting(1), .refused(until: .seconds(6))])
+    var impatient = machine(burst: 1, every: 2, longestWait: .zero)
+    #expect(
+      [0, 1, 2].map { impatient.arrived(at: .seconds($0)) } == [.granted, .refused(until: .seconds(2)), .granted])
+    var closed = machine(burst: 0, every: 1)
+    #expect((0..<2).map { _ in closed.arrived(at: .longest) } == [.refused(until: nil), .refused(until: nil)])
+  }
+
+  @Test("Random scripts: grants are in order, never too many in any stretch of time, and never later than they may be")
+  func random() {
+    for seed in 0..<300 as Range<UInt64> {
+      var random = SeededRandom(seed: seed)
+      if let objection = run(&random) { Issue.record("seed \(seed): \(objection)") }
+    }
+  }
+
+  /// One random script. Whoever looks does so every second, so that a grant is seen when it comes.
+  private func run(_ random: inout SeededRandom) -> String? {
+    let (burst, interval) = (1 + random.below(4), 1 + random.below(4))
+    var machine = machine(burst: burst, every: interval)
+    var (waiting, grants): ([Int], [Int]) = ([], [])
+    for now in 0..<200 {
+      let granted = machine.timePassed(to: .seconds(now))
+      guard Array(waiting.prefix(granted.count)) == granted else { return "\(now): granted \(granted) of \(waiting)" }
+      waiting.removeFirst(granted.count)
+      grants += granted.map { _ in now }
+      for _ in 0..<(random.chance(percent: 10) ? random.below(8) : random.below(2)) {
+        switch machine.arrived(at: .seconds(now)) {
+        case .granted where waiting.isEmpty: grants.append(now)
+        case .waiting(let ticket): waiting.append(ticket)
+        default: return "\(now): overtaken or refused"
+        }
+      }
+      if !waiting.isEmpty, random.chance(percent: 20) { machine.left(waiting.remove(at: random.below(waiting.count))) }
+      guard machine.waitingCount == waiting.count else { return "\(now): \(machine.waitingCount) wait" }
+      // No stretch has more than the burst and what has come back; while somebody waits the latest such has all of it.
+      for (index, start) in grants.enumerated() where grants.count - index > burst + (now - start) / interval {
+        return "\(now): \(grants.count - index) since \(start)"
+      }
+      let isExhausted = grants.indices.contains { grants.count - $0 >= burst + (now - grants[$0]) / interval }
+      if !waiting.isEmpty, !isExhausted { return "\(now): \(waiting) wait for nothing" }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import ProcedureKit
+
+/// Compares two sizes in one run: where the cost grows with the square, a timer costs ten times as much in the larger.
+@Suite struct TimerHeapCostTests {
+  enum Deadlines: CaseIterable {
+    case ascending
+    case descending
+    case equal
+    case shuffled
+
+    func deadline(of number: Int) -> ProcedureInstant {
+      switch self {
+      case .ascending: ProcedureInstant(nanoseconds: Int64(number))
+      case .descending: ProcedureInstant(nanoseconds: Int64(-number))
+      case .equal: ProcedureInstant(nanoseconds: 0)
+      case .shuffled: ProcedureInstant(nanoseconds: Int64(number &* 7_919 % 100_003))
+      }
+    }
+  }
+
+  @Test("Timers come and go at about the same cost each, however many there are", arguments: Deadlines.allCases)
+  func isLogarithmic(_ deadlines: Deadlines) {
+    let few = (0..<5).map { _ in costOfEach(of: 2_000, deadlines) }.min() ?? .zero
+    let many = (0..<3).map { _ in costOfEach(of: 20_000, deadlines) }.min() ?? .zero
+    #expect(many < few * 5)
+  }
+
+  /// Half are cancelled, in an order that has nothing to do with their deadlines, and half come due.
+  private func costOfEach(of count: Int, _ deadlines: Deadlines) -> Duration {
+    var heap = TimerHeap()
+    let elapsed = ContinuousClock().measure {
+      let ids = (0..<count).map { heap.insert(deadlines.deadline(of: $0)) }
+      for number in 0..<count / 2 { _ = heap.cancel(ids[number * 7_919 % count]) }
+      while heap.popDue(at: ProcedureInstant(nanoseconds: .max)) != nil {}
+    }
+    return elapsed / count
+  }
+}

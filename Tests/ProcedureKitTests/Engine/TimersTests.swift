@@ -1,0 +1,140 @@
+import Dispatch
+import Synchronization
+import Testing
+import TestingProcedureKit
+
+@testable import ProcedureKit
+
+@Suite struct TimersTests {
+  /// Timers on a clock of their own, and what they have called.
+  private struct Bench {
+    let clock = VirtualClock()
+    let timers: Timers
+    let calls = Box<[String]>([])
+
+    init() { timers = Timers(time: QueueTime(clock), executor: nil) }
+
+    @discardableResult
+    func set(_ name: String, after duration: Duration) -> TimerHeap.ID {
+      timers.schedule(after: duration) { [calls] in calls.update { $0.append(name) } }
+    }
+
+    /// Waits until exactly one task sleeps, until that offset, then lets the time come, and waits for the call.
+    func pass(to offset: Duration, calls count: Int) async throws {
+      #expect(try await clock.nextSleep().offset == offset)
+      #expect(clock.sleeperCount == 1)
+      let called = Signal()
+      _ = timers.schedule(after: offset - clock.now.offset) { called.set() }
+      clock.advance(to: .init(offset: offset))
+      await called.wait()
+      #expect(calls.value.count == count)
+    }
+  }
+
+  /// Counts the jobs that it is given, and passes them on.
+  private final class JobCounter: TaskExecutor {
+    private let jobs = Atomic(0)
+
+    var count: Int { jobs.load(ordering: .relaxed) }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      jobs.add(1, ordering: .relaxed)
+      let job = UnownedJob(job)
+      DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  @Test("Timers are called at their deadlines, in order, and one task sleeps for all of them")
+  func order() async throws {
+    let bench = Bench()
+    for (name, second) in [("c", 3), ("a", 1), ("d", 3), ("b", 2)] { bench.set(name, after: .seconds(second)) }
+    try await bench.pass(to: .seconds(1), calls: 1)
+    try await bench.pass(to: .seconds(2), calls: 2)
+    try await bench.pass(to: .seconds(3), calls: 4)
+    #expect(bench.calls.value == ["a", "b", "c", "d"])
+    #expect(bench.timers.count == 0)
+  }
+
+  @Test("What is due at once is called, and durations saturate")
+  func extremes() async {
+    let bench = Bench()
+    for duration in [Duration.zero, .seconds(-1), Duration(attoseconds: .min)] {
+      let called = Signal()
+      _ = bench.timers.schedule(after: duration) { called.set() }
+      await called.wait()
+    }
+    let never = bench.set("never", after: Duration(attoseconds: .max))
+    #expect(bench.timers.cancel(never))
+  }
+
+  @Test("A fraction of a nanosecond is rounded up: no timer is early")
+  func rounding() async throws {
+    let bench = Bench()
+    bench.set("a", after: Duration(attoseconds: 1))
+    #expect(try await bench.clock.nextSleep().offset == .nanoseconds(1))
+  }
+
+  @Test("A timer set by what is called when another is due is called in its turn")
+  func nested() async throws {
+    let bench = Bench()
+    let called = Signal()
+    _ = bench.timers.schedule(after: .seconds(1)) { [timers = bench.timers] in
+      _ = timers.schedule(after: .seconds(1)) { called.set() }
+    }
+    for second in 1...2 {
+      #expect(try await bench.clock.nextSleep().offset == .seconds(second))
+      bench.clock.advance(by: .seconds(1))
+    }
+    await called.wait()
+  }
+
+  @Test("When the queue has gone its timers are gone, with what they held, and nobody sleeps")
+  func dropped() async throws {
+    final class Held: Sendable {}
+    let clock = VirtualClock()
+    var timers: Timers? = Timers(time: QueueTime(clock), executor: nil)
+    var held: Held? = Held()
+    weak let observer = held
+    if let kept = held { _ = timers?.schedule(after: .seconds(1)) { _ = kept } }
+    held = nil
+    try await clock.nextSleep()
+    #expect(observer != nil)
+    timers = nil
+    #expect(observer == nil && clock.sleeperCount == 0)
+  }
+
+  @Test("On the system's clock work that sets and cancels a timer each time starts no task each time")
+  func lingering() {
+    let executor = JobCounter()
+    let timers = Timers(time: QueueTime(ContinuousClock()), executor: executor)
+    for _ in 0..<10_000 {
+      let id = timers.schedule(after: .seconds(3_600)) {}
+      #expect(timers.cancel(id))
+    }
+    #expect(executor.count < 10)
+  }
+
+  @Test("On the system's clock a nearer timer does not wait for the sleep that is under way")
+  func nearer() async {
+    let timers = Timers(time: QueueTime(ContinuousClock()), executor: nil)
+    let far = timers.schedule(after: .seconds(3_600)) {}
+    let called = Signal()
+    _ = timers.schedule(after: .milliseconds(1)) { called.set() }
+    await called.wait()
+    #expect(timers.cancel(far))
+  }
+
+  @Test("If a clock lets nobody sleep what is pending is called at once, and nothing hangs")
+  func brokenClock() async throws {
+    struct BrokenClock: Clock {
+      var now: ContinuousClock.Instant { ContinuousClock.now }
+      var minimumResolution: Duration { .zero }
+      func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { throw TestError() }
+    }
+    let timers = Timers(time: QueueTime(BrokenClock()), executor: nil)
+    let called = Signal()
+    _ = timers.schedule(after: .seconds(3_600)) { called.set() }
+    await called.wait()
+    try await timers.pause(for: .seconds(3_600))
+  }
+}

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import ProcedureKit
+
+@Suite struct ScheduleTests {
+  private func seconds(_ schedule: Schedule, _ count: Int) -> [Double] {
+    schedule.delays(using: SeededRandom(seed: 1)).prefix(count).map { $0 / .seconds(1) }
+  }
+
+  @Test("T1: the schedules give the numbers of the original's wait strategies")
+  func originalNumbers() {
+    #expect(seconds(.immediate, 3) == [0, 0, 0])
+    #expect(seconds(.constant(.seconds(1)), 3) == [1, 1, 1])
+    #expect(seconds(.linear(from: .zero, by: .seconds(3)), 4) == [0, 3, 6, 9])
+    #expect(seconds(.fibonacci(.seconds(1)).capped(at: .seconds(30)), 10) == [0, 1, 1, 2, 3, 5, 8, 13, 21, 30])
+    #expect(seconds(.exponential(from: .seconds(1)).capped(at: .seconds(20)), 6) == [1, 2, 4, 8, 16, 20])
+  }
+
+  @Test("T1: 100,000 random delays lie within their range, and reach all parts of it")
+  func random() {
+    let range = Duration.seconds(1)...Duration.seconds(2)
+    var tenths = [Int](repeating: 0, count: 10)
+    for delay in Schedule.random(in: range).delays(using: SeededRandom(seed: 7)).prefix(100_000) {
+      if !range.contains(delay) { Issue.record("\(delay)") }
+      tenths[min(Int((delay - range.lowerBound) / .milliseconds(100)), 9)] += 1
+    }
+    #expect(tenths.allSatisfy { (9_500...10_500).contains($0) }, "\(tenths)")
+  }
+
+  @Test("T1: linear goes down to zero, exponential by any factor, fractions are kept")
+  func shapes() {
+    #expect(seconds(.linear(from: .seconds(5), by: .seconds(-2)), 5) == [5, 3, 1, 0, 0])
+    #expect(seconds(.exponential(from: .seconds(8), factor: 0.5), 4) == [8, 4, 2, 1])
+    #expect(seconds(.exponential(from: .milliseconds(100), factor: 3), 3) == [0.1, 0.3, 0.9])
+    #expect(seconds(.exponential(from: .seconds(8), factor: 0), 3) == [8, 0, 0])
+  }
+
+  @Test("T1: a schedule is made of an array, of a function of the index, or of one that keeps a state")
+  func general() {
+    #expect(seconds([.seconds(1), .seconds(5)], 9) == [1, 5])
+    #expect(seconds(Schedule((1...3).reversed().map(Duration.seconds)), 9) == [3, 2, 1])
+    #expect(seconds(Schedule { $0 < 3 ? .seconds($0 * $0) : nil }, 9) == [0, 1, 4])
+    let halving = Schedule(from: Duration.seconds(4)) { delay, _ in
+      delay = delay / 2
+      return delay
+    }
+    #expect(seconds(halving, 3) == [2, 1, 0.5])
+    #expect(seconds([], 9) == [])
+  }
+
+  @Test("T1: what a schedule is combined of can be read from its delays")
+  func combinators() {
+    let linear = Schedule.linear(from: .seconds(1), by: .seconds(1))
+    let three: Schedule = [.seconds(2), .seconds(2), .seconds(2)]
+    #expect(seconds(linear.and(three), 9) == [2, 2, 3])
+    #expect(seconds(linear.or(three), 5) == [1, 2, 2, 4, 5])
+    #expect(seconds(three.then(linear), 5) == [2, 2, 2, 1, 2])
+    #expect(seconds(linear.prefix(2), 9) == [1, 2])
+    #expect(seconds(linear.prefix(-1), 9) == [])
+    #expect(seconds(linear.upTo(.seconds(6)), 9) == [1, 2, 3])
+    #expect(seconds(linear.upTo(.seconds(5)), 9) == [1, 2])
+    #expect(seconds(linear.upTo(.seconds(-1)), 9) == [])
+  }
+
+  @Test("T1: using a schedule does not change it")
+  func isValue() {
+    let schedule = Schedule.exponential(from: .seconds(1)).jittered().then(.fibonacci(.seconds(1)))
+    let delays = schedule.delays(using: SeededRandom(seed: 3))
+    #expect(Array(delays.prefix(50)) == Array(delays.prefix(50)))
+    #expect(seconds(schedule, 50) == seconds(schedule, 50))
+  }
+
+  @Test("T1: a function is not asked again once it has ended the schedule")
+  func endIsFinal() {
+    let calls = Box(0)
+    let schedule = Schedule { index in
+      calls.update { $0 += 1 }
+      return index < 2 ? .seconds(1) : nil
+    }
+    #expect(seconds(schedule.or(.constant(.seconds(2))).prefix(10), 99) == [1, 1] + Array(repeating: 2, count: 8))
+    #expect(calls.value == 3)
+  }
+
+  @Test("T1: delays saturate, whatever they are computed from")
+  func saturation() {
+    let huge = Duration(attoseconds: .max)
+    let tiny = Duration(attoseconds: .min)
+    let odd: [Duration] = [huge, tiny, .zero, .seconds(1), .seconds(-1), .longest, Duration(attoseconds: 1)]
+    let factors = [
+      Double.nan, .infinity, -.infinity, -2, 0, 1e300, .greatestFiniteMagnitude, Double.leastNonzeroMagnitude, 2,
+    ]
+    var schedules: [Schedule] = []
+    for one in odd {
+      schedules += [.constant(one), .fibonacci(one)]
+      schedules += factors.map { .exponential(from: one, factor: $0) }
+      for other in odd {
+        schedules += [.linear(from: one, by: other), .random(in: min(one, other)...max(one, other))]
+      }
+    }
+    for schedule in schedules {
+      for combined in [schedule, schedule.jittered(), schedule.upTo(huge)] + factors.map({ schedule.jittered($0) }) {
+        for delay in combined.delays(using: SeededRandom(seed: 1)).prefix(200) where delay != delay.saturated {
+          Issue.record("\(delay)")
+        }
+      }
+    }
+    #expect(seconds(.exponential(from: .seconds(3), factor: .nan), 3) == [3, 3, 3])
+    #expect(seconds(.exponential(from: .zero, factor: .infinity), 3) == [0, 0, 0])
+    #expect(Schedule.exponential(from: .seconds(1)).delays().dropFirst(1_000).first { _ in true } == .longest)
+    #expect(Schedule.fibonacci(.seconds(1)).delays().dropFirst(1_000).first { _ in true } == .longest)
+  }
+}

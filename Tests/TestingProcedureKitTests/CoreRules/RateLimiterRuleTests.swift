@@ -1,0 +1,84 @@
+import Testing
+import TestingProcedureKit
+
+@testable import ProcedureKit
+
+@Suite("Rate limiters under every order")
+struct RateLimiterRuleTests {
+  @Test("Those who wait go on one by one, exactly when they may, in the order in which they came")
+  func exact() async throws {
+    try await exploreRace("waited") { env in
+      let limiter = RateLimiter(1, per: .seconds(2), burst: 2, clock: env.clock)
+      let order = Locked<[Int]>([])
+      await withTaskGroup(of: Void.self) { group in
+        for number in 0..<6 {
+          group.addTask {
+            try? await env.clock.sleep(until: .init(offset: .milliseconds(number)))
+            env.check((try? await limiter.enter()) == .granted)
+            order { $0.append(number) }
+            let expected: Duration = number < 2 ? .milliseconds(number) : .seconds(2 * (number - 1))
+            env.check(env.clock.now.offset == expected, "\(number) went on at \(env.clock.now)")
+          }
+        }
+      }
+      env.check(order.value == Array(0..<6), "\(order.value)")
+      env.check(limiter.waitingCount == 0 && limiter.available == 0 && env.clock.sleeperCount == 0)
+      env.tally("waited")
+    }
+  }
+
+  @Test("Whoever is cancelled leaves at once, those behind move up, and nobody is forgotten")
+  func cancelled() async throws {
+    try await exploreRace("granted", "cancelled", "all granted") { env in
+      let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
+      let (granted, cancelled) = (Locked<[Duration]>([]), Locked(0))
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<5 {
+          group.addTask {
+            let isCancelled = env.random.below(3) == 0
+            let moment = Duration.milliseconds(env.random.below(6) * 500)
+            await withTaskGroup(of: Void.self) { inner in
+              inner.addTask {
+                do {
+                  env.check(try await limiter.enter() == .granted)
+                  granted { [now = env.clock.now.offset] in $0.append(now) }
+                } catch {
+                  env.check(error is CancellationError)
+                  env.check(env.clock.now.offset <= moment)
+                  cancelled { $0 += 1 }
+                }
+              }
+              guard isCancelled else { return }
+              try? await env.clock.sleep(until: .init(offset: moment))
+              inner.cancelAll()
+            }
+          }
+        }
+      }
+      let instants = granted.value.sorted()
+      env.check(instants.count + cancelled.value == 5)
+      for (earlier, later) in zip(instants, instants.dropFirst()) { env.check(later - earlier >= .seconds(1)) }
+      env.check(instants.last.map { $0 <= .seconds(4) } ?? true, "\(instants)")
+      env.check(limiter.waitingCount == 0 && env.clock.sleeperCount == 0)
+      env.tally(cancelled.value == 0 ? "all granted" : "cancelled")
+      if !instants.isEmpty { env.tally("granted") }
+    }
+  }
+
+  @Test("A jump of time lets all go on whose turn has come, although one of them sleeps")
+  func jump() async throws {
+    try await exploreRace("jumped") { env in
+      let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<6 { group.addTask { _ = try? await limiter.enter() } }
+        // Time moves only when nothing can run any more.
+        try? await env.clock.sleep(until: .init(offset: .nanoseconds(1)))
+        env.check(limiter.waitingCount == 5 && env.clock.sleeperCount == 1)
+        env.clock.advance(to: .init(offset: .seconds(5)))
+        await group.waitForAll()
+        env.check(env.clock.now.offset == .seconds(5))
+      }
+      env.tally("jumped")
+    }
+  }
+}
