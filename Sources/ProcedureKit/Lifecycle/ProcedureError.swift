@@ -18,6 +18,10 @@ public enum ProcedureError: Error, Sendable {
   case exclusionDeadlock(procedure: ProcedureIdentity, circle: [ExclusionWait])
   /// The procedure was produced by one that had ended already, so it could not be a part of it. It was not executed.
   case producerFinished(procedure: ProcedureIdentity, producer: ProcedureIdentity)
+  /// As many procedures as the queue allows waited to be started already. This one was not admitted.
+  case queueFull(procedure: ProcedureIdentity, queue: String, limit: Int)
+  /// The reason of the cancel of a procedure whose place on a full queue went to another one.
+  case replaced(procedure: ProcedureIdentity, by: ProcedureIdentity)
 
   /// The case of an error without what it carries.
   public enum Kind: Sendable, Hashable, CaseIterable {
@@ -35,6 +39,10 @@ public enum ProcedureError: Error, Sendable {
     case exclusionDeadlock
     /// See ``ProcedureError/producerFinished(procedure:producer:)``.
     case producerFinished
+    /// See ``ProcedureError/queueFull(procedure:queue:limit:)``.
+    case queueFull
+    /// See ``ProcedureError/replaced(procedure:by:)``.
+    case replaced
   }
 
   /// The case of this error.
@@ -47,6 +55,8 @@ public enum ProcedureError: Error, Sendable {
     case .partsFailed: .partsFailed
     case .exclusionDeadlock: .exclusionDeadlock
     case .producerFinished: .producerFinished
+    case .queueFull: .queueFull
+    case .replaced: .replaced
     }
   }
 
@@ -55,7 +65,7 @@ public enum ProcedureError: Error, Sendable {
     switch self {
     case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _),
       .queueShutDown(let procedure, _), .partsFailed(let procedure, _), .exclusionDeadlock(let procedure, _),
-      .producerFinished(let procedure, _):
+      .producerFinished(let procedure, _), .queueFull(let procedure, _, _), .replaced(let procedure, _):
       procedure
     }
   }
@@ -77,7 +87,7 @@ public enum ProcedureError: Error, Sendable {
     switch self {
     case .conditionFailed(_, _, let error), .dependencyFailed(_, _, let error): error
     case .partsFailed(_, let failures): failures.first?.error
-    case .ignored, .queueShutDown, .exclusionDeadlock, .producerFinished: nil
+    case .ignored, .queueShutDown, .exclusionDeadlock, .producerFinished, .queueFull, .replaced: nil
     }
   }
 }
@@ -105,6 +115,11 @@ extension ProcedureError: CustomStringConvertible {
     case .producerFinished(let procedure, let producer):
       "\(procedure) was not executed: \(producer), which was to produce it, had ended before. Produce it inside the body, "
         + "or add it to a queue"
+    case .queueFull(let procedure, let queue, let limit):
+      "\(procedure) was not admitted: \(limit) procedures wait on the queue \"\(queue)\" already, and no more may. "
+        + "To wait for room, use enqueue"
+    case .replaced(let procedure, let other):
+      "\(procedure) was not executed: its place on the full queue went to \(other)"
     }
   }
 }

@@ -7,6 +7,9 @@ struct Admission: Sendable {
   /// Held while the body executes.
   var resources: ResourceRequest?
 
+  /// By which a full queue knows what it may replace.
+  var key: AnyKey?
+
   /// Nothing has to be there.
   static let free = Admission()
 }

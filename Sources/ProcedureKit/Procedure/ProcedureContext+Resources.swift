@@ -15,13 +15,16 @@ extension ProcedureContext {
   ) async throws -> R {
     guard let request else { return try await operation() }
     let procedure = ProcedureIdentity(id: id, name: name)
-    let wait = ClaimWait()
-    let claim = ResourceClaim(in: scope.resourceTable, inside: hold, of: procedure, for: wait)
+    let wait = ClaimWait(scope: scope)
+    let claim = ResourceClaim(
+      in: scope.resourceTable, inside: hold, of: procedure, for: wait, priority: scope.linePriority)
     defer { claim.table.end(claim).tell() }
     switch claim.table.place(claim, request, for: claimRuns) {
     case .granted: break
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: procedure, circle: circle)
-    case .waits: try await self.wait(for: wait, of: procedure)
+    case .waits(let news):
+      news.tell()
+      try await self.wait(for: wait, of: procedure)
     }
     return try await ProcedureContext(scope: scope, part: part, attempt: attempt, hold: claim).run(operation)
   }
@@ -61,6 +64,13 @@ private final class ClaimWait: ResourceClaimant {
   }
 
   private let state = Mutex(State())
+  private let scope: ProcedureScope
+
+  init(scope: ProcedureScope) {
+    self.scope = scope
+  }
+
+  func raise(to priority: TaskPriority) { scope.raise(to: priority) }
 
   func resourcesGranted() { decide(.granted) }
 

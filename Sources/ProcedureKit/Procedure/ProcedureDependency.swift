@@ -7,4 +7,14 @@ public protocol ProcedureDependency: Sendable {
   ///
   /// - Parameter notify: Told the outcome without its value. Cheap, and never blocks.
   func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void)
+
+  /// Something of this priority waits for it: it should not have to wait itself for anything of a lower one.
+  ///
+  /// - Parameter priority: A handle's run is moved up to it in the order of its queue. Default: does nothing.
+  func raise(to priority: TaskPriority)
+}
+
+extension ProcedureDependency {
+  /// Does nothing.
+  public func raise(to priority: TaskPriority) {}
 }

@@ -68,6 +68,12 @@ class ProcedureScope: @unchecked Sendable {
   /// Where it claims what it excludes others from.
   var resourceTable: ResourceTable { parent?.scope.resourceTable ?? .shared }
 
+  /// Its place among those that wait for a slot.
+  var linePriority: UInt8 { parent?.scope.linePriority ?? Task.currentPriority.rawValue }
+
+  /// Something of this priority waits for it.
+  func raise(to priority: TaskPriority) { parent?.scope.raise(to: priority) }
+
   /// Its number, if it is a run that others can wait for.
   var awaitableRun: UInt64? { nil }
 

@@ -99,6 +99,13 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
     run.core.cancel(run, reason)
   }
 
+  /// Moves the run up to this priority in the order of its queue, and what it depends on as well.
+  ///
+  /// What depends on a run does this for it. A body that executes already is not concerned, but what it has started is.
+  public func raise(to priority: TaskPriority) {
+    if priority > run.priority { run.raise(to: priority) }
+  }
+
   /// Calls `notify` exactly once: at once if the run has finished, as soon as it has otherwise.
   public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
     switch source {

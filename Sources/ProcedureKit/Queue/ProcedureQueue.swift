@@ -25,19 +25,28 @@ public actor ProcedureQueue {
   ///   - isSuspended: Whether it starts nothing until it is resumed.
   ///   - clock: What tells events their time.
   ///   - executor: Where bodies execute; `nil` for the global executor. `run` takes the body there, too.
+  ///   - maxWaitingProcedures: How many that were added may wait to be started, whatever they wait for; at least 1, or this
+  ///     traps. What is run waits in its caller's task and does not count, nor does what is produced.
+  ///   - overflow: What becomes of one that is added beyond that.
   ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
   ///   - resources: Where its procedures claim what they exclude others from.
   ///   - hooks: What is called for each procedure, and awaited.
   public init(
     _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
-    contextCarriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
+    maxWaitingProcedures: Int = .max, overflow: QueueOverflow = .refuse, contextCarriers: [ContextCarrier] = [],
+    resources: ResourceTable = .shared,
     hooks: ProcedureHooks? = nil
   ) {
     Self.requireValidWidth(maxConcurrentProcedures, of: name)
+    require(
+      maxWaitingProcedures >= 1,
+      "ProcedureQueue \"\(name)\": maxWaitingProcedures is \(maxWaitingProcedures); with less than 1 nothing could be added"
+    )
     core = QueueCore(
       name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
-      carriers: contextCarriers, resources: resources, hooks: hooks)
+      carriers: contextCarriers, resources: resources, hooks: hooks,
+      room: WaitingRoom(limit: maxWaitingProcedures, overflow: overflow))
     core.adopt(self)
   }
 
@@ -139,13 +148,51 @@ public actor ProcedureQueue {
       procedure.procedureTask, .gathered { (repeat (each handles).finishedValue) }, after: all)
   }
 
+  /// Adds a procedure as soon as there is room among those that wait to be started.
+  ///
+  /// Whoever waits for room is served first come first served, and lends the slot of the body that this is called in. On a
+  /// queue without a limit this is ``add(_:input:after:)``.
+  ///
+  /// Cancelling the caller before there is room ends the wait, and the procedure is not added; afterwards it changes nothing.
+  ///
+  /// - Parameters:
+  ///   - procedure: What to run.
+  ///   - input: What it is given.
+  ///   - dependencies: What has to finish successfully before.
+  /// - Returns: The run.
+  /// - Throws: `CancellationError`, or the reason of the cancel.
+  /// - Complexity: O(1), and O(d) for d dependencies.
+  @discardableResult @concurrent
+  public nonisolated func enqueue<P: Procedure>(
+    _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
+  ) async throws -> ProcedureHandle<P.Output> {
+    try await core.reserveRoom()
+    return submit(procedure.procedureTask, .value(input), after: dependencies, hasRoom: core.isLimited)
+  }
+
+  /// Adds a procedure that is given nothing as soon as there is room; see ``enqueue(_:input:after:)``. Cancelling the caller
+  /// before ends the wait.
+  ///
+  /// - Parameters:
+  ///   - procedure: What to run.
+  ///   - dependencies: What has to finish successfully before.
+  /// - Returns: The run.
+  /// - Throws: `CancellationError`, or the reason of the cancel.
+  @discardableResult @concurrent
+  public nonisolated func enqueue<P: Procedure>(
+    _ procedure: P, after dependencies: [any ProcedureDependency] = []
+  ) async throws -> ProcedureHandle<P.Output> where P.Input == Void {
+    try await enqueue(procedure, input: (), after: dependencies)
+  }
+
   private nonisolated func submit<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, _ input: InputSource<Input>, after dependencies: [any ProcedureDependency]
+    _ task: ProcedureTask<Input, Output>, _ input: InputSource<Input>, after dependencies: [any ProcedureDependency],
+    hasRoom: Bool = false
   ) -> ProcedureHandle<Output> {
     let bindings = core.carriers.isEmpty ? [] : core.carriers.map { $0.capture() }
     let run = ProcedureRun(
       task, input: input, priority: task.priority ?? Task.currentPriority, bindings: bindings, core: core)
-    core.admit(run, dependencies: dependencies)
+    core.admit(run, dependencies: dependencies, hasRoom: hasRoom)
     for (index, dependency) in dependencies.enumerated() {
       // Weak: a run that is over before its dependency is does not have to be kept for it.
       dependency.whenFinished { [weak run] outcome in

@@ -4,27 +4,33 @@ protocol ResourceClaimant: AnyObject, Sendable {
   func resourcesGranted()
   /// The claim would wait for ever.
   func resourcesRefused(_ waits: [ExclusionWait])
+  /// What it holds is waited for by something of this priority.
+  func raise(to priority: TaskPriority)
 }
 
 /// Internal. What one level of one run wants to hold, or holds: the owner of its part of the resources.
 ///
-/// Invariant: `number` and `request` are guarded by the lock of `table`.
+/// Invariant: `priority` and `reference` are guarded by the lock of `table`. It keeps its claimant until it is let go of, which
+/// whoever made it does when it has ended.
 final class ResourceClaim: @unchecked Sendable {
   let table: ResourceTable
   /// The claim that it is inside of, in any table.
   let enclosing: ResourceClaim?
   let procedure: ProcedureIdentity
-  private(set) weak var claimant: (any ResourceClaimant)?
+  let claimant: any ResourceClaimant
+  /// Its own priority, or the highest of those that have come to wait for it.
+  var priority: UInt8
   /// Its number and serial in the table's ledger; `nil` before it was made and after it has ended.
   var reference: ResourceLedger.Reference?
 
   init(
     in table: ResourceTable, inside enclosing: ResourceClaim?, of procedure: ProcedureIdentity,
-    for claimant: (any ResourceClaimant)?
+    for claimant: any ResourceClaimant, priority: UInt8
   ) {
     self.table = table
     self.enclosing = enclosing
     self.procedure = procedure
     self.claimant = claimant
+    self.priority = priority
   }
 }

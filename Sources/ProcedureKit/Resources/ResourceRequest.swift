@@ -1,23 +1,11 @@
 /// Internal. What a table knows a resource by.
 enum ResourceKey: Hashable, Sendable {
   /// A category that users name by a value of theirs.
-  case category(CategoryKey)
+  case category(AnyKey)
   /// A resource of so many units.
   case units(name: String)
-}
-
-/// Internal. A value of any type that names a category.
-struct CategoryKey: Hashable, Sendable {
-  let value: any Hashable & Sendable
-
-  static func == (one: CategoryKey, other: CategoryKey) -> Bool {
-    AnyHashable(one.value) == AnyHashable(other.value)
-  }
-
-  func hash(into hasher: inout Hasher) {
-    // As `AnyHashable`, so that values that are equal across types are equal here as well.
-    AnyHashable(value).hash(into: &hasher)
-  }
+  /// An execution that others wait for.
+  case sharedWork(SharedWorkTable.Key)
 }
 
 /// Internal. Names a category by a type.
@@ -37,6 +25,7 @@ extension ResourceKey: CustomStringConvertible {
     switch self {
     case .category(let key): "\(key.value)"
     case .units(let name): name
+    case .sharedWork(let work): "the execution of \(work.key.value)"
     }
   }
 }
@@ -58,8 +47,14 @@ struct ResourceRequest: Sendable {
     for category in categories {
       add(
         Demand(
-          key: .category(CategoryKey(value: category)), units: units, capacity: ResourceLedger.wholeCategory))
+          key: .category(AnyKey(value: category)), units: units, capacity: ResourceLedger.wholeCategory))
     }
+  }
+
+  /// An execution, for the one that executes.
+  init(sharedWork key: SharedWorkTable.Key) {
+    let whole = ResourceLedger.wholeCategory
+    add(Demand(key: .sharedWork(key), units: whole, capacity: whole))
   }
 
   /// Units of one resource.
@@ -77,7 +72,7 @@ struct ResourceRequest: Sendable {
   private mutating func add(_ demand: Demand) {
     guard let index = demands.firstIndex(where: { $0.key == demand.key }) else { return demands.append(demand) }
     switch demand.key {
-    case .category: demands[index].units = max(demands[index].units, demand.units)
+    case .category, .sharedWork: demands[index].units = max(demands[index].units, demand.units)
     case .units(let name):
       let units = Int(demands[index].units) + Int(demand.units)
       require(

@@ -23,8 +23,8 @@ public final class ResourceTable: Sendable {
   /// What becomes of a claim at first.
   enum Answer: Sendable {
     case granted
-    /// The claimant will be told.
-    case waits
+    /// The claimant will be told. Others may have to be told that it waits.
+    case waits(News)
     /// It would wait for ever.
     case refused([ExclusionWait])
   }
@@ -33,16 +33,21 @@ public final class ResourceTable: Sendable {
   struct News: Sendable {
     var granted: [ResourceClaim] = []
     var refused: [(claim: ResourceClaim, waits: [ExclusionWait])] = []
+    /// Those that something of higher priority waits for.
+    var raised: [(claim: ResourceClaim, priority: UInt8)] = []
 
-    var isEmpty: Bool { granted.isEmpty && refused.isEmpty }
+    var isEmpty: Bool { granted.isEmpty && refused.isEmpty && raised.isEmpty }
 
     func tell() {
-      for claim in granted { claim.claimant?.resourcesGranted() }
-      for (claim, waits) in refused { claim.claimant?.resourcesRefused(waits) }
+      for claim in granted { claim.claimant.resourcesGranted() }
+      for (claim, waits) in refused { claim.claimant.resourcesRefused(waits) }
+      for (claim, priority) in raised { claim.claimant.raise(to: TaskPriority(rawValue: priority)) }
     }
   }
 
   private let state = Mutex(State())
+  /// Executions that several wait for.
+  let sharedWork = SharedWorkTable()
 
   /// An empty table.
   public init() {}
@@ -67,7 +72,7 @@ public final class ResourceTable: Sendable {
       state.claims[Int(number)] = claim
       switch answer {
       case .granted: return .granted
-      case .waits: return .waits
+      case .waits: return .waits(state.raise(for: claim, number))
       case .deadlocked(let circle): return .refused(state.waits(of: circle))
       }
     }
@@ -186,6 +191,20 @@ extension ResourceTable.State {
     if let key = keys.removeValue(forKey: pool) { pools.removeValue(forKey: key) }
     ledger.poolClosed(pool)
     if pools.isEmpty, claims.count > 1_024 { claims = [] }
+  }
+
+  /// Raises who comes before a claim to its priority.
+  fileprivate func raise(for claim: ResourceClaim, _ number: Int32) -> ResourceTable.News {
+    var news = ResourceTable.News()
+    let others = ledger.inTheWay(of: number) { other in
+      claims[Int(other)].map { $0.priority >= claim.priority } ?? false
+    }
+    for other in others {
+      guard let other = claims[Int(other)], other.priority < claim.priority else { continue }
+      other.priority = claim.priority
+      news.raised.append((other, claim.priority))
+    }
+    return news
   }
 
   fileprivate func waits(of circle: [ResourceLedger.Link]) -> [ExclusionWait] {

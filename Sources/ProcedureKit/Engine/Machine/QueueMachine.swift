@@ -18,7 +18,7 @@ struct QueueMachine {
 
   struct Member {
     let kind: Kind
-    let priority: UInt8
+    var priority: UInt8
     let order: UInt64
     var lifecycle: RunLifecycle
     var hasConditions: Bool
@@ -30,6 +30,8 @@ struct QueueMachine {
     var loans: Int32 = 0
     /// How many tasks inside its body wait until the rest of the queue is idle.
     var idleWaits: Int32 = 0
+    /// Whether it counts among those that wait to be started.
+    var countsAsWaiting = false
     var isPresent = true
   }
 
@@ -83,6 +85,8 @@ struct QueueMachine {
   /// Whether a worker has been ordered that has not asked for work yet. One at a time: each that starts orders the next.
   private(set) var workerIsStarting = false
   private var nextOrder: UInt64 = 0
+  /// How many of those that count wait to be started.
+  private(set) var waiting = 0
   private var runs = 0
   private var runsWaitingForIdle = 0
 
@@ -111,13 +115,15 @@ struct QueueMachine {
   mutating func admitted(
     _ kind: Kind, priority: UInt8, inheriting order: UInt64? = nil, hasDependencies: Bool = false,
     hasConditions: Bool = false, hasResources: Bool = false, hasEnding: Bool = false,
-    _ actions: inout [Action]
+    countsAsWaiting: Bool = false, _ actions: inout [Action]
   ) -> Int32 {
     let position = order ?? nextOrder
     if order == nil { nextOrder += 1 }
-    let member = Member(
+    var member = Member(
       kind: kind, priority: priority, order: position, lifecycle: RunLifecycle(hasDependencies: hasDependencies),
       hasConditions: hasConditions, resources: hasResources ? .wanted : .none, hasEnding: hasEnding)
+    member.countsAsWaiting = countsAsWaiting
+    if countsAsWaiting { waiting += 1 }
     let index: Int32
     if let free = vacant.popLast() {
       members[Int(free)] = member
@@ -172,8 +178,15 @@ struct QueueMachine {
     }
   }
 
+  private mutating func stoppedWaiting(_ index: Int32) {
+    guard members[Int(index)].countsAsWaiting else { return }
+    members[Int(index)].countsAsWaiting = false
+    waiting -= 1
+  }
+
   /// A detached run was decided before its body started.
   private mutating func finish(_ index: Int32, _ actions: inout [Action]) {
+    stoppedWaiting(index)
     guard members[Int(index)].hasEnding else { return actions.append(.finish(index)) }
     concluded(index)
     grant(&actions)
@@ -360,6 +373,7 @@ struct QueueMachine {
     if members[Int(index)].lifecycle.bodyStarted() == false {
       preconditionFailure("QueueMachine: a decided member stood in the ready list")
     }
+    stoppedWaiting(index)
     return .execute(index)
   }
 
@@ -516,6 +530,24 @@ struct QueueMachine {
   mutating func widthChanged(to width: Int, _ actions: inout [Action]) {
     slots.resize(to: width)
     grant(&actions)
+  }
+
+  /// Something of higher priority waits for this member: wherever it stands in line, it stands there with that.
+  ///
+  /// - Returns: Whether it had a lower one.
+  mutating func raised(_ index: Int32, to priority: UInt8) -> Bool {
+    let member = members[Int(index)]
+    guard member.priority < priority else { return false }
+    members[Int(index)].priority = priority
+    if ready.contains(index) {
+      ready.remove(index)
+      enterLine(index)
+    }
+    if evaluations.contains(index) {
+      evaluations.remove(index)
+      evaluations.insert(index, priority: priority, order: member.order)
+    }
+    return true
   }
 
   mutating func shutDown() {

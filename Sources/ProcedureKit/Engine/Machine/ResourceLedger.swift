@@ -103,6 +103,8 @@ struct ResourceLedger {
     var used: Int32 = 0
     var head: Int32 = -1
     var tail: Int32 = -1
+    /// The first of the places that hold units of it.
+    var firstHolder: Int32 = -1
     var isPresent = true
 
     var isVacant: Bool { used == 0 && head < 0 }
@@ -216,7 +218,7 @@ struct ResourceLedger {
     while index >= 0 {
       let place = places[Int(index)]
       switch state {
-      case .granted, .over: pools[Int(place.pool)].used -= place.units
+      case .granted, .over: giveBack(index)
       case .waiting: leaveLine(index)
       case .refused: break
       }
@@ -280,9 +282,25 @@ struct ResourceLedger {
     claims[Int(claim)].state = .granted
     waitingInside.remove(claim)
     forEachPlace(of: claim) { ledger, index in
-      let place = ledger.places[Int(index)]
-      ledger.pools[Int(place.pool)].used += place.units
+      let pool = Int(ledger.places[Int(index)].pool)
+      ledger.pools[pool].used += ledger.places[Int(index)].units
+      let next = ledger.pools[pool].firstHolder
+      ledger.places[Int(index)].next = next
+      ledger.places[Int(index)].previous = -1
+      if next >= 0 { ledger.places[Int(next)].previous = index }
+      ledger.pools[pool].firstHolder = index
     }
+  }
+
+  private mutating func giveBack(_ index: Int32) {
+    let place = places[Int(index)]
+    pools[Int(place.pool)].used -= place.units
+    if place.previous >= 0 {
+      places[Int(place.previous)].next = place.next
+    } else {
+      pools[Int(place.pool)].firstHolder = place.next
+    }
+    if place.next >= 0 { places[Int(place.next)].previous = place.previous }
   }
 
   // MARK: Places
@@ -379,6 +397,28 @@ struct ResourceLedger {
   }
 
   // MARK: Looking
+
+  /// Who comes before a claim that waits: those in line before it, from behind, up to the first for which `isEnough`; and
+  /// the holders, if none was.
+  func inTheWay(of claim: Int32, upTo isEnough: (Int32) -> Bool) -> [Int32] {
+    var found: [Int32] = []
+    _ = allPlaces(of: claim) { place in
+      var next = place.previous
+      while next >= 0 {
+        let other = places[Int(next)].claim
+        if isEnough(other) { return true }
+        found.append(other)
+        next = places[Int(next)].previous
+      }
+      var holder = pools[Int(place.pool)].firstHolder
+      while holder >= 0 {
+        found.append(places[Int(holder)].claim)
+        holder = places[Int(holder)].next
+      }
+      return true
+    }
+    return found
+  }
 
   /// Who holds units of each pool, in order of their numbers.
   var holdersByPool: [Int32: [Int32]] {

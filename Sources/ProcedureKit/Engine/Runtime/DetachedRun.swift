@@ -127,6 +127,11 @@ class DetachedRun: Run, @unchecked Sendable {
     finishedFlag.store(true, ordering: .releasing)
   }
 
+  /// Whether anything depends on it, as far as is known at this moment.
+  var hasDependents: Bool {
+    listeners.withLock { !$0.dependents.isEmpty }
+  }
+
   func notifyListeners() {
     let listeners = listeners.withLock { listeners in
       let all = listeners

@@ -11,31 +11,92 @@ extension QueueCore {
     case end
   }
 
-  /// Admits a run, or refuses it if the queue has been shut down.
+  /// What becomes of a run that is to be admitted.
+  private enum Admittance {
+    case admitted(isDoomed: Bool)
+    case refused(ProcedureError)
+  }
+
+  /// Admits a run, or refuses it if the queue has been shut down or is full.
   ///
   /// - Parameters:
   ///   - run: The run.
   ///   - handles: What it waits for; each is to be reported by `settleDependency`.
-  func admit(_ run: DetachedRun, dependencies handles: [any ProcedureDependency]) {
+  ///   - hasRoom: Whether room has been reserved for it.
+  func admit(_ run: DetachedRun, dependencies handles: [any ProcedureDependency], hasRoom: Bool = false) {
     let now = time.now
-    let place = run.parent?.slotHolder(on: self)
     let dependencies = handles.isEmpty ? [] : handles.map(\.identity)
-    let (isAdmitted, isDoomed) = visit { state, actions, _ in
-      guard !state.machine.isShutDown || self.isInside(state) else { return (false, false) }
-      run.missingDependencies = dependencies.count
-      if !dependencies.isEmpty { (run.dependencies, run.dependencyHandles) = (dependencies, handles) }
-      run.times.attached = now.nanoseconds
-      let member = state.machine.admitted(
-        .detached, priority: run.priority.rawValue,
-        inheriting: place.flatMap { $0.member >= 0 ? state[$0].order : nil }, hasDependencies: !dependencies.isEmpty,
-        hasConditions: !run.conditions.isEmpty, hasResources: run.resources != nil,
-        hasEnding: run.hasEnding, &actions)
-      state.seat(run, at: member)
-      record(.didAttach, of: run, at: now, &state)
-      return (true, state.isDoomed)
+    let admittance = visit { state, actions, effects -> Admittance in
+      if hasRoom { state.room.reservationEnded() }
+      guard !state.machine.isShutDown || run.parent != nil || self.isInside(state) else {
+        return .refused(.queueShutDown(procedure: run.identity, queue: name))
+      }
+      guard hasRoom || makeRoom(for: run, at: now, &state, &actions, &effects) else {
+        return .refused(.queueFull(procedure: run.identity, queue: name, limit: state.room.limit))
+      }
+      if !dependencies.isEmpty {
+        run.missingDependencies = dependencies.count
+        (run.dependencies, run.dependencyHandles) = (dependencies, handles)
+      }
+      seat(run, at: now, &state, &actions)
+      return .admitted(isDoomed: state.isDoomed)
     }
-    if isDoomed { cancel(run, nil) }
-    if !isAdmitted { refuse(run, ProcedureError.queueShutDown(procedure: run.identity, queue: name)) }
+    switch admittance {
+    case .admitted(let isDoomed): if isDoomed { cancel(run, nil) }
+    case .refused(let error): refuse(run, error)
+    }
+    for handle in handles { handle.raise(to: run.priority) }
+  }
+
+  private func seat(
+    _ run: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState, _ actions: inout [QueueMachine.Action]
+  ) {
+    run.times.attached = now.nanoseconds
+    // What a body has produced has its place in line.
+    let place = run.parent?.slotHolder(on: self).flatMap { $0.member >= 0 ? state[$0] : nil }
+    let member = state.machine.admitted(
+      .detached, priority: max(run.priority.rawValue, place?.priority ?? 0), inheriting: place?.order,
+      hasDependencies: !run.dependencies.isEmpty, hasConditions: !run.conditions.isEmpty,
+      hasResources: run.resources != nil, hasEnding: run.hasEnding,
+      countsAsWaiting: state.room.isLimited && run.parent == nil, &actions)
+    state.seat(run, at: member)
+    state.room.admitted(run, state.holders, state.machine)
+    record(.didAttach, of: run, at: now, &state)
+  }
+
+  /// Says whether there is room for a run that waits to be started, after one has made room for it if it may.
+  private func makeRoom(
+    for run: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState,
+    _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
+  ) -> Bool {
+    if !state.room.isLimited || run.parent != nil || state.room.hasRoom(state.machine) { return true }
+    guard let other = state.room.replaceable(run.key, state.holders, state.machine) else { return false }
+    let reason = ProcedureError.replaced(procedure: other.identity, by: run.identity)
+    cancel(other, reason, at: now, &state, &actions, &effects)
+    return true
+  }
+
+  /// Waits until there is room for a run that waits to be started; `admit` has to follow. No slot is held meanwhile.
+  ///
+  /// - Throws: `CancellationError` where the caller is cancelled before.
+  func reserveRoom() async throws {
+    let place = Place()
+    guard withState({ $0.room.isLimited }) else { return }
+    visit { state, _, _ in state.room.enter(place) }
+    let context = ProcedureContext.current
+    context?.scope.lendSlot()
+    let isCalled = await withRunCancellationHandler(in: context, key: place) {
+      await place.wait()
+    } onCancel: {
+      place.leave()
+    }
+    await context?.scope.regainSlot()
+    if !isCalled { throw context?.cancellationReason ?? CancellationError() }
+  }
+
+  /// Somebody who was given room has left before.
+  func roomDeclined() {
+    visit { state, _, _ in state.room.reservationEnded() }
   }
 
   /// A run never comes to the queue.
@@ -116,7 +177,9 @@ extension QueueCore {
   /// A worker has executed a body and asks for its next work, or for none yet. The run has finished when this returns.
   func finishBody(of run: DetachedRun, executedBy worker: QueueWorker, pauses: Bool) -> Assignment {
     let now = time.now
-    let assignment = visit { state, actions, effects -> Assignment in
+    // What depends on the run may come first now, so it is told before anybody is taken.
+    let hasDependents = run.hasDependents
+    let assignment = visit { state, actions, effects -> Assignment? in
       state.machine.bodyEnded(run.member)
       run.worker = nil
       record(.didExecute(attempt: 1), of: run, at: now, &state)
@@ -126,6 +189,7 @@ extension QueueCore {
       } else {
         leave(run, at: now, &state, &actions, &effects)
       }
+      if hasDependents { return nil }
       if pauses, !worker.isSpent {
         state.machine.settled(&actions)
         return .pause
@@ -133,7 +197,15 @@ extension QueueCore {
       return assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
     }
     if !run.hasEnding { end(run) }
-    return assignment
+    return assignment ?? (pauses ? pause(worker) : continueWorker(worker))
+  }
+
+  /// A worker will ask for work after a pause.
+  private func pause(_ worker: QueueWorker) -> Assignment {
+    visit { state, actions, _ in
+      state.machine.settled(&actions)
+      return worker.isSpent ? .end : .pause
+    }
   }
 
   /// The outcome of a run with an ending can be read from now on.

@@ -28,7 +28,7 @@ final class QueueCore: Sendable {
 
   init(
     name: String, width: Int, isSuspended: Bool, clock: any Clock<Duration>, executor: (any TaskExecutor)?,
-    carriers: [ContextCarrier], resources: ResourceTable, hooks: ProcedureHooks?
+    carriers: [ContextCarrier], resources: ResourceTable, hooks: ProcedureHooks?, room: WaitingRoom
   ) {
     self.name = name
     self.resources = resources
@@ -36,7 +36,7 @@ final class QueueCore: Sendable {
     self.executor = executor
     self.carriers = carriers
     time = QueueTime(clock)
-    state = Mutex(QueueState(machine: QueueMachine(width: width, isSuspended: isSuspended)))
+    state = Mutex(QueueState(machine: QueueMachine(width: width, isSuspended: isSuspended), room: room))
     gate = Atomic(isSuspended)
   }
 
@@ -70,6 +70,7 @@ final class QueueCore: Sendable {
       let result = change(&state, &actions, &effects)
       state.resolve(&actions, &effects)
       state.announceIdle(&effects)
+      if state.room.isLimited { state.announceRoom(&effects) }
       if state.machine.isGated != wasGated { gate.store(!wasGated, ordering: .relaxed) }
       if !state.woken.isEmpty { woken = state.woken.takeAll() }
       return result
@@ -93,6 +94,7 @@ final class QueueCore: Sendable {
     case .closeEvents: broadcaster.close()
     case .tell(let news): news.tell()
     case .letGo: break
+    case .call(let place): if !place.call() { roomDeclined() }
     case .cancelChildren(let run, let reason): run.cancelChildren(reason)
     }
   }
@@ -161,6 +163,10 @@ final class QueueCore: Sendable {
 
   func changeWidth(to width: Int) {
     visit { state, actions, _ in state.machine.widthChanged(to: width, &actions) }
+  }
+
+  var isLimited: Bool {
+    state.withLock { $0.room.isLimited }
   }
 
   var width: Int {
@@ -242,16 +248,21 @@ final class QueueCore: Sendable {
   /// Cancels a run, wherever it stands; too late or the second time it does nothing.
   func cancel(_ run: Run, _ reason: (any Error)?) {
     let now = time.now
-    visit { state, actions, effects in
-      guard run.member >= 0 else { return }
-      let wasCancelled = state[run].lifecycle.isCancelled
-      state.machine.cancelRequested(run.member, &actions)
-      guard state[run].lifecycle.isCancelled, !wasCancelled else { return }
-      run.cancellation = Run.Cancellation(reason: reason)
-      effects.append(.cancelChildren(of: run, reason))
-      run.detachedRun?.times.cancelled = now.nanoseconds
-      record(.didCancel(reason: reason), of: run, at: now, &state)
-    }
+    visit { state, actions, effects in cancel(run, reason, at: now, &state, &actions, &effects) }
+  }
+
+  func cancel(
+    _ run: Run, _ reason: (any Error)?, at now: ProcedureInstant, _ state: inout QueueState,
+    _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
+  ) {
+    guard run.member >= 0 else { return }
+    let wasCancelled = state[run].lifecycle.isCancelled
+    state.machine.cancelRequested(run.member, &actions)
+    guard state[run].lifecycle.isCancelled, !wasCancelled else { return }
+    run.cancellation = Run.Cancellation(reason: reason)
+    effects.append(.cancelChildren(of: run, reason))
+    run.detachedRun?.times.cancelled = now.nanoseconds
+    record(.didCancel(reason: reason), of: run, at: now, &state)
   }
 
   // MARK: Resources

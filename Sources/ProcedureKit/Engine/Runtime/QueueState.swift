@@ -15,9 +15,11 @@ struct QueueState {
     /// Nothing but to let go of them, which may end the lives of values of the user's.
     case letGo([any ProcedureDependency])
     case cancelChildren(of: Run, (any Error)?)
+    case call(Place)
   }
 
   var machine: QueueMachine
+  var room: WaitingRoom
   var holders: ContiguousArray<SlotHolder?> = []
   /// Bodies that wait until nothing is left but what waits for the same.
   var idleWaiters: [Waiter] = []
@@ -89,11 +91,15 @@ struct QueueState {
   mutating func claimResources(
     for run: Run, _ request: ResourceRequest, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
   ) -> Bool {
-    let claim = ResourceClaim(in: run.core.resources, inside: run.parent?.hold, of: run.identity, for: run)
+    let claim = ResourceClaim(
+      in: run.core.resources, inside: run.parent?.hold, of: run.identity, for: run,
+      priority: self[run].priority)
     run.claim = claim
     switch claim.table.place(claim, request, for: run.claimRuns) {
     case .granted: return true
-    case .waits: machine.resourcesAwaited(run.member, &actions)
+    case .waits(let news):
+      machine.resourcesAwaited(run.member, &actions)
+      if !news.isEmpty { effects.append(.tell(news)) }
     case .refused(let circle): refuseResources(to: run, circle, &actions, &effects)
     }
     return false
@@ -126,6 +132,11 @@ struct QueueState {
   }
 
   // MARK: Idle
+
+  /// Lets those in who wait to be admitted, as far as there is room.
+  mutating func announceRoom(_ effects: inout [Effect]) {
+    while let place = room.next(machine) { effects.append(.call(place)) }
+  }
 
   /// Tells those who wait for it that the queue is idle, if it is.
   mutating func announceIdle(_ effects: inout [Effect]) {

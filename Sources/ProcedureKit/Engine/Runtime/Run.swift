@@ -6,6 +6,8 @@ class Run: SlotHolder, @unchecked Sendable {
   let name: String
   /// What has to hold before its body starts, until it has ended.
   var conditions: [Condition]
+  /// By which a full queue knows what it may replace.
+  let key: AnyKey?
   /// What it wants to hold while its body executes.
   let resources: ResourceRequest?
   /// What it claims or holds of that.
@@ -22,6 +24,7 @@ class Run: SlotHolder, @unchecked Sendable {
     self.name = name
     conditions = admission.conditions
     resources = admission.resources
+    key = admission.key
     super.init(core: core, parent: parent)
   }
 
@@ -30,6 +33,13 @@ class Run: SlotHolder, @unchecked Sendable {
   override func identity(of part: Int32) -> ProcedureIdentity { identity }
 
   final override func cancel(_ reason: (any Error)?) { core.cancel(self, reason) }
+
+  /// Moves the run up, with everything that is a part of it or that it depends on.
+  final override func raise(to priority: TaskPriority) {
+    let (dependencies, parts) = core.raise(self, to: priority.rawValue)
+    for dependency in dependencies { dependency.raise(to: priority) }
+    for part in parts { part.raise(to: priority) }
+  }
 
   final override var mayProduce: Bool { core.state(of: self) == .executing }
 

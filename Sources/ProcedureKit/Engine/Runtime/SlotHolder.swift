@@ -23,6 +23,10 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   /// Itself, where a worker of the queue executes it: cheaper than a cast.
   var detachedRun: DetachedRun? { nil }
 
+  final override var linePriority: UInt8 {
+    core.withState { state in member >= 0 ? state[self].priority : TaskPriority.medium.rawValue }
+  }
+
   final override var resourceTable: ResourceTable { core.resources }
 
   override func lendSlot() {

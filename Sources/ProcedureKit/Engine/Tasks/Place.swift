@@ -29,9 +29,14 @@ final class Place: Sendable {
         }
       }
     } onCancel: {
-      _ = end(as: .left)
+      leave()
     }
     return state.withLock { if case .called = $0 { true } else { false } }
+  }
+
+  /// Gives its turn up, if it has not come.
+  func leave() {
+    _ = end(as: .left)
   }
 
   private func end(as end: State) -> Bool {

@@ -1,0 +1,36 @@
+/// Internal. Rule Q7: whoever is waited for has the priority of those who wait.
+extension QueueCore {
+  /// - Returns: What has to be moved up as well.
+  func raise(_ run: Run, to priority: UInt8) -> (dependencies: [any ProcedureDependency], parts: [Run]) {
+    visit { state, actions, _ in
+      guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return ([], []) }
+      let member = state[run]
+      switch member.lifecycle.state {
+      case .pending: return (run.detachedRun?.dependencyHandles ?? [], [])
+      case .executing, .pausing: return ([], state.raiseParts(of: run, to: priority))
+      case .evaluating, .waiting, .finishing, .finished: return ([], [])
+      }
+    }
+  }
+}
+
+extension QueueState {
+  /// Moves up what a body has started on its own queue.
+  ///
+  /// - Returns: The runs among them, which may have parts of their own that wait elsewhere.
+  fileprivate mutating func raiseParts(of run: Run, to priority: UInt8) -> [Run] {
+    var parts: [Run] = []
+    for holder in holders {
+      guard let holder, holder !== run, holder.member >= 0, holder.isPart(of: run) else { continue }
+      if let part = holder as? Run { parts.append(part) } else { _ = machine.raised(holder.member, to: priority) }
+    }
+    return parts
+  }
+}
+
+extension SlotHolder {
+  fileprivate func isPart(of run: Run) -> Bool {
+    guard let parent else { return false }
+    return sequence(first: parent, next: \.scope.parent).contains { $0.scope === run }
+  }
+}

@@ -1,0 +1,176 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+@Suite("Queue limits, shared executions and priorities under every order")
+struct QueueLimitTests {
+  @Test("Whoever enqueues waits for room, first come first served; never more wait than may, and nothing is lost")
+  func enqueue() async throws {
+    try await exploreRace("admitted late") { env in
+      let queue = ProcedureQueue(
+        "limited", maxConcurrentProcedures: 1, executor: env.executor, maxWaitingProcedures: 2)
+      let order = Locked<[Int]>([])
+      try await withThrowingTaskGroup { group in
+        for number in 0..<2 {
+          group.addTask {
+            for step in 0..<4 {
+              let waiting = queue.snapshot().procedures.count { $0.state <= .waiting }
+              env.check(waiting <= 2, "\(waiting) wait")
+              try await queue.enqueue(ProcedureTask { order { $0.append(number * 10 + step) } })
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      if queue.snapshot().procedures.count < 2 { env.tally("admitted early") } else { env.tally("admitted late") }
+      await queue.shutDown()
+      env.check(order.value.filter { $0 < 10 } == [0, 1, 2, 3] && order.value.filter { $0 >= 10 } == [10, 11, 12, 13])
+    }
+  }
+
+  @Test("Who is cancelled while it waits for room is not added, and its room goes to the next")
+  func cancelledEnqueue() async throws {
+    try await exploreRace("cancelled", "added") { env in
+      let queue = ProcedureQueue(
+        "limited", maxConcurrentProcedures: 1, isSuspended: true, executor: env.executor, maxWaitingProcedures: 1)
+      let first = queue.add(ProcedureTask("first") {})
+      let tasks = (0..<2).map { number in
+        Task(executorPreference: env.executor) { () -> ProcedureHandle<Int> in
+          try await queue.enqueue(ProcedureTask("\(number)") { number })
+        }
+      }
+      await pause(env)
+      tasks[0].cancel()
+      await pause(env)
+      await queue.resume()
+      try await first.value
+      env.check(try await tasks[1].value.value == 1)
+      switch await tasks[0].result {
+      case .success(let handle):
+        env.tally("added")
+        env.check(try await handle.value == 0)
+      case .failure(let error):
+        env.tally("cancelled")
+        env.check(error is CancellationError)
+      }
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A full queue refuses, or replaces the oldest or the newest of the same key")
+  func overflow() async throws {
+    for overflow in [QueueOverflow.refuse, .replaceOldest, .replaceNewest] {
+      let queue = ProcedureQueue("full", isSuspended: true, maxWaitingProcedures: 3, overflow: overflow)
+      let task = { (name: String) in ProcedureTask(name) { name } }
+      let handles = [
+        queue.add(task("a").keyed(by: 1)), queue.add(task("b").keyed(by: 2)), queue.add(task("c").keyed(by: 1)),
+        queue.add(task("d").keyed(by: 1)), queue.add(task("e").keyed(by: 3)),
+      ]
+      await queue.resume()
+      var words: [String] = []
+      for handle in handles {
+        switch await handle.outcome {
+        case .finished(let name): words.append(name)
+        case .failed(let error as ProcedureError): words.append("\(error.kind)")
+        case .cancelled(let reason as ProcedureError): words.append("\(reason.kind) \(reason.procedure.name)")
+        default: words.append("?")
+        }
+      }
+      switch overflow {
+      case .refuse: #expect(words == ["a", "b", "c", "queueFull", "queueFull"])
+      case .replaceOldest: #expect(words == ["replaced a", "b", "c", "d", "queueFull"])
+      case .replaceNewest: #expect(words == ["a", "b", "replaced c", "d", "queueFull"])
+      }
+    }
+  }
+
+  @Test("Ten thousand replacements one after another cost alike, and leave nothing waiting")
+  func manyReplacements() async throws {
+    let queue = ProcedureQueue("latest", isSuspended: true, maxWaitingProcedures: 1, overflow: .replaceOldest)
+    let handles = (0..<10_000).map { number in queue.add(ProcedureTask { number }) }
+    #expect(queue.snapshot().procedures.count <= 1)
+    await queue.resume()
+    #expect(try await handles[9_999].value == 9_999)
+    #expect(await handles[5_000].outcome.isCancelled)
+  }
+
+  @Test("Those with one key share an execution, its value and its error; a cancelled one disturbs nobody")
+  func coalesced() async throws {
+    try await exploreRace("once", "twice", "cancelled", "failed") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let executions = Locked(0)
+      let fails = env.random.below(4) == 0
+      let work = ProcedureTask("work") { () throws -> Int in
+        executions { $0 += 1 }
+        await pause(env, upTo: 3)
+        try Task.checkCancellation()
+        if fails { throw Reason() }
+        return executions.value
+      }.coalesced(by: "key")
+      let handles = (0..<3).map { _ in queue.add(work) }
+      await pause(env)
+      handles[0].cancel()
+      for handle in handles {
+        let outcome = await handle.outcome
+        env.tally(outcome.label)
+        if case .failed(let error) = outcome { env.check(fails && error is Reason, "\(error)") }
+      }
+      env.check(!fails || executions.value <= 3)
+      for handle in handles.dropFirst() {
+        let isCancelled = await handle.outcome.isCancelled
+        env.check(!isCancelled)
+      }
+      env.tally(executions.value == 1 ? "once" : executions.value == 2 ? "twice" : "thrice")
+      await queue.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) keys are left")
+    }
+  }
+
+  @Test("Work that is shared and runs itself inside does not wait for itself; keys of other types are other work")
+  func coalescedInside() async throws {
+    let queue = ProcedureQueue("q", resources: ResourceTable())
+    let inner = ProcedureTask("inner") { 1 }.coalesced(by: "key")
+    let outer = ProcedureTask("outer") { try await queue.run(inner) + 1 }.coalesced(by: "key")
+    #expect(try await queue.run(outer) == 2)
+    async let text = queue.run(ProcedureTask("text") { "text" }.coalesced(by: "key"))
+    async let number = queue.run(outer)
+    #expect(try await (text, number) == ("text", 2))
+  }
+
+  @Test("Q7: what something of higher priority depends on is moved up, with all that it depends on itself")
+  func raisedDependencies() async throws {
+    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1, isSuspended: true)
+    let order = Locked<[String]>([])
+    let task = { @Sendable (name: String, priority: TaskPriority) in
+      ProcedureTask(name, priority: priority) { order { $0.append(name) } }
+    }
+    let middle = (0..<3).map { queue.add(task("middle \($0)", .medium)) }
+    let first = queue.add(task("first", .low))
+    let second = queue.add(task("second", .low), after: [first])
+    let urgent = queue.add(task("urgent", .high), after: [second])
+    await queue.resume()
+    try await urgent.value
+    for handle in middle { try await handle.value }
+    #expect(order.value == ["first", "second", "urgent", "middle 0", "middle 1", "middle 2"])
+  }
+
+  @Test("Q7: what a holder has started is moved up when something of higher priority waits for what it holds")
+  func raisedHolder() async throws {
+    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1, resources: ResourceTable())
+    let order = Locked<[String]>([])
+    let probe = ProbeProcedure<Void, Void>("probe")
+    let holder = queue.add(
+      ProcedureTask("holder", priority: .low) {
+        try await probe.execute(())
+        try await ProcedureContext.current?.produce(ProcedureTask("child") { order { $0.append("child") } }).value
+      }.exclusive("a"))
+    try await probe.waitUntilStarted()
+    let urgent = queue.add(ProcedureTask("urgent", priority: .high) { order { $0.append("urgent") } }.exclusive("a"))
+    let middle = queue.add(ProcedureTask("middle", priority: .medium) { order { $0.append("middle") } })
+    probe.finish(())
+    try await holder.value
+    try await urgent.value
+    try await middle.value
+    #expect(order.value.firstIndex(of: "child")! < order.value.firstIndex(of: "middle")!, "\(order.value)")
+  }
+}
