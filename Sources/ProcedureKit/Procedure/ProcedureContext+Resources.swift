@@ -21,7 +21,9 @@ extension ProcedureContext {
     switch claim.table.place(claim, request, for: claimRuns) {
     case .granted: break
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: procedure, circle: circle)
-    case .waits: try await self.wait(for: wait, of: procedure)
+    case .waits(let news):
+      news.tell()
+      try await self.wait(for: wait, of: procedure)
     }
     return try await ProcedureContext(scope: scope, part: part, attempt: attempt, hold: claim).run(operation)
   }

@@ -23,8 +23,8 @@ public final class ResourceTable: Sendable {
   /// What becomes of a claim at first.
   enum Answer: Sendable {
     case granted
-    /// The claimant will be told.
-    case waits
+    /// The claimant will be told. Some others have to be told now.
+    case waits(News)
     /// It would wait for ever.
     case refused([ExclusionWait])
   }
@@ -67,7 +67,7 @@ public final class ResourceTable: Sendable {
       state.claims[Int(number)] = claim
       switch answer {
       case .granted: return .granted
-      case .waits: return .waits
+      case .waits(let others): return .waits(News(granted: others.compactMap { state.claims[Int($0)] }))
       case .deadlocked(let circle): return .refused(state.waits(of: circle))
       }
     }
