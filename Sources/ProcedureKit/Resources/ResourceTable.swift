@@ -72,7 +72,10 @@ public final class ResourceTable: Sendable {
       state.claims[Int(number)] = claim
       switch answer {
       case .granted: return .granted
-      case .waits: return .waits(state.raise(for: claim, number))
+      case .waits(let others):
+        var news = state.raise(for: claim, number)
+        news.granted = others.compactMap { state.claims[Int($0)] }
+        return .waits(news)
       case .deadlocked(let circle): return .refused(state.waits(of: circle))
       }
     }

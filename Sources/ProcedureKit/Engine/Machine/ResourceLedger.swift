@@ -24,7 +24,8 @@ struct ResourceLedger {
   /// What becomes of a claim at first.
   enum Answer: Equatable {
     case granted
-    case waits
+    /// It stands in line. Others that this has moved out of its way are granted.
+    case waits([Int32])
     /// It would wait for ever: each claim in the list waits for the next, the last one for the first.
     case deadlocked([Link])
   }
@@ -101,13 +102,15 @@ struct ResourceLedger {
     /// The claim that it is inside of; -1 for a whole resource.
     let owner: Int32
     var used: Int32 = 0
+    /// How many places of claims there are, whatever state these are in.
+    var places: Int32 = 0
     var head: Int32 = -1
     var tail: Int32 = -1
     /// The first of the places that hold units of it.
     var firstHolder: Int32 = -1
     var isPresent = true
 
-    var isVacant: Bool { used == 0 && head < 0 }
+    var isVacant: Bool { places == 0 }
   }
 
   /// A body that waits for runs, and what it holds meanwhile.
@@ -176,25 +179,26 @@ struct ResourceLedger {
   ///
   /// - Parameters:
   ///   - demands: What is wanted.
-  ///   - ancestors: The claims that it is inside of, innermost first. Those that have ended do not count.
+  ///   - ancestors: The claims that it is inside of, innermost first. Those that have ended do not count, unless a claim
+  ///     further in is still there.
   ///   - runs: The runs that cannot end before it is granted.
   /// - Returns: The claim, which has to be ended in any case; and what becomes of it at first.
   mutating func claimed(
     _ demands: [Demand], inside ancestors: [Reference] = [], for runs: ClaimRuns = ClaimRuns()
   ) -> (claim: Int32, answer: Answer) {
-    let claim = makeClaim(inside: ancestors.filter(isHolding), for: runs)
+    let claim = makeClaim(inside: effective(ancestors), for: runs)
     for demand in demands { addPlaces(for: demand, of: claim) }
-    if ancestors.isEmpty, awaits.isEmpty {
-      if canBeGrantedAtOnce(claim) {
-        take(claim)
-        return (claim, .granted)
-      }
-      claims[Int(claim)].state = .waiting
-      if !runs.around.isEmpty { waitingInside.insert(claim) }
-      forEachPlace(of: claim) { ledger, place in ledger.insert(place, before: -1) }
-      return (claim, .waits)
+    if canBeGrantedAtOnce(claim) {
+      take(claim)
+      return (claim, .granted)
     }
-    return (claim, placed(claim))
+    claims[Int(claim)].state = .waiting
+    forEachPlace(of: claim) { ledger, place in ledger.insert(place, before: -1) }
+    if claims[Int(claim)].ancestors.isEmpty, awaits.isEmpty {
+      noteWaiting(claim, for: [])
+      return (claim, .waits([]))
+    }
+    return (claim, advanced(claim))
   }
 
   /// A claim has ended, whether it was granted or not.
@@ -222,6 +226,7 @@ struct ResourceLedger {
       case .waiting: leaveLine(index)
       case .refused: break
       }
+      pools[Int(place.pool)].places -= 1
       if place.inner >= 0 { poolClosed(place.inner) }
       let owner = pools[Int(place.pool)].owner
       if owner >= 0 {
@@ -274,9 +279,8 @@ struct ResourceLedger {
     allPlaces(of: claim) { pools[Int($0.pool)].capacity - pools[Int($0.pool)].used >= $0.units }
   }
 
-  mutating func markWaiting(_ claim: Int32) { claims[Int(claim)].state = .waiting }
-
-  mutating func markRefused(_ claim: Int32) { claims[Int(claim)].state = .refused }
+  /// A claim has left its lines without having been granted.
+  mutating func mark(_ claim: Int32, as state: State) { claims[Int(claim)].state = state }
 
   mutating func take(_ claim: Int32) {
     claims[Int(claim)].state = .granted
@@ -321,11 +325,29 @@ struct ResourceLedger {
     Reference(claim: claim, serial: claims[Int(claim)].serial)
   }
 
-  /// Whether a claim is there and holds something.
-  func isHolding(_ reference: Reference) -> Bool {
+  /// Whether a claim is still there.
+  func isPresent(_ reference: Reference) -> Bool {
     guard Int(reference.claim) < claims.count else { return false }
-    let claim = claims[Int(reference.claim)]
-    return claim.serial == reference.serial && claim.isPresent && claim.state == .granted
+    return claims[Int(reference.claim)].serial == reference.serial && claims[Int(reference.claim)].isPresent
+  }
+
+  /// Whether a claim is there, holds something, and has not ended.
+  func isHolding(_ reference: Reference) -> Bool {
+    isPresent(reference) && claims[Int(reference.claim)].state == .granted
+  }
+
+  /// Whether a claim takes part of what there is, whether it has ended or not.
+  func holds(_ claim: Int32) -> Bool {
+    claims[Int(claim)].state == .granted || claims[Int(claim)].state == .over
+  }
+
+  /// Those of a new claim's ancestors in whose parts it has its own. One that has ended may be kept by one further in.
+  private func effective(_ ancestors: [Reference]) -> [Reference] {
+    var isInside = false
+    return ancestors.filter { ancestor in
+      if isHolding(ancestor) { isInside = true }
+      return isInside && isPresent(ancestor) && holds(ancestor.claim)
+    }
   }
 
   /// Finds out which pools a demand draws on: those inside of its ancestors' parts, and the whole for what exceeds them.
@@ -354,6 +376,7 @@ struct ResourceLedger {
     let index = vacantPlaces.popLast() ?? Int32(places.count)
     if Int(index) == places.count { places.append(place) } else { places[Int(index)] = place }
     claims[Int(place.claim)].firstPlace = index
+    pools[Int(place.pool)].places += 1
   }
 
   /// A place that stands for what a claim holds of a resource.

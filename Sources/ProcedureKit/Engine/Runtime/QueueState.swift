@@ -99,7 +99,7 @@ struct QueueState {
     case .granted: return true
     case .waits(let news):
       machine.resourcesAwaited(run.member, &actions)
-      if !news.isEmpty { effects.append(.tell(news)) }
+      tell(news, on: run.core, &actions, &effects)
     case .refused(let circle): refuseResources(to: run, circle, &actions, &effects)
     }
     return false
@@ -122,13 +122,20 @@ struct QueueState {
   /// Gives back what a run holds, or withdraws its claim. Runs of the same queue that come next take over at once.
   mutating func endClaim(of run: Run, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
     guard let claim = run.claim.take() else { return }
-    var news = claim.table.end(claim)
+    tell(claim.table.end(claim), on: run.core, &actions, &effects)
+  }
+
+  /// Tells runs of this queue at once, and leaves the others for later.
+  private mutating func tell(
+    _ news: ResourceTable.News, on core: QueueCore, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
+  ) {
     guard !news.isEmpty else { return }
-    for next in news.granted {
-      if let next = next.claimant as? Run, next.core === run.core { grantResources(to: next, &actions, &effects) }
+    var others = news
+    others.granted.removeAll { ($0.claimant as? Run)?.core === core }
+    for claim in news.granted {
+      if let run = claim.claimant as? Run, run.core === core { grantResources(to: run, &actions, &effects) }
     }
-    news.granted.removeAll { ($0.claimant as? Run)?.core === run.core }
-    if !news.isEmpty { effects.append(.tell(news)) }
+    if !others.isEmpty { effects.append(.tell(others)) }
   }
 
   // MARK: Idle

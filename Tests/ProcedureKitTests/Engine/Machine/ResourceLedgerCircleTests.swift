@@ -1,0 +1,150 @@
+import Testing
+
+@testable import ProcedureKit
+
+private let all = ResourceLedger.wholeCategory
+
+@Suite struct ResourceLedgerCircleTests {
+  typealias Link = ResourceLedger.Link
+
+  @Test("R4: two that each hold what the other wants inside: the second is refused, and the circle named")
+  func circleOfTwo() {
+    var desk = LedgerDesk()
+    let (x, y) = (desk.category(), desk.category())
+    let (a, b) = (desk.hold([x: all]), desk.hold([y: all]))
+    let inA = desk.wait(for: [y: all], inside: [a])
+    let (inB, answer) = desk.claim([x: all], inside: [b])
+    #expect(answer == .deadlocked([Link(claim: inB, pool: x, holder: a), Link(claim: inA, pool: y, holder: b)]))
+    #expect(desk.end(inB) == [])
+    #expect(desk.end(b) == [inA])
+    #expect(desk.end(inA) + desk.end(a) == [] && desk.isVacant)
+  }
+
+  @Test("R4: a circle of three is found when it closes, and named in order")
+  func circleOfThree() {
+    var desk = LedgerDesk()
+    let pools = (0..<3).map { _ in desk.category() }
+    let holders = pools.map { desk.hold([$0: all]) }
+    let first = desk.wait(for: [pools[1]: all], inside: [holders[0]])
+    let second = desk.wait(for: [pools[2]: 1], inside: [holders[1]])
+    let (third, answer) = desk.claim([pools[0]: all], inside: [holders[2]])
+    #expect(
+      answer
+        == .deadlocked([
+          Link(claim: third, pool: pools[0], holder: holders[0]),
+          Link(claim: first, pool: pools[1], holder: holders[1]),
+          Link(claim: second, pool: pools[2], holder: holders[2]),
+        ]))
+    #expect(desk.end(third) == [])
+    #expect(desk.end(holders[2]) == [second])
+    #expect(desk.end(second) == [])
+    #expect(desk.end(holders[1]) == [first])
+    #expect(desk.end(first) + desk.end(holders[0]) == [] && desk.isVacant)
+  }
+
+  @Test("R4: two readers that both want to write inside are a circle")
+  func twoUpgrades() {
+    var desk = LedgerDesk()
+    let x = desk.category()
+    let (a, b) = (desk.hold([x: 1]), desk.hold([x: 1]))
+    let inA = desk.wait(for: [x: all], inside: [a])
+    let (inB, answer) = desk.claim([x: all], inside: [b])
+    #expect(answer == .deadlocked([Link(claim: inB, pool: x, holder: a), Link(claim: inA, pool: x, holder: b)]))
+    #expect(desk.end(inB) == [])
+    #expect(desk.end(b) == [inA])
+    #expect(desk.end(inA) + desk.end(a) == [] && desk.isVacant)
+  }
+
+  @Test("R4: a circle is named by what is missing, and not by what its claims could have")
+  func namedByWhatIsMissing() {
+    var desk = LedgerDesk()
+    let (units, x, y) = (desk.resource(4), desk.category(), desk.category())
+    let (a, b) = (desk.hold([x: all]), desk.hold([y: all, units: 1]))
+    let inA = desk.wait(for: [y: all, units: 2], inside: [a])
+    let (inB, answer) = desk.claim([x: all], inside: [b])
+    #expect(answer == .deadlocked([Link(claim: inB, pool: x, holder: a), Link(claim: inA, pool: y, holder: b)]))
+    for claim in [inB, inA, b, a] { _ = desk.end(claim) }
+    #expect(desk.isVacant)
+  }
+
+  @Test("R4: who only stands behind somebody in a line waits, and is not refused")
+  func notACircle() {
+    var desk = LedgerDesk()
+    let (x, y) = (desk.category(), desk.category())
+    let (a, b) = (desk.hold([x: all]), desk.hold([y: all]))
+    // Wants what both hold, holds nothing, and so is in nobody's way.
+    let both = desk.wait(for: [x: all, y: all])
+    let inA = desk.wait(for: [y: all], inside: [a])
+    #expect(desk.end(b) == [inA])
+    #expect(desk.end(inA) == [])
+    #expect(desk.end(a) == [both])
+    #expect(desk.end(both) == [] && desk.isVacant)
+  }
+
+  @Test("R4: a claim that waits inside of what has ended keeps that, and can close a circle")
+  func circleThroughWhatIsOver() {
+    var desk = LedgerDesk()
+    let (x, y) = (desk.category(), desk.category())
+    let (a, b) = (desk.hold([x: all]), desk.hold([y: all]))
+    let inA = desk.wait(for: [x: all, y: all], inside: [a])
+    #expect(desk.end(a) == [])
+    let (inB, answer) = desk.claim([x: all], inside: [b])
+    #expect(answer == .deadlocked([Link(claim: inB, pool: x, holder: a), Link(claim: inA, pool: y, holder: b)]))
+    #expect(desk.end(inB) == [])
+    #expect(desk.end(b) == [inA])
+    #expect(desk.end(inA) == [] && desk.isVacant)
+  }
+
+  @Test("A refused claim keeps the numbers of its resources from being used again until it has ended")
+  func refusedClaimsKeepTheirResources() {
+    var desk = LedgerDesk()
+    let (x, y, z) = (desk.category(), desk.category(), desk.category())
+    let (a, b, other) = (desk.hold([x: all]), desk.hold([y: all]), desk.hold([z: all]))
+    let inA = desk.wait(for: [y: all], inside: [a])
+    let (inB, answer) = desk.claim([x: all, z: all], inside: [b])
+    guard case .deadlocked = answer else { return #expect(Bool(false), "\(answer)") }
+    #expect(desk.end(other) == [])
+    #expect(desk.openResources == [x, y, z])
+    #expect(desk.end(inB) == [])
+    #expect(desk.openResources == [x, y])
+    for claim in [b, inA, a] { _ = desk.end(claim) }
+    #expect(desk.isVacant)
+  }
+
+  @Test("R4: a claim of a run for which a holder waits is granted before those that wait for the holder, or refused")
+  func awaits() {
+    var desk = LedgerDesk()
+    let (x, y) = (desk.category(), desk.category())
+    let (a, b) = (desk.hold([x: all]), desk.hold([y: 1]))
+    let outsider = desk.wait(for: [x: all, y: all])
+    let (child, _) = desk.claim([y: 1], for: ResourceLedger.ClaimRuns(own: 7))
+    let (other, _) = desk.claim([x: 1], for: ResourceLedger.ClaimRuns(own: 8))
+    #expect(desk.await(1, inside: [a], for: [7], claims: [child]) == ([child], []))
+    #expect(desk.await(2, inside: [a], for: [8], claims: [other]) == ([], [other]))
+    desk.endAwait(1)
+    desk.endAwait(2)
+    for claim in [child, other, b] { #expect(desk.end(claim) == []) }
+    #expect(desk.end(a) == [outsider])
+    #expect(desk.end(outsider) == [] && desk.isVacant)
+  }
+
+  @Test(
+    "R4: a run that claims after a body has started to wait for it has its place before those that wait for the body")
+  func claimsOfAwaitedRuns() {
+    var desk = LedgerDesk()
+    let (x, y) = (desk.category(), desk.category())
+    let (a, b) = (desk.hold([x: all]), desk.hold([y: all]))
+    let outsider = desk.wait(for: [x: all, y: all])
+    #expect(desk.await(1, inside: [a], for: [7]) == ([], []))
+    let (child, answer) = desk.claim([y: all], for: ResourceLedger.ClaimRuns(own: 9, around: [7]))
+    #expect(answer == .waits([]))
+    let (refused, refusal) = desk.claim([x: 1], for: ResourceLedger.ClaimRuns(own: 7))
+    #expect(refusal == .deadlocked([Link(claim: refused, pool: x, holder: a)]))
+    desk.endAwait(1)
+    #expect(desk.end(refused) == [])
+    #expect(desk.end(b) == [child])
+    #expect(desk.end(child) == [])
+    #expect(desk.end(a) == [outsider])
+    #expect(desk.end(outsider) == [] && desk.isVacant)
+  }
+}
