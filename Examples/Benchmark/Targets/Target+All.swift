@@ -8,6 +8,7 @@ extension Target {
     Target("P6", "a tree, the same: 0.30", atMost: 0.30, ("W5", "run")),
     Target(
       "P7", "a graph that has to be built: 0.30", atMost: 0.30, ("W3", "build and run"), ("W4", "build and run")),
+    Target("P8", "bodies that exclude each other: 0.50", atMost: 0.50, ("W6", "add")),
     Target("P9", "a million: at most 1.5 times as much for each as ten thousand", growth),
     Target(
       "P10", "memory of what waits: at most 300 bytes each, and all given back",
