@@ -25,6 +25,8 @@ let package = Package(
     .executableTarget(
       name: "kitten", dependencies: ["ProcedureKit"], path: "Examples/Kitten", resources: [.copy("Resources")],
       swiftSettings: settings),
+    .executableTarget(
+      name: "Benchmark", dependencies: ["ProcedureKit"], path: "Examples/Benchmark", swiftSettings: settings),
 
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit"],
@@ -35,6 +37,7 @@ let package = Package(
     .testTarget(name: "StressTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
     .testTarget(name: "KittenTests", dependencies: ["kitten"], swiftSettings: settings),
+    .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

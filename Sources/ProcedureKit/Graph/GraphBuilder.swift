@@ -4,15 +4,21 @@
 /// closure that it was given to returns.
 public final class GraphBuilder {
   /// Tells the nodes of one builder from those of another.
+  @usableFromInline
   struct Identity: Equatable, Sendable {
     let number: ProcedureID
   }
 
-  let identity = Identity(number: .reserve())
+  @usableFromInline let identity = Identity(number: .reserve())
   let graphName: String
-  private var steps: ContiguousArray<NodeStep> = []
+  private var bodies: ContiguousArray<NodeBody> = []
+  private var traits: ContiguousArray<NodeTraits> = []
   private var edges: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
   private var priorities: ContiguousArray<UInt8> = []
+  /// The slots from which nodes take their inputs, one node after another.
+  private var inputSlots: ContiguousArray<Int32> = []
+  /// For each node, where its inputs end in `inputSlots`.
+  private var inputEnds: ContiguousArray<Int> = []
   private var layout = ValueLayout()
   private var isBuilt = false
 
@@ -30,10 +36,18 @@ public final class GraphBuilder {
   ///   - dependencies: What else has to finish successfully before.
   /// - Returns: The value that it will produce.
   @discardableResult
+  @inlinable
   public func add<P: Procedure>(
     _ procedure: P, from node: Node<P.Input>, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> {
-    addStep(procedure.procedureTask, inputs: [node.reference], after: dependencies, gather: node.take)
+    let task = procedure.procedureTask
+    let operation = task.nodeOperation
+    let output = addSlot(for: P.Output.self)
+    addInput(node.reference, of: task.name)
+    addStep(task.nodeTraits, after: dependencies) { arena in
+      arena.put(try await operation(node.take(arena)), into: output)
+    }
+    return Node(builder: identity, reading: output)
   }
 
   /// Adds a procedure that is given the values of any number of nodes, as a tuple.
@@ -44,12 +58,18 @@ public final class GraphBuilder {
   ///   - dependencies: What else has to finish successfully before.
   /// - Returns: The value that it will produce.
   @discardableResult
+  @inlinable
   public func add<each Value: Sendable, P: Procedure>(
     _ procedure: P, from nodes: repeat Node<each Value>, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == (repeat each Value) {
-    addStep(procedure.procedureTask, inputs: references(repeat each nodes), after: dependencies) { arena in
-      (repeat (each nodes).take(arena))
+    let task = procedure.procedureTask
+    let operation = task.nodeOperation
+    let output = addSlot(for: P.Output.self)
+    for node in repeat each nodes { addInput(node.reference, of: task.name) }
+    addStep(task.nodeTraits, after: dependencies) { arena in
+      arena.put(try await operation((repeat (each nodes).take(arena))), into: output)
     }
+    return Node(builder: identity, reading: output)
   }
 
   /// Adds a procedure that is given nothing.
@@ -59,10 +79,15 @@ public final class GraphBuilder {
   ///   - dependencies: What has to finish successfully before.
   /// - Returns: The value that it will produce.
   @discardableResult
+  @inlinable
   public func add<P: Procedure>(
     _ procedure: P, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == Void {
-    addStep(procedure.procedureTask, inputs: [], after: dependencies) { _ in }
+    let task = procedure.procedureTask
+    let operation = task.nodeOperation
+    let output = addSlot(for: P.Output.self)
+    addStep(task.nodeTraits, after: dependencies) { arena in arena.put(try await operation(()), into: output) }
+    return Node(builder: identity, reading: output)
   }
 
   /// Adds a function of the values of any number of nodes.
@@ -74,18 +99,19 @@ public final class GraphBuilder {
   ///   - operation: The work. Never executes on the caller's actor.
   /// - Returns: The value that it will produce.
   @discardableResult
+  @inlinable
   public func add<each Value: Sendable, Output: Sendable>(
     _ name: String, from nodes: repeat Node<each Value>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (repeat each Value) async throws -> Output
   ) -> Node<Output> {
     // `operation` is written as `@concurrent` because the compiler (Swift 6.3) crashes on closures of parameter packs
     // otherwise, in modules that have NonisolatedNonsendingByDefault.
-    let task = ProcedureTask<(repeat each Value), Output>(name: name, priority: nil) { values in
-      try await operation(repeat each values)
+    let output = addSlot(for: Output.self)
+    for node in repeat each nodes { addInput(node.reference, of: name) }
+    addStep(NodeTraits(name: name), after: dependencies) { arena in
+      arena.put(try await operation(repeat (each nodes).take(arena)), into: output)
     }
-    return addStep(task, inputs: references(repeat each nodes), after: dependencies) { arena in
-      (repeat (each nodes).take(arena))
-    }
+    return Node(builder: identity, reading: output)
   }
 
   /// Adds a node that gathers the values of many, in their order.
@@ -106,42 +132,60 @@ public final class GraphBuilder {
   ///   - dependencies: What else has to finish successfully before.
   /// - Returns: The value that it will produce.
   @discardableResult
+  @inlinable
   public func add<Value, P: Procedure>(
     _ procedure: P, from nodes: [Node<Value>], after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == [Value] {
-    addStep(procedure.procedureTask, inputs: nodes.map(\.reference), after: dependencies) { arena in
-      nodes.map { $0.take(arena) }
+    let task = procedure.procedureTask
+    let operation = task.nodeOperation
+    let output = addSlot(for: P.Output.self)
+    for node in nodes { addInput(node.reference, of: task.name) }
+    addStep(task.nodeTraits, after: dependencies) { arena in
+      arena.put(try await operation(nodes.map { $0.take(arena) }), into: output)
     }
-  }
-
-  private func references<each Value>(_ nodes: repeat Node<each Value>) -> [NodeReference] {
-    var references: [NodeReference] = []
-    for node in repeat each nodes { references.append(node.reference) }
-    return references
+    return Node(builder: identity, reading: output)
   }
 
   // MARK: Building
 
   func addInput<Value>(of type: Value.Type) -> Node<Value> {
-    Node(builder: identity, reading: layout.addSlot(for: Value.self))
+    Node(builder: identity, reading: addSlot(for: Value.self))
   }
 
-  private func addStep<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, inputs: [NodeReference], after dependencies: [any GraphDependency],
-    gather: @escaping @Sendable (ValueArena) -> Input
-  ) -> Node<Output> {
-    require(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(task.name)\" was added after the graph had been made")
-    let index = Int32(steps.count)
-    let output = layout.addSlot(for: Output.self)
-    for input in inputs {
-      addEdge(from: input, to: index, task.name)
-      layout.addConsumer(of: input.slot)
+  /// A place for the value of the node that is to be added next.
+  @inlinable
+  func addSlot<Value>(for type: Value.Type) -> ValueSlot<Value> {
+    let (index, offset) = addSlot(size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment) { pointer in
+      pointer.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
     }
-    for dependency in dependencies { addEdge(from: dependency.reference, to: index, task.name) }
-    priorities.append((task.priority ?? .medium).rawValue)
-    steps.append(
-      ProcedureStep(task, inputs: ContiguousArray(inputs.lazy.map(\.slot)), gather: gather, output: output))
-    return Node(builder: identity, reading: output)
+    return ValueSlot(index: index, offset: offset)
+  }
+
+  @usableFromInline
+  func addSlot(size: Int, alignment: Int, destroy: @escaping ValueLayout.Destroyer) -> (Int32, Int) {
+    layout.addSlot(size: size, alignment: alignment, destroy: destroy)
+  }
+
+  /// Says what the node that is to be added next takes.
+  @usableFromInline
+  func addInput(_ node: NodeReference, of name: String) {
+    addEdge(from: node, to: Int32(bodies.count), name)
+    layout.addConsumer(of: node.slot)
+    inputSlots.append(node.slot)
+  }
+
+  /// Adds a node, once its slot and its inputs have been.
+  @usableFromInline
+  func addStep(
+    _ traits: NodeTraits, after dependencies: [any GraphDependency],
+    body: @escaping @Sendable (ValueArena) async throws -> Void
+  ) {
+    require(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(traits.name)\" was added after the graph had been made")
+    for dependency in dependencies { addEdge(from: dependency.reference, to: Int32(bodies.count), traits.name) }
+    priorities.append((traits.priority ?? .medium).rawValue)
+    bodies.append(NodeBody(execute: body))
+    self.traits.append(traits)
+    inputEnds.append(inputSlots.count)
   }
 
   private func addEdge(from node: NodeReference, to target: Int32, _ name: String) {
@@ -162,7 +206,7 @@ public final class GraphBuilder {
   /// - Parameter output: The node whose value is the graph's, if one is.
   /// - Returns: What every run of the graph walks.
   func finish(output: NodeReference?) -> GraphPlan {
-    require(!steps.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
+    require(!bodies.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
     isBuilt = true
     var acceptedOutput: Int32 = -1
     if let output {
@@ -171,7 +215,8 @@ public final class GraphBuilder {
       if output.edge == .acceptsFailure { acceptedOutput = output.slot - 1 }
     }
     let shape = GraphShape(
-      count: steps.count, edges: edges, priorities: priorities, acceptedOutput: acceptedOutput)
-    return GraphPlan(shape: shape, steps: steps, layout: layout)
+      count: bodies.count, edges: edges, priorities: priorities, acceptedOutput: acceptedOutput)
+    return GraphPlan(
+      shape: shape, bodies: bodies, traits: traits, layout: layout, inputSlots: inputSlots, inputEnds: inputEnds)
   }
 }

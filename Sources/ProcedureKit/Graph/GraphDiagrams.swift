@@ -26,14 +26,16 @@ extension ProcedureGraph {
 
   private var diagram: GraphDiagram {
     var diagram = GraphDiagram()
-    if plan.steps.contains(where: { $0.inputs.contains(0) }) {
+    if plan.traits.indices.contains(where: { plan.inputs(of: Int32($0)).contains(0) }) {
       diagram.nodes.append(.init(key: "input", name: "\(Input.self)", isValue: true))
     }
-    for (index, step) in plan.steps.enumerated() {
-      diagram.nodes.append(.init(key: "n\(index)", name: step.name, isValue: false))
-      if step.inputs.contains(0) { diagram.arrows.append(.init(from: "input", to: "n\(index)", isDotted: false)) }
+    for (index, traits) in plan.traits.enumerated() {
+      diagram.nodes.append(.init(key: "n\(index)", name: traits.name, isValue: false))
+      if plan.inputs(of: Int32(index)).contains(0) {
+        diagram.arrows.append(.init(from: "input", to: "n\(index)", isDotted: false))
+      }
     }
-    for node in plan.steps.indices {
+    for node in plan.traits.indices {
       for place in plan.shape.successorRange(of: Int32(node)) {
         let edge = plan.shape.successors[place]
         diagram.arrows.append(.init(from: "n\(node)", to: "n\(edge >> 1)", isDotted: edge & 1 == 1))

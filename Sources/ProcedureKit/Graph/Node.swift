@@ -3,44 +3,61 @@
 /// Nodes are made by a ``GraphBuilder``, and are of use only to that builder. Since a node exists only after everything
 /// that it depends on, a graph cannot have a cycle.
 public struct Node<Value: Sendable>: GraphDependency {
-  let builder: GraphBuilder.Identity
-  let slot: Int32
+  @usableFromInline let builder: GraphBuilder.Identity
+  @usableFromInline let source: Source
   let edge: GraphShape.Edge
-  let take: @Sendable (ValueArena) -> Value
+
+  /// Where the value is.
+  @usableFromInline
+  enum Source: Sendable {
+    case slot(ValueSlot<Value>)
+    /// Made from that of another type, which lies in the slot of that number.
+    case made(from: Int32, @Sendable (ValueArena) -> Value)
+  }
 
   /// The same node, as one that never fails: for recovery, and for what is to be executed whatever happened.
   ///
   /// If the node fails or is ignored, the failure is what its value would have thrown. A failure that is taken in this
   /// way everywhere it goes does not fail the graph.
   public var result: Node<Result<Value, any Error>> {
-    Node<Result<Value, any Error>>(
-      builder: builder, slot: slot, edge: .acceptsFailure, take: takeResult)
+    switch source {
+    case .slot(let slot):
+      Node<Result<Value, any Error>>(
+        builder: builder, source: .made(from: slot.index) { $0.takeResult(slot) }, edge: .acceptsFailure)
+    case .made(let index, let make):
+      Node<Result<Value, any Error>>(
+        builder: builder, source: .made(from: index) { .success(make($0)) }, edge: .acceptsFailure)
+    }
   }
-
-  let takeResult: @Sendable (ValueArena) -> Result<Value, any Error>
 
   /// A node that reads its slot.
+  @usableFromInline
   init(builder: GraphBuilder.Identity, reading slot: ValueSlot<Value>) {
-    self.builder = builder
-    self.slot = slot.index
-    edge = .requiresSuccess
-    take = { $0.take(slot) }
-    takeResult = { $0.takeResult(slot) }
+    self.init(builder: builder, source: .slot(slot), edge: .requiresSuccess)
   }
 
-  /// A node that never fails.
-  private init(
-    builder: GraphBuilder.Identity, slot: Int32, edge: GraphShape.Edge, take: @escaping @Sendable (ValueArena) -> Value
-  ) {
+  init(builder: GraphBuilder.Identity, source: Source, edge: GraphShape.Edge) {
     self.builder = builder
-    self.slot = slot
+    self.source = source
     self.edge = edge
-    self.take = take
-    takeResult = { .success(take($0)) }
+  }
+
+  /// A consumer's copy of the value, in one run.
+  @inlinable
+  func take(_ arena: ValueArena) -> Value {
+    switch source {
+    case .slot(let slot): arena.take(slot)
+    case .made(_, let make): make(arena)
+    }
   }
 
   /// What the graph builder has to know of the node.
   public var reference: NodeReference {
-    NodeReference(builder: builder, slot: slot, edge: edge)
+    let index =
+      switch source {
+      case .slot(let slot): slot.index
+      case .made(let index, _): index
+      }
+    return NodeReference(builder: builder, slot: index, edge: edge)
   }
 }

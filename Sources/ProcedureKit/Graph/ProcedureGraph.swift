@@ -83,7 +83,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// How many nodes there are.
-  public var count: Int { plan.steps.count }
+  public var count: Int { plan.bodies.count }
 
   /// The same graph, with another answer to a node that fails.
   public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureGraph {
@@ -124,6 +124,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     guard let context else { preconditionFailure("ProcedureGraph \"\(name)\" is executed outside of any procedure") }
     let run = GraphRun(plan, in: context, limit: width, stopsAtFirstFailure: policy == .failFast)
     run.arena.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
+    run.arena.giveUpShare(of: 0)
     try await run.execute()
     if let outputSlot, let error = run.arena.error(of: outputSlot), !isAcceptedOutput { throw error }
     return takeOutput(run.arena)

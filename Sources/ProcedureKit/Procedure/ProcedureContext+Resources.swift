@@ -26,7 +26,7 @@ extension ProcedureContext {
       news.tell()
       try await self.wait(for: wait, of: procedure)
     }
-    return try await ProcedureContext(scope: scope, part: part, attempt: attempt, hold: claim).run(operation)
+    return try await ProcedureContext(scope: scope, attempt: attempt, hold: claim).run(operation)
   }
 
   private func wait(for wait: ClaimWait, of procedure: ProcedureIdentity) async throws {

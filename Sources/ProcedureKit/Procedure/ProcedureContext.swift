@@ -10,23 +10,20 @@ public struct ProcedureContext: Sendable {
   @TaskLocal public static var current: ProcedureContext?
 
   let scope: ProcedureScope
-  /// Which node of a graph, where the scope is a worker that executes many.
-  let part: Int32
   /// Which attempt this is, counted from 1.
   public let attempt: Int
   /// The innermost claim that holds something for this body, or for what it is part of.
   let hold: ResourceClaim?
 
-  init(scope: ProcedureScope, part: Int32 = -1, attempt: Int = 1, hold: ResourceClaim? = nil) {
+  init(scope: ProcedureScope, attempt: Int = 1, hold: ResourceClaim? = nil) {
     self.scope = scope
-    self.part = part
     self.attempt = attempt
     self.hold = hold ?? scope.parent?.hold
   }
 
   /// Which run this is, and of which procedure.
   public var identity: ProcedureIdentity {
-    scope.identity(of: part)
+    scope.identity
   }
 
   /// Which run this is.
@@ -46,7 +43,7 @@ public struct ProcedureContext: Sendable {
   public var isCancelled: Bool {
     Task.isCancelled
       || sequence(first: self, next: \.scope.parent).contains { context in
-        context.scope.isCancelled || context.scope.children(of: context.part)?.isStopping ?? false
+        context.scope.isCancelled || context.scope.children?.isStopping ?? false
       }
   }
 
@@ -86,7 +83,7 @@ public struct ProcedureContext: Sendable {
   /// - Returns: The value of the body.
   /// - Throws: What the body has thrown, or what its children have come to.
   func settleChildren<Output>(_ result: Result<Output, any Error>) async throws -> Output {
-    guard let children = scope.children(of: part) else { return try result.get() }
+    guard let children = scope.children else { return try result.get() }
     var error: (any Error)?
     if case .failure(let thrown) = result { error = thrown }
     if error != nil, children.stopsAtFirstFailure { children.cancel(nil) }

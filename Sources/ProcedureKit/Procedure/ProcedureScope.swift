@@ -7,16 +7,16 @@ class ProcedureScope: @unchecked Sendable {
   /// Where it was started from: the context of the body that runs or awaits it.
   let parent: ProcedureContext?
 
-  private let groups = Mutex<[Int32: ChildGroup]>([:])
-  /// Whether a body has produced anything.
-  private let hasGroups = Atomic(false)
+  private let group = Mutex<ChildGroup?>(nil)
+  /// Whether the body has produced anything.
+  private let hasGroup = Atomic(false)
 
   init(parent: ProcedureContext?) {
     self.parent = parent
   }
 
-  /// Which run it is; `part` tells the nodes of a graph apart that one worker executes.
-  func identity(of part: Int32) -> ProcedureIdentity {
+  /// Which run it is.
+  var identity: ProcedureIdentity {
     preconditionFailure("\(type(of: self)) has to say what it executes")
   }
 
@@ -32,38 +32,36 @@ class ProcedureScope: @unchecked Sendable {
   /// Lends the slot, if it holds one, until `regainSlot`: the body is about to wait for something that holds none.
   func lendSlot() {}
 
-  /// What the body of this part has produced, if anything.
-  final func children(of part: Int32) -> ChildGroup? {
-    guard hasGroups.load(ordering: .acquiring) else { return nil }
-    return groups.withLock { $0[part] }
+  /// What the body has produced, if anything.
+  final var children: ChildGroup? {
+    guard hasGroup.load(ordering: .acquiring) else { return nil }
+    return group.withLock { $0 }
   }
 
-  /// What the body of this part will have produced.
-  final func makeChildren(of part: Int32) -> ChildGroup {
-    let group = groups.withLock { groups in
-      let group = groups[part] ?? ChildGroup(stopBody: { [weak self] in self?.stopBody() })
-      groups[part] = group
-      return group
+  /// What the body will have produced.
+  final func makeChildren() -> ChildGroup {
+    let group = group.withLock { group in
+      let made = group ?? ChildGroup(stopBody: { [weak self] in self?.stopBody() })
+      group = made
+      return made
     }
-    hasGroups.store(true, ordering: .releasing)
+    hasGroup.store(true, ordering: .releasing)
     return group
   }
 
-  /// Cancels what its bodies have produced.
+  /// Cancels what the body has produced.
   final func cancelChildren(_ reason: (any Error)?) {
-    guard hasGroups.load(ordering: .acquiring) else { return }
-    let groups = groups.withLock { Array($0.values) }
-    for group in groups { group.cancel(reason) }
+    children?.cancel(reason)
   }
 
-  /// Whether its bodies may still produce something.
+  /// Whether the body may still produce something.
   var mayProduce: Bool { true }
 
   /// Tells the body that executes to end, as far as that is possible without cancelling the run.
   func stopBody() {}
 
-  /// Tells of something that the body of a part produces.
-  func report(_ kind: ProcedureEvent.Kind, of part: Int32) {}
+  /// Tells of something that the body produces.
+  func report(_ kind: ProcedureEvent.Kind) {}
 
   /// Where it claims what it excludes others from.
   var resourceTable: ResourceTable { parent?.scope.resourceTable ?? .shared }

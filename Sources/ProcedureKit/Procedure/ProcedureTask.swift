@@ -13,7 +13,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   var admission: Admission
   /// What is called when the outermost level comes to its end.
   var hooks: FinishHooks<Output>?
-  var operation: @concurrent @Sendable (Input) async throws -> Output
+  @usableFromInline var operation: @concurrent @Sendable (Input) async throws -> Output
 
   /// A procedure from an async function.
   ///

@@ -17,7 +17,7 @@ final class UnqueuedScope: ProcedureScope, @unchecked Sendable {
     super.init(parent: nil)
   }
 
-  override func identity(of part: Int32) -> ProcedureIdentity {
+  override var identity: ProcedureIdentity {
     ProcedureIdentity(id: id, name: name)
   }
 

@@ -28,14 +28,14 @@ extension ProcedureContext {
       core.refuse(run, ProcedureError.producerFinished(procedure: run.identity, producer: identity))
       return handle
     }
-    let children = scope.makeChildren(of: part)
-    scope.report(.willProduce(run.identity), of: part)
+    let children = scope.makeChildren()
+    scope.report(.willProduce(run.identity))
     guard children.admit(run) else {
       core.refuse(run, ProcedureError.producerFinished(procedure: run.identity, producer: identity))
       return handle
     }
     core.admit(run, dependencies: [])
-    scope.report(.didProduce(run.identity), of: part)
+    scope.report(.didProduce(run.identity))
     children.attached(run)
     let identity = run.identity
     run.whenFinished { children.finished(identity, $0) }

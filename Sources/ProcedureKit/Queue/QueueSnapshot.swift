@@ -109,7 +109,7 @@ extension ProcedureQueue {
       if machine.isInLine(member) { return machine.isSuspended ? .resumption : .slot }
       if machine.isReturning(member) { return .slot }
       guard entry.loans > 0 else { return nil }
-      let children = run.children(of: -1)?.unfinished ?? []
+      let children = run.children?.unfinished ?? []
       return children.isEmpty ? .otherProcedures : .children(children)
     case .finishing, .finished: return nil
     }

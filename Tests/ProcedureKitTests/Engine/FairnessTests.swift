@@ -39,14 +39,32 @@ import Testing
     #expect((0..<100).allSatisfy { _ in fairness.pieceEnds() })
   }
 
-  @Test("Short bodies yield after 128, and the clock is looked at as seldom")
+  @Test("Short bodies yield after 128 where the clock may stand still, and it is looked at as seldom")
   func short() {
     let clock = SteppingClock(step: .zero)
     var fairness = Fairness(QueueTime(clock))
     let yields = (0..<12_800).filter { _ in fairness.pieceEnds() }
     #expect(zip(yields, yields.dropFirst()).allSatisfy { $1 - $0 == 128 })
     #expect(yields.count == 99 && clock.lookCount < 120)
-    var counted = Fairness(nil)
-    #expect((0..<12_800).filter { _ in counted.pieceEnds() }.count == 99)
+  }
+
+  @Test("Without a clock bodies are counted, and yield after 1,024")
+  func counted() {
+    var fairness = Fairness(nil)
+    let yields = (0..<10_240).filter { _ in fairness.pieceEnds() }
+    #expect(yields.count == 9 && zip(yields, yields.dropFirst()).allSatisfy { $1 - $0 == 1_024 })
+  }
+
+  @Test("Beside the system's clock they are not counted: only time yields")
+  func timed() {
+    var fairness = Fairness(QueueTime(ContinuousClock()))
+    let start = ContinuousClock.now
+    var (pieces, yields) = (0, 0)
+    while yields < 3 {
+      if fairness.pieceEnds() { yields += 1 }
+      pieces += 1
+    }
+    #expect(ContinuousClock.now - start >= .milliseconds(3))
+    #expect(pieces > 3)
   }
 }

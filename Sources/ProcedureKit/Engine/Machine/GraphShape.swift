@@ -55,7 +55,7 @@ struct GraphShape: Sendable {
     self.offsets = offsets
     self.successors = successors
     roots = ContiguousArray(counts.indices.lazy.filter { counts[$0] == 0 }.map(Int32.init))
-    self.priorities = Set(priorities).count > 1 ? priorities : []
+    self.priorities = priorities.contains { $0 != priorities[0] } ? priorities : []
     acceptance =
       acceptedOutput >= 0 || edges.contains { $0.kind == .acceptsFailure }
       ? Self.acceptance(offsets: offsets, successors: successors, acceptedOutput: acceptedOutput) : []

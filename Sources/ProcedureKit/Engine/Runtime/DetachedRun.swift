@@ -224,6 +224,6 @@ extension ProcedureContext {
 extension ProcedureScope {
   /// The member of a queue behind this scope, if there is one.
   fileprivate var slotHolder: SlotHolder? {
-    (self as? SlotHolder) ?? (self as? GraphWorker)?.holder
+    (self as? SlotHolder) ?? (self as? NodeScope)?.holder
   }
 }

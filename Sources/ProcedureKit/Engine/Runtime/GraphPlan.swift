@@ -1,69 +1,72 @@
 /// Internal. A graph, built once and walked by every run of it: flat, immutable, shared.
 final class GraphPlan: Sendable {
   let shape: GraphShape
-  /// One for each node, in the order in which they were added.
-  let steps: ContiguousArray<NodeStep>
+  /// For each node, in the order in which they were added: what it executes.
+  let bodies: ContiguousArray<NodeBody>
+  /// For each node what is known of it besides.
+  let traits: ContiguousArray<NodeTraits>
   let layout: ValueLayout
+  /// The slots from which the nodes take their inputs, one node after another.
+  private let inputSlots: ContiguousArray<Int32>
+  /// For each node, where its inputs end in `inputSlots`.
+  private let inputEnds: ContiguousArray<Int>
+  /// Whether any node has conditions.
+  private let haveConditions: Bool
 
-  init(shape: GraphShape, steps: ContiguousArray<NodeStep>, layout: ValueLayout) {
+  init(
+    shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>, layout: ValueLayout,
+    inputSlots: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int>
+  ) {
     self.shape = shape
-    self.steps = steps
+    self.bodies = bodies
+    self.traits = traits
+    haveConditions = traits.contains { !$0.conditions.isEmpty }
     self.layout = layout
+    self.inputSlots = inputSlots
+    self.inputEnds = inputEnds
   }
 
   /// Where the value of a node lies; the first slot is that of the graph's input.
   func slot(of node: Int32) -> Int32 {
     node + 1
   }
+
+  /// The slots from which a node takes its input.
+  func inputs(of node: Int32) -> ContiguousArray<Int32>.SubSequence {
+    inputSlots[(node == 0 ? 0 : inputEnds[Int(node) - 1])..<inputEnds[Int(node)]]
+  }
+
+  func hasConditions(_ node: Int32) -> Bool {
+    haveConditions && !traits[Int(node)].conditions.isEmpty
+  }
 }
 
-/// Internal. What a node does, whatever the types of its values.
+/// Internal. What a node does, whatever the types of its values: takes its inputs out of the arena, executes the work,
+/// and puts its value there.
 ///
-/// Invariant: it and its one subclass store only constants.
-class NodeStep: @unchecked Sendable {
-  let name: String
-  let conditions: [Condition]
-  /// The slots from which it takes its input.
-  let inputs: ContiguousArray<Int32>
-
-  init(name: String, conditions: [Condition], inputs: ContiguousArray<Int32>) {
-    self.name = name
-    self.conditions = conditions
-    self.inputs = inputs
-  }
-
-  /// Takes the inputs out of the arena, executes the body in its context, and puts its value there.
-  ///
-  /// - Throws: What the body throws.
-  func execute(in arena: ValueArena, _ context: ProcedureContext) async throws {
-    preconditionFailure("\(type(of: self)) has to have a body")
-  }
+/// It is made where the types are known, so that no generic function is entered and no metadata looked up when it is
+/// called. It executes where it is called from; the work in it sees to it itself that it does not.
+///
+/// A structure around the closure, since an array of closures would wrap each in one more async function.
+struct NodeBody: Sendable {
+  let execute: @Sendable (ValueArena) async throws -> Void
 }
 
-/// Internal. A node that executes a procedure's operation.
-final class ProcedureStep<Input: Sendable, Output: Sendable>: NodeStep, @unchecked Sendable {
-  private let gather: @Sendable (ValueArena) -> Input
-  private let operation: @concurrent @Sendable (Input) async throws -> Output
-  private let output: ValueSlot<Output>
+/// Internal. What is known of a node besides its types.
+@usableFromInline
+struct NodeTraits: Sendable {
+  let name: String
+  let priority: TaskPriority?
+  let conditions: [Condition]
 
-  init(
-    _ task: ProcedureTask<Input, Output>, inputs: ContiguousArray<Int32>,
-    gather: @escaping @Sendable (ValueArena) -> Input, output: ValueSlot<Output>
-  ) {
-    self.gather = gather
-    // What has hooks is told of its end by them, also where a condition decides; so all of it is the node's body.
-    operation = task.isPlain ? task.operation : task.executeInCurrentContext
-    self.output = output
-    super.init(name: task.name, conditions: task.isPlain ? task.admission.conditions : [], inputs: inputs)
+  @usableFromInline
+  init(name: String) {
+    self.init(name: name, priority: nil, conditions: [])
   }
 
-  override func execute(in arena: ValueArena, _ context: ProcedureContext) async throws {
-    let result: Result<Output, any Error>
-    do {
-      result = .success(try await operation(gather(arena)))
-    } catch {
-      result = .failure(error)
-    }
-    arena.put(try await context.settleChildren(result), into: output)
+  init(name: String, priority: TaskPriority?, conditions: [Condition]) {
+    self.name = name
+    self.priority = priority
+    self.conditions = conditions
   }
 }

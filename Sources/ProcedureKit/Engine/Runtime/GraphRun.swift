@@ -26,6 +26,7 @@ final class GraphRun: Sendable {
   let arena: ValueArena
   let context: ProcedureContext
   private let holder: SlotHolder?
+  private let broadcaster: EventBroadcaster<ProcedureEvent>?
   private let stopsAtFirstFailure: Bool
   private let firstID: ProcedureID
   private let state: Mutex<State>
@@ -38,7 +39,8 @@ final class GraphRun: Sendable {
     self.stopsAtFirstFailure = stopsAtFirstFailure
     arena = ValueArena(plan.layout)
     holder = context.slotHolder
-    firstID = .reserve(plan.steps.count)
+    broadcaster = holder?.core.broadcaster
+    firstID = .reserve(plan.traits.count)
     state = Mutex(
       State(
         progress: GraphProgress(shape: plan.shape, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
@@ -50,13 +52,8 @@ final class GraphRun: Sendable {
   func execute() async throws {
     announceNodes()
     await withRunCancellationHandler(in: context, key: self) {
-      let worker = GraphWorker(self, holder: holder)
-      var advance = state.withLock { $0.progress.started() }
-      var fairness = self.fairness
-      while advance.next >= 0, !advance.addsWorker {
-        advance = await worker.execute(advance.next)
-        if fairness.pieceEnds() { advance = await worker.yield(before: advance) }
-      }
+      let advance = await GraphWorker(self, holder: holder).execute(
+        from: state.withLock { $0.progress.started() }, leavesWhenMoreIsReady: true)
       if !advance.isComplete { await executeByWorkers(takingOverFrom: advance.next) }
     } onCancel: {
       self.cancel()
@@ -90,7 +87,7 @@ final class GraphRun: Sendable {
   }
 
   func identity(of node: Int32) -> ProcedureIdentity {
-    ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.steps[Int(node)].name)
+    ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.traits[Int(node)].name)
   }
 
   /// How one of its workers is fair to other tasks.
@@ -106,8 +103,13 @@ final class GraphRun: Sendable {
     carryOut(state.withLock { $0.progress.workerStarted() })
   }
 
+  func nodeStarts(_ node: Int32) {
+    report(.willExecute(attempt: 1), of: node)
+  }
+
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
     reportEnd(of: node, .finished(()), hasExecuted: true)
+    arena.giveUpShare(of: plan.slot(of: node))
     return carryOut(state.withLock { $0.progress.nodeSucceeded(node) })
   }
 
@@ -170,14 +172,13 @@ final class GraphRun: Sendable {
 
   private func finishSkipped(_ skip: GraphProgress.Skipped, root: any Error) {
     reportEnd(of: skip.node, ProcedureOutcome(thrown: error(of: skip, root: root)), hasExecuted: false)
-    for input in plan.steps[Int(skip.node)].inputs { arena.giveUpShare(of: input) }
+    for input in plan.inputs(of: skip.node) { arena.giveUpShare(of: input) }
     arena.giveUpShare(of: plan.slot(of: skip.node))
   }
 
-  /// Cancels the run if the current task has been cancelled, before anything follows from what a node came to because of
-  /// that: a task's cancellation reaches its innermost handlers first.
-  func noteCancellation() {
-    if Task.isCancelled, !isStopping { cancel() }
+  /// A task has been cancelled that executes the run.
+  func taskWasCancelled() {
+    if !isStopping { cancel() }
   }
 
   private func cancel() {
@@ -227,8 +228,7 @@ final class GraphRun: Sendable {
       state.claim = nil
       return state.desk
     }
-    let worker = GraphWorker(self, holder: slot)
-    let isPlaced = desk?.place(.add(priority: nil) { await worker.work() }) ?? false
+    let isPlaced = desk?.place(.add(priority: nil) { await GraphWorker.work(for: self, holding: slot) }) ?? false
     // The run is complete: its workers are not waited for any more.
     if !isPlaced, let slot { slot.core.withdraw(slot) }
   }
@@ -236,19 +236,19 @@ final class GraphRun: Sendable {
   // MARK: Events
 
   private var isObserved: Bool {
-    holder?.core.broadcaster.isObserved ?? false
+    broadcaster?.isObserved ?? false
   }
 
   private func announceNodes() {
     guard isObserved else { return }
     isWatched.store(true, ordering: .relaxed)
-    state.withLock { $0.watched = Set(0..<Int32(plan.steps.count)) }
-    for node in plan.steps.indices { report(.didAttach, of: Int32(node)) }
+    state.withLock { $0.watched = Set(0..<Int32(plan.traits.count)) }
+    for node in plan.traits.indices { report(.didAttach, of: Int32(node)) }
   }
 
   /// Reports an event of a node. Those of one node are reported by one task after another, and so are in order.
   func report(_ kind: @autoclosure () -> ProcedureEvent.Kind, of node: Int32) {
-    guard let core = holder?.core, core.broadcaster.isObserved else { return }
+    guard isObserved, let core = holder?.core else { return }
     let identity = identity(of: node)
     var woken: [Waiter] = []
     core.broadcaster.send(

@@ -1,90 +1,148 @@
 /// Internal. What executes one node after another in one run of a graph: the task that runs the graph, or a child of it.
 ///
-/// Invariant: it stores only constants.
-final class GraphWorker: ProcedureScope, @unchecked Sendable {
-  let run: GraphRun
+/// Invariant: it is made, used and forgotten in the task that it names, which `task` therefore never outlives.
+struct GraphWorker {
+  private let run: GraphRun
   /// What holds the slot in which its nodes execute; `nil` without a queue.
-  let holder: SlotHolder?
+  private let holder: SlotHolder?
+  private let task: UnsafeCurrentTask
+  // What every node needs, at hand.
+  private let plan: GraphPlan
+  private let arena: ValueArena
+  private let core: QueueCore?
 
   init(_ run: GraphRun, holder: SlotHolder?) {
+    guard let task = withUnsafeCurrentTask(body: { $0 }) else {
+      preconditionFailure("GraphWorker: there is no current task")
+    }
     self.run = run
     self.holder = holder
-    super.init(parent: run.context)
+    self.task = task
+    plan = run.plan
+    arena = run.arena
+    core = holder?.core
   }
 
-  override func identity(of part: Int32) -> ProcedureIdentity { run.identity(of: part) }
-
-  override var isCancelled: Bool { run.isStopping }
-
-  override func report(_ kind: ProcedureEvent.Kind, of part: Int32) { run.report(kind, of: part) }
-
-  override func lendSlot() { holder?.lendSlot() }
-
-  override func regainSlot() async { await holder?.regainSlot() }
+  /// What the task of an added worker does, from its start to its end.
+  static func work(for run: GraphRun, holding slot: GraphSlot?) async {
+    let worker = GraphWorker(run, holder: slot)
+    _ = await worker.execute(from: run.workerStarted(), leavesWhenMoreIsReady: false)
+    if let slot { slot.core.withdraw(slot) }
+  }
 
   /// Executes nodes until none is left for this worker.
-  func work() async {
+  ///
+  /// The context is bound for many nodes at once; anew only where something still refers to what was bound, which goes on
+  /// to stand for the node that it was bound for.
+  ///
+  /// - Parameters:
+  ///   - first: The first node.
+  ///   - leavesWhenMoreIsReady: Whether to leave also as soon as there is work for a second worker.
+  /// - Returns: What follows.
+  func execute(
+    from first: GraphProgress.Advance, leavesWhenMoreIsReady: Bool
+  ) async -> GraphProgress.Advance {
+    var advance = first
     var fairness = run.fairness
-    var advance = run.workerStarted()
-    while advance.next >= 0 {
-      advance = await execute(advance.next)
+    while advance.next >= 0, !(leavesWhenMoreIsReady && advance.addsWorker) {
+      let scope = NodeScope(run, holder: holder)
+      let reference = Unmanaged.passUnretained(scope)
+      await ProcedureContext(scope: scope).run {
+        await execute(from: &advance, leavesWhenMoreIsReady, &fairness, in: reference)
+      }
+    }
+    return advance
+  }
+
+  /// The same within one binding of the context.
+  ///
+  /// Never inlined, as ``NodeBinding`` requires.
+  @inline(never)
+  private func execute(
+    from advance: inout GraphProgress.Advance, _ leavesWhenMoreIsReady: Bool, _ fairness: inout Fairness,
+    in scope: Unmanaged<NodeScope>
+  ) async {
+    let binding = NodeBinding(of: scope)
+    repeat {
+      let node = advance.next
+      binding.stand(for: node)
+      if mayHaveToWait(node), let other = await wait(insteadOf: node) {
+        advance = other
+      } else {
+        run.nodeStarts(node)
+        var failure: (any Error)?
+        do {
+          try await plan.bodies[Int(node)].execute(arena)
+        } catch {
+          failure = error
+        }
+        if binding.children != nil { failure = await settleChildren(failure) }
+        noteCancellation()
+        advance = failure.map { run.nodeFailed(node, $0, hasExecuted: true) } ?? run.nodeSucceeded(node)
+      }
       if fairness.pieceEnds() { advance = await yield(before: advance) }
-    }
-    if let holder = holder as? GraphSlot { holder.core.withdraw(holder) }
+    } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker) && binding.isUnshared
+    binding.end()
   }
 
-  /// Lets other tasks have the thread. The run may have been cancelled meanwhile.
-  func yield(before advance: GraphProgress.Advance) async -> GraphProgress.Advance {
-    await Task.yield()
-    run.noteCancellation()
-    return advance.next >= 0 && run.isStopping ? run.nodeAbandoned(advance.next) : advance
-  }
-
-  /// Executes one node, and says what follows.
-  func execute(_ node: Int32) async -> GraphProgress.Advance {
-    if let holder, !holder.core.hasTurn(holder) {
-      // Whoever has a slot first takes what comes first, which may be this node.
-      run.nodePutBack(node)
-      await holder.core.waitForTurn(holder, in: run.context)
-      run.noteCancellation()
-      return run.workerAsked()
-    }
-    let step = run.plan.steps[Int(node)]
-    let context = ProcedureContext(scope: self, part: node)
-    if !step.conditions.isEmpty, !run.isJudged(node) { return await judge(step, as: node, in: context) }
-    run.report(.willExecute(attempt: 1), of: node)
-    let failure = await context.run { await execute(step, in: context) }
-    run.noteCancellation()
-    if let failure { return run.nodeFailed(node, failure, hasExecuted: true) }
-    return run.nodeSucceeded(node)
-  }
-
-  /// - Returns: What the body threw.
-  private func execute(_ step: NodeStep, in context: ProcedureContext) async -> (any Error)? {
+  /// Waits for what the node has produced.
+  ///
+  /// - Returns: Why the node has failed, if it has.
+  private func settleChildren(_ failure: (any Error)?) async -> (any Error)? {
     do {
-      try await step.execute(in: run.arena, context)
+      try await ProcedureContext.current?.settleChildren(failure.map { .failure($0) } ?? .success(()))
       return nil
     } catch {
       return error
     }
   }
 
+  private func mayHaveToWait(_ node: Int32) -> Bool {
+    core?.isGated ?? false || plan.hasConditions(node)
+  }
+
+  /// Waits for the worker's turn, or evaluates the node's conditions, if it has to.
+  ///
+  /// - Returns: What follows then; `nil` if the node is to be executed.
+  private func wait(insteadOf node: Int32) async -> GraphProgress.Advance? {
+    if let holder, !holder.core.hasTurn(holder) { return await waitForTurn(holder, insteadOf: node) }
+    if plan.hasConditions(node), !run.isJudged(node) { return await judge(node) }
+    return nil
+  }
+
+  /// Lets other tasks have the thread. The run may have been cancelled meanwhile.
+  private func yield(before advance: GraphProgress.Advance) async -> GraphProgress.Advance {
+    await Task.yield()
+    noteCancellation()
+    return advance.next >= 0 && run.isStopping ? run.nodeAbandoned(advance.next) : advance
+  }
+
+  /// Cancels the run if this task has been cancelled, before anything follows from what a node came to because of that: a
+  /// task's cancellation reaches its innermost handlers first.
+  private func noteCancellation() {
+    if task.isCancelled { run.taskWasCancelled() }
+  }
+
+  /// Whoever has a slot first takes what comes first, which may be this node.
+  private func waitForTurn(_ holder: SlotHolder, insteadOf node: Int32) async -> GraphProgress.Advance {
+    run.nodePutBack(node)
+    await holder.core.waitForTurn(holder, in: run.context)
+    noteCancellation()
+    return run.workerAsked()
+  }
+
   /// Evaluates a node's conditions, without a slot. The node is executed when it is its turn again.
-  private func judge(
-    _ step: NodeStep, as node: Int32, in context: ProcedureContext
-  ) async -> GraphProgress.Advance {
-    let failure = await context.run { () async -> (any Error)? in
-      do {
-        try await context.requireConditions(step.conditions, name: step.name)
-        return nil
-      } catch {
-        return error
-      }
+  private func judge(_ node: Int32) async -> GraphProgress.Advance {
+    let traits = plan.traits[Int(node)]
+    do {
+      try await ProcedureContext.current?.requireConditions(traits.conditions, name: traits.name)
+    } catch {
+      noteCancellation()
+      for input in plan.inputs(of: node) { arena.giveUpShare(of: input) }
+      return run.nodeFailed(node, error, hasExecuted: false)
     }
-    run.noteCancellation()
-    guard let failure else { return run.nodeJudged(node) }
-    for input in step.inputs { run.arena.giveUpShare(of: input) }
-    return run.nodeFailed(node, failure, hasExecuted: false)
+    noteCancellation()
+    return run.nodeJudged(node)
   }
 }
 

@@ -102,7 +102,7 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
     } catch {
       stored = ProcedureOutcome(thrown: error)
     }
-    if children(of: -1) != nil { await settleChildren() }
+    if children != nil { await settleChildren() }
   }
 
   private func settleChildren() async {

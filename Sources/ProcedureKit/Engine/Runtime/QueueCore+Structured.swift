@@ -184,7 +184,7 @@ extension QueueCore {
 
   /// Waits for what the body has produced.
   private func settleChildren<Output: Sendable>(of run: StructuredRun, _ end: End<Output>) async -> End<Output> {
-    guard run.children(of: -1) != nil else { return end }
+    guard run.children != nil else { return end }
     do {
       let result = Result { () throws in try end.outcome.get(of: run.identity) }
       return End(

@@ -28,9 +28,7 @@ class Run: SlotHolder, @unchecked Sendable {
     super.init(core: core, parent: parent)
   }
 
-  var identity: ProcedureIdentity { ProcedureIdentity(id: id, name: name) }
-
-  override func identity(of part: Int32) -> ProcedureIdentity { identity }
+  override var identity: ProcedureIdentity { ProcedureIdentity(id: id, name: name) }
 
   final override func cancel(_ reason: (any Error)?) { core.cancel(self, reason) }
 
@@ -43,7 +41,7 @@ class Run: SlotHolder, @unchecked Sendable {
 
   final override var mayProduce: Bool { core.state(of: self) == .executing }
 
-  final override func report(_ kind: ProcedureEvent.Kind, of part: Int32) { core.report(kind, of: self) }
+  final override func report(_ kind: ProcedureEvent.Kind) { core.report(kind, of: self) }
 
   override var isCancelled: Bool { core.cancellation(of: self) != nil }
 

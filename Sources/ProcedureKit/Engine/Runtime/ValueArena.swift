@@ -1,14 +1,23 @@
 import Synchronization
 
 /// Internal. Where a value lies in the memory of a graph's run.
+@usableFromInline
 struct ValueSlot<Value>: Sendable {
-  let index: Int32
-  let offset: Int
+  @usableFromInline let index: Int32
+  @usableFromInline let offset: Int
+
+  @usableFromInline
+  init(index: Int32, offset: Int) {
+    self.index = index
+    self.offset = offset
+  }
 }
 
 /// Internal. Where each value of a graph lies, and how many take it; laid out once when the graph is built.
+@usableFromInline
 struct ValueLayout: Sendable {
   /// Destroys a value in place.
+  @usableFromInline
   typealias Destroyer = @Sendable (UnsafeMutableRawPointer) -> Void
 
   private(set) var size = 0
@@ -18,16 +27,17 @@ struct ValueLayout: Sendable {
   private(set) var consumers: ContiguousArray<Int32> = []
   private(set) var destroyers: ContiguousArray<Destroyer> = []
 
-  mutating func addSlot<Value>(for type: Value.Type) -> ValueSlot<Value> {
-    let step = MemoryLayout<Value>.alignment
+  /// Lays out one more value.
+  ///
+  /// - Returns: The number of its slot, and where it lies.
+  mutating func addSlot(size valueSize: Int, alignment step: Int, destroy: @escaping Destroyer) -> (Int32, Int) {
     let offset = (size + step - 1) / step * step
-    size = offset + MemoryLayout<Value>.size
+    size = offset + valueSize
     alignment = max(alignment, step)
     offsets.append(offset)
     consumers.append(0)
-    let destroy: Destroyer = { pointer in pointer.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
     destroyers.append(destroy)
-    return ValueSlot(index: Int32(offsets.count - 1), offset: offset)
+    return (Int32(offsets.count - 1), offset)
   }
 
   mutating func addConsumer(of slot: Int32) {
@@ -41,9 +51,10 @@ struct ValueLayout: Sendable {
 /// it before it gives its share up; a consumer reads it only after the producer has finished, which the lock of the graph's
 /// progress orders, and before it gives its own share up. Whoever gives up the last share destroys the value. So a slot is
 /// never read before it was written, nor after it was destroyed, and it is written once.
+@usableFromInline
 final class ValueArena: @unchecked Sendable {
   private let layout: ValueLayout
-  private let memory: UnsafeMutableRawPointer
+  @usableFromInline let memory: UnsafeMutableRawPointer
   private let shares: UnsafeMutablePointer<Atomic<Int32>>
   private let isPresent: UnsafeMutablePointer<Bool>
   private let errors = Mutex<[Int32: any Error]>([:])
@@ -66,28 +77,25 @@ final class ValueArena: @unchecked Sendable {
     memory.deallocate()
   }
 
-  /// Stores a value, once, by its producer.
+  /// Stores a value, once, by its producer, which still has its share to give up.
+  @inlinable
   func put<Value>(_ value: consuming Value, into slot: ValueSlot<Value>) {
     (memory + slot.offset).initializeMemory(as: Value.self, to: value)
-    isPresent[Int(slot.index)] = true
-    giveUpShare(of: slot.index)
+    noteValue(in: slot.index)
   }
 
   /// A consumer's copy of a value; for the last consumer the value itself.
+  @inlinable
   func take<Value>(_ slot: ValueSlot<Value>) -> Value {
-    let index = Int(slot.index)
     let pointer = (memory + slot.offset).assumingMemoryBound(to: Value.self)
-    if shares[index].load(ordering: .acquiring) == 1 {
-      isPresent[index] = false
-      shares[index].store(0, ordering: .relaxed)
-      return pointer.move()
-    }
+    if claimLastShare(of: slot.index) { return pointer.move() }
     let value = pointer.pointee
     giveUpShare(of: slot.index)
     return value
   }
 
   /// A consumer's copy of a value, or the error of a node that did not produce any.
+  @inlinable
   func takeResult<Value>(_ slot: ValueSlot<Value>) -> Result<Value, any Error> {
     if let error = error(of: slot.index) {
       giveUpShare(of: slot.index)
@@ -96,7 +104,23 @@ final class ValueArena: @unchecked Sendable {
     return .success(take(slot))
   }
 
+  /// A value has been stored.
+  @usableFromInline
+  func noteValue(in slot: Int32) {
+    isPresent[Int(slot)] = true
+  }
+
+  /// Whether nobody else is to take this value, which the caller is to move out then.
+  @usableFromInline
+  func claimLastShare(of slot: Int32) -> Bool {
+    guard shares[Int(slot)].load(ordering: .acquiring) == 1 else { return false }
+    isPresent[Int(slot)] = false
+    shares[Int(slot)].store(0, ordering: .relaxed)
+    return true
+  }
+
   /// Says that a producer or a consumer of this slot is done with it.
+  @usableFromInline
   func giveUpShare(of slot: Int32) {
     let old = shares[Int(slot)].subtract(1, ordering: .acquiringAndReleasing).oldValue
     if old == 1, isPresent[Int(slot)] { destroy(slot) }
@@ -112,6 +136,7 @@ final class ValueArena: @unchecked Sendable {
     errors.withLock { $0[slot] = error }
   }
 
+  @usableFromInline
   func error(of slot: Int32) -> (any Error)? {
     errors.withLock { $0[slot] }
   }

@@ -1,14 +1,18 @@
 /// Internal. Says when one task that executes many bodies in a row has to let other tasks have the thread.
 ///
 /// A body that never suspends does not give the thread up, and a worker goes straight on with the next. So a worker yields
-/// after a millisecond, or after so many bodies. It looks at the clock the more seldom the shorter the bodies are: after
-/// one, two, four …, so that looking costs short ones next to nothing.
+/// after a millisecond. It looks at the clock the more seldom the shorter the bodies are: after one, two, four …, so that
+/// looking costs short ones next to nothing. To yield is dear (it wakes another thread), which is why bodies are counted
+/// only where there is no clock that goes on by itself.
 struct Fairness {
   private static let mostPiecesBetweenLooks = 128
+  private static let mostPiecesWithoutClock = 1_024
   private static let longestTimeBetweenYields = Duration.milliseconds(1)
 
   /// `nil` without a queue; bodies are only counted then.
   private let time: QueueTime?
+  private let mostPieces: Int
+  private let countsPieces: Bool
   private var lastYield: ProcedureInstant?
   private var piecesBetweenLooks = 1
   private var piecesLeft = 1
@@ -16,6 +20,8 @@ struct Fairness {
   init(_ time: QueueTime?) {
     self.time = time
     lastYield = time?.now
+    mostPieces = time == nil ? Self.mostPiecesWithoutClock : Self.mostPiecesBetweenLooks
+    countsPieces = !(time?.goesOnByItself ?? false)
   }
 
   /// A body is about to end. Says whether to `Task.yield()`, at a moment at which nothing is held that others could wait for.
@@ -28,9 +34,9 @@ struct Fairness {
     let now = time?.now
     let tookLong =
       now.flatMap { now in lastYield.map { $0.duration(to: now) } } ?? .zero >= Self.longestTimeBetweenYields
-    let yields = tookLong || piecesBetweenLooks == Self.mostPiecesBetweenLooks
+    let yields = tookLong || (countsPieces && piecesBetweenLooks == mostPieces)
     if yields { lastYield = now }
-    piecesBetweenLooks = tookLong ? 1 : min(piecesBetweenLooks * 2, Self.mostPiecesBetweenLooks)
+    piecesBetweenLooks = tookLong ? 1 : min(piecesBetweenLooks * 2, mostPieces)
     piecesLeft = piecesBetweenLooks
     return yields
   }

@@ -37,6 +37,11 @@ struct QueueTime: Sendable {
     var instant: ProcedureInstant { reading ?? time.now }
   }
 
+  /// Whether it is the system's clock, which goes on whatever is executed; one of the user's may stand still.
+  var goesOnByItself: Bool {
+    if case .continuous = source { true } else { false }
+  }
+
   var now: ProcedureInstant {
     switch source {
     case .continuous(let start): ProcedureInstant(sinceStart: start.duration(to: ContinuousClock.now))

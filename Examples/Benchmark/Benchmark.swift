@@ -1,0 +1,42 @@
+import Foundation
+
+/// Measures ProcedureKit beside what else does the same work. `Benchmark --help` tells how to use it.
+@main
+struct Benchmark {
+  static func main() async {
+    // Not on the main actor: what is measured would have to come back to it, and the others would not.
+    exit(await Task.detached { await run(CommandLine.arguments.dropFirst()) }.value)
+  }
+
+  /// - Returns: The exit status.
+  @concurrent private static func run(_ commandLine: some Sequence<String> & Sendable) async -> Int32 {
+    do {
+      let arguments = try Arguments(parsing: commandLine)
+      switch arguments.action {
+      case .printHelp: Console.print(Arguments.help)
+      case .fill(let store, let units): Console.print(await MemoryProbe.measure(store, units: units).line)
+      case .measure: return try await measure(arguments)
+      }
+      return 0
+    } catch {
+      Console.printError("\(error)")
+      return error is UsageError ? 2 : 1
+    }
+  }
+
+  private static func measure(_ arguments: Arguments) async throws -> Int32 {
+    let selection = Selection(arguments.names, includesLong: arguments.includesLong)
+    let meter = Meter(samples: arguments.samples, units: arguments.units)
+    var report = Report(samples: arguments.samples)
+    for workload in selection.workloads {
+      if !arguments.printsJSON { Console.printProgress(workload.title(units: meter.units(of: workload))) }
+      report.append(try await meter.measure(workload))
+    }
+    report.judge(selection.targets)
+    Console.print(arguments.printsJSON ? try report.json : report.table)
+    if !arguments.printsJSON, selection.leavesOutLong { Console.print("P9 takes long: --long measures it.") }
+    guard arguments.checks, !report.missed.isEmpty else { return 0 }
+    Console.printError("missed: \(report.missed.joined(separator: ", "))")
+    return 1
+  }
+}

@@ -1,0 +1,70 @@
+/// What the command line asks for.
+struct Arguments: Equatable, Sendable {
+  enum Action: Equatable, Sendable {
+    case measure
+    case printHelp
+    /// Measure the memory of something that waits, in this process; what the program starts itself with.
+    case fill(Store, units: Int)
+  }
+
+  var action = Action.measure
+
+  /// Workloads and targets to measure; none means all.
+  var names: [String] = []
+
+  /// How often each contestant is measured.
+  var samples = 9
+
+  /// How many units of work, instead of each workload's own number.
+  var units: Int?
+
+  var printsJSON = false
+
+  /// Whether a missed target is a failure.
+  var checks = false
+
+  /// Whether what takes long is measured without being asked for by name.
+  var includesLong = false
+
+  init() {}
+
+  /// Reads the arguments that follow the program's name; of an option that is given twice, the last counts.
+  ///
+  /// - Throws: ``UsageError``.
+  init(parsing arguments: some Sequence<String>) throws(UsageError) {
+    var rest = Array(arguments)[...]
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "--samples": samples = try Self.number(argument, &rest)
+      case "--units": units = try Self.number(argument, &rest)
+      case "--json": printsJSON = true
+      case "--check": checks = true
+      case "--long": includesLong = true
+      case "--fill": action = .fill(try Self.store(&rest), units: try Self.number(argument, &rest))
+      case "--help", "-h":
+        action = .printHelp
+        return
+      case _ where argument.hasPrefix("-"): throw .unknownOption(argument)
+      default: names.append(try Self.name(argument))
+      }
+    }
+  }
+
+  private static func number(_ option: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> Int {
+    guard let text = rest.popFirst() else { throw .missingValue(option: option) }
+    guard let number = Int(text), number >= 1 else { throw .badNumber(option: option, given: text) }
+    return number
+  }
+
+  private static func store(_ rest: inout ArraySlice<String>) throws(UsageError) -> Store {
+    guard let name = rest.popFirst() else { throw .missingValue(option: "--fill") }
+    guard let store = Store(rawValue: name) else { throw .unknownStore(name) }
+    return store
+  }
+
+  private static func name(_ text: String) throws(UsageError) -> String {
+    let name = text.uppercased()
+    guard Selection.names.contains(name) else { throw .unknownName(text) }
+    return name
+  }
+}

@@ -1,0 +1,18 @@
+/// A command line that cannot be understood.
+enum UsageError: Error, Equatable, CustomStringConvertible {
+  case unknownOption(String)
+  case unknownName(String)
+  case missingValue(option: String)
+  case badNumber(option: String, given: String)
+  case unknownStore(String)
+
+  var description: String {
+    switch self {
+    case .unknownOption(let option): "there is no option \(option); 'Benchmark --help' lists them"
+    case .unknownName(let name): "there is no workload or target \(name); 'Benchmark --help' lists them"
+    case .missingValue(let option): "\(option) needs a value: see 'Benchmark --help'"
+    case .badNumber(let option, let given): "\(option): '\(given)' is not a whole number from 1"
+    case .unknownStore(let name): "--fill: there is no '\(name)'"
+    }
+  }
+}

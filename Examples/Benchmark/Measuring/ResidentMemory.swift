@@ -1,0 +1,26 @@
+import Foundation
+
+/// The memory of this process.
+enum ResidentMemory {
+  /// How many bytes of it are in memory at this moment.
+  static var bytes: Int {
+    #if canImport(Darwin)
+      var info = mach_task_basic_info()
+      var count = mach_msg_type_number_t(MemoryLayout<mach_task_basic_info>.size / MemoryLayout<natural_t>.size)
+      let status = withUnsafeMutablePointer(to: &info) { info in
+        info.withMemoryRebound(to: integer_t.self, capacity: Int(count)) { words in
+          task_info(mach_task_self_, task_flavor_t(MACH_TASK_BASIC_INFO), words, &count)
+        }
+      }
+      precondition(status == KERN_SUCCESS, "The kernel does not tell the memory of this process")
+      return Int(info.resident_size)
+    #else
+      // Pages in all, pages resident, …
+      let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ")
+      guard let pages = fields?.dropFirst().first.flatMap({ Int($0) }) else {
+        preconditionFailure("/proc/self/statm does not tell the memory of this process")
+      }
+      return pages * Int(getpagesize())
+    #endif
+  }
+}

@@ -1,0 +1,30 @@
+/// What was measured again and again, in the order in which it was.
+struct Sample: Equatable, Sendable {
+  let values: [Double]
+
+  /// - Parameter values: At least one.
+  init(_ values: [Double]) {
+    precondition(!values.isEmpty, "A sample has at least one value")
+    self.values = values
+  }
+
+  var median: Double { quantile(0.5) }
+
+  /// Half the distance between the quartiles, as a part of the median.
+  var spread: Double {
+    median == 0 ? 0 : (quantile(0.75) - quantile(0.25)) / 2 / abs(median)
+  }
+
+  /// The value below which that part of the values lies, interpolated between neighbours.
+  func quantile(_ part: Double) -> Double {
+    let sorted = values.sorted()
+    let position = part * Double(sorted.count - 1)
+    let (lower, upper) = (sorted[Int(position)], sorted[Int(position.rounded(.up))])
+    return lower + (upper - lower) * (position - position.rounded(.down))
+  }
+
+  /// The ratios of values that were measured in the same round: what drifts, drifts for both.
+  func ratios(to other: Sample) -> Sample {
+    Sample(zip(values, other.values).map { $0 / $1 })
+  }
+}

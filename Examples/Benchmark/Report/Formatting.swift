@@ -1,0 +1,29 @@
+import Foundation
+
+extension Int {
+  /// With commas between the thousands.
+  var grouped: String {
+    let digits = String(magnitude)
+    var text = ""
+    for (index, digit) in digits.enumerated() {
+      if index > 0, (digits.count - index) % 3 == 0 { text.append(",") }
+      text.append(digit)
+    }
+    return self < 0 ? "-" + text : text
+  }
+}
+
+extension Double {
+  /// Two digits after the point, and none of a large number.
+  var brief: String {
+    String(format: abs(self) < 100 ? "%.2f" : "%.0f", self)
+  }
+}
+
+extension String {
+  /// With spaces up to a width.
+  func padding(_ width: Int, onTheLeft: Bool = false) -> String {
+    let spaces = String(repeating: " ", count: Swift.max(0, width - count))
+    return onTheLeft ? spaces + self : self + spaces
+  }
+}

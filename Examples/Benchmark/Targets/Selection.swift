@@ -1,0 +1,31 @@
+/// What of all that can be measured is to be.
+struct Selection: Sendable {
+  let workloads: [Workload]
+  let targets: [Target]
+  /// Whether something was left out only because it takes long.
+  let leavesOutLong: Bool
+
+  /// What may be named.
+  static let names = Set(Workload.all.filter { !$0.isLong }.map(\.id) + Target.all.map(\.id))
+
+  /// A workload is measured with all its contestants; a target measures only what it compares.
+  ///
+  /// - Parameters:
+  ///   - names: Of workloads and targets; none means all.
+  ///   - includesLong: Whether all means also what takes long.
+  init(_ names: [String], includesLong: Bool) {
+    let names = Set(names)
+    let named = Target.all.filter { names.contains($0.id) }
+    let roles = Dictionary(
+      named.flatMap(\.comparisons).map { ($0.workload, Set([$0.contestant, $0.baseline].compactMap(\.self))) },
+      uniquingKeysWith: { $0.union($1) })
+    workloads = Workload.all.compactMap { workload in
+      if names.contains(workload.id) || (workload.isLong ? includesLong : names.isEmpty) { return workload }
+      return roles[workload.id].map { workload.limited(to: $0) }
+    }
+    // What is judged is what is measured: a target of which nothing is measured is not.
+    let measured = Set(workloads.map(\.id))
+    targets = Target.all.filter { target in target.comparisons.contains { measured.contains($0.workload) } }
+    leavesOutLong = names.isEmpty && !includesLong
+  }
+}

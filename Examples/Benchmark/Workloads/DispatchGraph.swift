@@ -1,0 +1,58 @@
+import Dispatch
+import Synchronization
+
+/// A block for each node of a shape, dispatched by the last of its inputs.
+final class DispatchGraph: Sendable {
+  private final class Node: Sendable {
+    let missing: Atomic<Int>
+    let value: Atomic<Int>
+
+    init(missing: Int, value: Int) {
+      self.missing = Atomic(missing)
+      self.value = Atomic(value)
+    }
+  }
+
+  private let nodes: [Node]
+  private let successors: [[Int]]
+  private let roots: [Int]
+  private let queue = DispatchQueue(label: "graph", attributes: .concurrent)
+  private let group = DispatchGroup()
+
+  private init(_ shape: Shape) {
+    nodes = shape.inputs.map { inputs in
+      Node(missing: inputs.count, value: inputs.isEmpty ? Shape.root : shape.increment)
+    }
+    successors = shape.successors
+    roots = shape.inputs.indices.filter { shape.inputs[$0].isEmpty }
+  }
+
+  static func contestant(_ shape: @escaping @Sendable (Int) -> (Shape, result: Int)) -> Contestant {
+    Contestant(.dispatch) { units in
+      let (shape, result) = shape(units)
+      let graph = DispatchGraph(shape)
+      return Trial(units: shape.inputs.count, expecting: result) { graph.run() }
+    }
+  }
+
+  /// - Returns: The value of the last node.
+  private func run() -> Int {
+    for node in roots { dispatch(node) }
+    group.wait()
+    return nodes[nodes.count - 1].value.load(ordering: .relaxed)
+  }
+
+  private func dispatch(_ node: Int) {
+    queue.async(group: group) { self.execute(node) }
+  }
+
+  private func execute(_ node: Int) {
+    Tally.note()
+    let value = nodes[node].value.load(ordering: .relaxed)
+    for target in successors[node] {
+      nodes[target].value.wrappingAdd(value, ordering: .relaxed)
+      let left = nodes[target].missing.subtract(1, ordering: .acquiringAndReleasing).newValue
+      if left == 0 { dispatch(target) }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Synchronization
+
+/// An operation for each node of a shape, with dependencies.
+struct OperationGraph {
+  private final class Node: Operation, @unchecked Sendable {
+    // Invariant: besides these constants, what changes is atomic.
+    let inputs: [Node]
+    let increment: Int
+    let value = Atomic(0)
+
+    init(inputs: [Node], increment: Int) {
+      self.inputs = inputs
+      self.increment = increment
+      super.init()
+      for input in inputs { addDependency(input) }
+    }
+
+    override func main() {
+      Tally.note()
+      let sum = inputs.reduce(increment) { $0 &+ $1.value.load(ordering: .relaxed) }
+      value.store(inputs.isEmpty ? Shape.root : sum, ordering: .relaxed)
+    }
+  }
+
+  static func contestant(mostUnits: Int, _ shape: @escaping @Sendable (Int) -> (Shape, result: Int)) -> Contestant {
+    Contestant(.operationQueue, mostUnits: mostUnits) { units in
+      let (shape, result) = shape(units)
+      return Trial(units: shape.inputs.count, expecting: result) { run(shape) }
+    }
+  }
+
+  /// - Returns: The value of the last node.
+  private static func run(_ shape: Shape) -> Int {
+    var nodes: [Node] = []
+    nodes.reserveCapacity(shape.inputs.count)
+    for inputs in shape.inputs { nodes.append(Node(inputs: inputs.map { nodes[$0] }, increment: shape.increment)) }
+    let queue = OperationQueue()
+    for node in nodes { queue.addOperation(node) }
+    queue.waitUntilAllOperationsAreFinished()
+    return nodes[nodes.count - 1].value.load(ordering: .relaxed)
+  }
+}

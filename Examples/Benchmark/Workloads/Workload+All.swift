@@ -1,0 +1,16 @@
+extension Workload {
+  /// Everything that is measured.
+  static let all: [Workload] = common + common.prefix { $0.id != "W6" }.map(\.growth)
+
+  private static let common = [
+    Workload("W1", "flat", units: 100_000, FlatWork.contestants),
+    Workload("W2", "at most 2 at once", units: 100_000, BoundedWork(width: 2).contestants),
+    Workload("W2/8", "at most 8 at once", units: 100_000, BoundedWork(width: 8).contestants),
+    Workload("W3", "chain, Int passed on", units: 10_000, ChainWork.contestants),
+    Workload("W4", "layers, 3 inputs each", units: 10_000, LayerWork.contestants),
+    Workload("W5", "binary tree", units: 32_767, TreeWork.contestants),
+    Workload("W6", "all exclude each other", units: 10_000, ExclusiveWork.contestants),
+    Workload("W7", "bytes of what waits", units: 1_000_000, Store.contestants),
+    Workload("P12", "sleep 1 ms, 100 at once", units: 10_000, SleepWork.contestants),
+  ]
+}

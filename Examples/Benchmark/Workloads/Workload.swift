@@ -1,0 +1,52 @@
+/// Work that can be done in several ways, to be compared.
+struct Workload: Sendable {
+  let id: String
+  /// How many units of it, unless the command line says otherwise.
+  let units: Int
+  private let name: String
+  /// Whether it is left out unless it is asked for.
+  let isLong: Bool
+  private(set) var contestants: [Contestant]
+
+  init(_ id: String, _ name: String, units: Int, isLong: Bool = false, _ contestants: [Contestant]) {
+    self.id = id
+    self.name = name
+    self.units = units
+    self.isLong = isLong
+    self.contestants = contestants
+  }
+
+  func title(units: Int) -> String {
+    "\(name), \(units.grouped)"
+  }
+
+  var countsBytes: Bool {
+    contestants.contains(where: \.countsBytes)
+  }
+
+  /// The same with these contestants only.
+  func limited(to roles: Set<Contestant.Role>) -> Workload {
+    var workload = self
+    workload.contestants.removeAll { !roles.contains($0.role) }
+    return workload
+  }
+
+  /// ProcedureKit alone, with a million units beside a hundredth of that.
+  var growth: Workload {
+    let largest = 1_000_000
+    let pairs = contestants.flatMap { contestant -> [Contestant] in
+      guard case .procedureKit(let way) = contestant.role, Self.growing.contains(way) else { return [] }
+      return [
+        contestant.playing(Self.hundredth(of: way), withUnitsDividedBy: 100),
+        contestant.playing(contestant.role, withUnitsDividedBy: 1),
+      ]
+    }
+    return Workload("P9 \(id)", "\(name), and a hundredth of", units: largest, isLong: true, pairs)
+  }
+
+  private static let growing: Set = ["run", "add"]
+
+  static func hundredth(of way: String) -> Contestant.Role {
+    .procedureKit("\(way), 1/100")
+  }
+}

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import Benchmark
+
+@Suite struct ArgumentsTests {
+  @Test("Without arguments everything is measured nine times")
+  func defaults() throws {
+    #expect(try Arguments(parsing: []) == Arguments())
+    #expect(Arguments().samples == 9)
+    #expect(Arguments().names.isEmpty)
+  }
+
+  @Test("Names and options are read in any order, names in any case")
+  func everything() throws {
+    let arguments = try Arguments(
+      parsing: ["w1", "--json", "P3", "--samples", "21", "--check", "--units", "500", "--long", "w2/8"])
+    var expected = Arguments()
+    expected.names = ["W1", "P3", "W2/8"]
+    expected.samples = 21
+    expected.units = 500
+    expected.printsJSON = true
+    expected.checks = true
+    expected.includesLong = true
+    #expect(arguments == expected)
+  }
+
+  @Test("The program starts itself to measure memory")
+  func fill() throws {
+    #expect(try Arguments(parsing: ["--fill", "dispatch", "7"]).action == .fill(.dispatch, units: 7))
+  }
+
+  @Test("Help wins over what follows, and lists every workload and target")
+  func help() throws {
+    #expect(try Arguments(parsing: ["--help", "--nonsense"]).action == .printHelp)
+    for name in Selection.names { #expect(Arguments.help.contains("  \(name) "), "\(name)") }
+  }
+
+  @Test(
+    "What cannot be understood is an error that says what",
+    arguments: [
+      (["W99"], UsageError.unknownName("W99")), (["--fast"], .unknownOption("--fast")),
+      (["--samples"], .missingValue(option: "--samples")),
+      (["--samples", "0"], .badNumber(option: "--samples", given: "0")),
+      (["--units", "many"], .badNumber(option: "--units", given: "many")),
+      (["--fill", "bucket", "1"], .unknownStore("bucket")), (["--fill"], .missingValue(option: "--fill")),
+      (["--fill", "tasks"], .missingValue(option: "--fill")),
+    ])
+  func errors(_ commandLine: [String], _ error: UsageError) {
+    #expect(throws: error) { try Arguments(parsing: commandLine) }
+  }
+}
