@@ -156,3 +156,39 @@ struct ProducedChildrenTests {
     #expect(error?.kind == .producerFinished)
   }
 }
+
+@Suite("Produced children of nodes")
+struct ProducedChildrenOfNodesTests {
+  private final class Value: Sendable {
+    private let alive: Locked<Int>
+
+    init(_ alive: Locked<Int>) {
+      self.alive = alive
+      alive { $0 += 1 }
+    }
+
+    deinit { alive { $0 -= 1 } }
+  }
+
+  @Test("D1, D3: a node whose child fails has failed, whatever its body returned, and its value is released once")
+  func failingChild() async throws {
+    for policy in [ErrorPolicy.failFast, .continue] {
+      let alive = Locked(0)
+      let consumed = Locked(false)
+      let graph = ProcedureGraph("graph") { g in
+        let value = g.add(
+          ProcedureTask("parent") { () -> Value in
+            ProcedureContext.current?.produce(ProcedureTask("child") { () throws in throw Reason() })
+            return Value(alive)
+          })
+        let other = g.add("other") { Value(alive) }
+        g.add("consumer", from: value, other) { _, _ in consumed { $0 = true } }
+      }.errorPolicy(policy)
+      let queue = ProcedureQueue("q")
+      await #expect(throws: (any Error).self) { try await queue.run(graph) }
+      #expect(!consumed.value)
+      #expect(alive.value == 0)
+      await queue.shutDown()
+    }
+  }
+}
