@@ -18,12 +18,12 @@ extension ProcedureContext {
     let wait = ClaimWait(scope: scope)
     let claim = ResourceClaim(
       in: scope.resourceTable, inside: hold, of: procedure, for: wait, priority: scope.linePriority)
-    defer { claim.table.end(claim).tell() }
+    defer { claim.table.deliver(claim.table.end(claim)) }
     switch claim.table.place(claim, request, for: claimRuns) {
     case .granted: break
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: procedure, circle: circle)
     case .waits(let news):
-      news.tell()
+      claim.table.deliver(news)
       try await self.wait(for: wait, of: procedure)
     }
     return try await ProcedureContext(scope: scope, attempt: attempt, hold: claim).run(operation)

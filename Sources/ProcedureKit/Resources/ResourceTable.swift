@@ -38,14 +38,20 @@ public final class ResourceTable: Sendable {
 
     var isEmpty: Bool { granted.isEmpty && refused.isEmpty && raised.isEmpty }
 
-    func tell() {
+    fileprivate func tell() {
       for claim in granted { claim.claimant.resourcesGranted() }
       for (claim, waits) in refused { claim.claimant.resourcesRefused(waits) }
       for (claim, priority) in raised { claim.claimant.raise(to: TaskPriority(rawValue: priority)) }
     }
   }
 
+  private struct Outbox {
+    var news: [News] = []
+    var isDelivering = false
+  }
+
   private let state = Mutex(State())
+  private let outbox = Mutex(Outbox())
   /// Executions that several wait for.
   let sharedWork = SharedWorkTable()
 
@@ -99,6 +105,39 @@ public final class ResourceTable: Sendable {
       let news = News(granted: granted.compactMap { state.claims[Int($0)] })
       for pool in vacated { state.close(pool) }
       return news
+    }
+  }
+
+  // MARK: News
+
+  /// Tells claimants what has become of their claims. Called outside of all locks.
+  ///
+  /// What follows from that, and is delivered meanwhile, is told by whoever delivers already: a loop and not a recursion,
+  /// however many queues pass a grant on to each other.
+  func deliver(_ news: News) {
+    guard !news.isEmpty else { return }
+    let isFirst = outbox.withLock { outbox in
+      outbox.news.append(news)
+      defer { outbox.isDelivering = true }
+      return !outbox.isDelivering
+    }
+    guard isFirst else { return }
+    while true {
+      let batch = outbox.withLock { outbox in
+        outbox.isDelivering = !outbox.news.isEmpty
+        return outbox.news.takeAll()
+      }
+      guard !batch.isEmpty else { return }
+      for news in batch { news.tell() }
+    }
+  }
+
+  /// A claim that waits has a higher priority now.
+  func raise(_ claim: ResourceClaim, to priority: UInt8) -> News {
+    state.withLock { state in
+      guard let number = claim.reference?.claim, claim.priority < priority else { return News() }
+      claim.priority = priority
+      return state.raise(for: claim, number)
     }
   }
 

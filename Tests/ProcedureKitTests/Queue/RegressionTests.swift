@@ -244,3 +244,45 @@ struct LendingTests {
     for handle in handles { try await handle.value }
   }
 }
+
+@Suite("Long lines and chains of what waits for resources")
+struct LongLineTests {
+  @Test("R1, Q2: what suspended queues do not keep is passed on, however many wait on however many queues")
+  func suspendedWaiters() async throws {
+    let table = ResourceTable()
+    let queues = (0..<2).map { ProcedureQueue("queue \($0)", resources: table) }
+    let release = Signal()
+    let started = Signal()
+    let holder = ProcedureQueue("holder", resources: table).add(
+      ProcedureTask("holder") {
+        started.set()
+        await release.wait()
+      }.exclusive("a"))
+    await started.wait()
+    let handles = (0..<20_000).map { queues[$0 % 2].add(ProcedureTask("waiter") {}.exclusive("a")) }
+    // All of them are in line once the workers have nothing else to do.
+    while queues.contains(where: { $0.snapshot().procedures.contains { !$0.waitsForResources } }) { await Task.yield() }
+    for queue in queues { await queue.suspend() }
+    release.set()
+    try await holder.value
+    for queue in queues { await queue.resume() }
+    for handle in handles { try await handle.value }
+    #expect(table.count == 0)
+  }
+
+  @Test("Q7: a chain of a hundred thousand dependencies is moved up")
+  func raisedChain() async throws {
+    let queue = ProcedureQueue("chain", maxConcurrentProcedures: 1, isSuspended: true)
+    var last = queue.add(ProcedureTask("0", priority: .low) {})
+    for number in 1..<100_000 { last = queue.add(ProcedureTask("\(number)", priority: .low) {}, after: [last]) }
+    let urgent = queue.add(ProcedureTask("urgent", priority: .high) {}, after: [last])
+    await queue.resume()
+    try await urgent.value
+  }
+}
+
+extension QueueSnapshot.Entry {
+  fileprivate var waitsForResources: Bool {
+    if case .resources = wait { true } else { false }
+  }
+}

@@ -25,7 +25,7 @@ extension DetachedRun {
     let runs = runsToEndBefore
     let numbers = Set(runs.map(\.id.number))
     let claims = runs.compactMap { run in run.core.withState { _ in run.claim } }
-    for table in tables { table.awaitReached(numbers, from: source, claims: claims).tell() }
+    for table in tables { table.deliver(table.awaitReached(numbers, from: source, claims: claims)) }
   }
 
   /// This run, and all that have to end before it, as far as is known at this moment.

@@ -1,14 +1,16 @@
 /// Internal. Rule Q7: whoever is waited for has the priority of those who wait.
 extension QueueCore {
-  /// - Returns: What has to be moved up as well.
-  func raise(_ run: Run, to priority: UInt8) -> (dependencies: [any ProcedureDependency], parts: [Run]) {
+  /// - Returns: What has to be moved up as well: what it depends on, its parts, and the claim with which it waits.
+  func raise(
+    _ run: Run, to priority: UInt8
+  ) -> (dependencies: [any ProcedureDependency], parts: [Run], claim: ResourceClaim?) {
     visit { state, actions, _ in
-      guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return ([], []) }
-      let member = state[run]
-      switch member.lifecycle.state {
-      case .pending: return (run.detachedRun?.dependencyHandles ?? [], [])
-      case .executing, .pausing: return ([], state.raiseParts(of: run, to: priority))
-      case .evaluating, .waiting, .finishing, .finished: return ([], [])
+      guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return ([], [], nil) }
+      switch state[run].lifecycle.state {
+      case .pending: return (run.detachedRun?.dependencyHandles ?? [], [], nil)
+      case .waiting: return ([], [], state[run].resources == .awaited ? run.claim : nil)
+      case .executing, .pausing: return ([], state.raiseParts(of: run, to: priority), nil)
+      case .evaluating, .finishing, .finished: return ([], [], nil)
       }
     }
   }

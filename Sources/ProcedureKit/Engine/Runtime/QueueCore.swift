@@ -92,7 +92,7 @@ final class QueueCore: Sendable {
     case .finishDecided: finishDecided()
     case .closeCrew: desk.close()
     case .closeEvents: broadcaster.close()
-    case .tell(let news): news.tell()
+    case .tell(let news): resources.deliver(news)
     case .letGo: break
     case .call(let place): if !place.call() { roomDeclined() }
     case .cancelChildren(let run, let reason): run.cancelChildren(reason)

@@ -112,11 +112,12 @@ struct QueueState {
     run.refused(by: ProcedureError.exclusionDeadlock(procedure: run.identity, circle: circle))
   }
 
+  /// What a run has waited for is there.
   mutating func grantResources(
     to run: Run, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
   ) {
-    guard run.member >= 0 else { return }
-    if !machine.resourcesGranted(run.member, &actions) { endClaim(of: run, &actions, &effects) }
+    guard run.member >= 0, !machine.resourcesGranted(run.member, &actions) else { return }
+    endClaim(of: run, &actions, &effects)
   }
 
   /// Gives back what a run holds, or withdraws its claim. Runs of the same queue that come next take over at once.
@@ -125,15 +126,25 @@ struct QueueState {
     tell(claim.table.end(claim), on: run.core, &actions, &effects)
   }
 
-  /// Tells runs of this queue at once, and leaves the others for later.
+  /// Tells runs of this queue at once, and leaves the others for later. Runs that do not keep what they are granted pass it
+  /// on, a queue full of them in a loop.
   private mutating func tell(
     _ news: ResourceTable.News, on core: QueueCore, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
   ) {
     guard !news.isEmpty else { return }
-    var others = news
-    others.granted.removeAll { ($0.claimant as? Run)?.core === core }
-    for claim in news.granted {
-      if let run = claim.claimant as? Run, run.core === core { grantResources(to: run, &actions, &effects) }
+    var pending = [news]
+    var others = ResourceTable.News()
+    while let next = pending.popLast() {
+      others.refused += next.refused
+      others.raised += next.raised
+      for claim in next.granted {
+        guard let run = claim.claimant as? Run, run.core === core else {
+          others.granted.append(claim)
+          continue
+        }
+        guard run.member >= 0, !machine.resourcesGranted(run.member, &actions) else { continue }
+        if let claim = run.claim.take() { pending.append(claim.table.end(claim)) }
+      }
     }
     if !others.isEmpty { effects.append(.tell(others)) }
   }

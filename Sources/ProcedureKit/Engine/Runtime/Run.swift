@@ -34,9 +34,20 @@ class Run: SlotHolder, @unchecked Sendable {
 
   /// Moves the run up, with everything that is a part of it or that it depends on.
   final override func raise(to priority: TaskPriority) {
-    let (dependencies, parts) = core.raise(self, to: priority.rawValue)
-    for dependency in dependencies { dependency.raise(to: priority) }
-    for part in parts { part.raise(to: priority) }
+    var runs: [Run] = [self]
+    while let run = runs.popLast() {
+      let (dependencies, parts, claim) = run.core.raise(run, to: priority.rawValue)
+      runs += parts
+      // A loop, since a chain of dependencies may be long.
+      for dependency in dependencies {
+        if let run = (dependency as? any RunDependency)?.dependencyRun {
+          runs.append(run)
+        } else {
+          dependency.raise(to: priority)
+        }
+      }
+      if let claim { claim.table.deliver(claim.table.raise(claim, to: priority.rawValue)) }
+    }
   }
 
   final override var mayProduce: Bool { core.state(of: self) == .executing }
