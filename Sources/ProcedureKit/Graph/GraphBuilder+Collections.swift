@@ -74,4 +74,39 @@ extension GraphBuilder {
     }
     return add(task, from: elements)
   }
+
+  // MARK: What is known beforehand, and arrays of nodes
+
+  /// Adds a procedure that is given a value that is known when the graph is built.
+  ///
+  /// - Parameters:
+  ///   - procedure: What to execute.
+  ///   - input: What it is given in every run of the graph.
+  ///   - dependencies: What has to finish successfully before.
+  /// - Returns: The value that it will produce.
+  @discardableResult
+  public func add<P: Procedure>(
+    _ procedure: P, input: P.Input, after dependencies: [any GraphDependency] = []
+  ) -> Node<P.Output> {
+    let task = procedure.procedureTask
+    return add(
+      ProcedureTask<Void, P.Output>(name: task.name, priority: task.priority) { _ in try await task.execute(input) },
+      after: dependencies)
+  }
+
+  /// Adds a function of the values of many nodes of one type, in their order.
+  ///
+  /// - Parameters:
+  ///   - name: What errors, events and diagrams call it.
+  ///   - nodes: Where the values come from; it may be none.
+  ///   - dependencies: What else has to finish successfully before.
+  ///   - operation: The work. Never executes on the caller's actor.
+  /// - Returns: The value that it will produce.
+  @discardableResult
+  public func add<Value, Output: Sendable>(
+    _ name: String, from nodes: [Node<Value>], after dependencies: [any GraphDependency] = [],
+    operation: @escaping @concurrent @Sendable ([Value]) async throws -> Output
+  ) -> Node<Output> {
+    add(ProcedureTask(name, operation: operation), from: nodes, after: dependencies)
+  }
 }

@@ -155,4 +155,15 @@ import Testing
         }
         """)
   }
+
+  @Test("A graph can be given constants, and functions of arrays of nodes")
+  func constantsAndArrays() async throws {
+    let double = ProcedureTask("double") { (number: Int) in number * 2 }
+    let graph = ProcedureGraph("sum") { g in
+      let numbers = (1...4).map { g.add(double, input: $0) }
+      return g.add("sum", from: numbers) { $0.reduce(0, +) }
+    }
+    #expect(try await ProcedureQueue("q").run(graph) == 20)
+    #expect(try await graph.execute() == 20)
+  }
 }
