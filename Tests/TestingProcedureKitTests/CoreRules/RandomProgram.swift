@@ -8,6 +8,7 @@ struct RandomProgram: Sendable {
   let started = Locked<[String: Int]>([:])
   let ended = Locked<[String: Int]>([:])
   let widest = Locked([1, 2])
+  let usage = ResourceUsage()
 
   init(_ env: ExplorationEnvironment) {
     self.env = env
@@ -46,6 +47,9 @@ struct RandomProgram: Sendable {
       let width = widest.value[place]
       env.check(monitor.most <= width, "\(monitor.most) bodies at once where \(width) may")
     }
+    if usage.mostHolders > 1 { env.tally("several hold something") }
+    for conflict in usage.conflicts { env.check(false, conflict) }
+    env.check(env.resources.count == 0, "\(env.resources.count) keys are left")
   }
 
   private func chance(_ count: Int) -> Bool { env.random.below(count) == 0 }
@@ -87,7 +91,8 @@ extension RandomProgram {
   }
 
   private func follow(_ name: String, _ handle: ProcedureHandle<Int>, on place: Int) -> ProcedureHandle<Int> {
-    let task = body(name, on: place, depth: 0)
+    // What it wanted would be claimed inside of the run, which executes then although this body may not.
+    let task = body(name, on: place, depth: 0, wants: RandomWants())
     env.note("add \(name) to queue \(place) after the result of \(handle)")
     return queues[place].add(
       ProcedureTask(name) { (_: Result<Int, any Error>) in try await task.execute(()) }, from: handle.result)
@@ -115,18 +120,23 @@ extension RandomProgram {
   }
 
   /// A body that executes once, for a while, and by chance runs something else on the same queue in between.
-  private func body(_ name: String, on place: Int, depth: Int) -> ProcedureTask<Void, Int> {
+  private func body(
+    _ name: String, on place: Int, depth: Int, wants given: RandomWants? = nil
+  ) -> ProcedureTask<Void, Int> {
     let way = depth < 2 ? env.random.below(10) : 9
+    let wants = given ?? RandomWants(env)
     let task = ProcedureTask(name) {
       started { $0[name, default: 0] += 1 }
       defer { ended { $0[name, default: 0] += 1 } }
+      let use = usage.starts(name, wants)
+      defer { usage.ends(use) }
       await work(on: place)
       env.note("\(name) goes on in way \(way)")
       try await nest(name, way, on: place, depth: depth)
       await work(on: place)
       return 1
     }
-    return chance(4) ? task.priority(chance(2) ? .high : .low) : task
+    return wants.apply(to: chance(4) ? task.priority(chance(2) ? .high : .low) : task)
   }
 
   private func nest(_ name: String, _ way: Int, on place: Int, depth: Int) async throws {
@@ -196,6 +206,7 @@ extension RandomProgram {
       env.check(steps.contains(.didCancel) == outcome.isCancelled, "\(handle) \(steps), but \(outcome)")
       if outcome.isFinished { env.check(starts == 1, "\(handle) \(outcome)") }
       env.tally(outcome.label)
+      if outcome.error(as: ProcedureError.self)?.kind == .exclusionDeadlock { env.tally("refused") }
     }
     for (name, count) in started.value { env.check(ended.value[name] == count, "\(name) has not ended") }
   }

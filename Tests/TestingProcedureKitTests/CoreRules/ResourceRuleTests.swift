@@ -230,6 +230,21 @@ struct ResourceRuleTests {
     }
   }
 
+  @Test("R4: a circle is found through awaited runs that hold something themselves")
+  func circleThroughHoldersThatWait() async throws {
+    try await exploreRace("refused") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let inner = ProcedureTask("inner") { await pause(env, upTo: 2) }.exclusive("a")
+      let middle = ProcedureTask("middle") { try await queue.add(inner).value }.exclusive("b")
+      let outer = ProcedureTask("outer") { try await queue.add(middle).value }.exclusive("a")
+      let error = await queue.add(outer).outcome.error(as: ProcedureError.self)
+      env.check(error?.kind == .exclusionDeadlock, "\(String(describing: error))")
+      env.tally("refused")
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
   @Test("A dependent and its dependency of one category, added in the wrong order, both finish")
   func dependencyOfOneCategory() async throws {
     try await exploreRace("finished") { env in

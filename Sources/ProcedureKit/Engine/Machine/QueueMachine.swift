@@ -287,7 +287,9 @@ struct QueueMachine {
     }
     members[Int(index)].resources = isSuspended ? .wanted : .held
     let isKept = !isSuspended
-    if isKept, members[Int(index)].kind != .detached, slots.hasFree, returning.isEmpty {
+    if isKept, members[Int(index)].kind != .detached, slots.hasFree, returning.isEmpty,
+      !ready.hasMember(before: Self.firstOfAll, members[Int(index)].order)
+    {
       takeSlot(for: index)
       actions.append(.wake(index))
     } else {
@@ -473,6 +475,7 @@ struct QueueMachine {
       && (slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: rank(of: member), member.order))
     guard isSuspended || yields else { return true }
     giveSlotBack(index)
+    if isSuspended, holdsUnusedResources(index) { giveBackResources(index, &actions) }
     enterLine(index)
     grant(&actions)
     return !ready.contains(index)
@@ -501,14 +504,21 @@ struct QueueMachine {
 
   mutating func suspended(_ actions: inout [Action]) {
     isSuspended = true
-    // What is held and not used yet would be kept from others for as long as the queue is suspended.
-    for index in ready.members(ofPriority: Self.firstOfAll) where members[Int(index)].resources == .held {
-      guard members[Int(index)].lifecycle.state == .waiting else { continue }
+    for index in ready.members(ofPriority: Self.firstOfAll) where holdsUnusedResources(index) {
       ready.remove(index)
-      members[Int(index)].resources = .wanted
+      giveBackResources(index, &actions)
       enterLine(index)
-      actions.append(.giveBackResources(index))
     }
+  }
+
+  private func holdsUnusedResources(_ index: Int32) -> Bool {
+    members[Int(index)].resources == .held && members[Int(index)].lifecycle.state == .waiting
+  }
+
+  /// What is held and not used yet would be kept from others for as long as the queue is suspended: it is claimed again.
+  private mutating func giveBackResources(_ index: Int32, _ actions: inout [Action]) {
+    members[Int(index)].resources = .wanted
+    actions.append(.giveBackResources(index))
   }
 
   mutating func resumed(_ actions: inout [Action]) {

@@ -13,9 +13,9 @@ extension DetachedRun {
     let tables = context.tablesOfHolds
     for (table, hold) in tables { table.awaitStarted(number, inside: hold) }
     defer { for (table, _) in tables { table.awaitEnded(number) } }
-    if !tables.isEmpty {
-      reach(from: .await(number), tables.map(\.table))
-    } else if waiter != nil, context.scope.resourceTable.hasAwaits {
+    if !tables.isEmpty { reach(from: .await(number), tables.map(\.table)) }
+    // Also where it holds something itself: others that wait for it may hold something else.
+    if waiter != nil, context.scope.resourceTable.hasAwaits {
       reach(from: .runs(context.claimRuns), [context.scope.resourceTable])
     }
     return await operation()

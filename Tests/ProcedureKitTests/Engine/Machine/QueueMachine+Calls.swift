@@ -11,12 +11,12 @@ extension QueueMachine {
   /// Admits a member and forgets what follows.
   mutating func admit(
     _ kind: Kind, priority: UInt8 = 17, inheriting order: UInt64? = nil, hasDependencies: Bool = false,
-    hasConditions: Bool = false
+    hasConditions: Bool = false, hasResources: Bool = false
   ) -> Int32 {
     var actions: [Action] = []
     return admitted(
       kind, priority: priority, inheriting: order, hasDependencies: hasDependencies, hasConditions: hasConditions,
-      &actions)
+      hasResources: hasResources, &actions)
   }
 
   /// A structured run that has a slot and has started.
@@ -54,6 +54,12 @@ extension QueueMachine {
   mutating func cancel(_ member: Int32) -> [Action] { collect { $0.cancelRequested(member, &$1) } }
 
   mutating func resume() -> [Action] { collect { $0.resumed(&$1) } }
+
+  mutating func awaitResources(for member: Int32) -> [Action] { collect { $0.resourcesAwaited(member, &$1) } }
+
+  mutating func grantResources(to member: Int32) -> [Action] {
+    collect { machine, actions in _ = machine.resourcesGranted(member, &actions) }
+  }
 
   mutating func startLoan(_ member: Int32) -> [Action] { collect { $0.loanStarted(member, &$1) } }
 

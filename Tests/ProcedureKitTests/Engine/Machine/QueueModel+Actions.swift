@@ -52,10 +52,11 @@ extension QueueModel {
     let evaluation = isSuspended ? nil : first(in: .evaluations)
     switch work {
     case .evaluate(let index): return evaluation == index
-    case .claim, .conclude: return false
-    case .execute(let index):
+    case .conclude: return false
+    case .claim(let index), .execute(let index):
       return evaluation == nil && !isSuspended && hasFreeSlot && first(in: .returning) == nil
         && first(in: .ready) == index && isServedByWorker(index)
+        && (work == .claim(index)) == (self[index].resources == .wanted)
     case .end:
       guard evaluation == nil, !isSuspended, hasFreeSlot, let first = first(in: .ready) else {
         return evaluation == nil
@@ -68,7 +69,10 @@ extension QueueModel {
     if !permits(work) { object("Q1, Q2: a worker was told to \(work)") }
     switch work {
     case .evaluate(let index): leave(.evaluations, index)
-    case .claim, .conclude: break
+    case .claim(let index):
+      leave(.ready, index)
+      takeSlot(index)
+    case .conclude: break
     case .execute(let index):
       leave(.ready, index)
       takeSlot(index)
@@ -82,9 +86,11 @@ extension QueueModel {
   /// Objects where something is free and somebody waits for it, and where the machine believes something else.
   mutating func visitEnded(_ machine: QueueMachine) {
     if let action = owed.first { object("it takes more: \(action)") }
-    if hasFreeSlot, let index = first(in: .returning) { object("Q3: a slot is free, and \(index) wants its own back") }
+    if hasFreeSlot, pausedWorkers == 0, let index = first(in: .returning) {
+      object("Q3: a slot is free, and \(index) wants its own back")
+    }
     if !isSuspended {
-      if hasFreeSlot, let index = first(in: .ready), !(workerIsOrdered && isServedByWorker(index)) {
+      if hasFreeSlot, pausedWorkers == 0, let index = first(in: .ready), !(workerIsOrdered && isServedByWorker(index)) {
         object("a slot is free, and nobody comes for \(index)")
       }
       if let index = first(in: .evaluations), !workerIsOrdered { object("nobody evaluates \(index)") }
@@ -118,6 +124,10 @@ extension QueueModel {
     // A helper has no body of its own, and waits as far as its lifecycle knows.
     if other.lifecycle.state != member.phase.state { object("\(index) is \(member.phase)") }
     if other.holdsSlot != member.holdsSlot { object("\(index) holds a slot: \(member.holdsSlot)") }
+    if other.resources != member.resources { object("\(index) has its resources \(member.resources)") }
+    if isSuspended, member.resources == .held, member.phase == .waiting, !member.holdsSlot {
+      object("R2: \(index) holds on a suspended queue what it does not use")
+    }
     if other.loans != member.loans { object("\(index) has \(member.loans) loans") }
     if machine.isInLine(index) != member.stands(in: .ready) { object("\(index) is ready: \(member.places)") }
     if machine.isReturning(index) != member.stands(in: .returning) { object("\(index) returns: \(member.places)") }

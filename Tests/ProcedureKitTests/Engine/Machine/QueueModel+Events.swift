@@ -4,11 +4,12 @@
 extension QueueModel {
   mutating func admitted(
     _ index: Int32, _ kind: QueueMachine.Kind, priority: UInt8, order: UInt64, isInherited: Bool,
-    hasDependencies: Bool = false, hasConditions: Bool = false
+    hasDependencies: Bool = false, hasConditions: Bool = false, hasResources: Bool = false
   ) {
     while members.count <= Int(index) { members.append(nil) }
     if members[Int(index)] != nil { object("the number \(index) was given away twice") }
     members[Int(index)] = Member(kind: kind, priority: priority, order: order, hasConditions: hasConditions)
+    if hasResources { self[index].resources = .wanted }
     noteOrder(of: index, isInherited: isInherited)
     if hasDependencies { self[index].phase = .pending } else { evaluate(index) }
   }
@@ -70,7 +71,9 @@ extension QueueModel {
     self[index].isCancelled = true
     if member.phase == .executing { return owed.append(.interrupt(index)) }
     for line in Line.allCases { leave(line, index) }
-    if member.kind == .structured { owed.append(member.isListed ? .wake(index) : .interrupt(index)) }
+    if member.kind == .structured {
+      owed.append(member.isListed || member.resources == .awaited ? .wake(index) : .interrupt(index))
+    }
     if member.kind == .detached, member.phase == .evaluating, !member.isListed { owed.append(.interrupt(index)) }
     decide(index)
   }
@@ -109,6 +112,7 @@ extension QueueModel {
     if answer == mustWait { object("Q1, Q2: \(index) starts its next piece: \(answer)") }
     guard mustWait, !member.stands(in: .ready) else { return }
     self[index].holdsSlot = false
+    if isSuspended { giveBackResources(index) }
     stand(index, in: .ready)
   }
 

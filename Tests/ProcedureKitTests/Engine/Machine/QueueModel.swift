@@ -38,6 +38,7 @@ struct QueueModel {
     var phase = Phase.evaluating
     /// When it came into each line in which it stands, 0 where it does not.
     var places = (evaluations: 0, ready: 0, returning: 0)
+    var resources = QueueMachine.Resources.none
     var holdsSlot = false
     var loans = 0
     var idleWaits = 0
@@ -51,6 +52,9 @@ struct QueueModel {
       }
     }
 
+    /// Whoever holds resources comes before all others.
+    var rank: UInt8 { resources == .held ? .max : priority }
+
     func stands(in line: Line) -> Bool { place(in: line) > 0 }
 
     var isListed: Bool { places != (0, 0, 0) }
@@ -62,6 +66,8 @@ struct QueueModel {
   var width: Int
   var isSuspended: Bool
   var workerIsOrdered = false
+  /// Workers that have put a claim off, and come back of themselves.
+  var pausedWorkers = 0
   /// What has to be among the actions of the current event.
   var owed: [Action] = []
   private(set) var objection: String?
@@ -103,7 +109,7 @@ struct QueueModel {
 
   private func comes(_ member: Member, before other: Member, in line: Line) -> Bool {
     if line != .returning {
-      if member.priority != other.priority { return member.priority > other.priority }
+      if member.rank != other.rank { return member.rank > other.rank }
       if member.order != other.order { return member.order < other.order }
     }
     return member.place(in: line) < other.place(in: line)
@@ -113,7 +119,7 @@ struct QueueModel {
   func isOvertaken(_ index: Int32) -> Bool {
     guard let first = first(in: .ready) else { return false }
     let (member, other) = (self[index], self[first])
-    return other.priority > member.priority || (other.priority == member.priority && other.order < member.order)
+    return other.rank > member.rank || (other.rank == member.rank && other.order < member.order)
   }
 
   func isServedByWorker(_ index: Int32) -> Bool {

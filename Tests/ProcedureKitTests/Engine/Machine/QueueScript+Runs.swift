@@ -15,18 +15,21 @@ extension QueueScript {
     let own: UInt8 = member.kind == .helper ? 0 : random.pick(from: [9, 17, 17, 17, 25])
     let priority = max(own, body.map { model[$0.index].priority } ?? 0)
     let order = body.map { model[$0.index].order }
-    let index = call("\(member.kind) admitted, deps: \(hasDependencies), conditions: \(hasConditions)") {
+    let hasResources = member.kind != .helper && random.chance(percent: 30)
+    let index = call(
+      "\(member.kind) admitted, deps: \(hasDependencies), conditions: \(hasConditions), resources: \(hasResources)"
+    ) {
       machine, actions in
       machine.admitted(
         member.kind, priority: priority, inheriting: order, hasDependencies: hasDependencies,
-        hasConditions: hasConditions, &actions)
+        hasConditions: hasConditions, hasResources: hasResources, &actions)
     } follow: { model, index in
       let given = machine.members[Int(index)]
       if let order, given.order != order { model.object("Q1: \(index) has not inherited the order") }
       if given.priority != priority { model.object("Q1: \(index) has another priority") }
       model.admitted(
         index, member.kind, priority: priority, order: given.order, isInherited: order != nil,
-        hasDependencies: hasDependencies, hasConditions: hasConditions)
+        hasDependencies: hasDependencies, hasConditions: hasConditions, hasResources: hasResources)
     }
     seat(member, at: index)
     if member.kind != .structured {
@@ -57,7 +60,7 @@ extension QueueScript {
     } follow: {
       $0.pieceStarted(index, answer: $1)
     }
-    guard mayStart else { return }
+    guard mayStart, takesResources(member) else { return }
     let starts = call("\(index) body started") { machine, _ in
       machine.bodyStarted(index)
     } follow: {
@@ -68,6 +71,7 @@ extension QueueScript {
 
   func advance(_ member: ScriptMember) {
     let index = member.index
+    if member.claim == .awaited { return decideClaim(of: member) }
     switch member.phase {
     case .pending:
       let isSatisfied = random.chance(percent: 75)

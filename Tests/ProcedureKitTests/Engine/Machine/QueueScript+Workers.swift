@@ -12,7 +12,10 @@ extension QueueScript {
   func carryOut(_ work: QueueMachine.Work, by worker: ScriptWorker) {
     worker.member = nil
     switch work {
-    case .evaluate(let index), .claim(let index), .execute(let index), .conclude(let index):
+    case .claim(let index):
+      guard let member = members.first(where: { $0.index == index }) else { return }
+      claimResources(for: member, by: worker)
+    case .evaluate(let index), .execute(let index), .conclude(let index):
       guard let member = members.first(where: { $0.index == index }) else { return }
       worker.member = member
       member.worker = worker
@@ -36,6 +39,8 @@ extension QueueScript {
   }
 
   func askOrEnd(_ worker: ScriptWorker) {
+    if worker.isPaused { model.pausedWorkers -= 1 }
+    worker.isPaused = false
     guard worker.isSpent else { return ask(worker, isNew: false) }
     settle()
     carryOut(.end, by: worker)
@@ -67,7 +72,7 @@ extension QueueScript {
         call("suspended") { machine, actions in
           machine.suspended(&actions)
         } follow: { model, _ in
-          model.isSuspended = true
+          model.suspended()
         }
       }
     case 1, 2:

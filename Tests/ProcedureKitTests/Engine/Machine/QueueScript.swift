@@ -127,7 +127,9 @@ final class QueueScript {
     case .wake(let index): seats[Int(index)].map(wake)
     case .interrupt(let index): seats[Int(index)]?.worker?.isSpent = true
     case .finish(let index): seats[Int(index)]?.phase = .decided
-    case .giveBackResources: break
+    case .giveBackResources(let index):
+      if seats[Int(index)]?.claim != .held { model.object("R3: \(index) gives back what it does not hold") }
+      seats[Int(index)]?.claim = nil
     }
   }
 
@@ -160,6 +162,7 @@ final class QueueScript {
   }
 
   func unseat(_ member: ScriptMember) {
+    endClaim(of: member)
     call("\(member.index) left") {
       $0.left(member.index, &$1)
     } follow: { model, _ in

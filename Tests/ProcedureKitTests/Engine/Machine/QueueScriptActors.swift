@@ -36,7 +36,14 @@ final class ScriptMember: ScriptWaiter {
   var parts: [ScriptPart] = []
   var worker: ScriptWorker?
   var isCancelled = false
+  /// What has become of its claim, if it has one.
+  var claim: Claim?
   var isAwake = false
+
+  enum Claim {
+    case awaited
+    case held
+  }
 
   init(_ kind: QueueMachine.Kind, parent: ScriptMember?, lender: ScriptPart?) {
     self.kind = kind
@@ -102,6 +109,8 @@ final class ScriptPart: ScriptWaiter {
 
 final class ScriptWorker {
   var isSpent = false
+  /// Whether it lets other tasks have the thread, with a claim that it has put off.
+  var isPaused = false
   /// Whose conditions it evaluates, or whose body it executes; nobody's while it lets other tasks have the thread.
   var member: ScriptMember?
 }

@@ -1,0 +1,35 @@
+import ProcedureKit
+import TestingProcedureKit
+
+/// What a body of a ``RandomProgram`` wants to hold: nothing, or some of two categories and of one resource of three units.
+struct RandomWants: Sendable {
+  static let units = Resource("units", capacity: 3)
+
+  private(set) var exclusive: [String] = []
+  private(set) var shared: [String] = []
+  private(set) var units = 0
+
+  /// Nothing.
+  init() {}
+
+  init(_ env: ExplorationEnvironment) {
+    guard env.random.below(3) == 0 else { return }
+    for category in ["a", "b"] {
+      switch env.random.below(5) {
+      case 0: exclusive.append(category)
+      case 1: shared.append(category)
+      default: break
+      }
+    }
+    if env.random.below(4) == 0 { units = 1 + env.random.below(3) }
+  }
+
+  var isAnything: Bool { !exclusive.isEmpty || !shared.isEmpty || units > 0 }
+
+  func apply(to task: ProcedureTask<Void, Int>) -> ProcedureTask<Void, Int> {
+    var task = task
+    for category in exclusive { task = task.exclusive(category) }
+    for category in shared { task = task.shared(category) }
+    return units > 0 ? task.uses(Self.units, units: units) : task
+  }
+}
