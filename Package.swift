@@ -16,10 +16,12 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "ProcedureKit", targets: ["ProcedureKit"]),
+    .library(name: "ProcedureKitFoundation", targets: ["ProcedureKitFoundation"]),
     .library(name: "TestingProcedureKit", targets: ["TestingProcedureKit"]),
   ],
   targets: [
     .target(name: "ProcedureKit", swiftSettings: settings),
+    .target(name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit"], swiftSettings: settings),
 
     .executableTarget(
@@ -30,6 +32,9 @@ let package = Package(
 
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ProcedureKitFoundationTests", dependencies: ["ProcedureKitFoundation", "TestingProcedureKit"],
       swiftSettings: settings),
     .testTarget(
       name: "ReadmeTests", dependencies: ["ProcedureKit", "TestingProcedureKit"], swiftSettings: settings),

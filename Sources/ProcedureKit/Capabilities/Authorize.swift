@@ -1,7 +1,9 @@
 /// Makes sure that a capability is authorized: looks, asks if need be, and looks again.
 ///
-/// Requests for capabilities of one type never overlap, wherever they come from, and whoever waited for another's answer
-/// does not ask again if that is enough. While somebody is asked, no slot of the queue is held.
+/// Requests for capabilities of one type never overlap, wherever they come from. Who has the same question as the request
+/// under way, of the same capability and with the same requirement, gets that answer, be it a refusal; nobody is asked
+/// again. Capabilities and requirements are the same if they are equal, where they are `Equatable`, one object, or empty.
+/// While somebody is asked, no slot of the queue is held.
 public struct Authorize<C: Capability>: Procedure {
   private let capability: C
   private let requirement: C.Status.Requirement
@@ -22,18 +24,32 @@ public struct Authorize<C: Capability>: Procedure {
   /// Looks, asks and looks again. Cancelling the caller ends a wait for other requests at once.
   ///
   /// - Returns: A status that meets the requirement.
-  /// - Throws: ``CapabilityError`` where it is not available or was refused; what the capability throws.
+  /// - Throws: ``ProcedureError/capabilityUnavailable(procedure:underlying:)`` or
+  ///   ``ProcedureError/capabilityUnauthorized(procedure:underlying:)`` around the ``CapabilityError``;
+  ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)`` where another request waits for what a body around this one
+  ///   holds; what the capability throws.
   public func execute(_ input: Void) async throws -> C.Status {
-    let scope = ProcedureContext.current?.scope
-    scope?.lendSlot()
+    guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
+    context.scope.lendSlot()
     let result: Result<C.Status, any Error>
     do {
       result = .success(try await AuthorizationRequests.authorize(capability, requirement))
+    } catch let error as CapabilityError {
+      result = .failure(error.naming(ProcedureIdentity(id: context.id, name: name)))
     } catch {
       result = .failure(error)
     }
-    await scope?.regainSlot()
+    await context.scope.regainSlot()
     return try result.get()
+  }
+}
+
+extension CapabilityError {
+  fileprivate func naming(_ procedure: ProcedureIdentity) -> ProcedureError {
+    switch self {
+    case .unavailable: .capabilityUnavailable(procedure: procedure, underlying: self)
+    case .unauthorized: .capabilityUnauthorized(procedure: procedure, underlying: self)
+    }
   }
 }
 

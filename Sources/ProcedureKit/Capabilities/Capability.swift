@@ -18,8 +18,10 @@ public protocol Capability<Status>: Sendable {
   /// - Throws: Why it cannot be told.
   func authorizationStatus() async throws -> Status
 
-  /// Asks for authorization, usually a person. Requests for capabilities of one type never overlap. Should end, by throwing,
-  /// when the caller is cancelled.
+  /// Asks for authorization, usually a person. Requests for capabilities of one type never overlap, and whoever has
+  /// the same question meanwhile gets its answer. Should end, by throwing, when the caller is cancelled.
+  ///
+  /// It may run procedures and require other authorizations itself; it holds no slot.
   ///
   /// - Parameter requirement: What is needed.
   /// - Throws: Why nobody could be asked. A refusal is no error; the status tells it.

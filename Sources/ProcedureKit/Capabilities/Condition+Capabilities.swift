@@ -2,7 +2,7 @@ extension Condition {
   /// Satisfied when a capability is authorized; fails with a ``CapabilityError`` where it is not, or not available.
   ///
   /// Its `prepare` step asks for authorization if need be; `.silent(.authorized(for:…))` only looks. Nobody is asked twice
-  /// at the same time, and no slot is held meanwhile.
+  /// at the same time, who has the same question gets the same answer (see ``Authorize``), and no slot is held meanwhile.
   ///
   /// - Parameters:
   ///   - capability: What has to be authorized.

@@ -22,6 +22,10 @@ public enum ProcedureError: Error, Sendable {
   case queueFull(procedure: ProcedureIdentity, queue: String, limit: Int)
   /// The reason of the cancel of a procedure whose place on a full queue went to another one.
   case replaced(procedure: ProcedureIdentity, by: ProcedureIdentity)
+  /// What the procedure was to authorize does not exist here; `underlying` is the ``CapabilityError``.
+  case capabilityUnavailable(procedure: ProcedureIdentity, underlying: any Error)
+  /// What the procedure was to authorize is not allowed as needed; `underlying` is the ``CapabilityError``.
+  case capabilityUnauthorized(procedure: ProcedureIdentity, underlying: any Error)
 
   /// The case of an error without what it carries.
   public enum Kind: Sendable, Hashable, CaseIterable {
@@ -43,6 +47,10 @@ public enum ProcedureError: Error, Sendable {
     case queueFull
     /// See ``ProcedureError/replaced(procedure:by:)``.
     case replaced
+    /// See ``ProcedureError/capabilityUnavailable(procedure:underlying:)``.
+    case capabilityUnavailable
+    /// See ``ProcedureError/capabilityUnauthorized(procedure:underlying:)``.
+    case capabilityUnauthorized
   }
 
   /// The case of this error.
@@ -57,6 +65,8 @@ public enum ProcedureError: Error, Sendable {
     case .producerFinished: .producerFinished
     case .queueFull: .queueFull
     case .replaced: .replaced
+    case .capabilityUnavailable: .capabilityUnavailable
+    case .capabilityUnauthorized: .capabilityUnauthorized
     }
   }
 
@@ -65,7 +75,8 @@ public enum ProcedureError: Error, Sendable {
     switch self {
     case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _),
       .queueShutDown(let procedure, _), .partsFailed(let procedure, _), .exclusionDeadlock(let procedure, _),
-      .producerFinished(let procedure, _), .queueFull(let procedure, _, _), .replaced(let procedure, _):
+      .producerFinished(let procedure, _), .queueFull(let procedure, _, _), .replaced(let procedure, _),
+      .capabilityUnavailable(let procedure, _), .capabilityUnauthorized(let procedure, _):
       procedure
     }
   }
@@ -85,7 +96,9 @@ public enum ProcedureError: Error, Sendable {
   /// The error behind this one; of several failed parts, the first one's; `nil` where the framework alone decided.
   public var underlying: (any Error)? {
     switch self {
-    case .conditionFailed(_, _, let error), .dependencyFailed(_, _, let error): error
+    case .conditionFailed(_, _, let error), .dependencyFailed(_, _, let error), .capabilityUnavailable(_, let error),
+      .capabilityUnauthorized(_, let error):
+      error
     case .partsFailed(_, let failures): failures.first?.error
     case .ignored, .queueShutDown, .exclusionDeadlock, .producerFinished, .queueFull, .replaced: nil
     }
@@ -120,6 +133,8 @@ extension ProcedureError: CustomStringConvertible {
         + "To wait for room, use enqueue"
     case .replaced(let procedure, let other):
       "\(procedure) was not executed: its place on the full queue went to \(other)"
+    case .capabilityUnavailable(let procedure, let error), .capabilityUnauthorized(let procedure, let error):
+      "\(procedure) failed: \(error)"
     }
   }
 }

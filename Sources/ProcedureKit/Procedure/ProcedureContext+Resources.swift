@@ -6,18 +6,19 @@ extension ProcedureContext {
   ///
   /// - Parameters:
   ///   - request: What is to be held; `nil` for nothing.
+  ///   - table: Where it is claimed; `nil` for where the procedures of its queue claim what they need.
   ///   - name: Whose level it is, for errors.
   ///   - operation: Called with the claim in force.
   /// - Returns: What `operation` returns.
   /// - Throws: What `operation` throws; ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
   func holding<R>(
-    _ request: ResourceRequest?, name: String, operation: () async throws -> R
+    _ request: ResourceRequest?, in table: ResourceTable? = nil, name: String, operation: () async throws -> R
   ) async throws -> R {
     guard let request else { return try await operation() }
     let procedure = ProcedureIdentity(id: id, name: name)
     let wait = ClaimWait(scope: scope)
     let claim = ResourceClaim(
-      in: scope.resourceTable, inside: hold, of: procedure, for: wait, priority: scope.linePriority)
+      in: table ?? scope.resourceTable, inside: hold, of: procedure, for: wait, priority: scope.linePriority)
     defer { claim.table.deliver(claim.table.end(claim)) }
     switch claim.table.place(claim, request, for: claimRuns) {
     case .granted: break

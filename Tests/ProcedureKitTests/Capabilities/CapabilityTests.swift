@@ -55,19 +55,79 @@ import TestingProcedureKit
       ])
   }
 
-  @Test("Requests for one type never overlap, and whoever waited for an answer that is enough does not ask again")
-  func requestsDoNotOverlap() async throws {
+  @Test("An answer is for those who asked meanwhile: who comes after a refusal asks again")
+  func askAgain() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let camera = CapabilityProbe("camera")
-    let handles = (0..<20).map { _ in queue.add(Authorize(camera)) }
-    try await camera.waitUntilRequested()
     camera.deny()
-    try await camera.waitUntilRequested(2)
+    #expect(await queue.add(Authorize(camera)).outcome.procedureError?.kind == .capabilityUnauthorized)
     camera.grant()
-    var refusals = 0
-    for handle in handles where await handle.outcome.value == nil { refusals += 1 }
-    #expect(refusals == 1)
-    #expect(camera.requestCount == 2 && camera.mostRequestsAtOnce == 1)
+    #expect(try await queue.run(Authorize(camera)) == .granted)
+    #expect(try await queue.run(Authorize(camera)) == .granted)
+    #expect(camera.requestCount == 2)
+  }
+
+  @Test("Requests for one type never overlap; other capabilities of the type are asked about in turn")
+  func requestsDoNotOverlap() async throws {
+    let (one, other) = (CapabilityProbe("one"), CapabilityProbe("other"))
+    let queue = ProcedureQueue("q")
+    let handles = [queue.add(Authorize(one)), queue.add(Authorize(other))]
+    let first = await firstRequested(one, other)
+    let second = first === one ? other : one
+    #expect(second.requestCount == 0)
+    first.deny()
+    try await second.waitUntilRequested()
+    second.grant()
+    var granted = 0
+    for handle in handles where await handle.outcome.isFinished { granted += 1 }
+    #expect(granted == 1)
+  }
+
+  private func firstRequested(_ one: CapabilityProbe, _ other: CapabilityProbe) async -> CapabilityProbe {
+    await withTaskGroup(of: CapabilityProbe?.self) { group in
+      for probe in [one, other] {
+        group.addTask { (try? await probe.waitUntilRequested()) == nil ? nil : probe }
+      }
+      let first = await group.next() ?? nil
+      group.cancelAll()
+      return first ?? one
+    }
+  }
+
+  @Test("An error is no answer: the next one asks for itself")
+  func errorsAreNotShared() async throws {
+    let queue = ProcedureQueue("q")
+    let camera = CapabilityProbe("camera")
+    camera.fail(TestError(code: 1))
+    camera.grant()
+    let handles = [queue.add(Authorize(camera)), queue.add(Authorize(camera))]
+    var failures = 0
+    for handle in handles where await handle.outcome.error(as: TestError.self) != nil { failures += 1 }
+    #expect(failures == 1 && camera.requestCount == 2)
+  }
+
+  @Test("Authorize that is run directly names the procedure and what is missing, on a queue and without one")
+  func namesTheProcedure() async throws {
+    let refused = CapabilityProbe("refused")
+    refused.deny()
+    let handle = ProcedureQueue("q").add(Authorize(refused))
+    let error = await handle.outcome.procedureError
+    #expect(error?.kind == .capabilityUnauthorized && error?.procedure.id == handle.id)
+    #expect(error?.description == "\(handle.identity) failed: refused is not authorized as needed: denied")
+    do {
+      _ = try await Authorize(CapabilityProbe("missing", isAvailable: false)).execute()
+      Issue.record("it is not there")
+    } catch let error as ProcedureError {
+      #expect(error.kind == .capabilityUnavailable && error.procedure.name == "authorize missing")
+      #expect(error.underlying is CapabilityError)
+    }
+    // A part of a body names its own procedure, too.
+    let denied = CapabilityProbe("denied")
+    denied.deny()
+    let outer = ProcedureTask("outer") { _ = try await Authorize(denied).execute() }
+    await #expect { try await outer.execute() } throws: {
+      ($0 as? ProcedureError)?.procedure.name == "authorize denied"
+    }
   }
 
   @Test("C2: one who waits for its turn to ask is cancelled at once, and the others go on")

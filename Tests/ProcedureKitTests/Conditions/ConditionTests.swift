@@ -167,4 +167,32 @@ import Testing
     }
     try await ProcedureTask {}.condition(patient || Self.yes).execute()
   }
+
+  @Test("K3: ignored and negated combine with everything, and with themselves")
+  func combinations() async {
+    #expect(await judge(.ignored(!Self.yes)) == "ignored by not yes")
+    #expect(await judge(!(.ignored(Self.bad))) == "satisfied")
+    #expect(await judge(!(!Self.yes)) == "satisfied")
+    #expect(await judge(!(!Self.no)).hasPrefix("failed"))
+    #expect(await judge(!(Self.yes && Self.bad)) == "satisfied")
+    #expect(await judge(!(Self.no || Self.yes)).hasPrefix("failed"))
+    #expect(await judge(.all([Self.yes, .ignored(Self.bad)])) == "ignored by bad")
+    #expect(await judge(.any([.ignored(Self.bad), Self.no])).hasPrefix("ignored by any of"))
+    #expect(await judge((Self.bad || Self.yes) && !Self.no) == "satisfied")
+  }
+
+  @Test("K3: nothing at all is not satisfied, and so ignored, in whatever combination")
+  func empty() async {
+    #expect(await judge(.all([])) == "ignored by all of ()")
+    #expect(await judge(.any([])) == "ignored by any of ()")
+    #expect(await judge(Self.yes && .all([])).hasPrefix("ignored"))
+    #expect(await judge(.any([]) || Self.bad).hasPrefix("failed"))
+    #expect(await judge(!(.all([]))) == "satisfied")
+    #expect(await judge(.ignored(.any([]))).hasPrefix("ignored"))
+  }
+
+  @Test("K1: a condition that throws a cancel of its own is one that failed")
+  func throwsCancellation() async {
+    #expect(await judge(Condition("gives up") { throw CancellationError() }) == "failed: CancellationError()")
+  }
 }

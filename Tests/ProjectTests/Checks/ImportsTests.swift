@@ -5,6 +5,7 @@ import Testing
     "ProcedureKit": ["Synchronization"],
     // The explorer tells threads apart, for which it needs the platform's own module.
     "TestingProcedureKit": ["ProcedureKit", "Synchronization", "Darwin", "Glibc", "Musl", "Android", "WinSDK"],
+    "ProcedureKitFoundation": ["ProcedureKit", "Foundation"],
     "ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
     "ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Foundation"],
     "ProcedureKitDiagnostics": ["ProcedureKit", "Synchronization", "Foundation"],

@@ -1,0 +1,60 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// No failed dependencies: the rule for every dependent, and a condition for those who want to look for themselves.
+@Suite struct DependentConditionTests {
+  /// A dependency that comes to each of the ways to end without a value.
+  private func dependencies(on queue: ProcedureQueue) -> [ProcedureHandle<Int>] {
+    let cancelled = ProcedureQueue("suspended", isSuspended: true).add(ProcedureTask { 1 })
+    cancelled.cancel()
+    return [
+      queue.add(ProcedureTask { throw TestError(code: 1) }), cancelled,
+      queue.add(ProcedureTask { 1 }.condition(Condition("no") { false })),
+    ]
+  }
+
+  @Test("D1, K1: behind a dependency that failed, was cancelled or ignored no condition is prepared or evaluated")
+  func notEvaluated() async {
+    let queue = ProcedureQueue("q")
+    let condition = Condition("looks") {
+      Issue.record("it was prepared")
+    } evaluate: {
+      Issue.record("it was evaluated")
+      return true
+    }
+    let body = ProcedureTask { Issue.record("it was executed") }.condition(condition)
+    let outcomes = [
+      await queue.add(body, after: [dependencies(on: queue)[0]]).outcome,
+      await queue.add(body, after: [dependencies(on: queue)[1]]).outcome,
+      await queue.add(body, after: [dependencies(on: queue)[2]]).outcome,
+    ]
+    #expect(outcomes[0].procedureError?.kind == .dependencyFailed)
+    #expect(outcomes[1].isCancelled)
+    #expect(outcomes[2].ignoringCondition == "no")
+  }
+
+  @Test("D1, K1: who depends on results can look at the outcomes in a condition: fail, or be ignored for a cancel")
+  func lookForThemselves() async {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let dependencies = dependencies(on: queue)
+    let noneFailed = Condition("nothing failed") {
+      for dependency in dependencies {
+        if case .failed(let error) = await dependency.outcome { throw error }
+      }
+      return true
+    }
+    let noneCancelled = Condition("nothing was cancelled") {
+      for dependency in dependencies where await dependency.outcome.isCancelled { return false }
+      return true
+    }
+    let all = dependencies.map { $0.result as any ProcedureDependency }
+    let body = ProcedureTask { 1 }
+    let failed = queue.add(body.condition(noneFailed).condition(noneCancelled), after: all)
+    let ignored = queue.add(body.condition(noneCancelled), after: all)
+    let anyway = queue.add(body, after: all)
+    #expect(await failed.outcome.procedureError?.underlying as? TestError == TestError(code: 1))
+    #expect(await ignored.outcome.ignoringCondition == "nothing was cancelled")
+    #expect(await anyway.outcome.isFinished(1))
+  }
+}

@@ -1,0 +1,103 @@
+import Dispatch
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+@Suite struct ExclusionTests {
+  private enum Printer {}
+  private enum Scanner {}
+  private enum Plotter {}
+
+  /// What a procedure on a queue waits for, as people read it.
+  private func wait<Output>(of handle: ProcedureHandle<Output>, _ queue: ProcedureQueue) -> String? {
+    queue.snapshot().procedures.first { $0.procedure.id == handle.id }?.wait.map { "\($0)" }
+  }
+
+  @Test("R1: a type names a category in the whole process; another type, and its name as a string, do not")
+  func types() async throws {
+    let (queue, other) = (ProcedureQueue("q"), ProcedureQueue("other", maxConcurrentProcedures: 1))
+    let printing = ProbeProcedure("printing")
+    let holder = queue.add(printing.exclusive(with: Printer.self))
+    try await printing.waitUntilStarted()
+    let waiter = other.add(ProcedureTask {}.exclusive(with: Printer.self))
+    // They have the only slot of their queue one after another, and the one that waits has none.
+    try await other.run(ProcedureTask {}.exclusive(with: Scanner.self))
+    try await other.run(ProcedureTask {}.exclusive("Printer"))
+    try await other.run(ProcedureTask {}.exclusive("\(Printer.self)", "\(Scanner.self)"))
+    #expect(wait(of: waiter, other) == "\"Printer\", which \(holder.identity) holds")
+    printing.finish()
+    try await waiter.value
+    try await holder.value
+  }
+
+  @Test("R1: a queue with a table of its own excludes on the queues that share it, and on no other")
+  func tables() async throws {
+    let table = ResourceTable()
+    let printing = ProbeProcedure("printing")
+    let holder = ProcedureQueue("q", resources: table).add(printing.exclusive(with: Plotter.self).exclusive("a"))
+    try await printing.waitUntilStarted()
+    try await ProcedureQueue("another").run(ProcedureTask {}.exclusive(with: Plotter.self))
+    let sharing = ProcedureQueue("shares", resources: table)
+    let waiter = sharing.add(ProcedureTask {}.shared("a"))
+    try await sharing.run(ProcedureTask {}.shared("b"))
+    #expect(wait(of: waiter, sharing) == "\"a\", which \(holder.identity) holds")
+    printing.finish()
+    try await waiter.value
+    #expect(await holder.outcome.isFinished)
+    await sharing.shutDown()
+    #expect(table.count == 0)
+  }
+
+  @Test("R1: three that exclude each other, added from three threads, execute one at a time", arguments: 0..<20)
+  func threads(_ round: Int) async throws {
+    enum Category {}
+    let queue = ProcedureQueue("q")
+    let monitor = ConcurrencyMonitor()
+    let handles = Box<[ProcedureHandle<Void>]>([])
+    DispatchQueue.concurrentPerform(iterations: 3) { _ in
+      let handle = queue.add(
+        ProcedureTask { await monitor.during { await Task.yield() } }.exclusive(with: Category.self))
+      handles.update { $0.append(handle) }
+    }
+    for handle in handles.value { try await handle.value }
+    #expect(monitor.most == 1 && monitor.total == 3)
+  }
+
+  @Test("R3: who waits on a queue that is suspended, and is cancelled, leaves the holder alone when the queue resumes")
+  func suspended() async throws {
+    enum Category {}
+    let monitor = ConcurrencyMonitor()
+    let queue = ProcedureQueue("q")
+    let body = ProbeProcedure("body")
+    let exclusive = ProcedureTask("works") { try await monitor.during { try await body.execute() } }
+      .exclusive(with: Category.self)
+    let holder = queue.add(exclusive)
+    try await body.waitUntilStarted()
+    let (cancelled, next) = (queue.add(exclusive), queue.add(exclusive))
+    await queue.suspend()
+    cancelled.cancel()
+    #expect(await cancelled.outcome.isCancelled)
+    await queue.resume()
+    #expect(body.startCount == 1 && holder.state == .executing)
+    body.finishAll()
+    try await holder.value
+    try await next.value
+    #expect(monitor.most == 1 && monitor.total == 2)
+  }
+
+  @Test("R2: conditions are evaluated before anything is held, on a queue, inside a body and without a queue")
+  func conditionsHoldNothing() async throws {
+    enum Category {}
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let free = Condition("nobody holds it") {
+      try await ProcedureQueue("other").add(ProcedureTask {}.exclusive(with: Category.self)).value
+      return true
+    }
+    let body = ProcedureTask { 1 }.condition(free).exclusive(with: Category.self)
+    #expect(try await queue.run(body) == 1)
+    #expect(try await queue.add(body).value == 1)
+    #expect(try await body.execute() == 1)
+    #expect(try await queue.run(ProcedureTask { try await body.execute() }) == 1)
+    #expect(try await queue.run(ProcedureGraph("graph") { g in g.add(body) }) == 1)
+  }
+}

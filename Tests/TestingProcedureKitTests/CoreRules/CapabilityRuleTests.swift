@@ -1,0 +1,337 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// A capability of a schedule of its own, whose type counts how many people are asked at once.
+private final class Lock: Capability {
+  struct Status: AuthorizationStatus {
+    var level: Int
+    func meets(_ requirement: Int) -> Bool { level >= requirement }
+  }
+
+  let name = "lock"
+  let monitor = ConcurrencyMonitor()
+  private let level = Locked(0)
+  private let asked = Locked(0)
+  private let ask: @Sendable (Int) async throws -> Int
+
+  /// - Parameter ask: What the answer is to the question whether so much is granted.
+  init(ask: @escaping @Sendable (Int) async throws -> Int) {
+    self.ask = ask
+  }
+
+  var requestCount: Int { asked.value }
+
+  func isAvailable() async -> Bool { true }
+
+  func authorizationStatus() async -> Status { Status(level: level.value) }
+
+  func requestAuthorization(_ requirement: Int) async throws {
+    asked { $0 += 1 }
+    monitor.enter()
+    defer { monitor.leave() }
+    let answer = try await ask(requirement)
+    level { $0 = max($0, answer) }
+  }
+}
+
+/// Every exploration is of a table and of capabilities of its own; only prompts take turns in the whole process, so these
+/// explorations take turns, too.
+@Suite("Capabilities under every order", .serialized)
+struct CapabilityRuleTests {
+  private enum Category {}
+
+  @Test("Requests for one capability at the same time are one request, whose answer all get")
+  func oneAsk() async throws {
+    try await exploreRace("granted", "refused", "asked once", "asked again") { env in
+      let queues = [env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue()]
+      let grants = env.random.below(2) == 0
+      let lock = Lock { _ in
+        await pause(env, upTo: 12)
+        return grants ? 1 : 0
+      }
+      let handles = (0..<4).map { number in
+        queues[number % 2].add(
+          number < 2 ? Authorize(lock, 1).map { _ in } : ProcedureTask {}.condition(.authorized(for: lock, 1)))
+      }
+      for handle in handles {
+        let outcome = await handle.outcome
+        env.check(outcome.label == (grants ? "finished" : "failed"), "\(outcome)")
+        env.check(grants || [.capabilityUnauthorized, .conditionFailed].contains(outcome.procedureError?.kind))
+      }
+      env.check(lock.monitor.most == 1, "\(lock.monitor.most) at once")
+      env.check(!grants || lock.requestCount == 1, "\(lock.requestCount) requests although it was granted")
+      env.tally(grants ? "granted" : "refused")
+      env.tally(lock.requestCount == 1 ? "asked once" : "asked again")
+      for queue in queues { await queue.shutDown() }
+    }
+  }
+
+  @Test("Whoever has come while somebody is asked does not ask again, whatever the answer is")
+  func joining() async throws {
+    try await exploreRace("granted", "refused") { env in
+      let queue = env.makeQueue()
+      let grants = env.random.below(2) == 0
+      let everybody = ProbeProcedure()
+      everybody.finishAll()
+      let lock = Lock { _ in
+        // All have come: each has looked once, and the one who asks has looked again when its turn came.
+        try await everybody.waitUntilStarted(4)
+        await pause(env)
+        return grants ? 1 : 0
+      }
+      let counted = Counted(lock: lock, looks: everybody)
+      let handles = (0..<3).map { _ in queue.add(Authorize(counted, 1)) }
+      for handle in handles {
+        let outcome = await handle.outcome
+        env.check(outcome.isFinished == grants, "\(outcome)")
+      }
+      env.check(lock.requestCount == 1, "\(lock.requestCount) requests")
+      env.tally(grants ? "granted" : "refused")
+      await queue.shutDown()
+    }
+  }
+
+  /// A capability that tells who has looked, and by that opened a question.
+  private struct Counted: Capability, Equatable {
+    let lock: Lock
+    let looks: ProbeProcedure<Void, Void>
+
+    static func == (one: Counted, other: Counted) -> Bool { one.lock === other.lock }
+
+    func isAvailable() async -> Bool { true }
+
+    func authorizationStatus() async throws -> Lock.Status {
+      try await looks.execute()
+      return await lock.authorizationStatus()
+    }
+
+    func requestAuthorization(_ requirement: Int) async throws { try await lock.requestAuthorization(requirement) }
+  }
+
+  @Test("Who needs more than was granted asks for that, in turn; who needs less does not ask")
+  func moreThanGranted() async throws {
+    try await exploreRace("1 asked", "2 asked", "3 asked") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let lock = Lock { needed in
+        await pause(env, upTo: 6)
+        return needed
+      }
+      let handles = [1, 3, 2].map { needed in
+        queue.add(
+          ProcedureTask {
+            await pause(env, upTo: 3)
+            _ = try await Authorize(lock, needed).execute()
+          })
+      }
+      for handle in handles { env.check(await handle.outcome.isFinished) }
+      env.check(lock.monitor.most == 1, "\(lock.monitor.most) at once")
+      env.tally("\(lock.requestCount) asked")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Q3: a prompt holds no slot: a queue of width one goes on while somebody is asked")
+  func noSlot() async throws {
+    try await exploreRace("condition asked", "procedure asked", "body asked") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let others = ProbeProcedure()
+      others.finishAll()
+      let asking = env.random.below(3)
+      let lock = Lock { _ in
+        // It is answered when others have been executed, by the only slot that there is.
+        try await others.waitUntilStarted(3)
+        return 1
+      }
+      let handle =
+        switch asking {
+        case 0: queue.add(ProcedureTask {}.condition(.authorized(for: lock, 1)))
+        case 1: queue.add(Authorize(lock, 1).map { _ in })
+        default: queue.add(ProcedureTask { _ = try await queue.run(Authorize(lock, 1)) }.exclusive("a"))
+        }
+      for _ in 0..<3 { queue.add(others) }
+      env.check(await handle.outcome.isFinished)
+      env.check(lock.requestCount == 1)
+      env.tally(["condition asked", "procedure asked", "body asked"][asking])
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: a prompt cannot deadlock with the procedure that waits for it, also when both exclude the same")
+  func exclusivePrompt() async throws {
+    try await exploreRace("condition", "procedure", "body") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let monitor = ConcurrencyMonitor()
+      let asking = env.random.below(3)
+      let lock = Lock { _ in
+        // It shows itself by a procedure of the category that those who wait for it are of.
+        try await queue.run(
+          ProcedureTask("prompt") {
+            await monitor.during("prompt") { await pause(env, upTo: 3) }
+          }.exclusive("a"))
+        return 1
+      }
+      let body = ProcedureTask("body") { await monitor.during("body") { await pause(env, upTo: 3) } }
+      let handle =
+        switch asking {
+        case 0: queue.add(body.condition(.authorized(for: lock, 1)).exclusive("a"))
+        case 1: queue.add(Authorize(lock, 1).map { _ in }.exclusive("a"))
+        default:
+          queue.add(
+            ProcedureTask {
+              _ = try await Authorize(lock, 1).execute()
+              try await queue.run(body.condition(.authorized(for: lock, 1)).exclusive("a"))
+            }.exclusive("a"))
+        }
+      let other = queue.add(body.exclusive("a"))
+      let outcome = await handle.outcome
+      env.check(outcome.isFinished, "\(outcome)")
+      env.check(await other.outcome.isFinished)
+      env.check(monitor.most == 1, "they overlap")
+      env.tally(["condition", "procedure", "body"][asking])
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: who holds what the prompt under way needs is refused, or the prompt is, and nobody waits for ever")
+  func promptOfAnother() async throws {
+    try await exploreRace("all finished", "holder refused", "prompt refused") { env in
+      // The table of the process, in which prompts take their turns: the circle leads through both.
+      let queue = env.makeQueue(resources: .shared)
+      let lock = Lock { _ in
+        await pause(env, upTo: 3)
+        try await queue.run(ProcedureTask("prompt") { await pause(env, upTo: 3) }.exclusive(with: Category.self))
+        return 1
+      }
+      let asking = ProcedureTask("asker") {}.condition(.authorized(for: lock, 1))
+      let holding = ProcedureTask("holder") {
+        await pause(env, upTo: 3)
+        _ = try await queue.run(Authorize(lock, 1))
+      }.exclusive(with: Category.self)
+      let early = env.random.below(2) == 0 ? queue.add(asking) : nil
+      await pause(env)
+      let holder = queue.add(holding)
+      await pause(env)
+      let asker = early ?? queue.add(asking)
+      let (asked, held) = (await asker.outcome, await holder.outcome)
+      if let error = held.procedureError {
+        env.check(error.kind == .exclusionDeadlock && error.description.contains("prompts of Lock"), "\(error)")
+        env.tally("holder refused")
+      } else if let error = asked.procedureError {
+        let underlying = error.underlying as? ProcedureError
+        env.check(underlying?.kind == .exclusionDeadlock, "\(error)")
+        env.tally("prompt refused")
+      } else {
+        env.tally("all finished")
+      }
+      env.check(asked.isFinished || held.isFinished, "\(asked), \(held)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A prompt that needs another authorization of its type asks for that without waiting for itself")
+  func promptInsideOfPrompt() async throws {
+    try await exploreRace("finished") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let inner = Lock { _ in
+        await pause(env, upTo: 3)
+        return 1
+      }
+      let outer = Lock { _ in
+        _ = try await queue.run(Authorize(inner, 1))
+        return 1
+      }
+      let handles = [queue.add(Authorize(outer, 1)), queue.add(Authorize(inner, 1)), queue.add(Authorize(outer, 1))]
+      for handle in handles { env.tally(await handle.outcome.label) }
+      env.check(outer.requestCount == 1 && inner.requestCount == 1)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("C2, C6: cancelling one who asks leaves the others their answer; cancelling one who waits ends it at once")
+  func cancelAsker() async throws {
+    try await exploreRace("cancelled while asking", "cancelled while waiting", "finished before") { env in
+      let queue = env.makeQueue()
+      let lock = Lock { _ in
+        await pause(env, upTo: 6)
+        try Task.checkCancellation()
+        return 1
+      }
+      let handles = (0..<3).map { number in
+        number == 1
+          ? queue.add(Authorize(lock, 1).map { _ in })
+          : queue.add(ProcedureTask {}.condition(.authorized(for: lock, 1)))
+      }
+      await pause(env, upTo: 12)
+      let victim = handles[env.random.below(3)]
+      victim.cancel(Reason())
+      for handle in handles {
+        let outcome = await handle.outcome
+        if handle === victim, outcome.isCancelled {
+          env.check(outcome.cancellationReason(as: Reason.self) != nil)
+        } else {
+          env.check(outcome.isFinished, "\(outcome)")
+          if handle === victim { env.tally("finished before") }
+        }
+      }
+      if await victim.outcome.isCancelled {
+        env.tally(lock.requestCount == 2 ? "cancelled while asking" : "cancelled while waiting")
+      }
+      env.check(lock.requestCount <= 2 && lock.monitor.most == 1)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("C3: what a cancelled asker leaves unanswered is no refusal for the others")
+  func cancelIsNoAnswer() async throws {
+    try await exploreRace("asked again", "asked once") { env in
+      let queue = env.makeQueue()
+      let lock = Lock { _ in
+        await pause(env, upTo: 6)
+        return Task.isCancelled ? 0 : 1
+      }
+      let handles = (0..<3).map { _ in queue.add(Authorize(lock, 1)) }
+      await pause(env, upTo: 12)
+      handles[0].cancel()
+      for handle in handles[1...] {
+        let outcome = await handle.outcome
+        env.check(outcome.isFinished, "\(outcome)")
+      }
+      env.tally(lock.requestCount == 1 ? "asked once" : "asked again")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("User confirmations are asked for one at a time, hold no slot, and each run has its own answer")
+  func confirmations() async throws {
+    try await exploreRace("agreed", "not agreed", "cancelled") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let (monitor, others) = (ConcurrencyMonitor(), ProbeProcedure())
+      others.finishAll()
+      let answers = (0..<3).map { _ in env.random.below(2) == 0 }
+      let handles = answers.map { answer in
+        queue.add(
+          ProcedureTask {}.condition(
+            .userConfirmation {
+              await monitor.during { await pause(env, upTo: 4) }
+              // The only slot is free.
+              try await others.waitUntilStarted()
+              return answer
+            }))
+      }
+      queue.add(others)
+      await pause(env, upTo: 12)
+      handles[1].cancel()
+      for (number, (handle, answer)) in zip(handles, answers).enumerated() {
+        let outcome = await handle.outcome
+        env.check(
+          outcome.isCancelled ? number == 1 : answer ? outcome.isFinished : outcome.isIgnored, "\(answer): \(outcome)")
+        env.tally(outcome.isCancelled ? "cancelled" : answer ? "agreed" : "not agreed")
+      }
+      env.check(monitor.most == 1, "\(monitor.most) at once")
+      await queue.shutDown()
+    }
+  }
+}
