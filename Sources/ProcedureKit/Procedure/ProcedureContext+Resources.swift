@@ -25,22 +25,25 @@ extension ProcedureContext {
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: procedure, circle: circle)
     case .waits(let news):
       claim.table.deliver(news)
-      try await self.wait(for: wait, of: procedure)
+      try await self.wait(for: wait, claim)
     }
     return try await ProcedureContext(scope: scope, attempt: attempt, hold: claim).run(operation)
   }
 
-  private func wait(for wait: ClaimWait, of procedure: ProcedureIdentity) async throws {
+  private func wait(for wait: ClaimWait, _ claim: ResourceClaim) async throws {
+    let innerWait = InnerWait(.resources(claim))
     scope.lendSlot()
+    scope.waitStarted(innerWait)
     await withRunCancellationHandler(in: self, key: wait) {
       await wait.decision()
     } onCancel: {
       wait.cancel()
     }
+    scope.waitEnded(innerWait)
     await scope.regainSlot()
     switch wait.result {
     case .granted: return
-    case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: procedure, circle: circle)
+    case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: claim.procedure, circle: circle)
     case .cancelled: throw cancellationReason ?? CancellationError()
     }
   }

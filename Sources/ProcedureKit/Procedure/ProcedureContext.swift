@@ -103,8 +103,11 @@ public struct ProcedureContext: Sendable {
   /// - Throws: ``ProcedureError`` that names this run and, if it is another one, the procedure `name`.
   func requireConditions(_ conditions: [Condition], name: String) async throws {
     guard !conditions.isEmpty else { return }
+    let wait = InnerWait(.conditions(conditions.map(\.name)))
     scope.lendSlot()
+    scope.waitStarted(wait)
     let verdict = await Condition.judge(conditions)
+    scope.waitEnded(wait)
     await scope.regainSlot()
     try Self.require(verdict, of: ProcedureIdentity(id: id, name: name))
   }

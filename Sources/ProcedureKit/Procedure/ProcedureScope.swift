@@ -72,6 +72,11 @@ class ProcedureScope: @unchecked Sendable {
   /// Something of this priority waits for it.
   func raise(to priority: TaskPriority) { parent?.scope.raise(to: priority) }
 
+  /// Its body waits for something on a level inside of it, until `waitEnded`.
+  func waitStarted(_ wait: InnerWait) { parent?.scope.waitStarted(wait) }
+
+  func waitEnded(_ wait: InnerWait) { parent?.scope.waitEnded(wait) }
+
   /// Its number, if it is a run that others can wait for.
   var awaitableRun: UInt64? { nil }
 

@@ -75,8 +75,9 @@ extension ProcedureQueue {
   public nonisolated func snapshot() -> QueueSnapshot {
     core.withState { state in
       let machine = state.machine
-      let claims = machine.runIndices.compactMap { member in
-        machine.members[Int(member)].resources == .awaited ? (state.holders[Int(member)] as? Run)?.claim : nil
+      let claims = machine.runIndices.flatMap { member -> [ResourceClaim] in
+        guard let run = state.holders[Int(member)] as? Run else { return [] }
+        return (machine.members[Int(member)].resources == .awaited ? [run.claim] : []).compactMap(\.self) + run.innerClaims
       }
       let waits = Dictionary(
         zip(claims.map(ObjectIdentifier.init), core.resources.waits(of: claims)),
@@ -108,10 +109,24 @@ extension ProcedureQueue {
     case .executing, .pausing:
       if machine.isInLine(member) { return machine.isSuspended ? .resumption : .slot }
       if machine.isReturning(member) { return .slot }
+      switch run.innerWaits.first?.kind {
+      case .conditions(let names): return .conditions(names)
+      case .resources(let claim): return .resources(claims[ObjectIdentifier(claim)] ?? [])
+      case nil: break
+      }
       guard entry.loans > 0 else { return nil }
       let children = run.children?.unfinished ?? []
       return children.isEmpty ? .otherProcedures : .children(children)
     case .finishing, .finished: return nil
+    }
+  }
+}
+
+extension Run {
+  /// The claims for which its body waits on levels inside of it.
+  fileprivate var innerClaims: [ResourceClaim] {
+    innerWaits.compactMap { wait in
+      if case .resources(let claim) = wait.kind { claim } else { nil }
     }
   }
 }

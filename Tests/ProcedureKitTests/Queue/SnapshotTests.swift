@@ -51,3 +51,37 @@ import Testing
     #expect(snapshot.slotsInUse == 1)
   }
 }
+
+@Suite("What a snapshot tells of waits inside of bodies")
+struct InnerWaitTests {
+  @Test("A snapshot names the resource, its holder, and the conditions that a body waits for inside of it")
+  func innerWaits() async throws {
+    let queue = ProcedureQueue("q", resources: ResourceTable())
+    let (held, release, judging) = (Signal(), Signal(), Signal())
+    let holder = queue.add(
+      ProcedureTask("holder") {
+        held.set()
+        await release.wait()
+      }.exclusive("a"))
+    await held.wait()
+    let claiming = queue.add(ProcedureTask("claiming") { try await ProcedureTask("inner") {}.exclusive("a").execute() })
+    let evaluating = queue.add(
+      ProcedureTask("evaluating") {
+        try await ProcedureTask("inner") {}.condition("slow") {
+          judging.set()
+          await release.wait()
+          return true
+        }.execute()
+      })
+    await judging.wait()
+    while queue.snapshot().procedures[1].wait == nil { await Task.yield() }
+    let waits = queue.snapshot().procedures.map(\.wait)
+    #expect(waits[0] == nil)
+    guard case .resources(let resources) = waits[1] else { return #expect(Bool(false), "\(waits)") }
+    #expect(resources.map(\.resource) == ["a"] && resources.map(\.holder) == [holder.identity])
+    #expect(waits[2] == .conditions(["slow"]))
+    release.set()
+    for handle in [claiming, evaluating, holder] { try await handle.value }
+    #expect(queue.snapshot().procedures.isEmpty)
+  }
+}

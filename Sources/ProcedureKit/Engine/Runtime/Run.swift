@@ -12,6 +12,8 @@ class Run: SlotHolder, @unchecked Sendable {
   let resources: ResourceRequest?
   /// What it claims or holds of that.
   var claim: ResourceClaim?
+  /// What its body waits for on levels inside of it.
+  var innerWaits: [InnerWait] = []
   /// Whether a cancel came in time, and its reason.
   var cancellation: Cancellation?
 
@@ -48,6 +50,14 @@ class Run: SlotHolder, @unchecked Sendable {
       }
       if let claim { claim.table.deliver(claim.table.raise(claim, to: priority.rawValue)) }
     }
+  }
+
+  final override func waitStarted(_ wait: InnerWait) {
+    core.withState { _ in innerWaits.append(wait) }
+  }
+
+  final override func waitEnded(_ wait: InnerWait) {
+    core.withState { _ in innerWaits.removeAll { $0 === wait } }
   }
 
   final override var mayProduce: Bool { core.state(of: self) == .executing }
