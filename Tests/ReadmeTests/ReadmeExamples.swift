@@ -77,6 +77,31 @@ import TestingProcedureKit
     #expect(total == 3)
   }
 
+  actor Disk {
+    var free = 3
+    func write() { free -= 1 }
+  }
+
+  @Test("What decides when it starts")
+  func admission() async throws {
+    let disk = Disk()
+    struct Save: Procedure {
+      let disk: Disk
+      func execute(_ page: Int) async throws { await disk.write() }
+      init(on disk: Disk) { self.disk = disk }
+    }
+    let queue = ProcedureQueue("disk")
+
+    let hasSpace = Condition("has space") { await disk.free > 0 }  // false: ignored, throws: failed
+    let save = Save(on: disk).condition(hasSpace).exclusive("disk")  // one at a time, on whatever queue
+    let saves = (1...3).map { queue.add(save, input: $0) }
+    await queue.cancelAll()  // what waits is over at once, what executes is told
+
+    var cancelled = 0
+    for save in saves where await save.outcome.isCancelled { cancelled += 1 }
+    #expect(await disk.free >= cancelled)
+  }
+
   @Test("C1: of a cancel and a finish the first decides, in every order")
   func cancelOrFinish() async throws {
     try await exploreRace("finished", "cancelled") { env in

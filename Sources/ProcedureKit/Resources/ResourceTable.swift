@@ -3,7 +3,7 @@ import Synchronization
 /// Who holds which categories and resources.
 ///
 /// Procedures exclude each other wherever they run, since there is one table for the process. A queue with a table of its
-/// own (``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:contextCarriers:resources:hooks:)``) excludes
+/// own (``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:)``) excludes
 /// only on the queues that share it: for tests, and for parts of a program that know nothing of each other.
 ///
 /// Keys that nobody holds or waits for use no memory.

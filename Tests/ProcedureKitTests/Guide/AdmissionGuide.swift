@@ -1,0 +1,149 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// The code of the guide *Admission*, compiled and run; `ProjectTests` compares the two.
+@Suite struct AdmissionGuide {
+  struct Page: Sendable {
+    var text: String
+  }
+
+  struct Print: Procedure {
+    func execute(_ page: Page) async throws {}
+  }
+
+  @Test("All that can keep a procedure waiting, in one")
+  func everything() async throws {
+    let link = Box(false)
+    let pages = ProcedureTask("pages") { Page(text: "a kitten") }
+    let lines = Box<[String]>([])
+
+    let isOnline = Condition("online") {
+      link.update { $0 = true }  // prepare: brings it about
+    } evaluate: {
+      link.value  // true: goes on; false: ignored; throws: failed
+    }
+    let printing = Print()
+      .condition(isOnline)
+      .exclusive("printer")
+      .uses(Resource("paper", capacity: 500), units: 2)
+      .onWillExecute { page in lines.update { $0.append("prints \(page.text)") } }
+
+    let queue = ProcedureQueue("office", maxConcurrentProcedures: 2)
+    let page = queue.add(pages)
+    let printed = queue.add(printing, from: page)
+    try await printed.value
+    #expect(lines.value == ["prints a kitten"])
+  }
+
+  @Test("What a snapshot says of each wait")
+  func snapshot() async throws {
+    enum Device { case printer }
+    let queue = ProcedureQueue("office", maxConcurrentProcedures: 2)
+    let (printing, scanning, online) = (ProbeProcedure("print"), ProbeProcedure("scan"), ConditionProbe("online"))
+    let print = queue.add(printing.exclusive(Device.printer))
+    try await printing.waitUntilStarted()
+    let copy = queue.add(ProcedureTask("copy") {}.exclusive(Device.printer))
+    // It comes after the copy, and so the copy has claimed the printer when it is executed.
+    try await queue.run(ProcedureTask {})
+    let scan = queue.add(scanning)
+    try await scanning.waitUntilStarted()
+    let fax = queue.add(ProcedureTask("fax") {})
+    let mail = queue.add(ProcedureTask("mail") {}.condition(.probe(online)))
+    try await online.waitUntilEvaluated()
+    let bill = queue.add(ProcedureTask("bill") {}, after: [print, mail])
+
+    #expect(
+      "\(queue.snapshot())" == """
+        queue "office": 2 slots in use
+          \(print.identity) executing
+          \(copy.identity) waiting, waits for "printer", which \(print.identity) holds
+          \(scan.identity) executing
+          \(fax.identity) waiting, waits for a slot
+          \(mail.identity) evaluating, waits for its conditions "online"
+          \(bill.identity) pending, waits for \(print.identity), \(mail.identity)
+        """)
+    online.satisfyAll()
+    printing.finishAll()
+    scanning.finishAll()
+    try await bill.value
+    await queue.shutDown()
+  }
+
+  @Test("R4: what a body runs may claim what the body holds, and its parts exclude each other")
+  func nesting() async throws {
+    let queue = ProcedureQueue("office", maxConcurrentProcedures: 1)
+    let cover = ProcedureTask("cover") {}.exclusive("printer")
+    let inside = ProcedureTask("inside") {}.exclusive("printer")
+
+    let booklet = ProcedureTask("booklet") {
+      async let first: Void = queue.run(cover)  // has the printer from the booklet
+      async let second: Void = queue.run(inside)  // and excludes the cover
+      _ = try await (first, second)
+    }.exclusive("printer")
+    try await queue.run(booklet)
+  }
+
+  @Test("R4: a circle is refused")
+  func circle() async throws {
+    let queue = ProcedureQueue("office")
+    let refusals = Box<[String]>([])
+
+    let stuck = ProcedureTask("stuck") {
+      // Nobody's part: it waits for the printer, which waits for it.
+      try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value
+    }.exclusive("printer")
+    do {
+      try await queue.run(stuck)
+    } catch let error as ProcedureError where error.kind == .exclusionDeadlock {
+      refusals.update { $0.append("\(error)") }  // names who waits for what, and who holds it
+    }
+    #expect(refusals.value.count == 1)
+    await queue.shutDown()
+  }
+
+  @Test("Produced children")
+  func children() async throws {
+    let queue = ProcedureQueue("office", maxConcurrentProcedures: 1)
+    let printed = Box(0)
+
+    let book = ProcedureTask("book") {
+      for _ in 1...3 {
+        ProcedureContext.current?.produce(ProcedureTask("chapter") { printed.update { $0 += 1 } })
+      }
+    }  // finishes after its chapters
+    try await queue.run(book)
+    #expect(printed.value == 3)
+  }
+
+  @Test("Queue limits")
+  func limits() async throws {
+    let printing = ProbeProcedure("printing")
+
+    let queue = ProcedureQueue(
+      "office", maxConcurrentProcedures: 1, maxWaitingProcedures: 2, overflow: .replaceOldest)
+    queue.add(printing)
+    try await printing.waitUntilStarted()
+    let preview = ProcedureTask("preview") {}.keyed(by: "preview")
+    let outdated = queue.add(preview)
+    queue.add(preview)
+    queue.add(preview)  // the first one is cancelled: its place went to this one
+    let patient = Task { try await queue.enqueue(ProcedureTask("report") {}) }  // added when there is room
+    #expect(await outdated.outcome.isCancelled)
+
+    printing.finish()
+    try await patient.value.value
+    await queue.shutDown()
+  }
+
+  @Test("Nobody is asked while a slot is held")
+  func capability() async throws {
+    let camera = CapabilityProbe("camera")
+    camera.grant()
+    let queue = ProcedureQueue("photos", maxConcurrentProcedures: 1)
+
+    let photograph = ProcedureTask("photograph") { "a kitten" }
+      .condition(.authorized(for: camera))  // asks, if need be
+    #expect(try await queue.run(photograph) == "a kitten")
+  }
+}
