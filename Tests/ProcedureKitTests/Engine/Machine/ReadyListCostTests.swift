@@ -34,7 +34,7 @@ import Testing
 
   private func costOfEach(of count: Int32, _ arrival: Arrival) -> Duration {
     var list = ReadyList()
-    let elapsed = ContinuousClock().measure {
+    let elapsed = ProcessorTime.measure {
       for position in 0..<count {
         list.insert(position, priority: UInt8(position / 2 % 3), order: arrival.order(of: position, among: count))
       }

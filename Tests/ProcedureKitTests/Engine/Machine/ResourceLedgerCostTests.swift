@@ -58,7 +58,7 @@ private let all = ResourceLedger.wholeCategory
     if crowd == .leftBehind { end(first, &ledger) }
     if crowd == .insideOfOneHolder { for _ in 0..<3 { _ = ledger.claimed([.init(pool: pools[0], units: 1)]) } }
     if crowd == .duringAnAwait { startAwait(inside: ledger.reference(to: first), &ledger) }
-    let elapsed = ContinuousClock().measure {
+    let elapsed = ProcessorTime.measure {
       var claims: [Int32] = []
       for number in 0..<count {
         let demands = (0..<(crowd == .onSeveralKeysEach ? 3 : 1)).map { shift in

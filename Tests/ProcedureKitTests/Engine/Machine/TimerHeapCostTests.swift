@@ -1,11 +1,8 @@
-import Foundation
 import Testing
 
 @testable import ProcedureKit
 
 /// Compares two sizes in one run: where the cost grows with the square, a timer costs ten times as much in the larger.
-///
-/// What is measured is the processor time of the thread: on a busy machine the larger run is interrupted more often.
 @Suite struct TimerHeapCostTests {
   enum Deadlines: CaseIterable {
     case ascending
@@ -33,16 +30,11 @@ import Testing
   /// Half are cancelled, in an order that has nothing to do with their deadlines, and half come due.
   private func costOfEach(of count: Int, _ deadlines: Deadlines) -> Duration {
     var heap = TimerHeap()
-    let start = Self.processorTime
-    let ids = (0..<count).map { heap.insert(deadlines.deadline(of: $0)) }
-    for number in 0..<count / 2 { _ = heap.cancel(ids[number * 7_919 % count]) }
-    while heap.popDue(at: ProcedureInstant(nanoseconds: .max)) != nil {}
-    return (Self.processorTime - start) / count
-  }
-
-  private static var processorTime: Duration {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    let elapsed = ProcessorTime.measure {
+      let ids = (0..<count).map { heap.insert(deadlines.deadline(of: $0)) }
+      for number in 0..<count / 2 { _ = heap.cancel(ids[number * 7_919 % count]) }
+      while heap.popDue(at: ProcedureInstant(nanoseconds: .max)) != nil {}
+    }
+    return elapsed / count
   }
 }
