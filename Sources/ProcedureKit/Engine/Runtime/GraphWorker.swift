@@ -46,26 +46,22 @@ struct GraphWorker {
     var fairness = run.fairness
     while advance.next >= 0, !(leavesWhenMoreIsReady && advance.addsWorker) {
       let scope = NodeScope(run, holder: holder)
-      let reference = Unmanaged.passUnretained(scope)
       await ProcedureContext(scope: scope).run {
-        await execute(from: &advance, leavesWhenMoreIsReady, &fairness, in: reference)
+        await execute(from: &advance, leavesWhenMoreIsReady, &fairness, in: scope)
       }
     }
     return advance
   }
 
   /// The same within one binding of the context.
-  ///
-  /// Never inlined, as ``NodeBinding`` requires.
-  @inline(never)
   private func execute(
     from advance: inout GraphProgress.Advance, _ leavesWhenMoreIsReady: Bool, _ fairness: inout Fairness,
-    in scope: Unmanaged<NodeScope>
+    in scope: NodeScope
   ) async {
-    let binding = NodeBinding(of: scope)
+    let references = scope.references
     repeat {
       let node = advance.next
-      binding.stand(for: node)
+      scope.stand(for: node)
       if mayHaveToWait(node), let other = await wait(insteadOf: node) {
         advance = other
       } else {
@@ -76,13 +72,13 @@ struct GraphWorker {
         } catch {
           failure = error
         }
-        if binding.children != nil { failure = await settleChildren(failure) }
+        if scope.children != nil { failure = await settleChildren(failure) }
         noteCancellation()
         advance = failure.map { run.nodeFailed(node, $0, hasExecuted: true) } ?? run.nodeSucceeded(node)
       }
       if fairness.pieceEnds() { advance = await yield(before: advance) }
-    } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker) && binding.isUnshared
-    binding.end()
+    } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker)
+      && scope.references == references && scope.children == nil
   }
 
   /// Waits for what the node has produced.
