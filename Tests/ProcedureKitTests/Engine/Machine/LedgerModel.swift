@@ -177,13 +177,16 @@ struct LedgerModel {
     }
   }
 
+  /// Whether a claim is first among those that want the same, and fits.
+  func canGo(_ id: Int) -> Bool {
+    let wanted = Set(draws(of: self[id]).keys)
+    return fits(id) && line.prefix { $0 != id }.allSatisfy { wanted.isDisjoint(with: draws(of: self[$0]).keys) }
+  }
+
   /// Grants what is first among those that want the same, and fits.
   mutating func serve() -> Set<Int> {
     var granted: Set<Int> = []
-    while let next = line.enumerated().first(where: { position, id in
-      let wanted = Set(draws(of: self[id]).keys)
-      return fits(id) && line[..<position].allSatisfy { wanted.isDisjoint(with: draws(of: self[$0]).keys) }
-    })?.element {
+    while let next = line.first(where: canGo) {
       line.removeAll { $0 == next }
       self[next].state = .granted
       granted.insert(next)

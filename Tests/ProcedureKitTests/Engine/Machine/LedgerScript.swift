@@ -197,7 +197,7 @@ final class LedgerScript {
   ///   - granted: Whom else the ledger has granted.
   private func check(placed: [Int], answered: [Int: ResourceLedger.Answer], granted: [Int32]) {
     ledger.checkInvariants()
-    var told = Set(granted.map(name))
+    var (told, expected): (Set<Int>, Set<Int>) = (Set(granted.map(name)), [])
     for id in placed {
       model.stand(id)
       let answer = answered[id] ?? .waits([])
@@ -212,11 +212,12 @@ final class LedgerScript {
         confirm(circle, of: id, waitsForEver)
         model.line.removeAll { $0 == id }
         model[id].state = .refused
-      } else if answer != .granted {
-        model.straightenLine(behind: id)
+      } else {
+        if !model.canGo(id) { model.straightenLine(behind: id) }
+        expected.formUnion(model.serve())
       }
     }
-    followGrants(told)
+    followGrants(told, expected.union(model.serve()))
     let left = model.fewestLeft()
     if !left.isEmpty { object("R4: \(left) wait for ever, and nobody is refused") }
     checkThatAllCanEnd()
@@ -236,9 +237,8 @@ final class LedgerScript {
   }
 
   /// Whom the ledger has granted, and nobody else, has been first in the model as well.
-  private func followGrants(_ told: Set<Int>) {
+  private func followGrants(_ told: Set<Int>, _ expected: Set<Int>) {
     trace.append("   model \(model.line), ledger \(lines)")
-    let expected = model.serve()
     let unexpected = told.subtracting(expected)
     if !unexpected.isEmpty { object("R1: \(unexpected) were granted out of turn") }
     let missing = expected.subtracting(told)

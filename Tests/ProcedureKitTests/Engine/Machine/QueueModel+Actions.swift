@@ -5,6 +5,8 @@ extension QueueModel {
   mutating func follow(_ action: Action) {
     if let place = owed.firstIndex(of: action) {
       owed.remove(at: place)
+      // Among those of the same order it stands last now.
+      if case .giveBackResources(let index) = action { stand(index, in: .ready) }
       return
     }
     switch action {
