@@ -25,6 +25,12 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
   override func lendSlot() { holder?.lendSlot() }
 
   override func regainSlot() async { await holder?.regainSlot() }
+
+  override func regainSlot(unlessCancelled context: ProcedureContext) async {
+    await holder?.regainSlot(unlessCancelled: context)
+  }
+
+  override func takeTurn(in context: ProcedureContext) async { await holder?.takeTurn(in: context) }
 }
 
 /// Internal. The task-local binding of a ``NodeScope``, seen from the worker that made it.
