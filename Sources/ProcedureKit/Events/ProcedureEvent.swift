@@ -21,6 +21,8 @@ public struct ProcedureEvent: Sendable {
     case willExecute(attempt: Int)
     /// Its body has ended.
     case didExecute(attempt: Int)
+    /// An attempt has failed with this error, and another one follows after this delay; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
+    case retrying(attempt: Int, delay: Duration, error: any Error)
     /// It was cancelled in time, for this reason if one was given.
     case didCancel(reason: (any Error)?)
     /// Its body is about to add this procedure as a part of it.

@@ -90,7 +90,9 @@ extension GraphBuilder {
   ) -> Node<P.Output> {
     let task = procedure.procedureTask
     return add(
-      ProcedureTask<Void, P.Output>(name: task.name, priority: task.priority) { _ in try await task.execute(input) },
+      ProcedureTask<Void, P.Output>(name: task.name, priority: task.priority) { _ in
+        try await task.executeInCurrentContext(input)
+      },
       after: dependencies)
   }
 

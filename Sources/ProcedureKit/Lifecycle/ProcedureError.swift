@@ -20,6 +20,13 @@ public enum ProcedureError: Error, Sendable {
   case producerFinished(procedure: ProcedureIdentity, producer: ProcedureIdentity)
   /// As many procedures as the queue allows waited to be started already. This one was not admitted.
   case queueFull(procedure: ProcedureIdentity, queue: String, limit: Int)
+  /// The procedure took longer than it was allowed to: `duration` from the start of its body, or until its deadline.
+  case timedOut(procedure: ProcedureIdentity, duration: Duration)
+  /// The circuit breaker `breaker` lets no calls through. It is worth while to ask again after `retryAfter`; `nil` where that
+  /// depends on how a call ends that is under way.
+  case circuitOpen(procedure: ProcedureIdentity, breaker: String, retryAfter: Duration?)
+  /// The procedure would have had to wait for its rate limiter for too long; `nil` for ever.
+  case rateExceeded(procedure: ProcedureIdentity, retryAfter: Duration?)
   /// The reason of the cancel of a procedure whose place on a full queue went to another one.
   case replaced(procedure: ProcedureIdentity, by: ProcedureIdentity)
   /// What the procedure was to authorize does not exist here; `underlying` is the ``CapabilityError``.
@@ -51,6 +58,12 @@ public enum ProcedureError: Error, Sendable {
     case capabilityUnavailable
     /// See ``ProcedureError/capabilityUnauthorized(procedure:underlying:)``.
     case capabilityUnauthorized
+    /// See ``ProcedureError/timedOut(procedure:duration:)``.
+    case timedOut
+    /// See ``ProcedureError/circuitOpen(procedure:breaker:retryAfter:)``.
+    case circuitOpen
+    /// See ``ProcedureError/rateExceeded(procedure:retryAfter:)``.
+    case rateExceeded
   }
 
   /// The case of this error.
@@ -67,6 +80,9 @@ public enum ProcedureError: Error, Sendable {
     case .replaced: .replaced
     case .capabilityUnavailable: .capabilityUnavailable
     case .capabilityUnauthorized: .capabilityUnauthorized
+    case .timedOut: .timedOut
+    case .circuitOpen: .circuitOpen
+    case .rateExceeded: .rateExceeded
     }
   }
 
@@ -76,7 +92,8 @@ public enum ProcedureError: Error, Sendable {
     case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _),
       .queueShutDown(let procedure, _), .partsFailed(let procedure, _), .exclusionDeadlock(let procedure, _),
       .producerFinished(let procedure, _), .queueFull(let procedure, _, _), .replaced(let procedure, _),
-      .capabilityUnavailable(let procedure, _), .capabilityUnauthorized(let procedure, _):
+      .capabilityUnavailable(let procedure, _), .capabilityUnauthorized(let procedure, _), .timedOut(let procedure, _),
+      .circuitOpen(let procedure, _, _), .rateExceeded(let procedure, _):
       procedure
     }
   }
@@ -100,7 +117,10 @@ public enum ProcedureError: Error, Sendable {
       .capabilityUnauthorized(_, let error):
       error
     case .partsFailed(_, let failures): failures.first?.error
-    case .ignored, .queueShutDown, .exclusionDeadlock, .producerFinished, .queueFull, .replaced: nil
+    case .ignored, .queueShutDown, .exclusionDeadlock, .producerFinished, .queueFull, .replaced, .timedOut,
+      .circuitOpen,
+      .rateExceeded:
+      nil
     }
   }
 }
@@ -131,6 +151,14 @@ extension ProcedureError: CustomStringConvertible {
     case .queueFull(let procedure, let queue, let limit):
       "\(procedure) was not admitted: \(limit) procedures wait on the queue \"\(queue)\" already, and no more may. "
         + "To wait for room, use enqueue"
+    case .timedOut(let procedure, let duration):
+      "\(procedure) timed out after \(duration)"
+    case .circuitOpen(let procedure, let breaker, let delay):
+      "\(procedure) was not executed: \"\(breaker)\" is open, since too many calls have failed"
+        + (delay.map { "; it lets one through after \($0)" } ?? ", and a call is under way that may close it")
+    case .rateExceeded(let procedure, let delay):
+      "\(procedure) was not executed: its rate limiter would have let it through "
+        + (delay.map { "only after \($0)" } ?? "never")
     case .replaced(let procedure, let other):
       "\(procedure) was not executed: its place on the full queue went to \(other)"
     case .capabilityUnavailable(let procedure, let error), .capabilityUnauthorized(let procedure, let error):

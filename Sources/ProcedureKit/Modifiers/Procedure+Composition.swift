@@ -16,11 +16,11 @@ extension Procedure {
   public func map<Other: Sendable>(
     _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
-    let task = procedureTask
+    let task = procedureTask.foldingTimeout()
     guard task.isPlain else {
       // What was held for the procedure is not held for what follows.
       return ProcedureTask(name: task.name, priority: task.priority) { input in
-        try await transform(task.execute(input))
+        try await transform(task.executeInCurrentContext(input))
       }
     }
     return ProcedureTask(name: task.name, priority: task.priority, admission: task.admission) { input in
@@ -33,7 +33,7 @@ extension Procedure {
   /// The conditions of `next` are evaluated when this procedure's body has ended.
   public func then<Next: Procedure>(_ next: Next) -> ProcedureTask<Input, Next.Output> where Next.Input == Output {
     let next = next.procedureTask
-    return map { try await next.execute($0) }
+    return map { try await next.executeInCurrentContext($0) }
   }
 
   /// The same procedure, but where it fails or is ignored, `replacement` says what becomes of it. A cancel is passed on.
@@ -47,7 +47,7 @@ extension Procedure {
     let task = procedureTask
     return ProcedureTask(name: task.name, priority: task.priority) { input in
       do {
-        return try await task.execute(input)
+        return try await task.executeInCurrentContext(input)
       } catch {
         if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw error }
         return try await replacement(error)

@@ -85,8 +85,9 @@ extension ProcedureTask {
         _ operation: @concurrent @Sendable (Input) async throws -> Output, _ input: Input
       ) async throws -> Output
   ) -> ProcedureTask {
-    let operation = operation
-    return changing { $0.operation = { try await wrapper(operation, $0) } }
+    let task = foldingTimeout()
+    let operation = task.operation
+    return task.changing { $0.operation = { try await wrapper(operation, $0) } }
   }
 
   fileprivate func finishing(with hooks: FinishHooks<Output>) -> ProcedureTask {

@@ -17,10 +17,9 @@ extension Procedure {
     let task = procedureTask
     let key = AnyKey(value: key)
     return ProcedureTask(name: task.name, priority: task.priority) { input in
-      guard let context = ProcedureContext.current else {
-        preconditionFailure("ProcedureTask \"\(task.name)\": a part of a body is executed outside of any procedure")
+      try await ProcedureContext.ofBody(task.name).sharing(key, name: task.name) {
+        try await task.executeInCurrentContext(input)
       }
-      return try await context.sharing(key, name: task.name) { try await task.execute(input) }
     }
   }
 }

@@ -9,7 +9,7 @@ protocol ProducedChild: AnyObject, Sendable {
 /// Internal. What one body has produced: it ends after all of them.
 final class ChildGroup: Sendable {
   private struct State {
-    var policy = ErrorPolicy.failFast
+    var policy: ErrorPolicy
     var children: [ProcedureID: any ProducedChild] = [:]
     var failures: [ProcedureFailure] = []
     /// Whether those that come are cancelled at once, and why.
@@ -22,13 +22,16 @@ final class ChildGroup: Sendable {
     let reason: (any Error)?
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   /// Called when a failure is to end the body.
   private let stopBody: @Sendable () -> Void
 
-  init(stopBody: @escaping @Sendable () -> Void) {
+  init(policy: ErrorPolicy, stopBody: @escaping @Sendable () -> Void) {
+    state = Mutex(State(policy: policy))
     self.stopBody = stopBody
   }
+
+  var policy: ErrorPolicy { state.withLock { $0.policy } }
 
   func setPolicy(_ policy: ErrorPolicy) {
     state.withLock { $0.policy = policy }

@@ -20,14 +20,37 @@ extension ProcedureContext {
     let claim = ResourceClaim(
       in: table ?? scope.resourceTable, inside: hold, of: procedure, for: wait, priority: scope.linePriority)
     defer { claim.table.deliver(claim.table.end(claim)) }
+    try await place(claim, request, wait)
+    return try await holding(claim).run(operation)
+  }
+
+  /// What is held for the levels that a pause is in, and given back during it; innermost first.
+  var claimsOfLevels: [ResourceClaim] {
+    guard let hold, hold !== keptHold else { return [] }
+    return Array(sequence(first: hold, next: \.enclosing).prefix { $0 !== keptHold })
+  }
+
+  /// Claims again what was given back. No slot is held while this waits; cancelling the run ends the wait.
+  ///
+  /// - Parameter claims: Innermost first.
+  /// - Throws: ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
+  func reclaim(_ claims: [ResourceClaim]) async throws {
+    for claim in claims.reversed() {
+      guard let request = claim.request else { continue }
+      let wait = ClaimWait(scope: scope)
+      claim.claimant = wait
+      try await place(claim, request, wait)
+    }
+  }
+
+  private func place(_ claim: ResourceClaim, _ request: ResourceRequest, _ wait: ClaimWait) async throws {
     switch claim.table.place(claim, request, for: claimRuns) {
     case .granted: break
-    case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: procedure, circle: circle)
+    case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: claim.procedure, circle: circle)
     case .waits(let news):
       claim.table.deliver(news)
       try await self.wait(for: wait, claim)
     }
-    return try await ProcedureContext(scope: scope, attempt: attempt, hold: claim).run(operation)
   }
 
   private func wait(for wait: ClaimWait, _ claim: ResourceClaim) async throws {
@@ -40,7 +63,7 @@ extension ProcedureContext {
       wait.cancel()
     }
     scope.waitEnded(innerWait)
-    await scope.regainSlot()
+    await scope.regainSlot(unlessCancelled: self)
     switch wait.result {
     case .granted: return
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: claim.procedure, circle: circle)

@@ -13,12 +13,58 @@ public struct ProcedureContext: Sendable {
   /// Which attempt this is, counted from 1.
   public let attempt: Int
   /// The innermost claim that holds something for this body, or for what it is part of.
-  let hold: ResourceClaim?
+  private(set) var hold: ResourceClaim?
+  /// The innermost claim that is kept during a pause: what is further in is given back meanwhile.
+  private(set) var keptHold: ResourceClaim?
+  /// Whether this is the outermost level of a run, so that its attempts are those of the run.
+  private(set) var isOutermost: Bool
 
   init(scope: ProcedureScope, attempt: Int = 1, hold: ResourceClaim? = nil) {
     self.scope = scope
     self.attempt = attempt
     self.hold = hold ?? scope.parent?.hold
+    keptHold = scope.parent?.hold
+    isOutermost = true
+  }
+
+  /// What a part of this level is executed in.
+  ///
+  /// - Parameters:
+  ///   - part: The part.
+  ///   - context: Where it is executed.
+  ///   - attempt: Which attempt it is.
+  ///   - keepsHold: Whether a pause in it keeps what is held around it, since other parts go on meanwhile.
+  init(_ part: PartScope, of context: ProcedureContext, attempt: Int, keepsHold: Bool = false) {
+    scope = part
+    self.attempt = attempt
+    hold = context.hold
+    keptHold = keepsHold ? context.hold : context.keptHold
+    isOutermost = false
+  }
+
+  /// The same context with something more being held.
+  func holding(_ claim: ResourceClaim) -> ProcedureContext {
+    var context = self
+    context.hold = claim
+    return context
+  }
+
+  /// What a procedure is executed in that a body calls, and which knows nothing of how this body is run.
+  ///
+  /// What is held for the body stays held while that procedure pauses: the body counts on it.
+  var ofInnerProcedure: ProcedureContext {
+    var context = self
+    context.keptHold = hold
+    context.isOutermost = false
+    return context
+  }
+
+  /// The context that has to be there where a part of a body is executed.
+  static func ofBody(_ name: @autoclosure () -> String) -> ProcedureContext {
+    guard let context = current else {
+      preconditionFailure("ProcedureTask \"\(name())\": a part of a body is executed outside of any procedure")
+    }
+    return context
   }
 
   /// Which run this is, and of which procedure.

@@ -1,5 +1,5 @@
 /// What is called for every procedure of a queue: awaited, and so able to delay it; see
-/// ``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:)``.
+/// ``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:seed:)``.
 ///
 /// The hooks of a queue are outside of those of its procedures: `onWillExecute` is called before theirs, all others after
 /// theirs. They are called for what is run, added or produced on the queue, and not for the nodes of graphs. To watch

@@ -41,13 +41,16 @@ class ProcedureScope: @unchecked Sendable {
   /// What the body will have produced.
   final func makeChildren() -> ChildGroup {
     let group = group.withLock { group in
-      let made = group ?? ChildGroup(stopBody: { [weak self] in self?.stopBody() })
+      let made = group ?? ChildGroup(policy: errorPolicy, stopBody: { [weak self] in self?.stopBody() })
       group = made
       return made
     }
     hasGroup.store(true, ordering: .releasing)
     return group
   }
+
+  /// What a failed child does to the body, unless it is told otherwise.
+  var errorPolicy: ErrorPolicy { .failFast }
 
   /// Cancels what the body has produced.
   final func cancelChildren(_ reason: (any Error)?) {
@@ -87,4 +90,35 @@ class ProcedureScope: @unchecked Sendable {
 
   /// Ends a loan, and waits until there is a slot again. Cancelling the caller does not shorten the wait.
   func regainSlot() async {}
+
+  /// The same, but a cancel of anything that `context` is part of ends the wait: the body then goes on without a slot.
+  func regainSlot(unlessCancelled context: ProcedureContext) async {}
+
+  /// The body is about to start something anew: waits while the queue is suspended, or something comes first. A cancel of
+  /// anything that `context` is part of ends the wait.
+  func takeTurn(in context: ProcedureContext) async {}
+
+  // MARK: Time
+
+  /// The timers of its queue; without one those of the process.
+  var timers: Timers { parent?.scope.timers ?? .shared }
+
+  /// Where its schedules take their random numbers from.
+  var randomNumbers: RandomNumbers { parent?.scope.randomNumbers ?? .system }
+
+  /// The body waits between two pieces of its work, and holds nothing meanwhile. `pauseEnded` has to follow.
+  ///
+  /// - Parameter end: How long, if that is known.
+  func pauseStarted(until end: ProcedureInstant?) {}
+
+  /// The body has what it needs to go on.
+  func pauseEnded() {}
+
+  /// An attempt has failed, and another follows after a pause.
+  func attemptFailed(_ attempt: Int, _ error: any Error, retriedAfter delay: Duration) {
+    report(.retrying(attempt: attempt, delay: delay, error: error))
+  }
+
+  /// The pause is over, and the next attempt starts.
+  func attemptStarted() {}
 }

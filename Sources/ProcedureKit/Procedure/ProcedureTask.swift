@@ -13,6 +13,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   var admission: Admission
   /// What is called when the outermost level comes to its end.
   var hooks: FinishHooks<Output>?
+  /// How long the outermost level may take.
+  var limit: TimeLimit?
   @usableFromInline var operation: @concurrent @Sendable (Input) async throws -> Output
 
   /// A procedure from an async function.
@@ -75,7 +77,10 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// - Returns: The result.
   /// - Throws: What the body throws; ``ProcedureError`` where a condition was not satisfied or failed.
   @concurrent public func execute(_ input: Input) async throws -> Output {
-    if let context = ProcedureContext.current { return try await execute(input, in: context) }
+    if let context = ProcedureContext.current {
+      let inner = context.ofInnerProcedure
+      return try await inner.run { try await execute(input, in: inner) }
+    }
     let scope = UnqueuedScope(name: name)
     let context = ProcedureContext(scope: scope)
     let result: Result<Output, any Error>
@@ -105,19 +110,41 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   private func executeLevel(_ input: Input, in context: ProcedureContext) async throws -> Output {
+    guard let deadline = limit?.deadline else { return try await executeAdmitted(input, in: context) }
+    let remaining = deadline.remaining
+    guard remaining > .zero else {
+      throw ProcedureError.timedOut(procedure: ProcedureIdentity(id: context.id, name: name), duration: .zero)
+    }
+    return try await context.executePart(within: remaining, name: name) {
+      try await executeAdmitted(input, in: .ofBody(name))
+    }
+  }
+
+  private func executeAdmitted(_ input: Input, in context: ProcedureContext) async throws -> Output {
     try await context.requireConditions(admission.conditions, name: name)
-    return try await context.holding(admission.resources, name: name) { try await operation(input) }
+    return try await context.holding(admission.resources, name: name) {
+      try await foldingTimeout().operation(input)
+    }
   }
 
   /// Whether nothing has to happen around the operation besides the conditions.
-  var isPlain: Bool { admission.resources == nil && hooks == nil }
+  var isPlain: Bool { admission.resources == nil && hooks == nil && limit == nil }
 
   /// Executes all of the procedure as a part of the current body.
   @concurrent func executeInCurrentContext(_ input: Input) async throws -> Output {
-    guard let context = ProcedureContext.current else {
-      preconditionFailure("ProcedureTask \"\(name)\": a part of a body is executed outside of any procedure")
+    try await execute(input, in: .ofBody(name))
+  }
+
+  /// The same level, with its timeout around the operation alone, so that what is written next is outside of it.
+  func foldingTimeout() -> ProcedureTask {
+    guard let limit, let timeout = limit.timeout else { return self }
+    let (name, operation) = (name, operation)
+    return changing { task in
+      task.limit = limit.deadline.map { TimeLimit(timeout: nil, deadline: $0) }
+      task.operation = { input in
+        try await ProcedureContext.ofBody(name).executePart(within: timeout, name: name) { try await operation(input) }
+      }
     }
-    return try await execute(input, in: context)
   }
 
   /// The same procedure with something changed.

@@ -23,7 +23,7 @@ public actor ProcedureQueue {
   ///   - name: What errors call it.
   ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
   ///   - isSuspended: Whether it starts nothing until it is resumed.
-  ///   - clock: What tells events their time.
+  ///   - clock: What tells events their time, and measures pauses and timeouts.
   ///   - executor: Where bodies execute; `nil` for the global executor. `run` takes the body there, too.
   ///   - maxWaitingProcedures: How many that were added may wait to be started, whatever they wait for; at least 1, or this
   ///     traps. What is run waits in its caller's task and does not count, nor does what is produced.
@@ -31,12 +31,12 @@ public actor ProcedureQueue {
   ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
   ///   - resources: Where its procedures claim what they exclude others from.
   ///   - hooks: What is called for each procedure, and awaited.
+  ///   - seed: Decides the random delays of its procedures' schedules, for tests; `nil` for true chance.
   public init(
     _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
     maxWaitingProcedures: Int = .max, overflow: QueueOverflow = .refuse, contextCarriers: [ContextCarrier] = [],
-    resources: ResourceTable = .shared,
-    hooks: ProcedureHooks? = nil
+    resources: ResourceTable = .shared, hooks: ProcedureHooks? = nil, seed: UInt64? = nil
   ) {
     Self.requireValidWidth(maxConcurrentProcedures, of: name)
     require(
@@ -46,7 +46,7 @@ public actor ProcedureQueue {
     core = QueueCore(
       name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
       carriers: contextCarriers, resources: resources, hooks: hooks,
-      room: WaitingRoom(limit: maxWaitingProcedures, overflow: overflow))
+      room: WaitingRoom(limit: maxWaitingProcedures, overflow: overflow), seed: seed)
     core.adopt(self)
   }
 

@@ -35,6 +35,8 @@ public struct QueueSnapshot: Sendable {
     case resources([ExclusionWait])
     /// Others hold the slots, or come first.
     case slot
+    /// It pauses between two attempts, or before the first; until then, if that is known.
+    case pause(until: ProcedureInstant?)
     /// Its body awaits something else, and lends its slot meanwhile.
     case otherProcedures
     /// Its body has ended or waits, and it has produced these, which have not.
@@ -61,6 +63,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .resources(let waits): waits.map { "\"\($0.resource)\", which \($0.holder) holds" }.joined(separator: ", ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
+    case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
     case .otherProcedures: "other procedures"
     case .children(let children): "what it has produced: " + children.map(\.description).joined(separator: ", ")
     }
@@ -82,12 +85,17 @@ extension ProcedureQueue {
       let waits = Dictionary(
         zip(claims.map(ObjectIdentifier.init), core.resources.waits(of: claims)),
         uniquingKeysWith: { first, _ in first })
+      var children: [ProcedureID: [ProcedureIdentity]] = [:]
+      for member in machine.runIndices {
+        guard let run = state.holders[Int(member)] as? Run, let producer = run.detachedRun?.parent?.id else { continue }
+        children[producer, default: []].append(run.identity)
+      }
       let entries = machine.runIndices.compactMap { member -> QueueSnapshot.Entry? in
         guard let run = state.holders[Int(member)] as? Run else { return nil }
         return QueueSnapshot.Entry(
           procedure: run.identity, state: machine.members[Int(member)].lifecycle.state,
           producer: run.detachedRun?.parent?.identity,
-          wait: Self.wait(of: run, at: member, machine, waits))
+          wait: Self.wait(of: run, at: member, machine, waits, children[run.id] ?? []))
       }
       return QueueSnapshot(
         name: core.name, maxConcurrentProcedures: machine.slots.width, slotsInUse: machine.slots.taken,
@@ -96,7 +104,8 @@ extension ProcedureQueue {
   }
 
   private static func wait(
-    of run: Run, at member: Int32, _ machine: QueueMachine, _ claims: [ObjectIdentifier: [ExclusionWait]]
+    of run: Run, at member: Int32, _ machine: QueueMachine, _ claims: [ObjectIdentifier: [ExclusionWait]],
+    _ children: [ProcedureIdentity]
   ) -> QueueSnapshot.Wait? {
     let entry = machine.members[Int(member)]
     switch entry.lifecycle.state {
@@ -114,8 +123,8 @@ extension ProcedureQueue {
       case .resources(let claim): return .resources(claims[ObjectIdentifier(claim)] ?? [])
       case nil: break
       }
+      if entry.lifecycle.state == .pausing { return .pause(until: run.progress?.pauseEnd) }
       guard entry.loans > 0 else { return nil }
-      let children = run.children?.unfinished ?? []
       return children.isEmpty ? .otherProcedures : .children(children)
     case .finishing, .finished: return nil
     }

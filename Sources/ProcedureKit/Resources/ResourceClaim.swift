@@ -10,14 +10,17 @@ protocol ResourceClaimant: AnyObject, Sendable {
 
 /// Internal. What one level of one run wants to hold, or holds: the owner of its part of the resources.
 ///
-/// Invariant: `priority` and `reference` are guarded by the lock of `table`. It keeps its claimant until it is let go of, which
-/// whoever made it does when it has ended.
+/// Invariant: `priority`, `reference` and `request` are guarded by the lock of `table`. `claimant` is changed only by whoever
+/// made the claim, between an end of it and its next placing, when nobody else looks at it; news have the claimant of their
+/// time. A claim keeps its claimant until it is let go of, which whoever made it does when it has ended.
 final class ResourceClaim: @unchecked Sendable {
   let table: ResourceTable
   /// The claim that it is inside of, in any table.
   let enclosing: ResourceClaim?
   let procedure: ProcedureIdentity
-  let claimant: any ResourceClaimant
+  var claimant: any ResourceClaimant
+  /// What it was placed for the last time.
+  var request: ResourceRequest?
   /// Its own priority, or the highest of those that have come to wait for it.
   var priority: UInt8
   /// Its number and serial in the table's ledger; `nil` before it was made and after it has ended.

@@ -3,7 +3,7 @@ import Synchronization
 /// Who holds which categories and resources.
 ///
 /// Procedures exclude each other wherever they run, since there is one table for the process. A queue with a table of its
-/// own (``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:)``) excludes
+/// own (``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:seed:)``) excludes
 /// only on the queues that share it: for tests, and for parts of a program that know nothing of each other.
 ///
 /// Keys that nobody holds or waits for use no memory.
@@ -31,17 +31,17 @@ public final class ResourceTable: Sendable {
 
   /// What the claimants of others have to be told. It is not told under any lock.
   struct News: Sendable {
-    var granted: [ResourceClaim] = []
-    var refused: [(claim: ResourceClaim, waits: [ExclusionWait])] = []
+    var granted: [any ResourceClaimant] = []
+    var refused: [(claimant: any ResourceClaimant, waits: [ExclusionWait])] = []
     /// Those that something of higher priority waits for.
-    var raised: [(claim: ResourceClaim, priority: UInt8)] = []
+    var raised: [(claimant: any ResourceClaimant, priority: UInt8)] = []
 
     var isEmpty: Bool { granted.isEmpty && refused.isEmpty && raised.isEmpty }
 
     fileprivate func tell() {
-      for claim in granted { claim.claimant.resourcesGranted() }
-      for (claim, waits) in refused { claim.claimant.resourcesRefused(waits) }
-      for (claim, priority) in raised { claim.claimant.raise(to: TaskPriority(rawValue: priority)) }
+      for claimant in granted { claimant.resourcesGranted() }
+      for (claimant, waits) in refused { claimant.resourcesRefused(waits) }
+      for (claimant, priority) in raised { claimant.raise(to: TaskPriority(rawValue: priority)) }
     }
   }
 
@@ -63,7 +63,7 @@ public final class ResourceTable: Sendable {
   /// Claims all that is requested. It has to be ended, whatever the answer is.
   ///
   /// - Parameters:
-  ///   - claim: Who wants it; new.
+  ///   - claim: Who wants it; new, or ended before.
   ///   - request: What is wanted.
   ///   - runs: The runs that cannot end before it is granted.
   /// - Returns: What becomes of it.
@@ -74,13 +74,14 @@ public final class ResourceTable: Sendable {
       }
       let (number, answer) = state.ledger.claimed(demands, inside: enclosing(of: claim), for: runs)
       claim.reference = state.ledger.reference(to: number)
+      claim.request = request
       while state.claims.count <= Int(number) { state.claims.append(nil) }
       state.claims[Int(number)] = claim
       switch answer {
       case .granted: return .granted
       case .waits(let others):
         var news = state.raise(for: claim, number)
-        news.granted = others.compactMap { state.claims[Int($0)] }
+        news.granted = others.compactMap { state.claims[Int($0)]?.claimant }
         return .waits(news)
       case .deadlocked(let circle): return .refused(state.waits(of: circle))
       }
@@ -102,7 +103,7 @@ public final class ResourceTable: Sendable {
       var (granted, vacated): ([Int32], [Int32]) = ([], [])
       state.claims[Int(reference.claim)] = nil
       state.ledger.ended(reference.claim, granted: &granted, vacated: &vacated)
-      let news = News(granted: granted.compactMap { state.claims[Int($0)] })
+      let news = News(granted: granted.compactMap { state.claims[Int($0)]?.claimant })
       for pool in vacated { state.close(pool) }
       return news
     }
@@ -181,9 +182,9 @@ public final class ResourceTable: Sendable {
         runs, from: source, claims: claims.filter { $0.table === self }.compactMap(\.reference), granted: &granted,
         refused: &refused)
       return News(
-        granted: granted.compactMap { state.claims[Int($0)] },
+        granted: granted.compactMap { state.claims[Int($0)]?.claimant },
         refused: refused.compactMap { refusal in
-          state.claims[Int(refusal.claim)].map { ($0, state.waits(of: refusal.circle)) }
+          state.claims[Int(refusal.claim)].map { ($0.claimant, state.waits(of: refusal.circle)) }
         })
     }
   }
@@ -244,7 +245,7 @@ extension ResourceTable.State {
     for other in others {
       guard let other = claims[Int(other)], other.priority < claim.priority else { continue }
       other.priority = claim.priority
-      news.raised.append((other, claim.priority))
+      news.raised.append((other.claimant, claim.priority))
     }
     return news
   }

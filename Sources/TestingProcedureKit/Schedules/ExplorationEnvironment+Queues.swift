@@ -15,7 +15,8 @@ extension ExplorationEnvironment {
   ) -> ProcedureQueue {
     let queue = ProcedureQueue(
       name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock,
-      executor: executor, contextCarriers: contextCarriers, resources: resources ?? self.resources)
+      executor: executor, contextCarriers: contextCarriers, resources: resources ?? self.resources,
+      seed: UInt64(schedule))
     explainDeadlock { [weak queue] in
       queue.map { $0.snapshot() }.flatMap { $0.procedures.isEmpty ? nil : "\($0)" }
     }

@@ -7,6 +7,7 @@ extension ProcedureEvent {
     case .didAttach: "didAttach"
     case .willExecute: "willExecute"
     case .didExecute: "didExecute"
+    case .retrying: "retrying"
     case .didCancel: "didCancel"
     case .willProduce: "willProduce"
     case .didProduce: "didProduce"

@@ -28,6 +28,8 @@ struct QueueMachine {
     var holdsSlot = false
     /// How many awaits inside its body have borrowed its slot.
     var loans: Int32 = 0
+    /// How many tasks inside its body pause between two attempts.
+    var pauses: Int32 = 0
     /// How many tasks inside its body wait until the rest of the queue is idle.
     var idleWaits: Int32 = 0
     /// Whether it counts among those that wait to be started.
@@ -193,12 +195,22 @@ struct QueueMachine {
   }
 
   /// A member that is about to leave has no use for its slot any more. `settled` has to follow.
-  mutating func slotReturned(_ index: Int32) { giveSlotBack(index) }
+  mutating func slotReturned(_ index: Int32) {
+    giveSlotBack(index)
+    leaveLines(index)
+  }
+
+  /// A cancelled body does not wait for the slot that it stands in line for.
+  private mutating func leaveLines(_ index: Int32) {
+    if returning.contains(index) { returning.remove(index) }
+    if ready.contains(index) { ready.remove(index) }
+  }
 
   /// The outcome of a detached run with an ending is decided: it gives its slot back, and a worker carries out the ending,
   /// also while the queue is suspended. `workerAsked` or `settled` has to follow.
   mutating func concluded(_ index: Int32) {
     giveSlotBack(index)
+    leaveLines(index)
     endings.insert(index, priority: members[Int(index)].priority, order: members[Int(index)].order)
   }
 
@@ -486,6 +498,22 @@ struct QueueMachine {
 
   /// Whether a member wants the slot back that it lent.
   func isReturning(_ index: Int32) -> Bool { returning.contains(index) }
+
+  // MARK: Pauses
+
+  /// The body of a member, or a part of it, waits before it starts anew. What it lends and gives back is told separately.
+  mutating func pauseStarted(_ index: Int32) {
+    members[Int(index)].pauses += 1
+    if members[Int(index)].lifecycle.state == .executing { members[Int(index)].lifecycle.paused() }
+  }
+
+  mutating func pauseEnded(_ index: Int32) {
+    members[Int(index)].pauses -= 1
+    precondition(members[Int(index)].pauses >= 0, "QueueMachine: more pauses ended than had started")
+    if members[Int(index)].pauses == 0, members[Int(index)].lifecycle.state == .pausing {
+      members[Int(index)].lifecycle.resumed(at: .executing)
+    }
+  }
 
   // MARK: Waiting for idle
 

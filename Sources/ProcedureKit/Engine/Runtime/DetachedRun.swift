@@ -27,12 +27,12 @@ class DetachedRun: Run, @unchecked Sendable {
   private let listeners = Mutex(Listeners())
 
   init(
-    name: String, priority: TaskPriority, admission: Admission, bindings: [ContextCarrier.Binding], core: QueueCore,
-    parent: ProcedureContext?
+    name: String, priority: TaskPriority, admission: Admission, limit: TimeLimit?, bindings: [ContextCarrier.Binding],
+    core: QueueCore, parent: ProcedureContext?
   ) {
     self.priority = priority
     self.bindings = bindings
-    super.init(name: name, admission: admission, core: core, parent: parent)
+    super.init(name: name, admission: admission, limit: limit, core: core, parent: parent)
   }
 
   final override func stopBody() { core.stopBody(of: self) }
@@ -86,9 +86,9 @@ class DetachedRun: Run, @unchecked Sendable {
   /// Evaluates conditions with all that was carried here for the run.
   static func judge(_ conditions: [Condition], _ bindings: [ContextCarrier.Binding]) async -> ConditionVerdict {
     guard !bindings.isEmpty else { return await Condition.judge(conditions) }
-    let judgement = Judgement(conditions)
-    await bind(bindings[...]) { await judgement.evaluate() }
-    return judgement.verdict
+    let judgement = CancellableWork<ConditionVerdict>()
+    await bind(bindings[...]) { await judgement.execute { await Condition.judge(conditions) } }
+    return judgement.result
   }
 
   /// Calls `operation` with all bindings in force, the first outermost.

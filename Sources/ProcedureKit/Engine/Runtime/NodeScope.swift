@@ -32,6 +32,12 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
 
   override func regainSlot() async { await holder?.regainSlot() }
 
+  override func regainSlot(unlessCancelled context: ProcedureContext) async {
+    await holder?.regainSlot(unlessCancelled: context)
+  }
+
+  override func takeTurn(in context: ProcedureContext) async { await holder?.takeTurn(in: context) }
+
   /// How many references there are to it at this moment.
   var references: UInt { _getRetainCount(self) }
 

@@ -9,11 +9,13 @@ class OutcomeRun<Output: Sendable>: DetachedRun, @unchecked Sendable {
   private let hooks: FinishHooks<Output>?
 
   init(
-    name: String, priority: TaskPriority, admission: Admission, hooks: FinishHooks<Output>?,
+    name: String, priority: TaskPriority, admission: Admission, limit: TimeLimit?, hooks: FinishHooks<Output>?,
     bindings: [ContextCarrier.Binding], core: QueueCore, parent: ProcedureContext?
   ) {
     self.hooks = hooks
-    super.init(name: name, priority: priority, admission: admission, bindings: bindings, core: core, parent: parent)
+    super.init(
+      name: name, priority: priority, admission: admission, limit: limit, bindings: bindings, core: core, parent: parent
+    )
   }
 
   final override var hasEnding: Bool { hooks != nil || core.hasFinishHooks }
@@ -83,8 +85,8 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
     self.input = input
     operation = task.operation
     super.init(
-      name: task.name, priority: priority, admission: task.admission, hooks: task.hooks, bindings: bindings, core: core,
-      parent: parent)
+      name: task.name, priority: priority, admission: task.admission, limit: task.limit, hooks: task.hooks,
+      bindings: bindings, core: core, parent: parent)
   }
 
   override func executeBody() async {
@@ -97,12 +99,28 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
         case .value(let input): input
         case .gathered(let gather): gather()
         }
-      let output = try await core.hooks == nil ? operation(value) : core.hooked(identity, operation, value)
-      stored = .finished(output)
+      if core.hooks == nil {
+        limit?.bodyStarted(self)
+        stored = .finished(try await operation(value))
+      } else {
+        stored = .finished(try await executeHooked(operation, value))
+      }
     } catch {
+      noteTimeout(error)
       stored = ProcedureOutcome(thrown: error)
     }
     if children != nil { await settleChildren() }
+    limit?.ended(self)
+  }
+
+  private func executeHooked(
+    _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
+  ) async throws -> Output {
+    let limited: @concurrent @Sendable (Input) async throws -> Output = { [self] in
+      limit?.bodyStarted(self)
+      return try await operation($0)
+    }
+    return try await core.hooked(identity, limited, input)
   }
 
   private func settleChildren() async {

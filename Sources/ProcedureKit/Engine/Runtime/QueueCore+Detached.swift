@@ -42,7 +42,9 @@ extension QueueCore {
       return .admitted(isDoomed: state.isDoomed)
     }
     switch admittance {
-    case .admitted(let isDoomed): if isDoomed { cancel(run, nil) }
+    case .admitted(let isDoomed):
+      if isDoomed { cancel(run, nil) }
+      run.limit?.admitted(run)
     case .refused(let error): refuse(run, error)
     }
     for handle in handles { handle.raise(to: run.priority) }
@@ -182,7 +184,7 @@ extension QueueCore {
     let assignment = visit { state, actions, effects -> Assignment? in
       state.machine.bodyEnded(run.member)
       run.worker = nil
-      record(.didExecute(attempt: 1), of: run, at: now, &state)
+      recordEndOfBody(of: run, at: now, &state)
       if run.hasEnding {
         state.endClaim(of: run, &actions, &effects)
         state.machine.concluded(run.member)
@@ -255,6 +257,7 @@ extension QueueCore {
   /// Tells everybody who waits for the run, outside of the lock.
   private func end(_ run: DetachedRun) {
     run.publishOutcome()
+    run.limit?.ended(run)
     run.releaseBody()
     run.notifyListeners()
     withState { _ in run.storedLog }?.broadcaster.close()
@@ -309,12 +312,18 @@ extension QueueCore {
   /// The events of one run, from its first on.
   func events(of run: DetachedRun) -> AsyncStream<ProcedureEvent> {
     let (stream, log, isOver) = withState { state in
-      let log = run.storedLog ?? EventLog(past: pastEvents(of: run, state))
-      run.storedLog = log
+      let log = self.log(of: run, state)
       return (log.broadcaster.stream(replaying: log.past, waiting: ProcedureContext.lendingSlot), log, run.isFinished)
     }
     if isOver { log.broadcaster.close() }
     return stream
+  }
+
+  /// The events of a run, which are kept from now on.
+  func log(of run: DetachedRun, _ state: QueueState) -> EventLog {
+    let log = run.storedLog ?? EventLog(past: pastEvents(of: run, state))
+    run.storedLog = log
+    return log
   }
 
   /// What happened to a run that nobody has watched, told from what it remembers.

@@ -42,11 +42,30 @@ extension QueueCore {
     }
   }
 
+  /// The same for a body, which waits here until it may. Cancelling the caller, or a run that it is part of, ends the wait.
+  func takeTurn(_ holder: SlotHolder, in context: ProcedureContext) async {
+    while !hasTurn(holder), !context.isCancelled { await waitForTurn(holder, in: context) }
+  }
+
   /// Returns when it is this member's turn. Cancelling the caller, or a run that it is part of, ends the wait.
   func waitForTurn(_ holder: SlotHolder, in context: ProcedureContext) async {
+    await wait(for: holder, in: context) { state in state.machine.isInLine(holder.member) }
+  }
+
+  /// Ends a loan, and returns when the member has a slot. Cancelling the caller, or a run that it is part of, ends the wait.
+  func regain(_ holder: SlotHolder, unlessCancelled context: ProcedureContext) async {
+    let hasSlot = visit { state, actions, _ in
+      holder.member < 0 || state.machine.loanEnded(holder.member, &actions)
+    }
+    if !hasSlot { await wait(for: holder, in: context) { state in state.machine.isReturning(holder.member) } }
+  }
+
+  private func wait(
+    for holder: SlotHolder, in context: ProcedureContext, while isWaiting: (QueueState) -> Bool
+  ) async {
     let isCancelled = CancellationFlag()
     await withRunCancellationHandler(in: context, key: isCancelled) {
-      await wait(for: holder) { state in !isCancelled.isSet && state.machine.isInLine(holder.member) }
+      await wait(for: holder) { state in !isCancelled.isSet && isWaiting(state) }
     } onCancel: {
       isCancelled.set()
       self.wake(holder)

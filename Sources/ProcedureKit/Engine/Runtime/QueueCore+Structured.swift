@@ -23,14 +23,17 @@ extension QueueCore {
     _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
     let context = ProcedureContext.current
-    let run = StructuredRun(name: task.name, admission: task.admission, core: self, parent: context)
+    let run = StructuredRun(
+      name: task.name, admission: task.admission, limit: task.limit, core: self, parent: context)
     let lender = context?.slotHolder(on: self)
     guard let hasStarted = admit(run, task.priority, lender) else {
       throw ProcedureError.queueShutDown(procedure: run.identity, queue: name)
     }
+    run.limit?.admitted(run)
     var end: End<Output>?
     if !hasStarted { end = await prepare(run)?.typed() }
     if end == nil { end = await execute(run, task.operation, input) }
+    run.limit?.ended(run)
     guard let end else { preconditionFailure("\(run.identity) has no end") }
     return try await leave(run, end, task.hooks, lender)
   }
@@ -131,11 +134,12 @@ extension QueueCore {
       await wait(for: run) { state in state.machine.isListed(run.member) }
     }
     if let end = prematureEnd(of: run) { return end }
-    let judgement = Judgement(conditions)
+    let judgement = CancellableWork<ConditionVerdict>()
     addCancellationHandler(to: run, key: judgement) { judgement.cancel() }
-    await withTaskExecutorPreference(executor) { await judgement.evaluate() }
+    let verdict = await withTaskExecutorPreference(executor) {
+      await judgement.execute { await Condition.judge(conditions) }
+    }
     removeCancellationHandler(from: run, key: judgement)
-    let verdict = judgement.verdict
     let isDecided = visit { state, actions, _ in
       guard state[run].lifecycle.state == .evaluating else { return false }
       state.machine.conditionsSettled(run.member, verdict.isSatisfied ? .satisfied : .unsatisfied, &actions)
@@ -164,22 +168,51 @@ extension QueueCore {
     _ run: StructuredRun, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
   ) async -> End<Output> {
     do {
-      let operation = hooks == nil ? operation : { [self] in try await hooked(run.identity, operation, $0) }
+      let body = body(of: run, operation)
       let context = ProcedureContext(scope: run, hold: holdOfBody(run))
       let value = try await context.run {
-        guard broadcaster.isObserved || executor != nil else { return try await operation(input) }
+        guard broadcaster.isObserved || executor != nil else { return try await body(input) }
         // Somebody watches: the cancel is to be told when it comes, and not when the body has ended.
         return try await withTaskCancellationHandler {
-          try await withTaskExecutorPreference(executor) { try await operation(input) }
+          try await withTaskExecutorPreference(executor) { try await body(input) }
         } onCancel: {
           cancelLikeParent(run)
         }
       }
       return await settleChildren(of: run, End(outcome: .finished(value), hasExecuted: true))
     } catch {
+      run.noteTimeout(error)
       return await settleChildren(
         of: run, End(outcome: ProcedureOutcome(thrown: error), error: error, hasExecuted: true))
     }
+  }
+
+  /// An operation with what the run and the queue put around it.
+  private func body<Input: Sendable, Output: Sendable>(
+    of run: StructuredRun, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output
+  ) -> @concurrent @Sendable (Input) async throws -> Output {
+    var body = operation
+    if run.limit != nil { body = { [self] in try await executeAlone(run, operation, $0) } }
+    let limited = body
+    if hooks != nil { body = { [self] in try await hooked(run.identity, limited, $0) } }
+    return body
+  }
+
+  /// Executes a body that is cancelled when its time is over, in a task of its own: its caller's is not to be cancelled.
+  private func executeAlone<Input: Sendable, Output: Sendable>(
+    _ run: StructuredRun, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
+  ) async throws -> Output {
+    let work = CancellableWork<Result<Output, any Error>>()
+    addCancellationHandler(to: run, key: work) { work.cancel() }
+    run.limit?.bodyStarted(run)
+    defer { removeCancellationHandler(from: run, key: work) }
+    return try await work.execute {
+      do {
+        return .success(try await operation(input))
+      } catch {
+        return .failure(error)
+      }
+    }.get()
   }
 
   /// Waits for what the body has produced.
@@ -234,7 +267,7 @@ extension QueueCore {
   ) {
     guard end.hasExecuted else { return }
     state.machine.bodyEnded(run.member)
-    record(.didExecute(attempt: 1), of: run, at: moment.instant, &state)
+    recordEndOfBody(of: run, at: moment.instant, &state)
     guard let cancellation = run.cancellation else { return }
     end.outcome = .cancelled(reason: cancellation.reason)
     end.error = cancellation.reason ?? CancellationError()

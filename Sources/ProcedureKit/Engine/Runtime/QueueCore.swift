@@ -15,6 +15,8 @@ final class QueueCore: Sendable {
   let resources: ResourceTable
   let hooks: ProcedureHooks?
   let time: QueueTime
+  let timers: Timers
+  let randomNumbers: RandomNumbers
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   private let desk = CrewDesk()
   private let state: Mutex<QueueState>
@@ -28,7 +30,7 @@ final class QueueCore: Sendable {
 
   init(
     name: String, width: Int, isSuspended: Bool, clock: any Clock<Duration>, executor: (any TaskExecutor)?,
-    carriers: [ContextCarrier], resources: ResourceTable, hooks: ProcedureHooks?, room: WaitingRoom
+    carriers: [ContextCarrier], resources: ResourceTable, hooks: ProcedureHooks?, room: WaitingRoom, seed: UInt64?
   ) {
     self.name = name
     self.resources = resources
@@ -36,6 +38,8 @@ final class QueueCore: Sendable {
     self.executor = executor
     self.carriers = carriers
     time = QueueTime(clock)
+    timers = Timers(time: time, executor: executor)
+    randomNumbers = seed.map(RandomNumbers.init) ?? .system
     state = Mutex(QueueState(machine: QueueMachine(width: width, isSuspended: isSuspended), room: room))
     gate = Atomic(isSuspended)
   }
@@ -283,7 +287,9 @@ final class QueueCore: Sendable {
   /// Tells the body of a run to end, without cancelling the run.
   func stopBody(of run: Run) {
     visit { state, _, effects in
-      guard run.member >= 0, state[run].lifecycle.state == .executing else { return }
+      guard run.member >= 0, state[run].lifecycle.state == .executing || state[run].lifecycle.state == .pausing else {
+        return
+      }
       state.interrupt(run, &effects)
     }
   }
@@ -344,11 +350,13 @@ final class QueueCore: Sendable {
     }
   }
 
-  /// Reports an event of a run at once.
+  /// Reports an event of a run at once. Runs do not remember such events, so it is kept for those who ask late.
   func report(_ kind: ProcedureEvent.Kind, of run: Run) {
     let moment = time.moment()
     visit { state, _, _ in
-      if run.member >= 0 { record(kind, of: run, at: moment.instant, &state) }
+      guard run.member >= 0 else { return }
+      if let run = run.detachedRun { _ = log(of: run, state) }
+      record(kind, of: run, at: moment.instant, &state)
     }
   }
 

@@ -137,9 +137,9 @@ struct QueueState {
     while let next = pending.popLast() {
       others.refused += next.refused
       others.raised += next.raised
-      for claim in next.granted {
-        guard let run = claim.claimant as? Run, run.core === core else {
-          others.granted.append(claim)
+      for claimant in next.granted {
+        guard let run = claimant as? Run, run.core === core else {
+          others.granted.append(claimant)
           continue
         }
         guard run.member >= 0, !machine.resourcesGranted(run.member, &actions) else { continue }

@@ -14,6 +14,10 @@ class Run: SlotHolder, @unchecked Sendable {
   var claim: ResourceClaim?
   /// What its body waits for on levels inside of it.
   var innerWaits: [InnerWait] = []
+  /// How long it may take.
+  let limit: RunLimit?
+  /// Where it stands between its attempts, once it has paused or failed for the first time.
+  var progress: AttemptProgress?
   /// Whether a cancel came in time, and its reason.
   var cancellation: Cancellation?
 
@@ -22,11 +26,12 @@ class Run: SlotHolder, @unchecked Sendable {
     let reason: (any Error)?
   }
 
-  init(name: String, admission: Admission, core: QueueCore, parent: ProcedureContext?) {
+  init(name: String, admission: Admission, limit: TimeLimit?, core: QueueCore, parent: ProcedureContext?) {
     self.name = name
     conditions = admission.conditions
     resources = admission.resources
     key = admission.key
+    self.limit = limit.map(RunLimit.init)
     super.init(core: core, parent: parent)
   }
 
@@ -60,7 +65,20 @@ class Run: SlotHolder, @unchecked Sendable {
     core.withState { _ in innerWaits.removeAll { $0 === wait } }
   }
 
-  final override var mayProduce: Bool { core.state(of: self) == .executing }
+  final override var mayProduce: Bool {
+    let state = core.state(of: self)
+    return state == .executing || state == .pausing
+  }
+
+  final override func pauseStarted(until end: ProcedureInstant?) { core.pauseStarted(self, until: end) }
+
+  final override func pauseEnded() { core.pauseEnded(self) }
+
+  final override func attemptFailed(_ attempt: Int, _ error: any Error, retriedAfter delay: Duration) {
+    core.attemptFailed(of: self, error, retriedAfter: delay)
+  }
+
+  final override func attemptStarted() { core.attemptStarted(of: self) }
 
   final override func report(_ kind: ProcedureEvent.Kind) { core.report(kind, of: self) }
 

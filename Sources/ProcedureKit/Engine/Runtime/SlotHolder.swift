@@ -36,4 +36,16 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   override func regainSlot() async {
     await core.regain(self)
   }
+
+  final override func regainSlot(unlessCancelled context: ProcedureContext) async {
+    await core.regain(self, unlessCancelled: context)
+  }
+
+  final override func takeTurn(in context: ProcedureContext) async {
+    await core.takeTurn(self, in: context)
+  }
+
+  final override var timers: Timers { core.timers }
+
+  final override var randomNumbers: RandomNumbers { core.randomNumbers }
 }

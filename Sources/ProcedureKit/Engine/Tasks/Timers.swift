@@ -9,6 +9,9 @@ import Synchronization
 final class Timers: Sendable {
   typealias Action = @Sendable () -> Void
 
+  /// Those of everything that is on no queue.
+  static let shared = Timers(time: QueueTime(ContinuousClock()), executor: nil)
+
   private let time: QueueTime
   private let executor: (any TaskExecutor)?
   private let state: Mutex<State>
@@ -22,6 +25,12 @@ final class Timers: Sendable {
   deinit {
     state.withLock { $0.sleeper?.task }?.cancel()
   }
+
+  /// The present time.
+  var now: ProcedureInstant { time.now }
+
+  /// How a task that does one piece of work after another is fair to others.
+  var fairness: Fairness { Fairness(time) }
 
   /// The number of timers that are pending.
   var count: Int { state.withLock { $0.heap.count } }

@@ -1,0 +1,67 @@
+/// Internal. Executing parts of a body that end by themselves.
+extension ProcedureContext {
+  /// Executes one attempt of several, in the current task. What it produces ends before it does.
+  ///
+  /// - Parameters:
+  ///   - attempt: Which one.
+  ///   - operation: The attempt.
+  /// - Returns: What `operation` returns.
+  /// - Throws: What `operation` throws, or its children have come to.
+  func executePart<R>(attempt: Int, _ operation: () async throws -> R) async throws -> R {
+    let part = PartScope(of: self)
+    let result = await ProcedureContext(part, of: self, attempt: attempt).settled(operation)
+    try part.end()
+    return try result.get()
+  }
+
+  /// Executes a part in a task of its own, which is stopped when its time is over.
+  ///
+  /// - Parameters:
+  ///   - limit: How long it may take.
+  ///   - name: Of whose level it is, for the error.
+  ///   - operation: The part. It is waited for, also when its time is over.
+  /// - Returns: What `operation` returns.
+  /// - Throws: ``ProcedureError/timedOut(procedure:duration:)``; what `operation` throws, or its children have come to.
+  func executePart<R: Sendable>(
+    within limit: Duration, name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
+  ) async throws -> R {
+    let part = PartScope(of: self)
+    let timeout = ProcedureError.timedOut(procedure: ProcedureIdentity(id: id, name: name), duration: limit)
+    let timers = scope.timers
+    let timer = timers.schedule(after: limit) { part.stop(timeout) }
+    let result = await executeAlone(part, attempt: attempt, operation)
+    timers.cancel(timer)
+    try part.end()
+    return try result.get()
+  }
+
+  /// Executes a part in a task of its own, so that it can be stopped alone.
+  private func executeAlone<R: Sendable>(
+    _ part: PartScope, attempt: Int, _ operation: @escaping @concurrent @Sendable () async throws -> R
+  ) async -> Result<R, any Error> {
+    let context = ProcedureContext(part, of: self, attempt: attempt)
+    let work = CancellableWork<Result<R, any Error>>()
+    return await withRunCancellationHandler(in: context, key: work) {
+      await work.execute { await context.settled(operation) }
+    } onCancel: {
+      work.cancel()
+    }
+  }
+
+  /// Calls `operation` in this context, and waits for what it produces.
+  func settled<R>(_ operation: () async throws -> R) async -> Result<R, any Error> {
+    var result: Result<R, any Error>
+    do {
+      result = .success(try await run(operation))
+    } catch {
+      result = .failure(error)
+    }
+    guard scope.children != nil else { return result }
+    do {
+      result = .success(try await settleChildren(result))
+    } catch {
+      result = .failure(error)
+    }
+    return result
+  }
+}

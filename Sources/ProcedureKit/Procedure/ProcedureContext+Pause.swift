@@ -1,0 +1,58 @@
+/// Internal. Waiting between two pieces of work.
+extension ProcedureContext {
+  /// Waits, and holds meanwhile neither the slot nor what the levels around it hold.
+  ///
+  /// It takes no task. Cancelling the task ends it at once, and so does a cancel of the run or of any part of it that this is
+  /// in. Afterwards there is a slot again, the queue is not suspended, and what was held is.
+  ///
+  /// - Parameter delay: How long; if it is not positive, only the turn is waited for.
+  /// - Throws: The reason of a cancel, or `CancellationError`; ``ProcedureError/exclusionDeadlock(procedure:circle:)``.
+  func pause(for delay: Duration) async throws {
+    try requireNotCancelled()
+    if delay > .zero {
+      let timers = scope.timers
+      let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
+      try await givingUpEverything(until: end) { await wait(until: end, timers) }
+    } else {
+      await scope.takeTurn(in: self)
+    }
+    try requireNotCancelled()
+  }
+
+  /// Calls `operation`, which waits for something, while the run pauses.
+  ///
+  /// - Parameters:
+  ///   - end: How long it waits, if that is known.
+  ///   - operation: Returns at once when the run is cancelled.
+  /// - Returns: What `operation` returns.
+  /// - Throws: ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
+  func givingUpEverything<R>(until end: ProcedureInstant? = nil, _ operation: () async -> R) async throws -> R {
+    let claims = claimsOfLevels
+    scope.pauseStarted(until: end)
+    for claim in claims { claim.table.deliver(claim.table.end(claim)) }
+    scope.lendSlot()
+    let result = await operation()
+    await scope.regainSlot(unlessCancelled: self)
+    await scope.takeTurn(in: self)
+    scope.pauseEnded()
+    try requireNotCancelled()
+    try await reclaim(claims)
+    return result
+  }
+
+  private func wait(until end: ProcedureInstant, _ timers: Timers) async {
+    let place = Place()
+    let timer = timers.schedule(at: end) { place.call() }
+    let isOver = await withRunCancellationHandler(in: self, key: place) {
+      await place.wait()
+    } onCancel: {
+      place.leave()
+    }
+    if !isOver { timers.cancel(timer) }
+  }
+
+  /// - Throws: The reason of a cancel, or `CancellationError`.
+  func requireNotCancelled() throws {
+    if isCancelled { throw cancellationReason ?? CancellationError() }
+  }
+}

@@ -1,0 +1,171 @@
+import Testing
+import TestingProcedureKit
+
+@Suite("Q3, T2: a pause holds nothing, and ends at once when it is cancelled")
+struct PauseRuleTests {
+  @Test("Others execute while one pauses, with its slot and its categories", arguments: [false, true])
+  func holdsNothing(isAdded: Bool) async throws {
+    try await exploreSchedules(500) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let monitor = ConcurrencyMonitor()
+      let flaky = Flaky(failing: 2, env)
+      let pausing = ProcedureTask { try await monitor.during("x") { try await flaky.execute() } }
+        .exclusive("inner").retry(.constant(.seconds(10))).exclusive("x").shared("y")
+      let other = ProcedureTask {
+        await monitor.during("x") { await env.wait(until: .seconds(5)) }
+      }.exclusive("x", "inner").exclusive("y")
+      async let number = isAdded ? queue.add(pausing).value : queue.run(pausing)
+      await env.wait(until: .seconds(1))
+      let handle = env.watch(queue.add(other))
+      env.check(await handle.outcome.isFinished)
+      env.check(env.elapsed == .seconds(5))
+      let value = try await number
+      env.check(value == 3)
+      env.check(flaky.starts.value == [.zero, .seconds(10), .seconds(20)], "\(flaky.starts.value)")
+      env.check(monitor.most(in: "x") == 1 && env.resources.count == 0)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Whoever took the slot or the category meanwhile keeps it: the next attempt waits for both")
+  func waitsForItsTurn() async throws {
+    try await exploreSchedules(500) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let flaky = Flaky(failing: 1, env)
+      let handle = env.watch(queue.add(flaky.retry(.constant(.seconds(1))).exclusive("x")))
+      await env.settle()
+      let slot = queue.add(ProcedureTask("slot") { await env.wait(until: .seconds(4)) })
+      let category = env.makeQueue("other").add(
+        ProcedureTask("category") { await env.wait(until: .seconds(7)) }.exclusive("x"))
+      await env.wait(until: .seconds(2))
+      env.check(handle.state == .pausing, "\(handle.state)")
+      env.check(queue.snapshot().procedures.first?.wait == .slot, "\(queue.snapshot())")
+      env.check(try await handle.value == 2)
+      env.check(flaky.starts.value == [.zero, .seconds(7)], "\(flaky.starts.value)")
+      _ = await (slot.outcome, category.outcome)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A suspended queue starts no attempt")
+  func suspended() async throws {
+    try await exploreSchedules(300) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let flaky = Flaky(failing: 1, env)
+      let handle = env.watch(queue.add(flaky.retry(env.random.below(2) == 0 ? .immediate : .constant(.seconds(1)))))
+      await pause(env, upTo: 4)
+      await queue.suspend()
+      await env.wait(until: .seconds(3))
+      let count = flaky.starts.value.count
+      await env.wait(until: .seconds(5))
+      env.check(flaky.starts.value.count == count && env.resources.count == 0)
+      await queue.resume()
+      env.check(try await handle.value == 2)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A cancel ends a pause at once, and also the wait for a slot after it")
+  func cancelled() async throws {
+    try await exploreRace("added", "run", "cancelAll", "timeout") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let flaky = Flaky(env)
+      var procedure = flaky.retry(.constant(.seconds(10))).exclusive("x")
+      let moment = Duration.seconds(2 + 10 * env.random.below(2))
+      let way = env.random.below(4)
+      if way == 3 { procedure = procedure.timeout(moment) }
+      let ended = Locked<Duration?>(nil)
+      let hooked = procedure.onDidFinish { _ in ended { $0 = env.elapsed } }
+      let handle = way == 0 || way == 3 ? queue.add(hooked) : nil
+      await withTaskGroup(of: Void.self) { group in
+        if handle == nil { group.addTask { _ = try? await queue.run(hooked) } }
+        await env.wait(until: .seconds(1))
+        let blocker = queue.add(ProcedureTask("blocker") { await env.wait(until: .seconds(100)) })
+        await env.wait(until: moment)
+        switch way {
+        case 0: handle?.cancel()
+        case 1: group.cancelAll()
+        case 2: await queue.cancelAll()
+        default: break
+        }
+        await group.waitForAll()
+        _ = await handle?.outcome
+        await env.settle()
+        env.check(ended.value == moment, "ended at \(String(describing: ended.value)), not \(moment)")
+        env.check(flaky.starts.value == [.zero], "\(flaky.starts.value)")
+        env.check(env.resources.count == 0)
+        env.check(way == 2 || queue.snapshot().slotsInUse == 1, "\(queue.snapshot())")
+        _ = await blocker.outcome
+      }
+      env.tally(["added", "run", "cancelAll", "timeout"][way])
+      env.check(env.clock.sleeperCount == 0)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A pause takes no task: of a hundred that pause one sleeper takes care")
+  func takesNoTask() async throws {
+    try await exploreSchedules(20) { env in
+      let queue = env.makeQueue()
+      let handles = (1...100).map { number in
+        queue.add(Flaky(failing: 1, env).delay(.seconds(1)).retry(.constant(.milliseconds(number))))
+      }
+      await env.settle()
+      env.check(env.clock.sleeperCount == 1, "\(env.clock.sleeperCount)")
+      env.check(handles.allSatisfy { $0.state == .pausing })
+      let end = queue.snapshot().procedures.first?.wait
+      env.check("\(end.map { "\($0)" } ?? "")".contains("pause"), "\(String(describing: end))")
+      await env.wait(until: .microseconds(1_050_500))
+      env.check(env.clock.sleeperCount == 1, "\(env.clock.sleeperCount)")
+      for handle in handles { env.check(await handle.outcome.isFinished) }
+      env.check(env.elapsed == .milliseconds(2_100), "\(env.elapsed)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("What is held for a body is kept while a procedure pauses that the body executes")
+  func bodyKeepsItsHold() async throws {
+    try await exploreSchedules(300) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let flaky = Flaky(failing: 1, env)
+      let inner = flaky.exclusive("inner").retry(.constant(.seconds(10)))
+      let body = queue.add(ProcedureTask("body") { try await inner.execute() }.exclusive("x"))
+      await env.settle()
+      let stranger = queue.add(ProcedureTask { env.elapsed }.exclusive("x"))
+      let free = queue.add(ProcedureTask { env.elapsed }.exclusive("inner"))
+      env.check(try await free.value < .seconds(1))
+      env.check(try await stranger.value >= .seconds(10))
+      env.check(try await body.value == 2)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A delay that is not positive is none; any other is exact", arguments: [-1, 0, 3])
+  func delay(seconds: Int) async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      try await queue.run(ProcedureTask.delay(.seconds(seconds)))
+      env.check(env.elapsed == .seconds(max(seconds, 0)))
+      let value = try await queue.add(env.sleeper(for: .zero).delay(.seconds(seconds)), input: 7).value
+      env.check(value == 7 && env.elapsed == .seconds(2 * max(seconds, 0)))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Without a queue a procedure pauses on the clock of the process")
+  func withoutQueue() async throws {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let attempts = Locked(0)
+    let task = ProcedureTask {
+      if attempts({
+        $0 += 1
+        return $0
+      }) < 3 {
+        throw Reason()
+      }
+    }.exclusive("PauseRuleTests.withoutQueue").retry(.constant(.milliseconds(1)))
+    try await task.execute()
+    #expect(attempts.value == 3 && clock.now - start >= .milliseconds(2))
+  }
+}

@@ -1,0 +1,243 @@
+import Testing
+import TestingProcedureKit
+
+@Suite("T2: retrying")
+struct RetryRuleTests {
+  @Test("The first retry waits the first delay; a success ends it, and earlier errors are forgotten")
+  func delays() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let flaky = Flaky(failing: 3, env)
+      let value = try await queue.run(flaky.retry(.linear(from: .seconds(1), by: .seconds(1))))
+      env.check(value == 4 && flaky.starts.value == [.zero, .seconds(1), .seconds(3), .seconds(6)])
+      env.check(flaky.attempts.value == [1, 2, 3, 4], "\(flaky.attempts.value)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Exhausted, by attempts or by delays, it throws the last error", arguments: [1, 2, 5])
+  func exhausted(count: Int) async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      for procedure in [
+        Flaky(env).retry(.immediate, maxAttempts: count), Flaky(env).retry(.immediate.prefix(count - 1)),
+      ] {
+        let outcome = await queue.add(procedure).outcome
+        env.check(outcome.error(as: Flaw.self) == Flaw(number: count), "\(outcome)")
+      }
+      await queue.shutDown()
+    }
+  }
+
+  @Test("The one who decides may change the delay, end it, or go on with another procedure")
+  func decisions() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let flaky = Flaky(env)
+      let other = ProcedureTask { 1_000 + (ProcedureContext.current?.attempt ?? 0) }
+      let value = try await queue.run(
+        flaky.retry(.constant(.seconds(1))) { error, attempt in
+          env.check(error as? Flaw == Flaw(number: attempt))
+          return switch attempt {
+          case 1: .retry
+          case 2: .retryAfter(.seconds(7))
+          default: .replace(by: other)
+          }
+        })
+      env.check(value == 1_004 && flaky.starts.value == [.zero, .seconds(1), .seconds(8)])
+      env.check(env.elapsed == .seconds(9))
+      let stopped = await queue.add(Flaky(env).retry(.immediate) { _, attempt in attempt < 3 ? .retry : .stop }).outcome
+      env.check(stopped.error(as: Flaw.self) == Flaw(number: 3))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A cancelled or ignored attempt is not made again; one that timed out is")
+  func notRetried() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let starts = Locked(0)
+      let counting = ProcedureTask { starts { $0 += 1 } }
+      let ignored = await queue.add(counting.condition("never") { false }.retry(.immediate)).outcome
+      env.check(ignored.isIgnored && starts.value == 0)
+      let cancelled = await queue.add(
+        ProcedureTask {
+          starts { $0 += 1 }
+          throw CancellationError()
+        }.retry(.immediate)
+      ).outcome
+      env.check(cancelled.error is CancellationError && starts.value == 1)
+      let slow = ProcedureTask {
+        starts { $0 += 1 }
+        try await env.clock.sleep(for: .seconds(10))
+      }
+      let timedOut = await queue.add(slow.timeout(.seconds(1)).retry(.constant(.seconds(1)), maxAttempts: 3)).outcome
+      env.check(timedOut.timeout == .seconds(1) && starts.value == 4 && env.elapsed == .seconds(5), "\(timedOut)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Conditions that are written before are evaluated in each attempt, those that are written after once")
+  func conditions() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let (inner, outer) = (Locked(0), Locked(0))
+      let procedure = Flaky(failing: 2, env)
+        .condition("inner") {
+          inner {
+            $0 += 1
+            return true
+          }
+        }
+        .retry(.immediate)
+        .condition("outer") {
+          outer {
+            $0 += 1
+            return true
+          }
+        }
+      env.check(try await queue.run(procedure) == 3)
+      env.check(inner.value == 3 && outer.value == 1)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("L2: each attempt is told, in order and on time, also to those who ask late; an inner retry only as such")
+  func events() async throws {
+    try await exploreSchedules(200) { env in
+      let queue = env.makeQueue()
+      let recorder = env.recordEvents(of: queue)
+      let handle = queue.add(
+        Flaky(failing: 3, env).retry(.constant(.seconds(1)), maxAttempts: 2).retry(.constant(.seconds(10))))
+      if env.random.below(2) == 0 { await env.wait(until: .seconds(env.random.below(13))) }
+      let early = handle.events
+      env.check(await handle.outcome.isFinished(4))
+      let expected: [EventStep] = [
+        .didAttach, .willExecute, .retrying, .didExecute, .retrying, .willExecute, .retrying, .didExecute, .willFinish,
+        .didFinish,
+      ]
+      for stream in [early, handle.events] {
+        var events: [ProcedureEvent] = []
+        for await event in stream { events.append(event) }
+        env.check(events.map(\.step) == expected, "\(events.map(\.step))")
+        env.check(events.orderViolations().isEmpty, "\(events.orderViolations())")
+        let times = events.map { Int($0.instant.sinceStart / Duration.seconds(1)) }
+        env.check(times == [0, 0, 0, 1, 1, 11, 11, 12, 12, 12], "\(times)")
+        guard case .retrying(1, .seconds(10), let error) = events[4].kind, error as? Flaw == Flaw(number: 2) else {
+          return env.check(false, "\(events[4])")
+        }
+      }
+      await queue.shutDown()
+      try await recorder.waitUntilEnded()
+      env.check(recorder.steps(of: handle.id) == expected)
+    }
+  }
+
+  @Test("A run that is retried in its caller's task tells the same")
+  func eventsOfRun() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let recorder = env.recordEvents(of: queue)
+      let value = try await queue.run(
+        Flaky(failing: 1, env).retry(.immediate).then(ProcedureTask { (value: Int) in value }))
+      env.check(value == 2)
+      await queue.shutDown()
+      try await recorder.waitUntilEnded()
+      env.check(
+        recorder.steps() == [
+          .didAttach, .willExecute, .didExecute, .retrying, .willExecute, .didExecute, .willFinish, .didFinish,
+        ], "\(recorder.steps())")
+    }
+  }
+
+  @Test("What an attempt has produced ends before the next one starts, and its failure is the attempt's")
+  func children() async throws {
+    try await exploreSchedules(300) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let living = Locked(0)
+      let procedure = ProcedureTask {
+        env.check(living.value == 0, "a child of an earlier attempt is still there")
+        let attempt = ProcedureContext.current?.attempt ?? 0
+        for number in 0..<3 {
+          ProcedureContext.current?.produce(
+            ProcedureTask {
+              living { $0 += 1 }
+              defer { living { $0 -= 1 } }
+              await pause(env, upTo: 3)
+              if number == 1, attempt < 3 { throw Flaw(number: attempt) }
+            })
+        }
+        return attempt
+      }
+      env.check(try await queue.add(procedure.retry(.constant(.seconds(1)))).value == 3)
+      let collected = await queue.add(procedure.retry(.immediate, maxAttempts: 2).errorPolicy(.continue)).outcome
+      env.check(collected.procedureError?.kind == .partsFailed, "\(collected)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A shared budget ends the retries of all, and successes fill it up again")
+  func budget() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let budget = RetryBudget(capacity: 3, successesPerRetry: 1, oneMoreEvery: .seconds(1_000), clock: env.clock)
+      let flaky = (0..<2).map { _ in Flaky(env) }
+      for one in flaky { env.check(await queue.add(one.retry(.immediate, budget: budget)).outcome.isFailed) }
+      env.check(flaky.map { $0.starts.value.count } == [4, 1] && budget.retriesLeft == 0)
+      _ = try await queue.run(Flaky(failing: 0, env).retry(.immediate, budget: budget))
+      env.check(budget.retriesLeft == 1)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Random delays are the same for the same seed, and differ between runs")
+  func seeds() async throws {
+    try await exploreSchedules(20) { env in
+      func starts(seed: UInt64) async -> [Duration] {
+        let queue = ProcedureQueue("seeded", clock: env.clock, executor: env.executor, seed: seed)
+        let start = env.elapsed
+        let flaky = Flaky(env)
+        _ = await queue.add(flaky.retry(.random(in: .seconds(1) ... .seconds(2)), maxAttempts: 4)).outcome
+        await queue.shutDown()
+        return flaky.starts.value.map { $0 - start }
+      }
+      let (one, same, other) = await (starts(seed: 1), starts(seed: 1), starts(seed: 2))
+      env.check(one == same && one != other && one.count == 4, "\(one) \(same) \(other)")
+    }
+  }
+
+  @Test("A cancel of everything ends retrying at once, wherever each one is", arguments: [1, 3])
+  func cancelAll(width: Int) async throws {
+    try await exploreRace("finished", "cancelled") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: width)
+      let recorder = env.recordEvents(of: queue)
+      let starts = Locked(0)
+      let handles = (0..<4).map { number in
+        let body = ProcedureTask { () async throws -> Int in
+          starts { $0 += 1 }
+          await pause(env, upTo: 2)
+          if ProcedureContext.current?.attempt == 1 + number % 3 { return number }
+          throw Reason()
+        }
+        let schedule: Schedule = number % 2 == 0 ? .immediate : .constant(.seconds(1))
+        return env.watch(queue.add(body.exclusive("x").retry(schedule).shared("y")))
+      }
+      let moment = Duration.seconds(env.random.below(3))
+      await env.wait(until: moment)
+      await pause(env, upTo: 6)
+      await queue.cancelAll(Reason())
+      let count = starts.value
+      for handle in handles {
+        let outcome = await handle.outcome
+        env.check(outcome.isFinished || outcome.cancellationReason(as: Reason.self) != nil, "\(outcome)")
+        env.tally(outcome.label)
+      }
+      env.check(env.elapsed == moment)
+      env.check(starts.value <= count + width, "no attempt follows one that the cancel found")
+      env.check(env.resources.count == 0 && queue.snapshot().slotsInUse == 0)
+      await queue.shutDown()
+      try await recorder.waitUntilEnded()
+      env.check(recorder.events.orderViolations().isEmpty, "\(recorder.events.orderViolations())")
+    }
+  }
+}

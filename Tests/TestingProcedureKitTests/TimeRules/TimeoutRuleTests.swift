@@ -1,0 +1,254 @@
+import Testing
+import TestingProcedureKit
+
+@Suite("C5: timeouts and deadlines")
+struct TimeoutRuleTests {
+  /// How a procedure can be executed.
+  enum Way: CaseIterable {
+    case added
+    case run
+    case inner
+    case inGraph
+    case recovered
+  }
+
+  /// Executes a procedure, and says what it has come to.
+  private func outcome(
+    of procedure: ProcedureTask<Int, Int>, _ way: Way, on queue: ProcedureQueue
+  ) async -> ProcedureOutcome<Int> {
+    switch way {
+    case .added: return await queue.add(procedure, input: 7).outcome
+    case .run:
+      do {
+        return .finished(try await queue.run(procedure, input: 7))
+      } catch {
+        return .cancelled(reason: error)
+      }
+    case .inner: return await queue.add(procedure.map { $0 }, input: 7).outcome
+    case .inGraph:
+      let graph = ProcedureGraph("graph") { (g, number: Node<Int>) in g.add(procedure, from: number) }
+      return await cancelled(queue.add(graph, input: 7).outcome)
+    case .recovered: return await cancelled(queue.add(procedure.recover { throw $0 }.map { $0 }, input: 7).outcome)
+    }
+  }
+
+  /// A part that has timed out is a failure of what it is a part of.
+  private func cancelled(_ outcome: ProcedureOutcome<Int>) -> ProcedureOutcome<Int> {
+    outcome.error.map { .cancelled(reason: $0) } ?? outcome
+  }
+
+  @Test("A timeout that fires as the body returns: either outcome, never both, never neither", arguments: Way.allCases)
+  func race(_ way: Way) async throws {
+    try await exploreRace("finished", "timed out") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let recorder = env.recordEvents(of: queue)
+      let body = ProcedureTask("work") { (number: Int) in
+        await env.wait(until: .seconds(1))
+        await pause(env, upTo: 2)
+        return number
+      }
+      let outcome = await outcome(of: body.timeout(.seconds(1)), way, on: queue)
+      env.check(outcome.isFinished(7) || outcome.timeout == .seconds(1), "\(outcome)")
+      env.check(env.elapsed == .seconds(1) && queue.snapshot().slotsInUse == 0 && !Task.isCancelled)
+      env.tally(outcome.isFinished ? "finished" : "timed out")
+      await env.settle()
+      env.check(env.clock.sleeperCount == 0, "no timer is left")
+      await queue.shutDown()
+      try await recorder.waitUntilEnded()
+      env.check(recorder.events.orderViolations().isEmpty, "\(recorder.events.orderViolations())")
+      let cancels = recorder.steps().count { $0 == .didCancel }
+      env.check(cancels == 0 ? way != .added && way != .run || outcome.isFinished : outcome.timeout != nil)
+    }
+  }
+
+  @Test("Of 0.1, 0.1, 0.2 and 3 seconds on one procedure of 0.5, one of 0.1 counts", arguments: Way.allCases)
+  func earliest(_ way: Way) async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let procedure = env.sleeper("slow", for: .milliseconds(500)).timeout(.milliseconds(100)).timeout(
+        .milliseconds(100)
+      )
+      .timeout(.milliseconds(200)).timeout(.seconds(3))
+      let outcome = await outcome(of: procedure, way, on: queue)
+      env.check(outcome.timeout == .milliseconds(100), "\(outcome)")
+      env.check(outcome.cancellationReason(as: ProcedureError.self)?.procedure.name == "slow")
+      env.check(env.elapsed == .milliseconds(100))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("The same with something between them, so that each is a part of the next")
+  func nested() async throws {
+    try await exploreSchedules(100) { env in
+      let queue = env.makeQueue()
+      let recorder = env.recordEvents(of: queue)
+      let procedure = env.sleeper(for: .milliseconds(500)).timeout(.milliseconds(100)).map { $0 }
+        .timeout(.milliseconds(100)).onDidExecute { _ in }.timeout(.milliseconds(200)).map { $0 }.timeout(.seconds(3))
+      let outcome = await queue.add(procedure, input: 1).outcome
+      env.check(outcome.timeout == .milliseconds(100) && env.elapsed == .milliseconds(100), "\(outcome)")
+      await queue.shutDown()
+      try await recorder.waitUntilEnded()
+      env.check(recorder.steps() == [.didAttach, .willExecute, .didCancel, .didExecute, .willFinish, .didFinish])
+    }
+  }
+
+  @Test("The time begins with the execution, not while it queues, and a timeout that is not positive is none")
+  func beginsWithExecution() async throws {
+    try await exploreSchedules(100) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let blocker = queue.add(ProcedureTask { await env.wait(until: .seconds(10)) }.exclusive("x"))
+      await env.settle()
+      let procedure = env.sleeper(for: .milliseconds(500)).exclusive("x").condition("slow") {
+        await env.wait(until: .seconds(5))
+        return true
+      }
+      let handle = queue.add(procedure.timeout(.seconds(1)), input: 7)
+      env.check(await handle.outcome.isFinished(7))
+      for duration in [Duration.zero, .seconds(-1)] {
+        env.check(try await queue.run(procedure.timeout(duration), input: 8) == 8)
+      }
+      env.check(await blocker.outcome.isFinished)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A body that does not listen is waited for, and its value is not used", arguments: Way.allCases)
+  func waitedFor(_ way: Way) async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let isCancelled = Locked(false)
+      let deaf = ProcedureTask { (number: Int) in
+        try? await env.clock.sleep(for: .seconds(5))
+        isCancelled { $0 = Task.isCancelled }
+        for _ in 0..<3 { await Task.yield() }
+        return number
+      }
+      let outcome = await outcome(of: deaf.timeout(.seconds(1)), way, on: queue)
+      env.check(outcome.timeout == .seconds(1) && isCancelled.value && !Task.isCancelled, "\(outcome)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Before a retry a timeout is for each attempt, after it for all of them")
+  func andRetry() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let starts = Locked<[Duration]>([])
+      let slow = ProcedureTask {
+        starts { $0.append(env.elapsed) }
+        try await env.clock.sleep(for: .seconds(3))
+      }
+      let each = slow.timeout(.seconds(2)).retry(.constant(.seconds(1)), maxAttempts: 3)
+      env.check(await queue.add(each).outcome.timeout == .seconds(2))
+      env.check(starts.value == [.zero, .seconds(3), .seconds(6)] && env.elapsed == .seconds(8), "\(starts.value)")
+      let all = ProcedureTask {
+        starts { $0.append(env.elapsed) }
+        throw Reason()
+      }
+      .retry(.constant(.seconds(2)), maxAttempts: 3).timeout(.seconds(3))
+      env.check(await queue.add(all).outcome.timeout == .seconds(3))
+      env.check(
+        starts.value.suffix(2) == [.seconds(8), .seconds(10)] && env.elapsed == .seconds(11), "\(starts.value)")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("What has timed out can be recovered from, and the run is not cancelled")
+  func recovered() async throws {
+    try await exploreSchedules(100) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let procedure = env.sleeper(for: .seconds(5)).timeout(.seconds(1)).recover { error in
+        env.check((error as? ProcedureError)?.kind == .timedOut)
+        env.check(!Task.isCancelled && ProcedureContext.current?.isCancelled == false)
+        return -1
+      }
+      let isRun = env.random.below(2) == 0
+      let value = try await isRun ? queue.run(procedure, input: 7) : queue.add(procedure, input: 7).value
+      env.check(value == -1 && env.elapsed == .seconds(1))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("What the body has produced counts, and is cancelled with it", arguments: [false, true])
+  func children(isInner: Bool) async throws {
+    try await exploreSchedules(100) { env in
+      let queue = env.makeQueue()
+      let child = Locked<ProcedureHandle<Int>?>(nil)
+      var procedure = ProcedureTask {
+        let handle = ProcedureContext.current?.produce(env.sleeper(for: .seconds(10)), input: 1)
+        child { $0 = handle }
+      }.timeout(.seconds(1))
+      if isInner { procedure = procedure.onDidExecute { _ in } }
+      env.check(await queue.add(procedure).outcome.timeout == .seconds(1))
+      env.check(child.value?.state == .finished)
+      env.check(await child.value?.outcome.isCancelled ?? false)
+      env.check(env.elapsed == .seconds(1))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A deadline counts the wait: what is not over by then is cancelled, wherever it stands")
+  func deadline() async throws {
+    try await exploreRace("waiting", "executing", "past", "in time") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let blocker = queue.add(ProcedureTask { await env.wait(until: .seconds(10)) })
+      await env.wait(until: .seconds(1))
+      let hasStarted = Locked(false)
+      let body = ProcedureTask {
+        hasStarted { $0 = true }
+        try await env.clock.sleep(for: .seconds(5))
+      }
+      let (way, isRun) = (env.random.below(4), env.random.below(2) == 0)
+      let instant = Duration.seconds([4, 12, 0, 20][way])
+      let procedure = body.deadline(.init(offset: instant), on: env.clock)
+        .deadline(.init(offset: .seconds(50)), on: env.clock)
+      let outcome: ProcedureOutcome<Void>
+      if isRun {
+        do {
+          outcome = .finished(try await queue.run(procedure))
+        } catch {
+          outcome = .cancelled(reason: error)
+        }
+      } else {
+        outcome = await queue.add(procedure).outcome
+      }
+      env.check(way == 3 ? outcome.isFinished : outcome.timeout == max(instant - .seconds(1), .zero), "\(outcome)")
+      env.check(env.elapsed == (way == 3 ? .seconds(15) : max(instant, .seconds(1))), "\(env.elapsed)")
+      env.check(hasStarted.value == (way % 2 == 1))
+      env.tally(["waiting", "executing", "past", "in time"][way])
+      _ = await blocker.outcome
+      await env.settle()
+      env.check(env.clock.sleeperCount == 0)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A deadline before a retry is the same for each attempt, and leaves no time for another")
+  func deadlineOfAttempts() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let flaky = Flaky(env)
+      let procedure = flaky.delay(.seconds(2)).deadline(.init(offset: .seconds(5)), on: env.clock)
+        .retry(.constant(.seconds(1)), maxAttempts: 4)
+      let outcome = await queue.add(procedure).outcome
+      env.check(outcome.timeout == .zero, "\(outcome)")
+      env.check(flaky.starts.value == [.seconds(2), .seconds(5)] || flaky.starts.value == [.seconds(2)])
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Without a queue the time is that of the process")
+  func withoutQueue() async throws {
+    let forEver = ProcedureTask("for ever") { try? await VirtualClock().sleep(for: .seconds(1)) }
+    await #expect {
+      try await forEver.timeout(.milliseconds(1)).execute()
+    } throws: {
+      ($0 as? ProcedureError)?.kind == .timedOut
+    }
+    await #expect {
+      try await forEver.deadline(ContinuousClock().now).execute()
+    } throws: {
+      ($0 as? ProcedureError)?.kind == .timedOut
+    }
+  }
+}
