@@ -84,33 +84,18 @@ import Testing
     #expect(names.withLock { $0 } == (0..<100).flatMap { ["\($0)", "\($0)"] })
   }
 
-  @Test("A binding tells whether anything else refers to its scope, and leaves all references as they were")
+  @Test("A scope tells how many refer to it, and who does not any more does not count")
   func references() async {
     let context = ProcedureContext(scope: UnqueuedScope(name: "test"))
     let plan = ProcedureGraph { g in g.add(ProcedureTask("node") {}) }.plan
-    weak var scope: NodeScope?
-    await bind(GraphRun(plan, in: context, limit: 1, stopsAtFirstFailure: true)) { reference in
-      scope = reference.takeUnretainedValue()
-      let binding = NodeBinding(of: reference)
-      #expect(binding.isUnshared)
-      let other = reference.retain()
-      #expect(!binding.isUnshared)
-      other.release()
-      #expect(binding.isUnshared)
-      binding.end()
+    let scope = NodeScope(GraphRun(plan, in: context, limit: 1, stopsAtFirstFailure: true), holder: nil)
+    await ProcedureContext(scope: scope).run {
+      let references = scope.references
+      var stored = ProcedureContext.current
+      #expect(stored?.scope === scope)
+      #expect(scope.references > references)
+      stored = nil
+      #expect(scope.references == references)
     }
-    #expect(scope == nil)
-  }
-
-  /// Binds a fresh scope, as a worker does.
-  private func bind(_ run: GraphRun, _ body: (Unmanaged<NodeScope>) -> Void) async {
-    let scope = NodeScope(run, holder: nil)
-    let reference = Unmanaged.passUnretained(scope)
-    await ProcedureContext(scope: scope).run { call(body, reference) }
-  }
-
-  @inline(never)
-  private func call(_ body: (Unmanaged<NodeScope>) -> Void, _ reference: Unmanaged<NodeScope>) {
-    body(reference)
   }
 }
