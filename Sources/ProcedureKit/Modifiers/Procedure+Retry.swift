@@ -53,12 +53,14 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
   private var delays: Schedule.Iterator
   private var generator: (any RandomNumberGenerator)?
   private var attempt = 1
+  private var fairness: Fairness
 
   init(_ task: ProcedureTask<Input, Output>, _ policy: RetryPolicy<Input, Output>, in context: ProcedureContext) {
     self.policy = policy
     self.context = context
     self.task = task
     delays = policy.schedule.makeIterator()
+    fairness = context.scope.timers.fairness
   }
 
   mutating func execute(_ input: Input) async throws -> Output {
@@ -75,6 +77,7 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
       guard let delay = await delay(after: failure) else { throw failure }
       context.attemptFailed(attempt, failure, retriedAfter: delay)
       try await context.pause(for: delay)
+      if fairness.pieceEnds() { await Task.yield() }
       attempt += 1
       context.attemptStarted()
     }
@@ -82,7 +85,7 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
 
   /// How long to wait before the next attempt; `nil` if there is none.
   private mutating func delay(after error: any Error) async -> Duration? {
-    guard !context.isCancelled, isRetried(error), attempt < policy.maxAttempts, var delay = nextDelay() else {
+    guard !context.isCancelled, !error.isNoFailure, attempt < policy.maxAttempts, var delay = nextDelay() else {
       return nil
     }
     switch await policy.decide(error, attempt) {
@@ -93,11 +96,6 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
     }
     guard !context.isCancelled, policy.budget?.takeRetry() ?? true else { return nil }
     return delay
-  }
-
-  private func isRetried(_ error: any Error) -> Bool {
-    if case .ignored? = error as? ProcedureError { return false }
-    return !(error is CancellationError)
   }
 
   private mutating func nextDelay() -> Duration? {

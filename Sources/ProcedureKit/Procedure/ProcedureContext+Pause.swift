@@ -5,12 +5,14 @@ extension ProcedureContext {
   /// It takes no task. Cancelling the task ends it at once, and so does a cancel of the run or of any part of it that this is
   /// in. Afterwards there is a slot again, the queue is not suspended, and what was held is.
   ///
-  /// - Parameter delay: How long; if it is not positive, only the turn is waited for.
+  /// - Parameters:
+  ///   - delay: How long; if it is not positive, only the turn is waited for.
+  ///   - timers: What measures that; those of the queue unless they are given.
   /// - Throws: The reason of a cancel, or `CancellationError`; ``ProcedureError/exclusionDeadlock(procedure:circle:)``.
-  func pause(for delay: Duration) async throws {
+  func pause(for delay: Duration, _ timers: Timers? = nil) async throws {
     try requireNotCancelled()
     if delay > .zero {
-      let timers = scope.timers
+      let timers = timers ?? scope.timers
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       try await givingUpEverything(until: end) { await wait(until: end, timers) }
     } else {

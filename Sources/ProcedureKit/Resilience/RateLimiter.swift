@@ -19,11 +19,18 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. What became of somebody who wanted to go on.
-  enum Admission: Equatable {
+  /// Internal. What becomes of somebody who wants to go on.
+  enum Arrival {
     case granted
     /// There is nothing to be had before this has passed, or ever.
     case refused(retryAfter: Duration?)
+    case waits(Wait)
+  }
+
+  /// Internal. A place in line; none for the head.
+  struct Wait {
+    fileprivate let ticket: RateLimiterMachine.Ticket
+    fileprivate let place: Place?
   }
 
   private let time: QueueTime
@@ -58,12 +65,8 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Internal. Waits until the caller may go on, in its task. Cancelling that ends the wait at once, and those behind move
-  /// up.
-  ///
-  /// - Throws: `CancellationError`.
-  func enter() async throws -> Admission {
-    try Task.checkCancellation()
+  /// Internal. Somebody wants to go on. Whoever has to wait does so by `wait(for:at:timers:)`, which has to follow.
+  func arrive() -> Arrival {
     let (now, place) = (time.now.sinceStart, Place())
     let (admission, isHead, called) = contents.withLock { contents in
       let called = contents.called(contents.machine.timePassed(to: now))
@@ -77,34 +80,41 @@ public final class RateLimiter: Sendable {
     switch admission {
     case .granted: return .granted
     case .refused(let end): return .refused(retryAfter: end.map { ($0 - now).saturated })
-    case .waiting(let ticket):
-      guard isHead ? true : await place.wait() else { throw leave(ticket) }
-      try await waitAsHead(ticket)
-      return .granted
+    case .waiting(let ticket): return .waits(Wait(ticket: ticket, place: isHead ? nil : place))
     }
   }
 
-  /// Waits until a ticket is granted that is the head, or has been granted already.
-  private func waitAsHead(_ ticket: RateLimiterMachine.Ticket) async throws {
-    while let due = contents.withLock({ $0.machine.isWaiting(ticket) ? $0.machine.nextGrant : nil }) {
-      do {
-        try await time.wait(until: ProcedureInstant(sinceStart: due))
-      } catch {
-        throw leave(ticket)
+  /// Internal. Waits for a turn, in the current task. Cancelling that, or leaving, ends the wait at once, and those behind
+  /// move up.
+  ///
+  /// - Parameters:
+  ///   - wait: What `arrive` has said.
+  ///   - visitor: Who waits.
+  ///   - timers: What wakes the head when it is due.
+  /// - Returns: Whether the turn has come: not if the visitor has left before.
+  func wait(for wait: Wait, _ visitor: Visitor, timers: Timers) async -> Bool {
+    if let place = wait.place, await !visitor.wait(at: place) { return leave(wait.ticket) }
+    while let due = contents.withLock({ $0.machine.isWaiting(wait.ticket) ? $0.machine.nextGrant : nil }) {
+      let place = Place()
+      let timer = timers.schedule(after: due - time.now.sinceStart) { place.call() }
+      guard await visitor.wait(at: place) else {
+        timers.cancel(timer)
+        return leave(wait.ticket)
       }
       let now = time.now.sinceStart
       let called = contents.withLock { $0.called($0.machine.timePassed(to: now)) }
       for other in called { other.call() }
     }
+    return true
   }
 
-  private func leave(_ ticket: RateLimiterMachine.Ticket) -> CancellationError {
+  private func leave(_ ticket: RateLimiterMachine.Ticket) -> Bool {
     let called = contents.withLock { contents in
       contents.places[ticket] = nil
       contents.machine.left(ticket)
       return contents.called([])
     }
     for other in called { other.call() }
-    return CancellationError()
+    return false
   }
 }

@@ -7,22 +7,24 @@ import TestingProcedureKit
   @Test("A limiter gives what it is asked for in each stretch of time, and refuses where nobody is to wait")
   func refuses() async throws {
     let clock = VirtualClock()
+    let timers = Timers(time: QueueTime(clock), executor: nil)
     let limiter = RateLimiter(4, per: .seconds(1), longestWait: .zero, clock: clock)
     #expect(limiter.available == 4)
-    for _ in 0..<4 { #expect(try await limiter.enter() == .granted) }
-    #expect(try await limiter.enter() == .refused(retryAfter: .milliseconds(250)))
+    for _ in 0..<4 { #expect(try await limiter.enter(timers) == .granted) }
+    #expect(try await limiter.enter(timers) == .refused(.milliseconds(250)))
     clock.advance(by: .milliseconds(500))
     #expect(limiter.available == 2)
     let never = RateLimiter(0, per: .seconds(1), clock: clock)
-    #expect(try await never.enter() == .refused(retryAfter: nil))
+    #expect(try await never.enter(timers) == .refused(nil))
   }
 
   @Test("A rate that no number of nanoseconds divides is kept to, and waited for exactly")
   func thirds() async throws {
     let clock = VirtualClock()
+    let timers = Timers(time: QueueTime(clock), executor: nil)
     let limiter = RateLimiter(3, per: .seconds(1), burst: 1, clock: clock)
-    #expect(try await limiter.enter() == .granted)
-    async let second = limiter.enter()
+    #expect(try await limiter.enter(timers) == .granted)
+    async let second = limiter.enter(timers)
     #expect(try await clock.nextSleep().offset == .nanoseconds(333_333_334))
     clock.advance(by: .nanoseconds(333_333_334))
     #expect(try await second == .granted)

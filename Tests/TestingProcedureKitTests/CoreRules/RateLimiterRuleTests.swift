@@ -9,12 +9,13 @@ struct RateLimiterRuleTests {
   func exact() async throws {
     try await exploreRace("waited") { env in
       let limiter = RateLimiter(1, per: .seconds(2), burst: 2, clock: env.clock)
+      let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
       let order = Locked<[Int]>([])
       await withTaskGroup(of: Void.self) { group in
         for number in 0..<6 {
           group.addTask {
             try? await env.clock.sleep(until: .init(offset: .milliseconds(number)))
-            env.check((try? await limiter.enter()) == .granted)
+            env.check((try? await limiter.enter(timers)) == .granted)
             order { $0.append(number) }
             let expected: Duration = number < 2 ? .milliseconds(number) : .seconds(2 * (number - 1))
             env.check(env.clock.now.offset == expected, "\(number) went on at \(env.clock.now)")
@@ -31,6 +32,7 @@ struct RateLimiterRuleTests {
   func cancelled() async throws {
     try await exploreRace("granted", "cancelled", "all granted") { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
+      let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
       let (granted, cancelled) = (Locked<[Duration]>([]), Locked(0))
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<5 {
@@ -40,7 +42,7 @@ struct RateLimiterRuleTests {
             await withTaskGroup(of: Void.self) { inner in
               inner.addTask {
                 do {
-                  env.check(try await limiter.enter() == .granted)
+                  env.check(try await limiter.enter(timers) == .granted)
                   granted { [now = env.clock.now.offset] in $0.append(now) }
                 } catch {
                   env.check(error is CancellationError)
@@ -69,8 +71,9 @@ struct RateLimiterRuleTests {
   func jump() async throws {
     try await exploreRace("jumped") { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
+      let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
       await withTaskGroup(of: Void.self) { group in
-        for _ in 0..<6 { group.addTask { _ = try? await limiter.enter() } }
+        for _ in 0..<6 { group.addTask { _ = try? await limiter.enter(timers) } }
         // Time moves only when nothing can run any more.
         try? await env.clock.sleep(until: .init(offset: .nanoseconds(1)))
         env.check(limiter.waitingCount == 5 && env.clock.sleeperCount == 1)

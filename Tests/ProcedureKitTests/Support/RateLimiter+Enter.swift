@@ -1,0 +1,21 @@
+@testable import ProcedureKit
+
+/// What becomes of somebody who wants to go on, in the end.
+enum Entry: Equatable {
+  case granted
+  case refused(Duration?)
+}
+
+extension RateLimiter {
+  /// Waits, if that is necessary, until the caller may go on.
+  func enter(_ timers: Timers) async throws -> Entry {
+    try Task.checkCancellation()
+    switch arrive() {
+    case .granted: return .granted
+    case .refused(let delay): return .refused(delay)
+    case .waits(let wait):
+      guard await self.wait(for: wait, Visitor(), timers: timers) else { throw CancellationError() }
+      return .granted
+    }
+  }
+}

@@ -1,0 +1,223 @@
+import Testing
+import TestingProcedureKit
+
+@Suite("Around what misbehaves")
+struct ResilienceRuleTests {
+  private func breaker(_ env: ExplorationEnvironment) -> CircuitBreaker {
+    CircuitBreaker("server", minimumCalls: 2, cooldown: .seconds(10), clock: env.clock)
+  }
+
+  @Test("A breaker refuses after failures, lets one probe through, and closes when that succeeds")
+  func breaker() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let breaker = breaker(env)
+      let flaky = Flaky(failing: 2, env)
+      let procedure = flaky.circuitBreaker(breaker)
+      for _ in 0..<2 { env.check(await queue.add(procedure).outcome.error is Flaw) }
+      env.check(breaker.state == .open)
+      await env.wait(until: .seconds(4))
+      let refused = await queue.add(procedure.named("refused")).outcome.procedureError
+      guard case .circuitOpen(let identity, "server", .seconds(6)) = refused, identity.name == "Flaky" else {
+        return env.check(false, "\(String(describing: refused))")
+      }
+      await env.wait(until: .seconds(10))
+      env.check(try await queue.run(procedure) == 3)
+      env.check(breaker.state == .closed && flaky.starts.value.count == 3)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A cancelled or ignored call counts as neither, one that timed out before the breaker as a failure")
+  func breakerCounts() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let breaker = breaker(env)
+      let slow = env.sleeper(for: .seconds(5))
+      for _ in 0..<3 {
+        env.check(await queue.add(slow.circuitBreaker(breaker).timeout(.seconds(1)), input: 1).outcome.timeout != nil)
+        let ignored = slow.condition("never") { false }.circuitBreaker(breaker)
+        env.check(await queue.add(ignored, input: 1).outcome.isIgnored)
+      }
+      env.check(breaker.state == .closed)
+      for _ in 0..<2 {
+        env.check(await queue.add(slow.timeout(.seconds(1)).circuitBreaker(breaker), input: 1).outcome.timeout != nil)
+      }
+      env.check(breaker.state == .open)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Before a retry each attempt asks the breaker, after it only the whole counts")
+  func breakerAndRetry() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let (inner, outer) = (breaker(env), breaker(env))
+      let flaky = Flaky(env)
+      let outcome = await queue.add(flaky.circuitBreaker(inner).retry(.immediate, maxAttempts: 5)).outcome
+      env.check(outcome.procedureError?.kind == .circuitOpen && flaky.starts.value.count == 2 && inner.state == .open)
+      let whole = await queue.add(flaky.retry(.immediate, maxAttempts: 5).circuitBreaker(outer)).outcome
+      env.check(whole.error is Flaw && flaky.starts.value.count == 7 && outer.state == .closed)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Who waits for a rate limiter holds nothing, takes no task, and leaves at once when it is cancelled")
+  func rateLimited() async throws {
+    try await exploreRace("waited", "cancelled") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
+      let starts = Locked<[Duration]>([])
+      let call = ProcedureTask { starts { [now = env.elapsed] in $0.append(now) } }.rateLimited(limiter).exclusive("x")
+      let handles = (0..<4).map { _ in queue.add(call) }
+      async let run: Void? = try? queue.run(call)
+      await env.settle()
+      env.check(limiter.waitingCount == 4 && env.clock.sleeperCount == 1, "\(queue.snapshot())")
+      env.check(queue.snapshot().slotsInUse == 0 && env.resources.count == 0)
+      try await queue.run(ProcedureTask {}.exclusive("x"))
+      if env.random.below(2) == 0 {
+        await env.wait(until: .milliseconds(1_500))
+        await queue.cancelAll()
+        for handle in handles { _ = await handle.outcome }
+        _ = await run
+        env.check(env.elapsed == .milliseconds(1_500) && limiter.waitingCount == 0)
+        env.check(starts.value == [.zero, .seconds(1)])
+        env.tally("cancelled")
+      } else {
+        for handle in handles { env.check(await handle.outcome.isFinished) }
+        _ = await run
+        env.check(starts.value == (0..<5).map { .seconds($0) }, "\(starts.value)")
+        env.tally("waited")
+      }
+      env.check(env.clock.sleeperCount == 0)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A limiter that lets nobody wait refuses, and says when to come again")
+  func rateExceeded() async throws {
+    try await exploreSchedules(20) { env in
+      let queue = env.makeQueue()
+      let limiter = RateLimiter(1, per: .seconds(1), longestWait: .zero, clock: env.clock)
+      let call = ProcedureTask("call") {}.rateLimited(limiter)
+      try await queue.run(call)
+      let outcome = await queue.add(call).outcome
+      guard case .rateExceeded(_, .seconds(1))? = outcome.procedureError else { return env.check(false, "\(outcome)") }
+      try await queue.run(
+        call.retry(.immediate) { error, _ in
+          if case .rateExceeded(_, let delay?)? = error as? ProcedureError { .retryAfter(delay) } else { .stop }
+        })
+      env.check(env.elapsed == .seconds(1))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A fallback is executed where the first fails or is ignored, and not where it is cancelled")
+  func fallback() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let other = ProcedureTask { (number: Int) in -number }
+      let failing = ProcedureTask { (_: Int) async throws -> Int in throw Reason() }
+      env.check(try await queue.run(failing.fallback(to: other), input: 7) == -7)
+      let ignored = env.sleeper(for: .zero).condition("never") { false }
+      env.check(try await queue.run(ignored.fallback(to: other), input: 7) == -7)
+      env.check(try await queue.run(env.sleeper(for: .zero).fallback(to: other), input: 7) == 7)
+      let handle = queue.add(env.sleeper(for: .seconds(9)).fallback(to: other), input: 7)
+      await env.settle()
+      handle.cancel()
+      env.check(await handle.outcome.isCancelled)
+      await queue.shutDown()
+    }
+  }
+
+  @Test(
+    "Of two copies the first success counts, and the other one is cancelled and waited for", arguments: [false, true])
+  func hedged(isRun: Bool) async throws {
+    try await exploreRace("first", "second") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let (copies, cancelled) = (Locked(0), Locked(0))
+      let body = ProcedureTask {
+        let copy = copies {
+          $0 += 1
+          return $0
+        }
+        do {
+          try await env.clock.sleep(until: .init(offset: .seconds(2)))
+          await pause(env, upTo: 3)
+          try Task.checkCancellation()
+        } catch {
+          env.check(ProcedureContext.current?.isCancelled ?? false)
+          cancelled { $0 += 1 }
+          throw error
+        }
+        return copy
+      }
+      let hedged = body.hedged(after: .seconds(1))
+      let value = try await isRun ? queue.run(hedged) : queue.add(hedged).value
+      env.check(copies.value == 2 && cancelled.value <= 1 && env.elapsed == .seconds(2) && !Task.isCancelled)
+      env.tally(value == 1 ? "first" : "second")
+      env.check(env.clock.sleeperCount == 0 && queue.snapshot().slotsInUse == 0)
+      await queue.shutDown()
+    }
+  }
+
+  @Test("One that is fast is not doubled; one that fails leaves it to the other; both failing is a failure")
+  func hedgedFailures() async throws {
+    try await exploreSchedules(50) { env in
+      let queue = env.makeQueue()
+      let flaky = Flaky(env)
+      env.check(await queue.add(flaky.hedged(after: .seconds(1))).outcome.error as? Flaw == Flaw(number: 1))
+      env.check(flaky.starts.value.count == 1)
+      func copies(failing: Set<Int>) -> ProcedureTask<Void, Int> {
+        let copies = Locked(0)
+        return ProcedureTask {
+          let copy = copies {
+            $0 += 1
+            return $0
+          }
+          try await env.clock.sleep(for: .seconds(5))
+          if failing.contains(copy) { throw Flaw(number: copy) }
+          return copy
+        }.hedged(after: .seconds(1))
+      }
+      env.check(try await queue.run(copies(failing: [1])) == 2)
+      env.check(try await queue.run(copies(failing: [2])) == 1)
+      env.check(await queue.add(copies(failing: [1, 2])).outcome.error as? Flaw == Flaw(number: 2))
+      env.check(env.elapsed == .seconds(6 + 5 + 6))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Cancelling what is hedged cancels both copies, and starts none", arguments: [0, 1, 2])
+  func hedgedCancelled(way: Int) async throws {
+    try await exploreRace("one", "two") { env in
+      let queue = env.makeQueue()
+      let (copies, ends) = (Locked(0), Locked(0))
+      let body = ProcedureTask {
+        copies { $0 += 1 }
+        defer { ends { $0 += 1 } }
+        try await env.clock.sleep(for: .seconds(10))
+      }.hedged(after: .seconds(1)).retry(.immediate)
+      await withTaskGroup(of: Void.self) { group in
+        let handle = way == 0 ? queue.add(body) : nil
+        if way > 0 { group.addTask { _ = try? await queue.run(body) } }
+        let moment = Duration.milliseconds(500 * (1 + env.random.below(3)))
+        await env.wait(until: moment)
+        await pause(env, upTo: 3)
+        switch way {
+        case 0: handle?.cancel()
+        case 1: group.cancelAll()
+        default: await queue.cancelAll()
+        }
+        _ = await handle?.outcome
+        await group.waitForAll()
+        env.check(env.elapsed == moment)
+      }
+      env.check(copies.value == ends.value)
+      env.tally(copies.value == 1 ? "one" : "two")
+      await env.settle()
+      env.check(env.clock.sleeperCount == 0)
+      await queue.shutDown()
+    }
+  }
+}
