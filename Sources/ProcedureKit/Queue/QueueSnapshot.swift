@@ -80,11 +80,10 @@ extension ProcedureQueue {
       let machine = state.machine
       let claims = machine.runIndices.flatMap { member -> [ResourceClaim] in
         guard let run = state.holders[Int(member)] as? Run else { return [] }
-        return (machine.members[Int(member)].resources == .awaited ? [run.claim] : []).compactMap(\.self) + run.innerClaims
+        return (machine.members[Int(member)].resources == .awaited ? [run.claim] : []).compactMap(\.self)
+          + run.innerClaims
       }
-      let waits = Dictionary(
-        zip(claims.map(ObjectIdentifier.init), core.resources.waits(of: claims)),
-        uniquingKeysWith: { first, _ in first })
+      let waits = ResourceTable.waits(of: claims)
       var children: [ProcedureID: [ProcedureIdentity]] = [:]
       for member in machine.runIndices {
         guard let run = state.holders[Int(member)] as? Run, let producer = run.detachedRun?.parent?.id else { continue }

@@ -191,10 +191,19 @@ public final class ResourceTable: Sendable {
 
   // MARK: Looking
 
-  /// What claims wait for, and who holds that: for each of them.
+  /// What claims wait for, in whatever tables, and who holds that: by the claim.
   ///
-  /// - Complexity: O(n) for n claims in the table.
-  func waits(of claims: [ResourceClaim]) -> [[ExclusionWait]] {
+  /// - Complexity: O(n) for n claims in these tables.
+  static func waits(of claims: [ResourceClaim]) -> [ObjectIdentifier: [ExclusionWait]] {
+    var waits: [ObjectIdentifier: [ExclusionWait]] = [:]
+    for claims in Dictionary(grouping: claims, by: { ObjectIdentifier($0.table) }).values {
+      for (claim, wait) in zip(claims, claims[0].table.waits(of: claims)) { waits[ObjectIdentifier(claim)] = wait }
+    }
+    return waits
+  }
+
+  /// The same for claims of this table, in order.
+  private func waits(of claims: [ResourceClaim]) -> [[ExclusionWait]] {
     guard !claims.isEmpty else { return [] }
     return state.withLock { state in
       let holders = state.ledger.holdersByPool

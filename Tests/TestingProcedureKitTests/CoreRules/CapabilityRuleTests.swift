@@ -304,6 +304,27 @@ struct CapabilityRuleTests {
     }
   }
 
+  @Test("The snapshot tells at any moment whose prompt a body waits for, also on a queue with a table of its own")
+  func snapshot() async throws {
+    try await exploreRace("waits for a prompt", "asks or is done") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let locks = (0..<2).map { _ in
+        Lock { _ in
+          await pause(env)
+          return 1
+        }
+      }
+      let handles = locks.map { queue.add(Authorize($0, 1)) }
+      await pause(env)
+      let waits = queue.snapshot().procedures.compactMap { $0.wait.map { "\($0)" } }
+      let prompts = waits.filter { $0.hasPrefix("\"prompts of Lock\", which \"authorize lock\"") }
+      env.check(prompts.count <= 1, "\(waits)")
+      env.tally(prompts.isEmpty ? "asks or is done" : "waits for a prompt")
+      for handle in handles { env.check(await handle.outcome.isFinished) }
+      await queue.shutDown()
+    }
+  }
+
   @Test("User confirmations are asked for one at a time, hold no slot, and each run has its own answer")
   func confirmations() async throws {
     try await exploreRace("agreed", "not agreed", "cancelled") { env in
