@@ -65,7 +65,8 @@ extension ProcedureContext {
     scope.waitEnded(innerWait)
     await scope.regainSlot(unlessCancelled: self)
     switch wait.result {
-    case .granted: return
+    // A cancel may have ended the wait for the slot, without which the level must not start.
+    case .granted: try requireNotCancelled()
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: claim.procedure, circle: circle)
     case .cancelled: throw cancellationReason ?? CancellationError()
     }
