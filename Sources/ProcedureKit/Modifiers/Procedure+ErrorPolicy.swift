@@ -5,7 +5,7 @@ extension Procedure {
   /// - Returns: The procedure with that policy; see ``ProcedureContext/produce(_:input:)``.
   public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureTask<Input, Output> {
     procedureTask.wrappingOperation { operation, input in
-      if let context = ProcedureContext.current { context.scope.makeChildren().setPolicy(policy) }
+      if let context = ProcedureContext.current { context.scope.makeChildren()?.setPolicy(policy) }
       return try await operation(input)
     }
   }

@@ -87,23 +87,31 @@ final class ChildGroup: Sendable {
 
   /// Cancels all children, those to come included.
   func cancel(_ reason: (any Error)?) {
-    let children = state.withLock { state in
-      if state.cancellation == nil { state.cancellation = Cancellation(reason: reason) }
+    for child in cancelled(reason) { child.cancel(reason) }
+  }
+
+  /// The body was cancelled: those to come will be as well.
+  ///
+  /// - Returns: Those that are there, and have to be cancelled now.
+  func cancelled(_ reason: (any Error)?) -> [any ProducedChild] {
+    state.withLock { state in
+      guard state.cancellation == nil else { return [] }
+      state.cancellation = Cancellation(reason: reason)
       return Array(state.children.values)
     }
-    for child in children { child.cancel(reason) }
   }
 
   /// Waits until all have finished; none is admitted after that.
   func close() async {
-    await Waiter.suspend { waiter in
-      state.withLock { state in
-        state.isClosed = state.children.isEmpty
-        if !state.isClosed { state.waiter = waiter }
-        return !state.isClosed
+    while !state.withLock({ $0.isClosed }) {
+      await Waiter.suspend { waiter in
+        state.withLock { state in
+          state.isClosed = state.children.isEmpty
+          if !state.isClosed { state.waiter = waiter }
+          return !state.isClosed
+        }
       }
     }
-    if !state.withLock({ $0.isClosed }) { await close() }
   }
 
   /// What a body that has ended comes to because of its children.

@@ -36,7 +36,7 @@ final class PartScope: ProcedureScope, @unchecked Sendable {
       state.stop = Stop(reason: reason)
       return Array(state.handlers.values)
     }
-    cancelChildren(reason)
+    children?.cancel(reason)
     for handler in handlers { handler() }
   }
 
@@ -65,7 +65,7 @@ final class PartScope: ProcedureScope, @unchecked Sendable {
       state.handlers[ObjectIdentifier(key)] = handler
       return state.stop != nil
     }
-    if isStopped { handler() }
+    if isStopped || children?.isStopping ?? false { handler() }
   }
 
   override func removeCancellationHandler(key: AnyObject) {

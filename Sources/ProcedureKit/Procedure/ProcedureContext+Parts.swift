@@ -56,7 +56,7 @@ extension ProcedureContext {
     } catch {
       result = .failure(error)
     }
-    guard scope.children != nil else { return result }
+    guard scope.endProduction() != nil else { return result }
     do {
       result = .success(try await settleChildren(result))
     } catch {

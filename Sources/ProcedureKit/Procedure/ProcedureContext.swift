@@ -87,10 +87,14 @@ public struct ProcedureContext: Sendable {
   /// A body that ``ProcedureQueue/run(_:input:)`` executes belongs to the caller's task, which only its owner may cancel.
   /// When the queue cancels such a run, the task is not cancelled, and this is how the body can tell.
   public var isCancelled: Bool {
-    Task.isCancelled
-      || sequence(first: self, next: \.scope.parent).contains { context in
-        context.scope.isCancelled || context.scope.children?.isStopping ?? false
-      }
+    if Task.isCancelled { return true }
+    var next: ProcedureContext? = self
+    while let scope = next?.scope {
+      if scope.isCancelled || scope.children?.isStopping ?? false { return true }
+      // A cancel of what is around it reaches it as its own.
+      next = scope.isCancelledByTask ? nil : scope.parent
+    }
+    return false
   }
 
   /// Why this run was cancelled, or one that it is part of; `nil` if it was not, or no reason was given.
@@ -129,7 +133,7 @@ public struct ProcedureContext: Sendable {
   /// - Returns: The value of the body.
   /// - Throws: What the body has thrown, or what its children have come to.
   func settleChildren<Output>(_ result: Result<Output, any Error>) async throws -> Output {
-    guard let children = scope.children else { return try result.get() }
+    guard let children = scope.endProduction() else { return try result.get() }
     var error: (any Error)?
     if case .failure(let thrown) = result { error = thrown }
     if error != nil, children.stopsAtFirstFailure { children.cancel(nil) }

@@ -8,8 +8,16 @@ class ProcedureScope: @unchecked Sendable {
   let parent: ProcedureContext?
 
   private let group = Mutex<ChildGroup?>(nil)
-  /// Whether the body has produced anything.
-  private let hasGroup = Atomic(false)
+  private let production = Atomic(Production.none.rawValue)
+
+  /// What the body has to do with children.
+  private enum Production: UInt8 {
+    case none
+    /// There is a group, which knows whether it admits more.
+    case group
+    /// The body has ended without one, and there will be none.
+    case ended
+  }
 
   init(parent: ProcedureContext?) {
     self.parent = parent
@@ -34,27 +42,33 @@ class ProcedureScope: @unchecked Sendable {
 
   /// What the body has produced, if anything.
   final var children: ChildGroup? {
-    guard hasGroup.load(ordering: .acquiring) else { return nil }
+    guard production.load(ordering: .acquiring) == Production.group.rawValue else { return nil }
     return group.withLock { $0 }
   }
 
-  /// What the body will have produced.
-  final func makeChildren() -> ChildGroup {
-    let group = group.withLock { group in
-      let made = group ?? ChildGroup(policy: errorPolicy, stopBody: { [weak self] in self?.stopBody() })
-      group = made
-      return made
+  /// What the body will have produced; `nil` if it has ended without having produced anything.
+  final func makeChildren() -> ChildGroup? {
+    group.withLock { group in
+      if group == nil {
+        group = ChildGroup(policy: errorPolicy, stopBody: { [weak self] in self?.stopBody() })
+        let (isMade, _) = production.compareExchange(
+          expected: Production.none.rawValue, desired: Production.group.rawValue, ordering: .acquiringAndReleasing)
+        if !isMade { group = nil }
+      }
+      return group
     }
-    hasGroup.store(true, ordering: .releasing)
-    return group
   }
 
   /// What a failed child does to the body, unless it is told otherwise.
   var errorPolicy: ErrorPolicy { .failFast }
 
-  /// Cancels what the body has produced.
-  final func cancelChildren(_ reason: (any Error)?) {
-    children?.cancel(reason)
+  /// The body has ended: nothing is produced from now on, but by way of what it has produced already.
+  ///
+  /// - Returns: What it has produced, which has to be settled.
+  final func endProduction() -> ChildGroup? {
+    let (isOver, _) = production.compareExchange(
+      expected: Production.none.rawValue, desired: Production.ended.rawValue, ordering: .acquiringAndReleasing)
+    return isOver ? nil : children
   }
 
   /// Whether the body may still produce something.
@@ -62,6 +76,9 @@ class ProcedureScope: @unchecked Sendable {
 
   /// Tells the body that executes to end, as far as that is possible without cancelling the run.
   func stopBody() {}
+
+  /// Whether a cancel, also of what it is part of, cancels the task that executes it.
+  var isCancelledByTask: Bool { false }
 
   /// Tells of something that the body produces.
   func report(_ kind: ProcedureEvent.Kind) {}

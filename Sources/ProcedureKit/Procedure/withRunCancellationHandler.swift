@@ -10,11 +10,12 @@ nonisolated(nonsending) func withRunCancellationHandler<R>(
   return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
 }
 
-/// Innermost first.
+/// Innermost first, up to the first that has a task of its own: a cancel of what is around that reaches it through its task.
 private func forEachScope(around context: ProcedureContext?, _ body: (ProcedureScope) -> Void) {
   var next = context
   while let scope = next?.scope {
     body(scope)
+    if scope.isCancelledByTask { return }
     next = scope.parent
   }
 }

@@ -4,7 +4,8 @@ extension ProcedureContext {
   /// It is added to the queue on which this procedure is, or to ``ProcedureQueue/shared`` where it is on none, with this
   /// procedure's place in line. Cancelling this procedure cancels it. If it fails, this procedure's
   /// ``Procedure/errorPolicy(_:)`` decides: by default the body and everything else that it has produced are cancelled, and
-  /// this procedure fails with that error. One that is cancelled on its own, or ignored, changes nothing.
+  /// this procedure fails with that error. One that is cancelled on its own, or ignored, changes nothing. A body in the task of
+  /// a caller, or of a graph, learns by ``isCancelled`` that a child has failed, since that task is not this procedure's.
   ///
   /// While the body waits for its children, also after it has ended, it holds no slot. What it excludes others from, its
   /// children may claim as well; see ``Procedure/exclusive(_:_:)``.
@@ -24,11 +25,10 @@ extension ProcedureContext {
       task, input: .value(input), priority: task.priority ?? Task.currentPriority, bindings: bindings, core: core,
       parent: self)
     let handle = ProcedureHandle(run)
-    guard scope.mayProduce else {
+    guard scope.mayProduce, let children = scope.makeChildren() else {
       core.refuse(run, ProcedureError.producerFinished(procedure: run.identity, producer: identity))
       return handle
     }
-    let children = scope.makeChildren()
     scope.report(.willProduce(run.identity))
     guard children.admit(run) else {
       core.refuse(run, ProcedureError.producerFinished(procedure: run.identity, producer: identity))
@@ -37,6 +37,8 @@ extension ProcedureContext {
     core.admit(run, dependencies: [])
     scope.report(.didProduce(run.identity))
     children.attached(run)
+    // A cancel that came before the first child was there has not reached the group.
+    if isCancelled { run.cancel(cancellationReason) }
     let identity = run.identity
     run.whenFinished { children.finished(identity, $0) }
     return handle

@@ -242,7 +242,8 @@ extension ResourceTable.State {
   fileprivate mutating func close(_ pool: Int32) {
     if let key = keys.removeValue(forKey: pool) { pools.removeValue(forKey: key) }
     ledger.poolClosed(pool)
-    if pools.isEmpty, claims.count > 1_024 { claims = [] }
+    // What is empty keeps the memory of what was in it.
+    if pools.isEmpty, max(claims.count, pools.capacity) > 1_024 { (claims, pools, keys) = ([], [:], [:]) }
   }
 
   /// Raises who comes before a claim to its priority.
@@ -267,6 +268,6 @@ extension ResourceTable.State {
     guard let claim = claims[Int(link.claim)], let holder = claims[Int(link.holder)], let key = keys[link.pool] else {
       return nil
     }
-    return ExclusionWait(procedure: claim.procedure, resource: "\(key)", holder: holder.procedure)
+    return ExclusionWait(procedure: claim.procedure, key: key, holder: holder.procedure)
   }
 }

@@ -5,11 +5,14 @@
 extension ResourceLedger {
   /// A body that is inside of `holders` is about to wait for runs, until `awaitEnded`.
   mutating func awaitStarted(_ number: UInt64, holders: [Reference]) {
-    awaits.append(Await(number: number, holders: holders, targets: []))
+    awaits[number] = Await(holders: holders)
   }
 
   mutating func awaitEnded(_ number: UInt64) {
-    awaits.removeAll { $0.number == number }
+    for target in awaits.removeValue(forKey: number)?.targets ?? [] {
+      awaitsByTarget[target]?.remove(number)
+      if awaitsByTarget[target]?.isEmpty ?? false { awaitsByTarget[target] = nil }
+    }
   }
 
   /// What somebody waits for, or what that waits for itself, has become known.
@@ -24,14 +27,17 @@ extension ResourceLedger {
     _ targets: Set<UInt64>, from source: AwaitSource, claims waiting: [Reference], granted: inout [Int32],
     refused: inout [(claim: Int32, circle: [Link])]
   ) {
+    let numbers = awaits(from: source)
+    guard !numbers.isEmpty else { return }
     var isNews = false
-    for index in awaits.indices where source.includes(awaits[index]) && !targets.isSubset(of: awaits[index].targets) {
-      awaits[index].targets.formUnion(targets)
-      isNews = true
+    for number in numbers {
+      for target in targets where awaits[number]?.targets.insert(target).inserted ?? false {
+        awaitsByTarget[target, default: []].insert(number)
+        isNews = true
+      }
     }
-    guard isNews else { return }
     let own = waiting.filter(isPresent).map(\.claim)
-    let inside = waitingInside.filter { !claims[Int($0)].runs.isDisjoint(with: targets) }
+    let inside: Set = isNews ? waitingInside.filter { !claims[Int($0)].runs.isDisjoint(with: targets) } : []
     for claim in inside.union(own).sorted() where claims[Int(claim)].state == .waiting {
       switch advanced(claim) {
       case .granted: granted.append(claim)
@@ -40,6 +46,20 @@ extension ResourceLedger {
       }
     }
     serve(granted: &granted)
+  }
+
+  private func awaits(from source: AwaitSource) -> Set<UInt64> {
+    switch source {
+    case .await(let number): awaits[number] == nil ? [] : [number]
+    case .runs(let runs): awaits(of: runs)
+    }
+  }
+
+  /// The awaits of which one of these runs is a target.
+  private func awaits(of runs: ClaimRuns) -> Set<UInt64> {
+    var numbers = awaitsByTarget[runs.own] ?? []
+    for run in runs.around { numbers.formUnion(awaitsByTarget[run] ?? []) }
+    return numbers
   }
 
   /// A claim that stands in line goes before all that wait for what cannot end without it.
@@ -118,8 +138,10 @@ extension ResourceLedger {
   func dependents(of claim: Int32) -> [Int32] {
     let entry = claims[Int(claim)]
     var holders = entry.ancestors.filter(isHolding).map(\.claim)
-    for wait in awaits where !entry.runs.isDisjoint(with: wait.targets) {
-      holders += wait.holders.filter(isHolding).map(\.claim)
+    if !awaits.isEmpty {
+      for number in awaits(of: entry.runs).sorted() {
+        holders += awaits[number]?.holders.filter(isHolding).map(\.claim) ?? []
+      }
     }
     // What has ended is kept by the claims that draw on it.
     var drawing = [claim] + holders

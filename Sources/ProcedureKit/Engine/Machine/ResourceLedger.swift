@@ -115,22 +115,14 @@ struct ResourceLedger {
 
   /// A body that waits for runs, and what it holds meanwhile.
   struct Await {
-    let number: UInt64
     let holders: [Reference]
-    var targets: Set<UInt64>
+    var targets: Set<UInt64> = []
   }
 
   /// Who waits for runs.
   enum AwaitSource {
     case await(UInt64)
     case runs(ClaimRuns)
-
-    func includes(_ wait: Await) -> Bool {
-      switch self {
-      case .await(let number): wait.number == number
-      case .runs(let runs): !runs.isDisjoint(with: wait.targets)
-      }
-    }
   }
 
   private(set) var claims: ContiguousArray<Claim> = []
@@ -141,7 +133,10 @@ struct ResourceLedger {
   private var vacantPools: ContiguousArray<Int32> = []
   /// Claims that wait inside of holders or of runs; only these, and claims of runs that are waited for, can close a circle.
   var waitingInside: Set<Int32> = []
-  var awaits: [Await] = []
+  /// By their numbers.
+  var awaits: [UInt64: Await] = [:]
+  /// The awaits of each run that is waited for.
+  var awaitsByTarget: [UInt64: Set<UInt64>] = [:]
   /// Pools in whose lines somebody may be granted now.
   var poolsToServe: ContiguousArray<Int32> = []
   private var nextSerial: UInt64 = 0

@@ -21,11 +21,18 @@ extension DetachedRun {
     return await operation()
   }
 
+  /// Looks again once the runs that were found are known to be waited for: what begins to wait or claims before that does
+  /// not tell, and is found then.
   private func reach(from source: ResourceLedger.AwaitSource, _ tables: [ResourceTable]) {
-    let runs = runsToEndBefore
-    let numbers = Set(runs.map(\.id.number))
-    let claims = runs.compactMap { run in run.core.withState { _ in run.claim } }
-    for table in tables { table.deliver(table.awaitReached(numbers, from: source, claims: claims)) }
+    var known: Set<UInt64> = []
+    while true {
+      let runs = runsToEndBefore
+      let numbers = Set(runs.map(\.id.number))
+      let claims = known.isEmpty ? [] : runs.compactMap { run in run.core.withState { _ in run.claim } }
+      for table in tables { table.deliver(table.awaitReached(numbers, from: source, claims: claims)) }
+      if numbers.isSubset(of: known) { return }
+      known.formUnion(numbers)
+    }
   }
 
   /// This run, and all that have to end before it, as far as is known at this moment.

@@ -37,6 +37,8 @@ class DetachedRun: Run, @unchecked Sendable {
 
   final override func stopBody() { core.stopBody(of: self) }
 
+  final override var isCancelledByTask: Bool { true }
+
   final override var awaitableRun: UInt64? { id.number }
 
   final override var detachedRun: DetachedRun? { self }

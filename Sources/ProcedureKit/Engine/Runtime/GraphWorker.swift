@@ -59,6 +59,7 @@ struct GraphWorker {
     in scope: NodeScope
   ) async {
     let references = scope.references
+    var isShared = false
     repeat {
       let node = advance.next
       scope.stand(for: node)
@@ -72,13 +73,15 @@ struct GraphWorker {
         } catch {
           failure = error
         }
-        if scope.children != nil { failure = await settleChildren(failure) }
+        // Whoever refers to the scope may still produce something, until it is told that the body has ended.
+        isShared = scope.references != references || scope.children != nil
+        if isShared, scope.endProduction() != nil { failure = await settleChildren(failure) }
         noteCancellation()
         advance = failure.map { run.nodeFailed(node, $0, hasExecuted: true) } ?? run.nodeSucceeded(node)
       }
       if fairness.pieceEnds() { advance = await yield(before: advance) }
     } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker)
-      && scope.references == references && scope.children == nil
+      && !isShared && scope.references == references && scope.children == nil
   }
 
   /// Waits for what the node has produced.

@@ -109,7 +109,7 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
       noteTimeout(error)
       stored = ProcedureOutcome(thrown: error)
     }
-    if children != nil { await settleChildren() }
+    if endProduction() != nil { await settleChildren() }
     limit?.ended(self)
   }
 

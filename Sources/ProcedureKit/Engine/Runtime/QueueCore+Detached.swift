@@ -96,9 +96,15 @@ extension QueueCore {
     if !isCalled { throw context?.cancellationReason ?? CancellationError() }
   }
 
-  /// Somebody who was given room has left before.
-  func roomDeclined() {
-    visit { state, _, _ in state.room.reservationEnded() }
+  /// Gives room to somebody, or to the next if that one has left.
+  func call(_ place: Place) {
+    var next: Place? = place
+    while let place = next, !place.call() {
+      next = withState { state in
+        state.room.reservationEnded()
+        return state.room.next(state.machine)
+      }
+    }
   }
 
   /// A run never comes to the queue.

@@ -11,8 +11,8 @@ extension QueueCore {
     _ input: Input
   ) async throws -> Output {
     var task = ProcedureTask<Input, Output>(procedure.name, operation: operation)
-    if let hook = hooks?.onWillExecute { task = task.onWillExecute { _ in try await hook(procedure) } }
     if let hook = hooks?.onDidExecute { task = task.onDidExecute { try await hook(procedure, $0.withoutValue) } }
+    if let hook = hooks?.onWillExecute { task = task.onWillExecute { _ in try await hook(procedure) } }
     return try await task.operation(input)
   }
 }

@@ -88,7 +88,11 @@ extension QueueCore {
   ) -> Bool {
     guard state[run].holdsSlot, state.machine.pieceStarted(run.member, &actions) else { return false }
     if state[run].resources == .wanted, state[run].lifecycle.state == .waiting, let request = run.resources {
-      guard state.claimResources(for: run, request, &actions, &effects) else { return false }
+      guard state.claimResources(for: run, request, &actions, &effects) else {
+        // Others may have been moved out of its way, and have what they wanted.
+        state.machine.settled(&actions)
+        return false
+      }
       _ = state.machine.resourcesTaken(run.member)
     }
     guard state.machine.bodyStarted(run.member) else { return false }
@@ -217,7 +221,7 @@ extension QueueCore {
 
   /// Waits for what the body has produced.
   private func settleChildren<Output: Sendable>(of run: StructuredRun, _ end: End<Output>) async -> End<Output> {
-    guard run.children != nil else { return end }
+    guard run.endProduction() != nil else { return end }
     do {
       let result = Result { () throws in try end.outcome.get(of: run.identity) }
       return End(
@@ -327,7 +331,7 @@ extension QueueCore {
   func addCancellationHandler(to run: StructuredRun, key: AnyObject, _ handler: @escaping @Sendable () -> Void) {
     let isCancelled = withState { _ in
       run.cancellationHandlers[ObjectIdentifier(key)] = handler
-      return run.cancellation != nil
+      return run.cancellation != nil || run.children?.isStopping ?? false
     }
     if isCancelled { handler() }
   }

@@ -98,8 +98,7 @@ final class QueueCore: Sendable {
     case .closeEvents: broadcaster.close()
     case .tell(let news): resources.deliver(news)
     case .letGo: break
-    case .call(let place): if !place.call() { roomDeclined() }
-    case .cancelChildren(let run, let reason): run.cancelChildren(reason)
+    case .call(let place): call(place)
     }
   }
 
@@ -249,24 +248,34 @@ final class QueueCore: Sendable {
     state.withLock { _ in run.worker.map { $0.task == task } ?? false }
   }
 
-  /// Cancels a run, wherever it stands; too late or the second time it does nothing.
+  /// Cancels a run, wherever it stands, and all that it has produced; too late or the second time it does nothing.
+  ///
+  /// A loop, since what produces may be a long chain.
   func cancel(_ run: Run, _ reason: (any Error)?) {
-    let now = time.now
-    visit { state, actions, effects in cancel(run, reason, at: now, &state, &actions, &effects) }
+    var runs: [any ProducedChild] = [run]
+    while let run = runs.popLast() as? Run {
+      let now = run.core.time.now
+      runs += run.core.visit { state, actions, effects in
+        run.core.cancel(run, reason, at: now, &state, &actions, &effects)
+      }
+    }
   }
 
+  /// - Returns: What the run has produced, which has to be cancelled as well, outside of the lock.
+  @discardableResult
   func cancel(
     _ run: Run, _ reason: (any Error)?, at now: ProcedureInstant, _ state: inout QueueState,
     _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
-  ) {
-    guard run.member >= 0 else { return }
+  ) -> [any ProducedChild] {
+    guard run.member >= 0 else { return [] }
     let wasCancelled = state[run].lifecycle.isCancelled
     state.machine.cancelRequested(run.member, &actions)
-    guard state[run].lifecycle.isCancelled, !wasCancelled else { return }
+    guard state[run].lifecycle.isCancelled, !wasCancelled else { return [] }
     run.cancellation = Run.Cancellation(reason: reason)
-    effects.append(.cancelChildren(of: run, reason))
     run.detachedRun?.times.cancelled = now.nanoseconds
     record(.didCancel(reason: reason), of: run, at: now, &state)
+    // Before the body is told: its handlers would tell its children, and these theirs.
+    return run.children?.cancelled(reason) ?? []
   }
 
   // MARK: Resources

@@ -14,7 +14,6 @@ struct QueueState {
     case tell(ResourceTable.News)
     /// Nothing but to let go of them, which may end the lives of values of the user's.
     case letGo([any ProcedureDependency])
-    case cancelChildren(of: Run, (any Error)?)
     case call(Place)
   }
 

@@ -11,10 +11,16 @@ struct WaitingRoom {
   /// Those who wait to be admitted, in order.
   private var line: ContiguousArray<Place> = []
   private var called = 0
+  /// How long the line has to be for those to be looked for who have left it.
+  private var sweepLength = leastToSweep
   /// Rooms that were given to those in line and are not taken yet.
   private var reservations = 0
   /// By key, in order of admission; only where one may replace another.
   private var guests: [AnyKey?: ContiguousArray<Guest>] = [:]
+  /// How many they are, with those that have been started or have left.
+  private var guestCount = 0
+
+  private static let leastToSweep = 64
 
   init(limit: Int, overflow: QueueOverflow) {
     self.limit = limit
@@ -32,6 +38,11 @@ struct WaitingRoom {
   /// Somebody stands in line, until `next` names it.
   mutating func enter(_ place: Place) {
     line.append(place)
+    guard line.count >= sweepLength else { return }
+    line.removeFirst(called)
+    called = 0
+    line.removeAll(where: \.isOver)
+    sweepLength = max(Self.leastToSweep, 2 * line.count)
   }
 
   /// Who is called next, as long as there is room; each takes it by `reservationEnded`.
@@ -40,7 +51,7 @@ struct WaitingRoom {
     reservations += 1
     called += 1
     let place = line[called - 1]
-    if called == line.count || called >= 1_024 {
+    if 2 * called >= line.count {
       line.removeFirst(called)
       called = 0
     }
@@ -58,9 +69,14 @@ struct WaitingRoom {
   mutating func admitted(_ run: DetachedRun, _ holders: ContiguousArray<SlotHolder?>, _ machine: QueueMachine) {
     guard isLimited, overflow != .refuse else { return }
     guests[run.key, default: []].append(Guest(member: run.member, id: run.id))
-    let count = guests[run.key]?.count ?? 0
-    guard count > 64, count > 2 * limit else { return }
-    guests[run.key]?.removeAll { Self.waiting($0, holders, machine) == nil }
+    guestCount += 1
+    // Not more wait than the limit, so that at least half of them go.
+    guard guestCount > Self.leastToSweep, guestCount / 2 > limit else { return }
+    guests = guests.compactMapValues { guests in
+      let waiting = ContiguousArray(guests.filter { Self.waiting($0, holders, machine) != nil })
+      return waiting.isEmpty ? nil : waiting
+    }
+    guestCount = guests.values.reduce(0) { $0 + $1.count }
   }
 
   /// The run whose place one with this key may take.
@@ -70,6 +86,7 @@ struct WaitingRoom {
     guard overflow != .refuse else { return nil }
     while let guest = overflow == .replaceOldest ? guests[key]?.first : guests[key]?.last {
       if overflow == .replaceOldest { guests[key]?.removeFirst() } else { guests[key]?.removeLast() }
+      guestCount -= 1
       if guests[key]?.isEmpty ?? false { guests[key] = nil }
       if let run = Self.waiting(guest, holders, machine) { return run }
     }

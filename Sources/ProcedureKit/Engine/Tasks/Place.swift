@@ -34,6 +34,11 @@ final class Place: Sendable {
     return state.withLock { if case .called = $0 { true } else { false } }
   }
 
+  /// Whether it does not wait any more.
+  var isOver: Bool {
+    state.withLock { if case .waiting = $0 { false } else { true } }
+  }
+
   /// Gives its turn up, if it has not come.
   func leave() {
     _ = end(as: .left)

@@ -1,0 +1,69 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+@Suite("Random programs of what is admitted, under every order")
+struct AdmissionProgramTests {
+  @Test(
+    "L1, R1 to R4, C2 to C6: every run finishes once, nothing overlaps, hangs or is left behind",
+    arguments: 0..<2 as Range<UInt64>)
+  func everything(seed: UInt64) async throws {
+    try await exploreRace("finished", "failed", "cancelled", schedules: 1_000, seed: seed) { env in
+      await AdmissionProgram(env).run(steps: 10)
+    }
+  }
+
+  @Test("Q2, R2: a queue that is suspended keeps nothing from others that no body of its own uses")
+  func suspendedRun() async throws {
+    try await exploreRace("before", "after") { env in
+      let (queue, other) = (env.makeQueue("queue"), env.makeQueue("other"))
+      let hasStarted = Locked(false)
+      let first = other.add(ProcedureTask("first") { await pause(env, upTo: 3) }.exclusive("a"))
+      let waiter = Task(executorPreference: env.executor) {
+        try await queue.run(ProcedureTask("waiter") { hasStarted { $0 = true } }.exclusive("a"))
+      }
+      await pause(env)
+      await queue.suspend()
+      try await first.value
+      try await other.add(ProcedureTask("next") {}.exclusive("a")).value
+      env.tally(hasStarted.value ? "before" : "after")
+      await queue.resume()
+      try await waiter.value
+      for queue in [queue, other] { await queue.shutDown() }
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("A child that a task left behind produces at the last moment is waited for or refused, and never forgotten")
+  func producedAtTheEnd() async throws {
+    try await exploreRace("refused", "waited for") { env in
+      let queue = env.makeQueue()
+      let order = Locked<[String]>([])
+      let escaped = Locked<Task<Void, Never>?>(nil)
+      let parent = ProcedureTask("parent") {
+        let context = ProcedureContext.current
+        let task = Task(executorPreference: env.executor) {
+          await pause(env, upTo: 4)
+          let child = context?.produce(
+            ProcedureTask("child") {
+              await pause(env, upTo: 3)
+              order { $0.append("child") }
+            })
+          _ = await child?.outcome
+        }
+        escaped { $0 = task }
+        await pause(env, upTo: 2)
+      }
+      switch env.random.below(3) {
+      case 0: try await queue.run(parent)
+      case 1: try await queue.add(parent).value
+      default: try await queue.run(ProcedureGraph("graph") { $0.add(parent) })
+      }
+      order { $0.append("parent") }
+      await escaped.value?.value
+      env.check(order.value.last == "parent", "\(order.value)")
+      env.tally(order.value.count == 1 ? "refused" : "waited for")
+      await queue.shutDown()
+    }
+  }
+}
