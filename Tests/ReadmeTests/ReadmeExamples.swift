@@ -22,7 +22,8 @@ import TestingProcedureKit
   @Test("A first procedure")
   func firstProcedure() async throws {
     let greet = ProcedureTask("greet") { (name: String) in "Hello, \(name)!" }
-    let polite = greet.condition(isOnline).map { $0 + " How do you do?" }.recover { _ in "Hello?" }
+    let patient = greet.timeout(.seconds(5)).retry(.exponential(from: .milliseconds(100)).jittered(), maxAttempts: 4)
+    let polite = patient.condition(isOnline).map { $0 + " How do you do?" }.recover { _ in "Hello?" }
 
     let queue = ProcedureQueue("greetings", maxConcurrentProcedures: 4)
     let greeting = try await queue.run(polite, input: "kitten")  // in this task, cancelled with it

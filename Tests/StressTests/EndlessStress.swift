@@ -9,7 +9,7 @@ extension StressTests {
   /// Counts links, and lets somebody wait for a number of them.
   private final class Chain: Sendable {
     private let started = ProbeProcedure("a word for each thousand")
-    private let count = Atomic(0)
+    private let links = Atomic(0)
 
     /// Adds itself to the queue, unless it is cancelled.
     func link(_ ledger: Ledger) -> ProcedureTask<Void, Void> {
@@ -17,12 +17,16 @@ extension StressTests {
       return ProcedureTask("link") { [self] in
         defer { withExtendedLifetime(token) {} }
         await ledger.execute {
-          let count = count.add(1, ordering: .relaxed).newValue
-          if count == StressTests.links { started.finish() }
+          self.count()
           guard let context = ProcedureContext.current, !context.isCancelled else { return }
           if let queue = context.queue { ledger.watch(queue.add(link(ledger))) }
         }
       }
+    }
+
+    /// Counts one more.
+    func count() {
+      if links.add(1, ordering: .relaxed).newValue == StressTests.links { started.finish() }
     }
 
     /// Waits until so many links have executed.
@@ -78,4 +82,44 @@ extension StressTests {
       #expect(await handle.outcome.isCancelled)
     }
   }
+
+  /// Counts, and lets somebody wait for a number of executions.
+  private func endless(_ ledger: Ledger, _ chain: Chain) -> ProcedureTask<Void, Void> {
+    let token = ledger.token()
+    return ProcedureTask("endless") {
+      defer { withExtendedLifetime(token) {} }
+      chain.count()
+    }
+  }
+
+  @Test("100 endless repetitions end when everything is cancelled, executing, in line or pausing")
+  func cancelledRepetitions() async throws {
+    try await Stress.run("repetitions, cancelled", width: 3) { queue, ledger, _ in
+      let chain = Chain()
+      for number in 0..<100 {
+        let schedule: Schedule = number % 2 == 0 ? .immediate : .constant(.microseconds(number))
+        let procedure = endless(ledger, chain).exclusive("x \(number % 7)")
+        ledger.watch(
+          queue.add(number % 4 < 2 ? procedure.repeating(schedule) : procedure.repeating(every: .microseconds(10))))
+      }
+      try await chain.waitUntilLong()
+      await queue.cancelAll()
+    }
+  }
+
+  @Test("100 procedures that fail and are retried for ever end when everything is cancelled")
+  func cancelledRetries() async throws {
+    try await Stress.run("retries, cancelled", width: 3) { queue, ledger, _ in
+      let chain = Chain()
+      for number in 0..<100 {
+        let failing = endless(ledger, chain).map { _ in throw CapacityError() }
+        ledger.watch(
+          queue.add(failing.timeout(.seconds(60)).retry(.constant(.microseconds(number))).exclusive("y \(number % 7)")))
+      }
+      try await chain.waitUntilLong()
+      await queue.cancelAll()
+    }
+  }
+
+  private struct CapacityError: Error {}
 }

@@ -53,6 +53,8 @@ extension ProcedureQueueConformance {
     case q5
     /// Where bodies execute.
     case q6
+    /// Retrying.
+    case t2
 
     /// The rule's number: `C2`.
     public var id: String { rawValue.uppercased() }
@@ -88,6 +90,7 @@ extension ProcedureQueueConformance {
       case .q4: "Waiting for idleness and shutting down miss nothing, and dropping a queue loses nothing."
       case .q5: "What run executes has the task-local values and the priority of the caller."
       case .q6: "A body executes on the executor of its queue, whoever called."
+      case .t2: "A retry ends with a success, a cancel, an ignored attempt, or the last error; a pause holds nothing."
       }
     }
 
@@ -119,6 +122,7 @@ extension ProcedureQueueConformance {
       case .q4: try await trial.nothingIsMissed()
       case .q5: try await trial.callersContext()
       case .q6: try await trial.queueExecutor()
+      case .t2: try await trial.retries()
       }
     }
   }

@@ -63,12 +63,12 @@ import TestingProcedureKit
   func kinds() {
     let kinds: [ProcedureEvent.Kind] = [
       .didAttach, .willExecute(attempt: 1), .didExecute(attempt: 1), .didCancel(reason: nil),
-      .didCancel(reason: Reason()),
+      .didCancel(reason: Reason()), .retrying(attempt: 1, delay: .zero, error: Reason()),
       .willFinish(.finished(())), .didFinish(.ignored(by: "a")),
     ]
     #expect(
       kinds.map(\.step) == [
-        .didAttach, .willExecute, .didExecute, .didCancel, .didCancel, .willFinish, .didFinish,
+        .didAttach, .willExecute, .didExecute, .didCancel, .didCancel, .retrying, .willFinish, .didFinish,
       ])
   }
 

@@ -1,0 +1,133 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// The code of the guide *Retrying, repeating and giving up*, compiled and run; `ProjectTests` compares the two.
+@Suite struct GivingUpGuide {
+  struct Busy: Error {
+    var delay: Duration
+  }
+
+  struct NotFound: Error {}
+
+  enum Status {
+    case pending, ready
+  }
+
+  private let archive = ProcedureTask("archive") { (number: Int) in "page \(number), of old" }
+
+  /// Fails with the errors one after another, and then succeeds.
+  private func download(failing errors: [any Error] = []) -> ProcedureTask<Int, String> {
+    let attempts = Box(0)
+    return ProcedureTask("download") { number in
+      let attempt = attempts.update {
+        $0 += 1
+        return $0
+      }
+      if attempt <= errors.count { throw errors[attempt - 1] }
+      return "page \(number)"
+    }
+  }
+
+  /// Ready, when it is asked for the third time.
+  private var status: ProcedureTask<Void, Status> {
+    let count = Box(0)
+    return ProcedureTask("status") {
+      count.update {
+        $0 += 1
+        return $0
+      } < 3 ? .pending : .ready
+    }
+  }
+
+  @Test("Retrying")
+  func retrying() async throws {
+    try await exploreSchedules(10) { env in
+      let queue = env.makeQueue()
+      let download = download(failing: [Busy(delay: .zero), NotFound()])
+      let patient = download.timeout(.seconds(5))
+        .retry(.exponential(from: .milliseconds(100)).capped(at: .seconds(10)).jittered(), maxAttempts: 5)
+        .timeout(.seconds(30))
+      let page = try await queue.run(patient, input: 7)
+      env.check(page == "page 7")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Choosing")
+  func choosing() async throws {
+    try await exploreSchedules(10) { env in
+      let queue = env.makeQueue()
+      let archive = archive
+      let download = download(failing: [Busy(delay: .seconds(7)), NotFound(), TestError()])
+      let choosy = download.retry(.fibonacci(.seconds(1)), maxAttempts: 4) { error, attempt in
+        switch error {
+        case let busy as Busy: .retryAfter(busy.delay)  // as the server asked for
+        case is NotFound: .replace(by: archive)  // from now on
+        default: attempt < 3 ? .retry : .stop
+        }
+      }
+      env.check(try await queue.run(choosy, input: 7) == "page 7, of old")
+      env.check(env.clock.now.offset == .seconds(8))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Repeating")
+  func repeating() async throws {
+    try await exploreSchedules(10) { env in
+      let queue = env.makeQueue()
+      let status = status
+      let report = ProcedureTask("report") {}
+      let ready = status.repeating(.constant(.seconds(1)), maxCount: 60) { $0 != .ready }  // after each a second
+      let beat = report.repeating(every: .seconds(10), maxCount: 3)  // beats that were missed are skipped
+      env.check(try await queue.run(ready) == .ready)
+      env.check(env.clock.now.offset == .seconds(2))
+      try await queue.run(beat)
+      env.check(env.clock.now.offset == .seconds(22))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Iterating")
+  func iterating() async throws {
+    try await exploreSchedules(10) { env in
+      let queue = env.makeQueue()
+      let status = status
+      var states: [Status] = []
+      for try await state in queue.repeating(status, .constant(.seconds(1))) {
+        states.append(state)
+        if state == .ready { break }
+      }
+      env.check(states == [.pending, .pending, .ready] && env.clock.now.offset == .seconds(2))
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Giving up, and guarding")
+  func givingUp() async throws {
+    try await exploreSchedules(10) { env in
+      let (queue, clock, archive) = (env.makeQueue(), env.clock, archive)
+      let download = ProcedureTask("download") { (number: Int) in
+        try await clock.sleep(for: .seconds(10))
+        return "page \(number)"
+      }
+      let breaker = CircuitBreaker("server", clock: clock)
+      let limiter = RateLimiter(10, per: .seconds(1), clock: clock)
+      let quick = download.timeout(.seconds(2)).fallback(to: archive)
+      let punctual = download.deadline(clock.now.advanced(by: .seconds(20)), on: clock)
+      let later = download.delay(.seconds(1))
+      let guarded = download.timeout(.seconds(2))
+        .circuitBreaker(breaker)  // refuses at once while most calls fail
+        .rateLimited(limiter)  // waits for its turn, as in a pause
+        .hedged(after: .milliseconds(300))  // a second copy, if the first is slow
+        .fallback(to: archive)
+      env.check(try await queue.run(quick, input: 7) == "page 7, of old")
+      env.check(try await queue.run(punctual, input: 7) == "page 7")
+      env.check(await queue.add(punctual, input: 7).outcome.isCancelled)
+      env.check(try await queue.run(guarded, input: 7) == "page 7, of old")
+      env.check(try await queue.run(later, input: 7) == "page 7")
+      await queue.shutDown()
+    }
+  }
+}
