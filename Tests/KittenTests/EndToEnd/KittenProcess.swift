@@ -46,29 +46,30 @@ struct KittenProcess {
     try errorPipe.fileHandleForWriting.close()
     try terminal?.childSide.close()
     let identifier = process.processIdentifier
-    async let output = Self.text(from: terminal?.testSide ?? outputPipe.fileHandleForReading) {
-      onOutput($0, identifier)
-    }
-    async let errors = Self.text(from: errorPipe.fileHandleForReading) { _ in }
-    self.output = await output
-    self.errors = await errors
-    var iterator = exits.makeAsyncIterator()
-    status = try #require(await iterator.next())
+    let output = Self.text(from: terminal?.testSide ?? outputPipe.fileHandleForReading) { onOutput($0, identifier) }
+    let errors = Self.text(from: errorPipe.fileHandleForReading) { _ in }
+    self.output = try #require(await output.first { _ in true })
+    self.errors = try #require(await errors.first { _ in true })
+    status = try #require(await exits.first { _ in true })
   }
 
-  /// Reads to the end, on a thread of its own: the threads of the tests must not wait for a child.
-  private static func text(from file: FileHandle, onMore: @escaping @Sendable (String) -> Void) async -> String {
-    await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        // A terminal whose other side has gone gives an error instead of an end.
-        while case let count = read(file.fileDescriptor, &buffer, buffer.count), count > 0 {
-          text += buffer.prefix(count)
-          onMore(String(decoding: text, as: UTF8.self))
-        }
-        continuation.resume(returning: String(decoding: text, as: UTF8.self))
+  /// Begins to read to the end, at once and on a thread of its own: neither do the threads of the tests wait for a child, nor
+  /// does a child whose output is acted upon wait until one of them is free.
+  private static func text(
+    from file: FileHandle, onMore: @escaping @Sendable (String) -> Void
+  ) -> AsyncStream<String> {
+    let (texts, continuation) = AsyncStream.makeStream(of: String.self)
+    Thread.detachNewThread {
+      var text: [UInt8] = []
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      // A terminal whose other side has gone gives an error instead of an end.
+      while case let count = read(file.fileDescriptor, &buffer, buffer.count), count > 0 {
+        text += buffer.prefix(count)
+        onMore(String(decoding: text, as: UTF8.self))
       }
+      continuation.yield(String(decoding: text, as: UTF8.self))
+      continuation.finish()
     }
+    return texts
   }
 }
