@@ -140,6 +140,32 @@ struct PauseRuleTests {
     }
   }
 
+  @Test("A node that pauses leaves its slot and its category to others, and a cancel of the graph ends its pause")
+  func node() async throws {
+    try await exploreRace("finished", "cancelled") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let flaky = Flaky(failing: 2, env)
+      let other = Locked<Duration?>(nil)
+      let graph = ProcedureGraph("graph") { (g: GraphBuilder) -> Node<Int> in
+        let node = g.add(flaky.exclusive("x").retry(.constant(.seconds(10))))
+        g.add(ProcedureTask { other { $0 = env.elapsed } }.exclusive("x"))
+        return node
+      }
+      let handle = env.watch(queue.add(graph))
+      let moment = Duration.seconds(5 + 10 * env.random.below(3))
+      await env.wait(until: .seconds(4))
+      env.check(try await queue.run(ProcedureTask { 1 }.exclusive("x")) == 1)
+      env.check(env.elapsed == .seconds(4) && other.value == .zero, "\(String(describing: other.value))")
+      await env.wait(until: moment)
+      handle.cancel()
+      let outcome = await handle.outcome
+      env.check(outcome.isCancelled == (moment < .seconds(20)) && env.elapsed == moment, "\(outcome)")
+      env.check(env.resources.count == 0 && queue.snapshot().slotsInUse == 0 && env.clock.sleeperCount == 0)
+      env.tally(outcome.isCancelled ? "cancelled" : "finished")
+      await queue.shutDown()
+    }
+  }
+
   @Test("A delay that is not positive is none; any other is exact", arguments: [-1, 0, 3])
   func delay(seconds: Int) async throws {
     try await exploreSchedules(50) { env in
