@@ -2,14 +2,50 @@
 ///
 /// A level is what modifiers have wrapped without beginning a new one; see ``Procedure/condition(_:)``.
 struct Admission: Sendable {
-  /// Evaluated first, all at once, while nothing is held.
-  var conditions: [Condition] = []
-  /// Held while the body executes.
-  var resources: ResourceRequest?
+  private struct Needs: Sendable {
+    var conditions: [Condition] = []
+    var resources: ResourceRequest?
+    var key: AnyKey?
+  }
 
-  /// By which a full queue knows what it may replace.
-  var key: AnyKey?
+  /// Somewhere else, since most procedures need nothing: so they are small, and cheap to copy.
+  private final class Storage: Sendable {
+    let needs: Needs
+
+    init(_ needs: Needs) {
+      self.needs = needs
+    }
+  }
+
+  private var storage: Storage?
 
   /// Nothing has to be there.
   static let free = Admission()
+
+  /// Whether nothing has to be there.
+  var isFree: Bool { storage == nil }
+
+  /// Evaluated first, all at once, while nothing is held.
+  var conditions: [Condition] {
+    get { storage?.needs.conditions ?? [] }
+    set { change { $0.conditions = newValue } }
+  }
+
+  /// Held while the body executes.
+  var resources: ResourceRequest? {
+    get { storage?.needs.resources }
+    set { change { $0.resources = newValue } }
+  }
+
+  /// By which a full queue knows what it may replace.
+  var key: AnyKey? {
+    get { storage?.needs.key }
+    set { change { $0.key = newValue } }
+  }
+
+  private mutating func change(_ change: (inout Needs) -> Void) {
+    var needs = storage?.needs ?? Needs()
+    change(&needs)
+    storage = Storage(needs)
+  }
 }

@@ -3,11 +3,23 @@ import Synchronization
 /// Internal. What stands behind a ``ProcedureContext``: the engine's runs and workers, which know what executes.
 ///
 /// Invariant: subclasses say which lock guards what they store; what this class stores is constant, atomic or has its lock.
+@usableFromInline
 class ProcedureScope: @unchecked Sendable {
   /// Where it was started from: the context of the body that runs or awaits it.
-  let parent: ProcedureContext?
+  final var parent: ProcedureContext? { origin?.context }
 
-  private let group = Mutex<ChildGroup?>(nil)
+  /// Somewhere else, since most have none.
+  private let origin: Origin?
+
+  private final class Origin: Sendable {
+    let context: ProcedureContext
+
+    init(_ context: ProcedureContext) {
+      self.context = context
+    }
+  }
+
+  private let group = AtomicLazyReference<ChildGroup>()
   private let production = Atomic(Production.none.rawValue)
 
   /// What the body has to do with children.
@@ -20,7 +32,7 @@ class ProcedureScope: @unchecked Sendable {
   }
 
   init(parent: ProcedureContext?) {
-    self.parent = parent
+    origin = parent.map(Origin.init)
   }
 
   /// Which run it is.
@@ -42,21 +54,17 @@ class ProcedureScope: @unchecked Sendable {
 
   /// What the body has produced, if anything.
   final var children: ChildGroup? {
-    guard production.load(ordering: .acquiring) == Production.group.rawValue else { return nil }
-    return group.withLock { $0 }
+    production.load(ordering: .acquiring) == Production.group.rawValue ? group.load() : nil
   }
 
   /// What the body will have produced; `nil` if it has ended without having produced anything.
   final func makeChildren() -> ChildGroup? {
-    group.withLock { group in
-      if group == nil {
-        group = ChildGroup(policy: errorPolicy, stopBody: { [weak self] in self?.stopBody() })
-        let (isMade, _) = production.compareExchange(
-          expected: Production.none.rawValue, desired: Production.group.rawValue, ordering: .acquiringAndReleasing)
-        if !isMade { group = nil }
-      }
-      return group
-    }
+    let made =
+      group.load()
+      ?? group.storeIfNil(ChildGroup(policy: errorPolicy, stopBody: { [weak self] in self?.stopBody() }))
+    let (isFirst, before) = production.compareExchange(
+      expected: Production.none.rawValue, desired: Production.group.rawValue, ordering: .acquiringAndReleasing)
+    return isFirst || before == Production.group.rawValue ? made : nil
   }
 
   /// What a failed child does to the body, unless it is told otherwise.

@@ -64,6 +64,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Itself.
+  @inlinable
   public var procedureTask: ProcedureTask<Input, Output> {
     self
   }
@@ -126,6 +127,9 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
       try await foldingTimeout().operation(input)
     }
   }
+
+  /// Whether nothing has to happen around the operation.
+  @usableFromInline var isBare: Bool { isPlain && admission.isFree }
 
   /// Whether nothing has to happen around the operation besides the conditions.
   var isPlain: Bool { admission.resources == nil && hooks == nil && limit == nil }

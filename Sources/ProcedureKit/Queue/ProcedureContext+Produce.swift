@@ -20,11 +20,12 @@ extension ProcedureContext {
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {
     let task = procedure.procedureTask
     let core = slotHolder?.core ?? ProcedureQueue.shared.core
-    let bindings = core.carriers.isEmpty ? [] : core.carriers.map { $0.capture() }
-    let run = ProcedureRun(
-      task, input: .value(input), priority: task.priority ?? Task.currentPriority, bindings: bindings, core: core,
-      parent: self)
-    let handle = ProcedureHandle(run)
+    let operation = task.operation
+    let run = ProcedureRun(task.runTraits, bindings: core.carried, core: core, parent: self) { run in
+      guard !core.hooksBodies else { return BoxedValue(try await run.hooked(operation, input)) }
+      return BoxedValue(try await operation(input))
+    }
+    let handle = ProcedureHandle<P.Output>(run)
     guard scope.mayProduce, let children = scope.makeChildren() else {
       core.refuse(run, ProcedureError.producerFinished(procedure: run.identity, producer: identity))
       return handle

@@ -2,24 +2,20 @@
 ///
 /// Dropping a handle changes nothing: the procedure runs all the same.
 public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
-  /// Where the outcome comes from, once the run has finished.
-  private enum Source {
-    case run(OutcomeRun<Output>)
-    /// Made from that of a run of another type; never a failure.
-    case result(@Sendable () -> ProcedureOutcome<Output>)
+  @usableFromInline let run: ProcedureRun
+  /// Makes the outcome from that of the run, where that has another type. It is never a failure then.
+  @usableFromInline let makeOutcome: (@Sendable () -> ProcedureOutcome<Output>)?
+
+  /// Invariant: the body of the run makes values of this type.
+  @usableFromInline
+  init(_ run: ProcedureRun) {
+    self.run = run
+    makeOutcome = nil
   }
 
-  private let run: DetachedRun
-  private let source: Source
-
-  init(_ run: OutcomeRun<Output>) {
+  private init(_ run: ProcedureRun, outcome: @escaping @Sendable () -> ProcedureOutcome<Output>) {
     self.run = run
-    source = .run(run)
-  }
-
-  private init(_ run: DetachedRun, result: @escaping @Sendable () -> ProcedureOutcome<Output>) {
-    self.run = run
-    source = .result(result)
+    makeOutcome = outcome
   }
 
   var dependencyRun: DetachedRun { run }
@@ -45,10 +41,11 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
   ///
   /// - Throws: What the body threw, as it is. For a cancelled run the reason of the cancel, or `CancellationError` if
   ///   none was given. ``ProcedureError`` for what the framework decided.
+  @inlinable
   public var value: Output {
     get async throws {
-      await run.waitUntilFinished()
-      return try finishedOutcome.get(of: identity)
+      if !run.isFinished { await run.waitUntilFinished() }
+      return try finishedValue()
     }
   }
 
@@ -65,10 +62,29 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
 
   /// The outcome of a run that is known to have finished.
   var finishedOutcome: ProcedureOutcome<Output> {
-    switch source {
-    case .run(let run): run.outcome
-    case .result(let outcome): outcome()
+    makeOutcome?() ?? run.outcome.map { $0.unboxed() }
+  }
+
+  /// The value of a run that is known to have finished.
+  ///
+  /// - Throws: What ``value`` throws.
+  @inlinable
+  func finishedValue() throws -> Output {
+    guard makeOutcome == nil, case .finished(let value) = run.outcome else { return try anyFinishedValue() }
+    return value.unboxed()
+  }
+
+  @usableFromInline
+  func anyFinishedValue() throws -> Output {
+    try finishedOutcome.get(of: identity)
+  }
+
+  /// The value of a run that is known to have finished successfully.
+  @usableFromInline var successfulValue: Output {
+    guard case .finished(let value) = finishedOutcome else {
+      preconditionFailure("ProcedureHandle: \(identity) was read as a dependency although it did not succeed")
     }
+    return value
   }
 
   /// The events of this run. Each access is a new subscription, which begins with the run's first event.
@@ -108,10 +124,7 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
 
   /// Calls `notify` exactly once: at once if the run has finished, as soon as it has otherwise.
   public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
-    switch source {
-    case .run: run.whenFinished(notify)
-    case .result: run.whenFinished { _ in notify(.finished(())) }
-    }
+    if makeOutcome == nil { run.whenFinished(notify) } else { run.whenFinished { _ in notify(.finished(())) } }
   }
 }
 

@@ -15,7 +15,7 @@ public actor ProcedureQueue {
   /// A queue without limits, for whoever needs no queue of their own.
   public static let shared = ProcedureQueue("shared")
 
-  nonisolated let core: QueueCore
+  @usableFromInline nonisolated let core: QueueCore
 
   /// A queue.
   ///
@@ -81,8 +81,9 @@ public actor ProcedureQueue {
   /// - Throws: What the body throws, as it is; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for
   ///   what the framework decided.
   /// - Complexity: O(1), and O(log n) at most where priorities differ; no task is created.
-  public nonisolated(nonsending) func run<P: Procedure>(_ procedure: P, input: P.Input) async throws -> P.Output {
-    try await core.run(procedure.procedureTask, input)
+  @inlinable
+  public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P, input: P.Input) async throws -> P.Output {
+    try await run(procedure.procedureTask, given: input)
   }
 
   /// Runs a procedure that is given nothing; see ``run(_:input:)``. Cancelling the caller cancels the procedure.
@@ -90,8 +91,31 @@ public actor ProcedureQueue {
   /// - Parameter procedure: What to run.
   /// - Returns: The procedure's result.
   /// - Throws: What ``run(_:input:)`` throws.
-  public nonisolated(nonsending) func run<P: Procedure>(_ procedure: P) async throws -> P.Output where P.Input == Void {
-    try await core.run(procedure.procedureTask, ())
+  @inlinable
+  public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P) async throws -> P.Output
+  where P.Input == Void {
+    try await run(procedure.procedureTask, given: ())
+  }
+
+  /// What needs nothing but a slot, and finds one free, is called from here, where the types are known: so no metadata is
+  /// looked up and no value is boxed for it. Everything else goes the long way.
+  @inlinable
+  nonisolated(nonsending) final func run<Input: Sendable, Output: Sendable>(
+    _ task: ProcedureTask<Input, Output>, given input: Input
+  ) async throws -> Output {
+    guard let run = core.start(task.name, task.priority, isBare: task.isBare) else {
+      return try await core.run(task, input)
+    }
+    let value: Output
+    do {
+      // The operation leaves the actor of the caller by itself.
+      value = try await ProcedureContext.$current.withValue(ProcedureContext(of: run)) {
+        try await task.operation(input)
+      }
+    } catch {
+      return try await core.finish(run, .failure(error))
+    }
+    return core.finish(run) ? value : try await core.finish(run, .success(value))
   }
 
   // MARK: Adding
@@ -106,10 +130,11 @@ public actor ProcedureQueue {
   ///   been shut down.
   /// - Complexity: O(1), and O(d) for d dependencies.
   @discardableResult
-  public nonisolated func add<P: Procedure>(
+  @inlinable
+  public nonisolated final func add<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output> {
-    submit(procedure.procedureTask, .value(input), after: dependencies)
+    submit(procedure.procedureTask, after: dependencies) { input }
   }
 
   /// Adds a procedure that is given nothing; see ``add(_:input:after:)``.
@@ -120,10 +145,11 @@ public actor ProcedureQueue {
   /// - Returns: The run.
   /// - Complexity: O(1), and O(d) for d dependencies.
   @discardableResult
-  public nonisolated func add<P: Procedure>(
+  @inlinable
+  public nonisolated final func add<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output> where P.Input == Void {
-    submit(procedure.procedureTask, .value(()), after: dependencies)
+    submit(procedure.procedureTask, after: dependencies) { () }
   }
 
   /// Adds a procedure that is given the values of others, on this queue or elsewhere, when all of them have finished.
@@ -144,8 +170,7 @@ public actor ProcedureQueue {
   ) -> ProcedureHandle<P.Output> where P.Input == (repeat each Value) {
     var all = dependencies
     for handle in repeat each handles { all.append(handle) }
-    return submit(
-      procedure.procedureTask, .gathered { (repeat (each handles).finishedValue) }, after: all)
+    return submit(procedure.procedureTask, after: all) { (repeat (each handles).successfulValue) }
   }
 
   /// Adds a procedure as soon as there is room among those that wait to be started.
@@ -167,7 +192,7 @@ public actor ProcedureQueue {
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> {
     try await core.reserveRoom()
-    return submit(procedure.procedureTask, .value(input), after: dependencies, hasRoom: core.isLimited)
+    return submit(procedure.procedureTask, after: dependencies, hasRoom: core.isLimited) { input }
   }
 
   /// Adds a procedure that is given nothing as soon as there is room; see ``enqueue(_:input:after:)``. Cancelling the caller
@@ -185,21 +210,22 @@ public actor ProcedureQueue {
     try await enqueue(procedure, input: (), after: dependencies)
   }
 
-  private nonisolated func submit<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, _ input: InputSource<Input>, after dependencies: [any ProcedureDependency],
-    hasRoom: Bool = false
+  /// Called where the types are known: no generic function is entered, and no metadata looked up, when the run goes its way.
+  @inlinable
+  nonisolated final func submit<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
+    input: @escaping @Sendable () -> Input
   ) -> ProcedureHandle<Output> {
-    let bindings = core.carriers.isEmpty ? [] : core.carriers.map { $0.capture() }
-    let run = ProcedureRun(
-      task, input: input, priority: task.priority ?? Task.currentPriority, bindings: bindings, core: core)
-    core.admit(run, dependencies: dependencies, hasRoom: hasRoom)
-    for (index, dependency) in dependencies.enumerated() {
-      // Weak: a run that is over before its dependency is does not have to be kept for it.
-      dependency.whenFinished { [weak run] outcome in
-        if let run { run.core.settleDependency(of: run, at: index, outcome) }
-      }
+    let operation = task.operation
+    guard core.hooksBodies else {
+      return ProcedureHandle(
+        core.add(task.runTraits, after: dependencies, hasRoom: hasRoom) { _ in BoxedValue(try await operation(input()))
+        })
     }
-    return ProcedureHandle(run)
+    return ProcedureHandle(
+      core.add(task.runTraits, after: dependencies, hasRoom: hasRoom) { run in
+        BoxedValue(try await run.hooked(operation, input()))
+      })
   }
 
   // MARK: The queue as a whole
@@ -259,16 +285,6 @@ public actor ProcedureQueue {
   private static func requireValidWidth(_ width: Int, of name: String) {
     require(
       width >= 1, "ProcedureQueue \"\(name)\": maxConcurrentProcedures is \(width); with less than 1 nothing could run")
-  }
-}
-
-extension ProcedureHandle {
-  /// The value of a run that is known to have finished successfully.
-  fileprivate var finishedValue: Output {
-    guard case .finished(let value) = finishedOutcome else {
-      preconditionFailure("ProcedureHandle: \(identity) was read as a dependency although it did not succeed")
-    }
-    return value
   }
 }
 

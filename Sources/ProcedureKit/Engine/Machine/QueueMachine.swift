@@ -19,22 +19,22 @@ struct QueueMachine {
   struct Member {
     let kind: Kind
     var priority: UInt8
-    let order: UInt64
     var lifecycle: RunLifecycle
     var hasConditions: Bool
     var resources: Resources
     /// Whether it has to be told of its end by a worker before it leaves.
     let hasEnding: Bool
     var holdsSlot = false
+    /// Whether it counts among those that wait to be started.
+    var countsAsWaiting = false
+    var isPresent = true
     /// How many awaits inside its body have borrowed its slot.
     var loans: Int32 = 0
     /// How many tasks inside its body pause between two attempts.
     var pauses: Int32 = 0
     /// How many tasks inside its body wait until the rest of the queue is idle.
     var idleWaits: Int32 = 0
-    /// Whether it counts among those that wait to be started.
-    var countsAsWaiting = false
-    var isPresent = true
+    let order: UInt64
   }
 
   /// How far a member is with what it wants to hold while its body executes.
@@ -122,21 +122,62 @@ struct QueueMachine {
     let position = order ?? nextOrder
     if order == nil { nextOrder += 1 }
     var member = Member(
-      kind: kind, priority: priority, order: position, lifecycle: RunLifecycle(hasDependencies: hasDependencies),
-      hasConditions: hasConditions, resources: hasResources ? .wanted : .none, hasEnding: hasEnding)
+      kind: kind, priority: priority, lifecycle: RunLifecycle(hasDependencies: hasDependencies),
+      hasConditions: hasConditions, resources: hasResources ? .wanted : .none, hasEnding: hasEnding, order: position)
     member.countsAsWaiting = countsAsWaiting
     if countsAsWaiting { waiting += 1 }
-    let index: Int32
-    if let free = vacant.popLast() {
-      members[Int(free)] = member
-      index = free
-    } else {
-      members.append(member)
-      index = Int32(members.count - 1)
-    }
+    let index = place(member)
     if kind != .helper { runs += 1 }
     if !hasDependencies { evaluate(index, &actions) }
     return index
+  }
+
+  private mutating func place(_ member: Member) -> Int32 {
+    guard let free = vacant.popLast() else {
+      members.append(member)
+      return Int32(members.count - 1)
+    }
+    members[Int(free)] = member
+    return free
+  }
+
+  /// A structured run came that waits for nothing, and has started if there is a slot for it.
+  ///
+  /// - Returns: Its number; `nil` if it would have to wait, and has not come then.
+  mutating func startedAtOnce(priority: UInt8) -> Int32? {
+    guard !isShutDown, !isSuspended, slots.hasFree, returning.isEmpty, !ready.hasMember(before: priority, nextOrder)
+    else { return nil }
+    var member = Member(
+      kind: .structured, priority: priority, lifecycle: .executing, hasConditions: false, resources: .none,
+      hasEnding: false, order: nextOrder)
+    nextOrder += 1
+    slots.take()
+    member.holdsSlot = true
+    runs += 1
+    return place(member)
+  }
+
+  /// The body of a structured run has ended, and the run with it.
+  ///
+  /// - Returns: Whether it has left: not if somebody waits for its slot or was lent it.
+  mutating func finishedAtOnce(_ index: Int32) -> Bool {
+    let member = members[Int(index)]
+    guard !isShutDown, !slots.isOverdrawn, ready.isEmpty, returning.isEmpty, evaluations.isEmpty, endings.isEmpty,
+      member.holdsSlot, member.idleWaits == 0
+    else { return false }
+    members[Int(index)].lifecycle.bodyEnded()
+    members[Int(index)].lifecycle.finished()
+    slots.giveBack()
+    runs -= 1
+    vacate(index)
+    return true
+  }
+
+  private mutating func vacate(_ index: Int32) {
+    members[Int(index)].isPresent = false
+    members[Int(index)].holdsSlot = false
+    vacant.append(index)
+    if vacant.count == members.count, members.count > 1_024 { releaseStorage() }
   }
 
   /// A member's outcome has been recorded, or a helper has ended: it leaves, and its index may be used again.
@@ -155,10 +196,7 @@ struct QueueMachine {
       runs -= 1
       if member.idleWaits > 0 { runsWaitingForIdle -= 1 }
     }
-    members[Int(index)].isPresent = false
-    members[Int(index)].holdsSlot = false
-    vacant.append(index)
-    if vacant.count == members.count, members.count > 1_024 { releaseStorage() }
+    vacate(index)
   }
 
   private mutating func releaseStorage() {

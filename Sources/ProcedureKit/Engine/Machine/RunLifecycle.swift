@@ -47,6 +47,9 @@ struct RunLifecycle: Equatable {
     state = hasDependencies ? .pending : .evaluating
   }
 
+  /// That of a run without dependencies and conditions whose body has started as it came.
+  static let executing = RunLifecycle(state: .executing, isCancelled: false)
+
   private init(state: ProcedureState, isCancelled: Bool) {
     self.state = state
     self.isCancelled = isCancelled

@@ -52,13 +52,11 @@ extension DetachedRun {
   }
 
   private func noteAwait(of run: DetachedRun) {
-    core.withState { _ in awaitedRuns.append(run) }
+    core.withState { _ in noteAwaitedRun(run) }
   }
 
   private func forgetAwait(of run: DetachedRun) {
-    let forgotten = core.withState { _ in
-      awaitedRuns.lastIndex { $0 === run }.map { awaitedRuns.remove(at: $0) }
-    }
+    let forgotten = core.withState { _ in forgetAwaitedRun(run) }
     _ = forgotten
   }
 }

@@ -2,29 +2,36 @@ import Synchronization
 
 /// Internal. A run that was added to a queue and outlives whoever added it.
 ///
-/// Invariant: `worker`, `conditions`, `dependencies`, `missingDependencies`, `dependencyHandles`, `awaitedRuns`, `times`, `storedLog` and `cancellation` are guarded by the
-/// lock of `core`. What subclasses store of the body belongs to the worker that executes it, and to nobody before and
+/// Invariant: `worker`, `admission`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. What subclasses store of the body belongs to the worker that executes it, and to nobody before and
 /// after. Nothing of all that changes once `isFinished` is true, which is published with release and read with acquire.
+@usableFromInline
 class DetachedRun: Run, @unchecked Sendable {
-  private struct Listeners {
-    var waiters: [Waiter] = []
-    var dependents: [@Sendable (ProcedureOutcome<Void>) -> Void] = []
+  /// Who wants to know of the end; made for the first of them.
+  private final class Listeners: Sendable {
+    struct Contents {
+      var waiters: [Waiter] = []
+      var dependents: [@Sendable (ProcedureOutcome<Void>) -> Void] = []
+    }
+
+    let contents = Mutex(Contents())
+  }
+
+  /// What most runs never need.
+  private final class Extras {
+    var dependencies: [ProcedureIdentity?] = []
+    var missingDependencies = 0
+    var dependencyHandles: [any ProcedureDependency] = []
+    var awaitedRuns: [DetachedRun] = []
+    var log: EventLog?
   }
 
   let priority: TaskPriority
-  var bindings: [ContextCarrier.Binding]
-  /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
-  var dependencies: [ProcedureIdentity?] = []
-  var missingDependencies = 0
-  /// What it depends on, as it was given, until it is settled.
-  var dependencyHandles: [any ProcedureDependency] = []
-  /// What its body waits for at this moment.
-  var awaitedRuns: [DetachedRun] = []
+  private let finishedFlag = Atomic(false)
+  private let listeners = AtomicLazyReference<Listeners>()
+  let bindings: [ContextCarrier.Binding]
   var worker: QueueWorker?
   var times = RunTimes()
-  var storedLog: EventLog?
-  private let finishedFlag = Atomic(false)
-  private let listeners = Mutex(Listeners())
+  private var extras: Extras?
 
   init(
     name: String, priority: TaskPriority, admission: Admission, limit: TimeLimit?, bindings: [ContextCarrier.Binding],
@@ -33,6 +40,51 @@ class DetachedRun: Run, @unchecked Sendable {
     self.priority = priority
     self.bindings = bindings
     super.init(name: name, admission: admission, limit: limit, core: core, parent: parent)
+  }
+
+  private var madeExtras: Extras {
+    if let extras { return extras }
+    let made = Extras()
+    extras = made
+    return made
+  }
+
+  /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
+  final var dependencies: [ProcedureIdentity?] {
+    get { extras?.dependencies ?? [] }
+    set { madeExtras.dependencies = newValue }
+  }
+
+  final var missingDependencies: Int {
+    get { extras?.missingDependencies ?? 0 }
+    set { madeExtras.missingDependencies = newValue }
+  }
+
+  /// What it depends on, as it was given, until it is settled.
+  final var dependencyHandles: [any ProcedureDependency] {
+    get { extras?.dependencyHandles ?? [] }
+    set { madeExtras.dependencyHandles = newValue }
+  }
+
+  /// A dependency has settled.
+  ///
+  /// - Returns: Which it was; `nil` if that was known.
+  final func takeDependency(at index: Int) -> ProcedureIdentity? { extras?.dependencies[index].take() }
+
+  /// What its body waits for at this moment.
+  final var awaitedRuns: [DetachedRun] { extras?.awaitedRuns ?? [] }
+
+  final func noteAwaitedRun(_ run: DetachedRun) { madeExtras.awaitedRuns.append(run) }
+
+  /// - Returns: The reference that was forgotten, to be let go of outside of the lock.
+  final func forgetAwaitedRun(_ run: DetachedRun) -> DetachedRun? {
+    guard let extras, let index = extras.awaitedRuns.lastIndex(where: { $0 === run }) else { return nil }
+    return extras.awaitedRuns.remove(at: index)
+  }
+
+  final var storedLog: EventLog? {
+    get { extras?.log }
+    set { madeExtras.log = newValue }
   }
 
   final override func stopBody() { core.stopBody(of: self) }
@@ -57,7 +109,8 @@ class DetachedRun: Run, @unchecked Sendable {
   ///
   /// - Parameter hold: What it holds meanwhile.
   final func execute(holding hold: ResourceClaim?) async {
-    await inContext(holding: hold) { await $0.executeBody() }
+    guard bindings.isEmpty else { return await inContext(holding: hold) { await $0.executeBody() } }
+    await ProcedureContext(scope: self, hold: hold).run { await executeBody() }
   }
 
   /// Calls what is to be called before the outcome can be read, and stores what that makes of it.
@@ -74,7 +127,6 @@ class DetachedRun: Run, @unchecked Sendable {
     holding hold: ResourceClaim? = nil, _ operation: @escaping @Sendable (DetachedRun) async -> Void
   ) async {
     let context = ProcedureContext(scope: self, hold: hold)
-    guard !bindings.isEmpty else { return await context.run { await operation(self) } }
     await Self.bind(bindings[...]) { await context.run { await operation(self) } }
   }
 
@@ -115,12 +167,13 @@ class DetachedRun: Run, @unchecked Sendable {
 
   /// Lets go of all that only the body needed, and of a value that a cancel overruled.
   func releaseBody() {
-    conditions = []
+    admission = .free
   }
 
   // MARK: The end, and who waits for it
 
-  var isFinished: Bool {
+  @usableFromInline
+  final var isFinished: Bool {
     finishedFlag.load(ordering: .acquiring)
   }
 
@@ -131,34 +184,46 @@ class DetachedRun: Run, @unchecked Sendable {
 
   /// Whether anything depends on it, as far as is known at this moment.
   var hasDependents: Bool {
-    listeners.withLock { !$0.dependents.isEmpty }
+    listeners.load()?.contents.withLock { !$0.dependents.isEmpty } ?? false
   }
 
   func notifyListeners() {
-    let listeners = listeners.withLock { listeners in
-      let all = listeners
-      listeners = Listeners()
+    // Whoever comes from now on sees that the outcome is there: of two who write before the fence and read after it what
+    // the other has written, at least one sees it.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    guard let listeners = listeners.load() else { return }
+    let contents = listeners.contents.withLock { contents in
+      let all = contents
+      contents = Listeners.Contents()
       return all
     }
-    for waiter in listeners.waiters { waiter.resume() }
-    guard !listeners.dependents.isEmpty else { return }
+    for waiter in contents.waiters { waiter.resume() }
+    guard !contents.dependents.isEmpty else { return }
     let outcome = outcomeWithoutValue
-    for notify in listeners.dependents { notify(outcome) }
+    for notify in contents.dependents { notify(outcome) }
+  }
+
+  /// Adds a listener, unless the run has finished. Says whether it did.
+  private func listen(_ add: (inout Listeners.Contents) -> Void) -> Bool {
+    let listeners = listeners.load() ?? listeners.storeIfNil(Listeners())
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    return listeners.contents.withLock { contents in
+      // Asked once, under the lock: whoever notifies takes it after the outcome has been published.
+      if isFinished { return false }
+      add(&contents)
+      return true
+    }
   }
 
   /// Calls `notify` once: at once if the run has finished, as soon as it has otherwise.
   func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
-    let isOver = listeners.withLock { listeners in
-      if isFinished { return true }
-      listeners.dependents.append(notify)
-      return false
-    }
-    if isOver { notify(outcomeWithoutValue) }
+    if isFinished || !listen({ $0.dependents.append(notify) }) { notify(outcomeWithoutValue) }
   }
 
   /// Returns when the run has finished. Cancelling the caller changes nothing.
   ///
   /// A body that waits here lends its queue its slot.
+  @usableFromInline
   func waitUntilFinished() async {
     guard !isFinished else { return }
     let context = ProcedureContext.current
@@ -181,14 +246,7 @@ class DetachedRun: Run, @unchecked Sendable {
   }
 
   private func suspendUntilFinished() async {
-    await Waiter.suspend { waiter in
-      listeners.withLock { listeners in
-        // Asked once: the outcome is published outside of this lock.
-        if isFinished { return false }
-        listeners.waiters.append(waiter)
-        return true
-      }
-    }
+    await Waiter.suspend { waiter in listen { $0.waiters.append(waiter) } }
   }
 }
 

@@ -1,110 +1,70 @@
-/// Internal. A detached run with an outcome of a known type.
+/// Internal. A run that was added, with all that it needs, in one allocation.
+///
+/// It knows no type but its own: what is called and what comes of it are made by ``ProcedureQueue``, where the types are
+/// known, so that no metadata is looked up while it goes its way.
 ///
 /// Invariant: `stored` is written before the outcome is published, by whoever decides it: the worker that executed the
 /// body, or, under the lock of the queue, what ended the run before its body. It is read after that, and not at all where
-/// a cancel overruled it.
-class OutcomeRun<Output: Sendable>: DetachedRun, @unchecked Sendable {
-  fileprivate var stored: ProcedureOutcome<Output>?
-  /// Those of its outermost level, and of the queue around them.
-  private let hooks: FinishHooks<Output>?
+/// a cancel overruled it. `body` belongs to the worker that executes it, and to whoever ends the run.
+@usableFromInline
+final class ProcedureRun: DetachedRun, @unchecked Sendable {
+  /// Executes the work, wherever it is called from; the work in it sees to it itself that it does not stay there.
+  @usableFromInline
+  typealias Body = @Sendable (ProcedureRun) async throws -> BoxedValue
+
+  private var body: Body?
+  private var stored: ProcedureOutcome<BoxedValue>?
+  /// Those of its outermost level.
+  private let hooks: (any RunHooks)?
 
   init(
-    name: String, priority: TaskPriority, admission: Admission, limit: TimeLimit?, hooks: FinishHooks<Output>?,
-    bindings: [ContextCarrier.Binding], core: QueueCore, parent: ProcedureContext?
+    _ traits: RunTraits, bindings: [ContextCarrier.Binding], core: QueueCore, parent: ProcedureContext? = nil,
+    body: @escaping Body
   ) {
-    self.hooks = hooks
+    self.body = body
+    hooks = traits.hooks
     super.init(
-      name: name, priority: priority, admission: admission, limit: limit, bindings: bindings, core: core, parent: parent
-    )
+      name: traits.name, priority: traits.priority ?? Task.currentPriority, admission: traits.admission,
+      limit: traits.limit, bindings: bindings, core: core, parent: parent)
   }
 
-  final override var hasEnding: Bool { hooks != nil || core.hasFinishHooks }
+  override var hasEnding: Bool { hooks != nil || core.hasFinishHooks }
 
   /// After the outcome has been decided, in the one task that carries out the ending.
-  final override func prepareEnding() async {
-    for hooks in allHooks {
-      if let failure = await hooks.callWillFinish(outcome) { stored = .failed(failure) }
-    }
+  override func prepareEnding() async {
+    if let failure = await hooks?.callWillFinish(of: self) { stored = .failed(failure) }
+    if let failure = await hooksOfQueue?.callWillFinish(outcomeWithoutValue) { stored = .failed(failure) }
   }
 
-  final override func completeEnding() async {
-    let outcome = outcome
-    for hooks in allHooks { await hooks.callDidFinish(outcome) }
+  override func completeEnding() async {
+    await hooks?.callDidFinish(of: self)
+    await hooksOfQueue?.callDidFinish(outcomeWithoutValue)
   }
 
-  private var allHooks: [FinishHooks<Output>] {
-    [hooks, core.hooks?.finishHooks(of: identity, Output.self)].compactMap(\.self)
-  }
+  private var hooksOfQueue: FinishHooks<Void>? { core.hooks?.finishHooks(of: identity, Void.self) }
 
   /// The outcome. Only once it is decided.
-  final var outcome: ProcedureOutcome<Output> {
+  @usableFromInline
+  var outcome: ProcedureOutcome<BoxedValue> {
     if let cancellation { return .cancelled(reason: cancellation.reason) }
     guard let stored else { preconditionFailure("\(identity) has no outcome yet") }
     return stored
   }
 
-  final override var outcomeWithoutValue: ProcedureOutcome<Void> {
-    if let cancellation { return .cancelled(reason: cancellation.reason) }
-    switch stored {
-    case .finished: return .finished(())
-    case .failed(let error): return .failed(error)
-    case .cancelled(let reason): return .cancelled(reason: reason)
-    case .ignored(let condition): return .ignored(by: condition)
-    case nil: preconditionFailure("\(identity) has no outcome yet")
-    }
-  }
+  override var outcomeWithoutValue: ProcedureOutcome<Void> { outcome.withoutValue }
 
-  final override func store(_ decision: PrematureEnd) {
+  override func store(_ decision: PrematureEnd) {
     switch decision {
     case .failed(let error): stored = .failed(error)
     case .ignored(let condition): stored = .ignored(by: condition)
     }
   }
 
-  override func releaseBody() {
-    super.releaseBody()
-    if cancellation != nil { stored = nil }
-  }
-}
-
-/// Internal. What a detached run is given: a value, or what reads it from the procedures that it depends on.
-enum InputSource<Input: Sendable>: Sendable {
-  case value(Input)
-  case gathered(@Sendable () -> Input)
-}
-
-/// Internal. A detached run of a procedure, with all that it needs, in one allocation.
-final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>, @unchecked Sendable {
-  private var input: InputSource<Input>?
-  private var operation: (@concurrent @Sendable (Input) async throws -> Output)?
-
-  init(
-    _ task: ProcedureTask<Input, Output>, input: InputSource<Input>, priority: TaskPriority,
-    bindings: [ContextCarrier.Binding], core: QueueCore, parent: ProcedureContext? = nil
-  ) {
-    self.input = input
-    operation = task.operation
-    super.init(
-      name: task.name, priority: priority, admission: task.admission, limit: task.limit, hooks: task.hooks,
-      bindings: bindings, core: core, parent: parent)
-  }
-
   override func executeBody() async {
-    guard let input = input.take(), let operation = operation.take() else {
-      preconditionFailure("\(identity) was executed twice")
-    }
+    guard let body = body.take() else { preconditionFailure("\(identity) was executed twice") }
     do {
-      let value =
-        switch input {
-        case .value(let input): input
-        case .gathered(let gather): gather()
-        }
-      if core.hooks == nil {
-        limit?.bodyStarted(self)
-        stored = .finished(try await operation(value))
-      } else {
-        stored = .finished(try await executeHooked(operation, value))
-      }
+      if core.hooks == nil { limit?.bodyStarted(self) }
+      stored = .finished(try await body(self))
     } catch {
       noteTimeout(error)
       stored = ProcedureOutcome(thrown: error)
@@ -113,7 +73,9 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
     limit?.ended(self)
   }
 
-  private func executeHooked(
+  /// Calls a body between the hooks of the queue.
+  @usableFromInline
+  func hooked<Input: Sendable, Output: Sendable>(
     _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
   ) async throws -> Output {
     let limited: @concurrent @Sendable (Input) async throws -> Output = { [self] in
@@ -135,7 +97,39 @@ final class ProcedureRun<Input: Sendable, Output: Sendable>: OutcomeRun<Output>,
 
   override func releaseBody() {
     super.releaseBody()
-    input = nil
-    operation = nil
+    body = nil
+    if cancellation != nil { stored = nil }
+  }
+}
+
+/// Internal. What a run has to know of a procedure besides its work.
+@usableFromInline
+struct RunTraits: Sendable {
+  let name: String
+  let priority: TaskPriority?
+  let admission: Admission
+  let limit: TimeLimit?
+  let hooks: (any RunHooks)?
+}
+
+/// Internal. What is called at the end of a run, whatever type its value has.
+protocol RunHooks: AnyObject, Sendable {
+  func callWillFinish(of run: ProcedureRun) async -> (any Error)?
+  func callDidFinish(of run: ProcedureRun) async
+}
+
+extension FinishHooks: RunHooks {
+  func callWillFinish(of run: ProcedureRun) async -> (any Error)? {
+    await callWillFinish(run.outcome.map { $0.unboxed() })
+  }
+
+  func callDidFinish(of run: ProcedureRun) async {
+    await callDidFinish(run.outcome.map { $0.unboxed() })
+  }
+}
+
+extension ProcedureTask {
+  @usableFromInline var runTraits: RunTraits {
+    RunTraits(name: name, priority: priority, admission: admission, limit: limit, hooks: hooks)
   }
 }

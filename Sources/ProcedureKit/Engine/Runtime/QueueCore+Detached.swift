@@ -50,6 +50,26 @@ extension QueueCore {
     for handle in handles { handle.raise(to: run.priority) }
   }
 
+  /// Adds a run, which tells of its end by what it is told by `body`.
+  @usableFromInline
+  func add(
+    _ traits: RunTraits, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
+    body: @escaping ProcedureRun.Body
+  ) -> ProcedureRun {
+    let run = ProcedureRun(traits, bindings: carried, core: self, body: body)
+    admit(run, dependencies: dependencies, hasRoom: hasRoom)
+    for (index, dependency) in dependencies.enumerated() {
+      // Weak: a run that is over before its dependency is does not have to be kept for it.
+      dependency.whenFinished { [weak run] outcome in
+        if let run { run.core.settleDependency(of: run, at: index, outcome) }
+      }
+    }
+    return run
+  }
+
+  /// What is carried from here to the body of a run that comes now.
+  var carried: [ContextCarrier.Binding] { carriers.isEmpty ? [] : carriers.map { $0.capture() } }
+
   private func seat(
     _ run: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState, _ actions: inout [QueueMachine.Action]
   ) {
@@ -72,7 +92,7 @@ extension QueueCore {
     _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) -> Bool {
     if !state.room.isLimited || run.parent != nil || state.room.hasRoom(state.machine) { return true }
-    guard let other = state.room.replaceable(run.key, state.holders, state.machine) else { return false }
+    guard let other = state.room.replaceable(run.admission.key, state.holders, state.machine) else { return false }
     let reason = ProcedureError.replaced(procedure: other.identity, by: run.identity)
     cancel(other, reason, at: now, &state, &actions, &effects)
     return true
@@ -111,7 +131,8 @@ extension QueueCore {
   func refuse(_ run: DetachedRun, _ error: ProcedureError) {
     run.store(.failed(error))
     run.times.ended = time.now.nanoseconds
-    end(run)
+    run.publishOutcome()
+    end(run, withState { _ in run.storedLog })
   }
 
   /// Whether the current task is part of a body on this queue, which may still add to it while it is being shut down.
@@ -129,7 +150,7 @@ extension QueueCore {
     if case .cancelled(let reason) = outcome { return cancel(run, reason) }
     visit { state, actions, effects in
       guard run.member >= 0, state[run].lifecycle.state == .pending,
-        let dependency = run.dependencies[index].take()
+        let dependency = run.takeDependency(at: index)
       else { return }
       switch outcome {
       case .finished:
@@ -187,6 +208,7 @@ extension QueueCore {
     let now = time.now
     // What depends on the run may come first now, so it is told before anybody is taken.
     let hasDependents = run.hasDependents
+    var log: EventLog?
     let assignment = visit { state, actions, effects -> Assignment? in
       state.machine.bodyEnded(run.member)
       run.worker = nil
@@ -195,7 +217,7 @@ extension QueueCore {
         state.endClaim(of: run, &actions, &effects)
         state.machine.concluded(run.member)
       } else {
-        leave(run, at: now, &state, &actions, &effects)
+        log = leave(run, at: now, &state, &actions, &effects)
       }
       if hasDependents { return nil }
       if pauses, !worker.isSpent {
@@ -204,7 +226,7 @@ extension QueueCore {
       }
       return assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
     }
-    if !run.hasEnding { end(run) }
+    if !run.hasEnding { end(run, log) }
     return assignment ?? (pauses ? pause(worker) : continueWorker(worker))
   }
 
@@ -219,13 +241,14 @@ extension QueueCore {
   /// The outcome of a run with an ending can be read from now on.
   func publish(_ run: DetachedRun) {
     let now = time.now
-    visit { state, _, _ in
+    let log = visit { state, _, _ in
       run.times.ended = now.nanoseconds
       record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
       run.publishOutcome()
       record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+      return run.storedLog
     }
-    end(run)
+    end(run, log)
   }
 
   /// A worker has carried out a run's ending, and asks for its next work.
@@ -240,33 +263,36 @@ extension QueueCore {
   /// A run was decided before its body started.
   func finishBeforeBody(_ run: DetachedRun) {
     let now = time.now
-    visit { state, actions, effects in
-      leave(run, at: now, &state, &actions, &effects)
+    let log = visit { state, actions, effects in
+      let log = leave(run, at: now, &state, &actions, &effects)
       state.machine.settled(&actions)
+      return log
     }
-    end(run)
+    end(run, log)
   }
 
   /// The run's outcome is published, and its slot is free.
+  ///
+  /// - Returns: Where its own events are kept, if somebody has asked for them.
   private func leave(
     _ run: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState,
     _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
-  ) {
+  ) -> EventLog? {
     run.times.ended = now.nanoseconds
     if !run.dependencyHandles.isEmpty { effects.append(.letGo(run.dependencyHandles.takeAll())) }
     record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
     state.unseat(run, &actions, &effects)
     run.publishOutcome()
     record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+    return run.storedLog
   }
 
-  /// Tells everybody who waits for the run, outside of the lock.
-  private func end(_ run: DetachedRun) {
-    run.publishOutcome()
+  /// Tells everybody who waits for the run, outside of the lock. Its outcome has been published.
+  private func end(_ run: DetachedRun, _ log: EventLog?) {
     run.limit?.ended(run)
     run.releaseBody()
     run.notifyListeners()
-    withState { _ in run.storedLog }?.broadcaster.close()
+    log?.broadcaster.close()
   }
 
   /// How many runs one visit to the lock finds unable to go on before it is left.

@@ -5,6 +5,9 @@ extension QueueCore {
     return hooks.onDidCancel != nil || hooks.onWillFinish != nil || hooks.onDidFinish != nil
   }
 
+  /// Whether there may be something to call around bodies.
+  @usableFromInline var hooksBodies: Bool { hooks != nil }
+
   /// Calls a body between the hooks that are called before and after it.
   func hooked<Input: Sendable, Output: Sendable>(
     _ procedure: ProcedureIdentity, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output,

@@ -2,6 +2,7 @@
 extension QueueCore {
   /// Runs a procedure in the current task, and returns when its body has. A body that waits here lends its queue its slot,
   /// whichever queue that is: so nobody who waits for a procedure keeps a slot from anybody.
+  @usableFromInline
   @concurrent func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
@@ -234,6 +235,17 @@ extension QueueCore {
   /// Written before the body starts, in this task, and not again before it has ended.
   private func holdOfBody(_ run: StructuredRun) -> ResourceClaim? {
     run.resources == nil ? nil : withState { _ in run.claim }
+  }
+
+  /// The end of a run that has started without all this.
+  func leaveLongWay<Output: Sendable>(_ run: StructuredRun, _ result: Result<Output, any Error>) async throws -> Output
+  {
+    var end = End(outcome: ProcedureOutcome(result), hasExecuted: true)
+    if case .failure(let error) = result {
+      run.noteTimeout(error)
+      end.error = error
+    }
+    return try await leave(run, await settleChildren(of: run, end), nil, nil)
   }
 
   /// The run is over: its slot goes on, or back to the body that lent it.

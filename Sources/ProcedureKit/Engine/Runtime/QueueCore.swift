@@ -8,6 +8,7 @@ import Synchronization
 /// called inside: effects are collected and performed after the lock has been left.
 ///
 /// The lock guards all that members store and can change. Locks that may be taken inside it: those of event streams.
+@usableFromInline
 final class QueueCore: Sendable {
   let name: String
   let executor: (any TaskExecutor)?
@@ -17,6 +18,8 @@ final class QueueCore: Sendable {
   let time: QueueTime
   let timers: Timers
   let randomNumbers: RandomNumbers
+  /// Whether bodies are called as they are, and wherever they are.
+  let isPlain: Bool
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   private let desk = CrewDesk()
   private let state: Mutex<QueueState>
@@ -40,6 +43,7 @@ final class QueueCore: Sendable {
     time = QueueTime(clock)
     timers = Timers(time: time, executor: executor)
     randomNumbers = seed.map(RandomNumbers.init) ?? .system
+    isPlain = hooks == nil && executor == nil
     state = Mutex(QueueState(machine: QueueMachine(width: width, isSuspended: isSuspended), room: room))
     gate = Atomic(isSuspended)
   }

@@ -1,15 +1,12 @@
 /// Internal. One run of one procedure on a queue.
 ///
 /// Invariant: what can change is guarded by the lock of `core`, see ``SlotHolder``.
+@usableFromInline
 class Run: SlotHolder, @unchecked Sendable {
   let id = ProcedureID.reserve()
   let name: String
-  /// What has to hold before its body starts, until it has ended.
-  var conditions: [Condition]
-  /// By which a full queue knows what it may replace.
-  let key: AnyKey?
-  /// What it wants to hold while its body executes.
-  let resources: ResourceRequest?
+  /// What has to be there before its body starts, until it has ended.
+  var admission: Admission
   /// What it claims or holds of that.
   var claim: ResourceClaim?
   /// What its body waits for on levels inside of it.
@@ -22,20 +19,26 @@ class Run: SlotHolder, @unchecked Sendable {
   var cancellation: Cancellation?
 
   /// A cancel that decided a run.
-  struct Cancellation {
+  final class Cancellation: Sendable {
     let reason: (any Error)?
+
+    init(reason: (any Error)?) {
+      self.reason = reason
+    }
   }
 
   init(name: String, admission: Admission, limit: TimeLimit?, core: QueueCore, parent: ProcedureContext?) {
     self.name = name
-    conditions = admission.conditions
-    resources = admission.resources
-    key = admission.key
+    self.admission = admission
     self.limit = limit.map(RunLimit.init)
     super.init(core: core, parent: parent)
   }
 
-  override var identity: ProcedureIdentity { ProcedureIdentity(id: id, name: name) }
+  final var conditions: [Condition] { admission.conditions }
+
+  final var resources: ResourceRequest? { admission.resources }
+
+  override final var identity: ProcedureIdentity { ProcedureIdentity(id: id, name: name) }
 
   final override func cancel(_ reason: (any Error)?) { core.cancel(self, reason) }
 

@@ -1,10 +1,13 @@
 /// Internal. A member of a queue: a run, or a worker of a graph that runs on the queue.
 ///
 /// Invariant: everything that can change is guarded by the lock of `core`, and only `QueueCore` touches it.
+@usableFromInline
 class SlotHolder: ProcedureScope, @unchecked Sendable {
   let core: QueueCore
   /// Its number in the queue's machine; -1 before it was admitted and after it has left.
   var member: Int32 = -1
+  /// Whether its next wake calls `granted` instead of resuming a task, because it has no task yet to wait with.
+  var isWokenByCall = false
   /// Tasks that wait for it to be woken. Each looks for itself whether what it waits for has come, under the lock and
   /// before it waits, so that no wake is lost, however many wait for different things.
   var waiters: [Waiter] = []
@@ -13,9 +16,6 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
     self.core = core
     super.init(parent: parent)
   }
-
-  /// Whether its next wake calls `granted` instead of resuming a task, because it has no task yet to wait with.
-  var isWokenByCall = false
 
   /// Called outside of the lock.
   func granted() {}

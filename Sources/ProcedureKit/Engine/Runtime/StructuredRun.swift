@@ -1,12 +1,13 @@
 /// Internal. A run in the task that called `run`.
 ///
 /// Invariant: what can change is guarded by the lock of `core`, see ``SlotHolder``.
+@usableFromInline
 final class StructuredRun: Run, @unchecked Sendable {
   /// What wants to know when the run is cancelled otherwise than through its task.
   var cancellationHandlers: [ObjectIdentifier: @Sendable () -> Void] = [:]
 
   /// Why it ends without its body, where what it wanted to hold would never have been there.
-  var refusal: ProcedureError?
+  var refusal: (any Error)?
 
   override func refused(by error: ProcedureError) { refusal = error }
 
@@ -18,5 +19,13 @@ final class StructuredRun: Run, @unchecked Sendable {
 
   override func removeCancellationHandler(key: AnyObject) {
     core.removeCancellationHandler(from: self, key: key)
+  }
+}
+
+extension ProcedureContext {
+  /// The context of the body of a run that holds nothing and is part of nothing.
+  @usableFromInline
+  init(of run: StructuredRun) {
+    self.init(scope: run)
   }
 }

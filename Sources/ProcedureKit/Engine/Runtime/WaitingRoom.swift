@@ -68,7 +68,7 @@ struct WaitingRoom {
   /// A run was admitted.
   mutating func admitted(_ run: DetachedRun, _ holders: ContiguousArray<SlotHolder?>, _ machine: QueueMachine) {
     guard isLimited, overflow != .refuse else { return }
-    guests[run.key, default: []].append(Guest(member: run.member, id: run.id))
+    guests[run.admission.key, default: []].append(Guest(member: run.member, id: run.id))
     guestCount += 1
     // Not more wait than the limit, so that at least half of them go.
     guard guestCount > Self.leastToSweep, guestCount / 2 > limit else { return }
