@@ -9,9 +9,7 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStrin
   }
 
   init(sinceStart duration: Duration) {
-    let (seconds, attoseconds) = duration.components
-    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    nanoseconds = overflow ? (seconds < 0 ? .min : .max) : whole &+ attoseconds / 1_000_000_000
+    nanoseconds = Int64(clamping: duration.attoseconds / 1_000_000_000)
   }
 
   /// The time since the queue was made.

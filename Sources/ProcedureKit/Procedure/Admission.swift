@@ -1,6 +1,7 @@
 /// Internal. What has to be there before the body of one level of a procedure starts.
 ///
 /// A level is what modifiers have wrapped without beginning a new one; see ``Procedure/condition(_:)``.
+@usableFromInline
 struct Admission: Sendable {
   private struct Needs: Sendable {
     var conditions: [Condition] = []

@@ -60,3 +60,13 @@ final class FinishHooks<Output: Sendable>: Sendable {
     return try result.get()
   }
 }
+
+extension FinishHooks: RunHooks {
+  func callWillFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async -> (any Error)? {
+    await callWillFinish(outcome.map { $0.unboxed() })
+  }
+
+  func callDidFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async {
+    await callDidFinish(outcome.map { $0.unboxed() })
+  }
+}

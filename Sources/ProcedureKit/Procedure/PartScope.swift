@@ -24,7 +24,7 @@ final class PartScope: ProcedureScope, @unchecked Sendable {
   init(of context: ProcedureContext, isAlone: Bool = true) {
     surrounding = context
     self.isAlone = isAlone
-    super.init(parent: context)
+    super.init(origin: Origin(context))
   }
 
   // MARK: Its end

@@ -9,22 +9,21 @@ public struct ProcedureContext: Sendable {
   /// Tasks that a body creates see the same run, also after it has ended if they outlive it.
   @TaskLocal public static var current: ProcedureContext?
 
-  let scope: ProcedureScope
-  /// Which attempt this is, counted from 1.
-  public let attempt: Int
-  /// The innermost claim that holds something for this body, or for what it is part of.
-  private(set) var hold: ResourceClaim?
-  /// The innermost claim that is kept during a pause: what is further in is given back meanwhile.
-  private(set) var keptHold: ResourceClaim?
-  /// Whether this is the outermost level of a run, so that its attempts are those of the run.
-  private(set) var isOutermost: Bool
+  @usableFromInline let frame: ContextFrame
 
-  init(scope: ProcedureScope, attempt: Int = 1, hold: ResourceClaim? = nil) {
-    self.scope = scope
-    self.attempt = attempt
-    self.hold = hold ?? scope.parent?.hold
-    keptHold = scope.parent?.hold
-    isOutermost = true
+  /// That of the body of a run, a worker, or whatever else the scope stands for.
+  @usableFromInline
+  init(of scope: ProcedureScope) {
+    frame = scope
+  }
+
+  init(scope: ProcedureScope, hold: ResourceClaim? = nil) {
+    guard let hold else {
+      frame = scope
+      return
+    }
+    frame = InnerFrame(
+      scope: scope, attempt: 1, hold: hold, keptHold: scope.parent?.hold, isOutermost: true)
   }
 
   /// What a part of this level is executed in.
@@ -35,29 +34,42 @@ public struct ProcedureContext: Sendable {
   ///   - attempt: Which attempt it is.
   ///   - keepsHold: Whether a pause in it keeps what is held around it, since other parts go on meanwhile.
   init(_ part: PartScope, of context: ProcedureContext, attempt: Int, keepsHold: Bool = false) {
-    scope = part
-    self.attempt = attempt
-    hold = context.hold
-    keptHold = keepsHold ? context.hold : context.keptHold
-    isOutermost = false
+    frame = InnerFrame(
+      scope: part, attempt: attempt, hold: context.hold, keptHold: keepsHold ? context.hold : context.keptHold,
+      isOutermost: false)
+  }
+
+  private init(_ frame: ContextFrame) {
+    self.frame = frame
   }
 
   /// The same context with something more being held.
   func holding(_ claim: ResourceClaim) -> ProcedureContext {
-    var context = self
-    context.hold = claim
-    return context
+    ProcedureContext(
+      InnerFrame(scope: scope, attempt: attempt, hold: claim, keptHold: keptHold, isOutermost: isOutermost))
   }
 
   /// What a procedure is executed in that a body calls, and which knows nothing of how this body is run.
   ///
   /// What is held for the body stays held while that procedure pauses: the body counts on it.
   var ofInnerProcedure: ProcedureContext {
-    var context = self
-    context.keptHold = hold
-    context.isOutermost = false
-    return context
+    ProcedureContext(
+      InnerFrame(scope: scope, attempt: attempt, hold: hold, keptHold: hold, isOutermost: false))
   }
+
+  var scope: ProcedureScope { frame.scope }
+
+  /// Which attempt this is, counted from 1.
+  public var attempt: Int { frame.attempt }
+
+  /// The innermost claim that holds something for this body, or for what it is part of.
+  var hold: ResourceClaim? { frame.hold }
+
+  /// The innermost claim that is kept during a pause: what is further in is given back meanwhile.
+  var keptHold: ResourceClaim? { frame.keptHold }
+
+  /// Whether this is the outermost level of a run, so that its attempts are those of the run.
+  var isOutermost: Bool { frame.isOutermost }
 
   /// The context that has to be there where a part of a body is executed.
   static func ofBody(_ name: @autoclosure () -> String) -> ProcedureContext {

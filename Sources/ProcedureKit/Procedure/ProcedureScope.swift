@@ -4,18 +4,30 @@ import Synchronization
 ///
 /// Invariant: subclasses say which lock guards what they store; what this class stores is constant, atomic or has its lock.
 @usableFromInline
-class ProcedureScope: @unchecked Sendable {
+class ProcedureScope: ContextFrame, @unchecked Sendable {
   /// Where it was started from: the context of the body that runs or awaits it.
   final var parent: ProcedureContext? { origin?.context }
 
-  /// Somewhere else, since most have none.
-  private let origin: Origin?
+  final let origin: Origin?
 
-  private final class Origin: Sendable {
-    let context: ProcedureContext
+  /// Where something was started from, and what it has brought from there. Most have nothing of that.
+  final class Origin: Sendable {
+    let context: ProcedureContext?
+    /// What was carried to it.
+    let bindings: [ContextCarrier.Binding]
+    /// How long it may take.
+    let limit: RunLimit?
 
-    init(_ context: ProcedureContext) {
-      self.context = context
+    init(_ context: ProcedureContext?, bindings: [ContextCarrier.Binding] = [], limit: RunLimit? = nil) {
+      (self.context, self.bindings, self.limit) = (context, bindings, limit)
+    }
+
+    /// - Returns: The origin of a run; `nil` where there is nothing to remember.
+    static func of(
+      _ context: ProcedureContext?, bindings: [ContextCarrier.Binding], limit: TimeLimit?
+    ) -> Origin? {
+      guard context != nil || !bindings.isEmpty || limit != nil else { return nil }
+      return Origin(context, bindings: bindings, limit: limit.map(RunLimit.init))
     }
   }
 
@@ -31,9 +43,11 @@ class ProcedureScope: @unchecked Sendable {
     case ended
   }
 
-  init(parent: ProcedureContext?) {
-    origin = parent.map(Origin.init)
+  init(origin: Origin?) {
+    self.origin = origin
   }
+
+  final override var scope: ProcedureScope { self }
 
   /// Which run it is.
   var identity: ProcedureIdentity {

@@ -6,15 +6,20 @@
 /// ```
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// What errors, events and diagrams call it.
-  public internal(set) var name: String
+  public internal(set) var name: String {
+    get { traits.contents.name }
+    set { change { $0.name = newValue } }
+  }
+
   /// Where it stands among those that wait for a slot; `nil` for that of the task that runs or adds it.
-  public internal(set) var priority: TaskPriority?
+  public internal(set) var priority: TaskPriority? {
+    get { traits.contents.rawPriority.map(TaskPriority.init) }
+    set { change { $0.rawPriority = newValue?.rawValue } }
+  }
+
+  @usableFromInline private(set) var traits: ProcedureTraits
   /// What the outermost level needs before its body starts: whatever wraps it keeps its own.
-  var admission: Admission
-  /// What is called when the outermost level comes to its end.
-  var hooks: FinishHooks<Output>?
-  /// How long the outermost level may take.
-  var limit: TimeLimit?
+  @usableFromInline var admission: Admission
   @usableFromInline var operation: @concurrent @Sendable (Input) async throws -> Output
 
   /// A procedure from an async function.
@@ -57,8 +62,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     name: String, priority: TaskPriority?, admission: Admission = .free,
     operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
-    self.name = name
-    self.priority = priority
+    traits = ProcedureTraits(ProcedureTraits.Contents(name: name, rawPriority: priority?.rawValue))
     self.admission = admission
     self.operation = operation
   }
@@ -100,7 +104,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   private func execute(_ input: Input, in context: ProcedureContext) async throws -> Output {
-    guard let hooks else { return try await executeLevel(input, in: context) }
+    guard !traits.isBare, let hooks else { return try await executeLevel(input, in: context) }
     let result: Result<Output, any Error>
     do {
       result = .success(try await executeLevel(input, in: context))
@@ -128,11 +132,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Whether nothing has to happen around the operation.
-  @usableFromInline var isBare: Bool { isPlain && admission.isFree }
-
   /// Whether nothing has to happen around the operation besides the conditions.
-  var isPlain: Bool { admission.resources == nil && hooks == nil && limit == nil }
+  var isPlain: Bool { traits.isBare && admission.resources == nil }
 
   /// Executes all of the procedure as a part of the current body.
   @concurrent func executeInCurrentContext(_ input: Input) async throws -> Output {
@@ -149,6 +150,24 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
         try await ProcedureContext.ofBody(name).executePart(within: timeout, name: name) { try await operation(input) }
       }
     }
+  }
+
+  /// What is called when the outermost level comes to its end.
+  var hooks: FinishHooks<Output>? {
+    get { traits.contents.hooks as? FinishHooks<Output> }
+    set { change { $0.hooks = newValue } }
+  }
+
+  /// How long the outermost level may take.
+  var limit: TimeLimit? {
+    get { traits.contents.limit }
+    set { change { $0.limit = newValue } }
+  }
+
+  private mutating func change(_ change: (inout ProcedureTraits.Contents) -> Void) {
+    var contents = traits.contents
+    change(&contents)
+    traits = ProcedureTraits(contents)
   }
 
   /// The same procedure with something changed.

@@ -20,7 +20,7 @@ final class UnqueuedScope: ProcedureScope, @unchecked Sendable {
 
   init(name: String) {
     self.name = name
-    super.init(parent: nil)
+    super.init(origin: nil)
   }
 
   override var identity: ProcedureIdentity {

@@ -21,7 +21,7 @@ extension ProcedureContext {
     let task = procedure.procedureTask
     let core = slotHolder?.core ?? ProcedureQueue.shared.core
     let operation = task.operation
-    let run = ProcedureRun(task.runTraits, bindings: core.carried, core: core, parent: self) { run in
+    let run = DetachedRun(task.traits, task.admission, core: core, parent: self) { run in
       guard !core.hooksBodies else { return BoxedValue(try await run.hooked(operation, input)) }
       return BoxedValue(try await operation(input))
     }

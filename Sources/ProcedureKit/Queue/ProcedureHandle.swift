@@ -2,18 +2,18 @@
 ///
 /// Dropping a handle changes nothing: the procedure runs all the same.
 public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
-  @usableFromInline let run: ProcedureRun
+  @usableFromInline let run: DetachedRun
   /// Makes the outcome from that of the run, where that has another type. It is never a failure then.
   @usableFromInline let makeOutcome: (@Sendable () -> ProcedureOutcome<Output>)?
 
   /// Invariant: the body of the run makes values of this type.
   @usableFromInline
-  init(_ run: ProcedureRun) {
+  init(_ run: DetachedRun) {
     self.run = run
     makeOutcome = nil
   }
 
-  private init(_ run: ProcedureRun, outcome: @escaping @Sendable () -> ProcedureOutcome<Output>) {
+  private init(_ run: DetachedRun, outcome: @escaping @Sendable () -> ProcedureOutcome<Output>) {
     self.run = run
     makeOutcome = outcome
   }
@@ -119,7 +119,7 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
   ///
   /// What depends on a run does this for it. A body that executes already is not concerned, but what it has started is.
   public func raise(to priority: TaskPriority) {
-    if priority > run.priority { run.raise(to: priority) }
+    if priority.rawValue > run.priority { run.raise(to: priority) }
   }
 
   /// Calls `notify` exactly once: at once if the run has finished, as soon as it has otherwise.

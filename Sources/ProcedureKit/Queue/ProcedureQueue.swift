@@ -99,16 +99,18 @@ public actor ProcedureQueue {
 
   /// What needs nothing but a slot, and finds one free, is called from here, where the types are known: so no metadata is
   /// looked up and no value is boxed for it. Everything else goes the long way.
-  @inlinable
-  nonisolated(nonsending) final func run<Input: Sendable, Output: Sendable>(
+  ///
+  /// This is what leaves the actor of the caller, for the body as well: a body that only calls what stays on the actor of
+  /// its own caller is compiled without a hop.
+  @inlinable @concurrent
+  nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input
   ) async throws -> Output {
-    guard let run = core.start(task.name, task.priority, isBare: task.isBare) else {
+    guard let run = core.start(task.traits, task.admission) else {
       return try await core.run(task, input)
     }
     let value: Output
     do {
-      // The operation leaves the actor of the caller by itself.
       value = try await ProcedureContext.$current.withValue(ProcedureContext(of: run)) {
         try await task.operation(input)
       }
@@ -192,7 +194,7 @@ public actor ProcedureQueue {
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> {
     try await core.reserveRoom()
-    return submit(procedure.procedureTask, after: dependencies, hasRoom: core.isLimited) { input }
+    return submit(procedure.procedureTask, after: dependencies, hasRoom: core.limitsWaiting) { input }
   }
 
   /// Adds a procedure that is given nothing as soon as there is room; see ``enqueue(_:input:after:)``. Cancelling the caller
@@ -219,11 +221,12 @@ public actor ProcedureQueue {
     let operation = task.operation
     guard core.hooksBodies else {
       return ProcedureHandle(
-        core.add(task.runTraits, after: dependencies, hasRoom: hasRoom) { _ in BoxedValue(try await operation(input()))
+        core.add(task.traits, task.admission, after: dependencies, hasRoom: hasRoom) { _ in
+          BoxedValue(try await operation(input()))
         })
     }
     return ProcedureHandle(
-      core.add(task.runTraits, after: dependencies, hasRoom: hasRoom) { run in
+      core.add(task.traits, task.admission, after: dependencies, hasRoom: hasRoom) { run in
         BoxedValue(try await run.hooked(operation, input()))
       })
   }

@@ -157,6 +157,48 @@ struct QueueMachine {
     return place(member)
   }
 
+  /// A detached run came that waits for nothing but a slot, and stands in line now.
+  ///
+  /// - Returns: Its number, and whether a worker has to be made that executes it; `nil` if the queue has been shut down.
+  mutating func addedAtOnce(priority: UInt8) -> (member: Int32, needsWorker: Bool)? {
+    guard !isShutDown else { return nil }
+    let member = Member(
+      kind: .detached, priority: priority, lifecycle: .waiting, hasConditions: false, resources: .none,
+      hasEnding: false,
+      order: nextOrder)
+    nextOrder += 1
+    runs += 1
+    let index = place(member)
+    enterLine(index)
+    guard !isSuspended, !workerIsStarting, slots.hasFree else { return (index, false) }
+    // All that came before has found its slots, or there would be none.
+    workerIsStarting = true
+    return (index, true)
+  }
+
+  /// Who would have a detached run's slot next if it were over now and nothing else had to follow.
+  ///
+  /// - Returns: A member whose body can be executed at once; `nil` if the long way has to be gone.
+  func successor(of index: Int32) -> Int32? {
+    let member = members[Int(index)]
+    guard !isSuspended, !slots.isOverdrawn, returning.isEmpty, evaluations.isEmpty, endings.isEmpty, member.holdsSlot,
+      member.idleWaits == 0, !ready.contains(index), let next = ready.first, isServedByWorker(next),
+      members[Int(next)].resources == .none
+    else { return nil }
+    return next
+  }
+
+  /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot.
+  mutating func succeeded(_ index: Int32, by next: Int32) {
+    members[Int(index)].lifecycle.bodyEnded()
+    members[Int(index)].lifecycle.finished()
+    runs -= 1
+    ready.remove(next)
+    members[Int(next)].holdsSlot = true
+    _ = execute(next)
+    vacate(index)
+  }
+
   /// The body of a structured run has ended, and the run with it.
   ///
   /// - Returns: Whether it has left: not if somebody waits for its slot or was lent it.

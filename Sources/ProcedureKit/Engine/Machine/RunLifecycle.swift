@@ -50,6 +50,9 @@ struct RunLifecycle: Equatable {
   /// That of a run without dependencies and conditions whose body has started as it came.
   static let executing = RunLifecycle(state: .executing, isCancelled: false)
 
+  /// That of a run without dependencies and conditions which has just come.
+  static let waiting = RunLifecycle(state: .waiting, isCancelled: false)
+
   private init(state: ProcedureState, isCancelled: Bool) {
     self.state = state
     self.isCancelled = isCancelled

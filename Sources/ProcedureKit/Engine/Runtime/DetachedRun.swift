@@ -2,10 +2,20 @@ import Synchronization
 
 /// Internal. A run that was added to a queue and outlives whoever added it.
 ///
-/// Invariant: `worker`, `admission`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. What subclasses store of the body belongs to the worker that executes it, and to nobody before and
-/// after. Nothing of all that changes once `isFinished` is true, which is published with release and read with acquire.
+/// It knows no type but its own: what is called and what comes of it are made by ``ProcedureQueue``, where the types are
+/// known, so that no metadata is looked up while it goes its way.
+///
+/// Invariant: `worker`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. `body`
+/// belongs to the worker that executes it, and to whoever ends the run. `stored` is written before the outcome is
+/// published, by whoever decides it: the worker that executed the body, or, under the lock, what ended the run before its
+/// body; it is not read where a cancel overruled it. Nothing of all that changes once `isFinished` is true, which is
+/// published with release and read with acquire.
 @usableFromInline
-class DetachedRun: Run, @unchecked Sendable {
+final class DetachedRun: Run, @unchecked Sendable {
+  /// Executes the work, wherever it is called from; the work in it sees to it itself that it does not stay there.
+  @usableFromInline
+  typealias Body = @Sendable (DetachedRun) async throws -> BoxedValue
+
   /// Who wants to know of the end; made for the first of them.
   private final class Listeners: Sendable {
     struct Contents {
@@ -16,52 +26,48 @@ class DetachedRun: Run, @unchecked Sendable {
     let contents = Mutex(Contents())
   }
 
-  /// What most runs never need.
-  private final class Extras {
-    var dependencies: [ProcedureIdentity?] = []
-    var missingDependencies = 0
-    var dependencyHandles: [any ProcedureDependency] = []
-    var awaitedRuns: [DetachedRun] = []
-    var log: EventLog?
-  }
-
-  let priority: TaskPriority
-  private let finishedFlag = Atomic(false)
+  /// That with which it was admitted.
+  let priority: UInt8
+  /// `finished`, once the outcome can be read; `heard`, once somebody may listen. Whoever sets the second of them sees the
+  /// first, so that either the listener is told or it is told that there is nothing to wait for.
+  private let progressBits = Atomic<UInt8>(0)
+  private static let finished: UInt8 = 1
+  private static let heard: UInt8 = 2
   private let listeners = AtomicLazyReference<Listeners>()
-  let bindings: [ContextCarrier.Binding]
+  var body: Body?
+  var stored: ProcedureOutcome<BoxedValue>?
   var worker: QueueWorker?
   var times = RunTimes()
-  private var extras: Extras?
+
+  /// Whether nothing has to happen around its body, and nothing has to be there for it.
+  let isBare: Bool
 
   init(
-    name: String, priority: TaskPriority, admission: Admission, limit: TimeLimit?, bindings: [ContextCarrier.Binding],
-    core: QueueCore, parent: ProcedureContext?
+    _ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, parent: ProcedureContext? = nil,
+    body: @escaping Body
   ) {
-    self.priority = priority
-    self.bindings = bindings
-    super.init(name: name, admission: admission, limit: limit, core: core, parent: parent)
+    self.body = body
+    priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
+    isBare = traits.isBare && admission.isFree && !core.hasFinishHooks
+    super.init(
+      traits, admission, core: core, origin: .of(parent, bindings: core.carried, limit: traits.contents.limit))
   }
 
-  private var madeExtras: Extras {
-    if let extras { return extras }
-    let made = Extras()
-    extras = made
-    return made
-  }
+  var bindings: [ContextCarrier.Binding] { origin?.bindings ?? [] }
 
   /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
-  final var dependencies: [ProcedureIdentity?] {
+  var dependencies: [ProcedureIdentity?] {
     get { extras?.dependencies ?? [] }
     set { madeExtras.dependencies = newValue }
   }
 
-  final var missingDependencies: Int {
+  var missingDependencies: Int {
     get { extras?.missingDependencies ?? 0 }
     set { madeExtras.missingDependencies = newValue }
   }
 
   /// What it depends on, as it was given, until it is settled.
-  final var dependencyHandles: [any ProcedureDependency] {
+  var dependencyHandles: [any ProcedureDependency] {
     get { extras?.dependencyHandles ?? [] }
     set { madeExtras.dependencyHandles = newValue }
   }
@@ -69,129 +75,61 @@ class DetachedRun: Run, @unchecked Sendable {
   /// A dependency has settled.
   ///
   /// - Returns: Which it was; `nil` if that was known.
-  final func takeDependency(at index: Int) -> ProcedureIdentity? { extras?.dependencies[index].take() }
+  func takeDependency(at index: Int) -> ProcedureIdentity? { extras?.dependencies[index].take() }
 
   /// What its body waits for at this moment.
-  final var awaitedRuns: [DetachedRun] { extras?.awaitedRuns ?? [] }
+  var awaitedRuns: [DetachedRun] { extras?.awaitedRuns ?? [] }
 
-  final func noteAwaitedRun(_ run: DetachedRun) { madeExtras.awaitedRuns.append(run) }
+  func noteAwaitedRun(_ run: DetachedRun) { madeExtras.awaitedRuns.append(run) }
 
   /// - Returns: The reference that was forgotten, to be let go of outside of the lock.
-  final func forgetAwaitedRun(_ run: DetachedRun) -> DetachedRun? {
+  func forgetAwaitedRun(_ run: DetachedRun) -> DetachedRun? {
     guard let extras, let index = extras.awaitedRuns.lastIndex(where: { $0 === run }) else { return nil }
     return extras.awaitedRuns.remove(at: index)
   }
 
-  final var storedLog: EventLog? {
+  var storedLog: EventLog? {
     get { extras?.log }
     set { madeExtras.log = newValue }
   }
 
-  final override func stopBody() { core.stopBody(of: self) }
+  override func stopBody() { core.stopBody(of: self) }
 
-  final override var isCancelledByTask: Bool { true }
+  override var isCancelledByTask: Bool { true }
 
-  final override var awaitableRun: UInt64? { id.number }
+  override var awaitableRun: UInt64? { id.number }
 
-  final override var detachedRun: DetachedRun? { self }
+  override var detachedRun: DetachedRun? { self }
 
-  final override var log: EventLog? { storedLog }
+  override var log: EventLog? { storedLog }
 
   /// What it still waits for.
   var unsettledDependencies: [ProcedureIdentity] { dependencies.compactMap(\.self) }
 
-  /// The outcome, of which the value is left out. Only once it is decided.
-  var outcomeWithoutValue: ProcedureOutcome<Void> {
-    preconditionFailure("\(type(of: self)) has to know its outcome")
-  }
-
-  /// Executes the body, with its context and all that was carried here for it.
-  ///
-  /// - Parameter hold: What it holds meanwhile.
-  final func execute(holding hold: ResourceClaim?) async {
-    guard bindings.isEmpty else { return await inContext(holding: hold) { await $0.executeBody() } }
-    await ProcedureContext(scope: self, hold: hold).run { await executeBody() }
-  }
-
-  /// Calls what is to be called before the outcome can be read, and stores what that makes of it.
-  final func callWillFinishHooks() async {
-    await inContext { await $0.prepareEnding() }
-  }
-
-  /// Calls what is to be called once the outcome can be read.
-  final func callDidFinishHooks() async {
-    await inContext { await $0.completeEnding() }
-  }
-
-  private func inContext(
-    holding hold: ResourceClaim? = nil, _ operation: @escaping @Sendable (DetachedRun) async -> Void
-  ) async {
-    let context = ProcedureContext(scope: self, hold: hold)
-    await Self.bind(bindings[...]) { await context.run { await operation(self) } }
-  }
-
-  /// Whether something is called when the outcome is decided.
-  var hasEnding: Bool { false }
-
-  func prepareEnding() async {}
-
-  func completeEnding() async {}
-
-  /// Evaluates conditions with all that was carried here for the run.
-  static func judge(_ conditions: [Condition], _ bindings: [ContextCarrier.Binding]) async -> ConditionVerdict {
-    guard !bindings.isEmpty else { return await Condition.judge(conditions) }
-    let judgement = CancellableWork<ConditionVerdict>()
-    await bind(bindings[...]) { await judgement.execute { await Condition.judge(conditions) } }
-    return judgement.result
-  }
-
-  /// Calls `operation` with all bindings in force, the first outermost.
-  private static func bind(
-    _ bindings: ArraySlice<ContextCarrier.Binding>, _ operation: @escaping @Sendable () async -> Void
-  ) async {
-    guard let binding = bindings.first else { return await operation() }
-    await binding { await bind(bindings.dropFirst(), operation) }
-  }
-
-  /// Executes the body and stores what became of it.
-  func executeBody() async {
-    preconditionFailure("\(type(of: self)) has to have a body")
-  }
-
-  /// Stores an outcome that was decided before the body.
-  func store(_ decision: PrematureEnd) {
-    preconditionFailure("\(type(of: self)) has to store its outcome")
-  }
-
-  final override func refused(by error: ProcedureError) { store(.failed(error)) }
-
-  /// Lets go of all that only the body needed, and of a value that a cancel overruled.
-  func releaseBody() {
-    admission = .free
-  }
+  override func refused(by error: ProcedureError) { store(.failed(error)) }
 
   // MARK: The end, and who waits for it
 
   @usableFromInline
-  final var isFinished: Bool {
-    finishedFlag.load(ordering: .acquiring)
+  var isFinished: Bool {
+    progressBits.load(ordering: .acquiring) & Self.finished != 0
   }
 
   /// Publishes the outcome. `notifyListeners` has to follow, outside of all locks.
   func publishOutcome() {
-    finishedFlag.store(true, ordering: .releasing)
+    progressBits.bitwiseOr(Self.finished, ordering: .acquiringAndReleasing)
   }
 
   /// Whether anything depends on it, as far as is known at this moment.
   var hasDependents: Bool {
-    listeners.load()?.contents.withLock { !$0.dependents.isEmpty } ?? false
+    guard mayHaveListeners else { return false }
+    return listeners.load()?.contents.withLock { !$0.dependents.isEmpty } ?? false
   }
 
+  private var mayHaveListeners: Bool { progressBits.load(ordering: .acquiring) & Self.heard != 0 }
+
   func notifyListeners() {
-    // Whoever comes from now on sees that the outcome is there: of two who write before the fence and read after it what
-    // the other has written, at least one sees it.
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
-    guard let listeners = listeners.load() else { return }
+    guard mayHaveListeners, let listeners = listeners.load() else { return }
     let contents = listeners.contents.withLock { contents in
       let all = contents
       contents = Listeners.Contents()
@@ -206,7 +144,7 @@ class DetachedRun: Run, @unchecked Sendable {
   /// Adds a listener, unless the run has finished. Says whether it did.
   private func listen(_ add: (inout Listeners.Contents) -> Void) -> Bool {
     let listeners = listeners.load() ?? listeners.storeIfNil(Listeners())
-    atomicMemoryFence(ordering: .sequentiallyConsistent)
+    progressBits.bitwiseOr(Self.heard, ordering: .acquiringAndReleasing)
     return listeners.contents.withLock { contents in
       // Asked once, under the lock: whoever notifies takes it after the outcome has been published.
       if isFinished { return false }
@@ -260,7 +198,6 @@ enum PrematureEnd: Sendable {
 struct RunTimes {
   var attached: Int64 = -1
   var started: Int64 = -1
-  var cancelled: Int64 = -1
   var ended: Int64 = -1
 }
 

@@ -151,9 +151,9 @@ struct GraphWorker {
 final class GraphSlot: SlotHolder, @unchecked Sendable {
   private let onGrant: @Sendable (GraphSlot) -> Void
 
-  init(core: QueueCore, parent: ProcedureContext?, onGrant: @escaping @Sendable (GraphSlot) -> Void) {
+  init(core: QueueCore, parent: ProcedureContext, onGrant: @escaping @Sendable (GraphSlot) -> Void) {
     self.onGrant = onGrant
-    super.init(core: core, parent: parent)
+    super.init(core: core, origin: Origin(parent))
   }
 
   override func granted() { onGrant(self) }

@@ -19,7 +19,7 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
   init(_ run: GraphRun, holder: SlotHolder?) {
     self.run = run
     self.holder = holder
-    super.init(parent: run.context)
+    super.init(origin: Origin(run.context))
   }
 
   override var identity: ProcedureIdentity { run.identity(of: node.load(ordering: .relaxed)) }

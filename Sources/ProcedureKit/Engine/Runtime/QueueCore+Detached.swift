@@ -47,16 +47,17 @@ extension QueueCore {
       run.limit?.admitted(run)
     case .refused(let error): refuse(run, error)
     }
-    for handle in handles { handle.raise(to: run.priority) }
+    for handle in handles { handle.raise(to: TaskPriority(rawValue: run.priority)) }
   }
 
   /// Adds a run, which tells of its end by what it is told by `body`.
   @usableFromInline
   func add(
-    _ traits: RunTraits, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
-    body: @escaping ProcedureRun.Body
-  ) -> ProcedureRun {
-    let run = ProcedureRun(traits, bindings: carried, core: self, body: body)
+    _ traits: ProcedureTraits, _ admission: Admission, after dependencies: [any ProcedureDependency],
+    hasRoom: Bool = false, body: @escaping DetachedRun.Body
+  ) -> DetachedRun {
+    let run = DetachedRun(traits, admission, core: self, body: body)
+    if dependencies.isEmpty, !hasRoom, admitAtOnce(run) { return run }
     admit(run, dependencies: dependencies, hasRoom: hasRoom)
     for (index, dependency) in dependencies.enumerated() {
       // Weak: a run that is over before its dependency is does not have to be kept for it.
@@ -77,7 +78,7 @@ extension QueueCore {
     // What a body has produced has its place in line.
     let place = run.parent?.slotHolder(on: self).flatMap { $0.member >= 0 ? state[$0] : nil }
     let member = state.machine.admitted(
-      .detached, priority: max(run.priority.rawValue, place?.priority ?? 0), inheriting: place?.order,
+      .detached, priority: max(run.priority, place?.priority ?? 0), inheriting: place?.order,
       hasDependencies: !run.dependencies.isEmpty, hasConditions: !run.conditions.isEmpty,
       hasResources: run.resources != nil, hasEnding: run.hasEnding,
       countsAsWaiting: state.room.isLimited && run.parent == nil, &actions)
@@ -103,7 +104,7 @@ extension QueueCore {
   /// - Throws: `CancellationError` where the caller is cancelled before.
   func reserveRoom() async throws {
     let place = Place()
-    guard withState({ $0.room.isLimited }) else { return }
+    guard limitsWaiting else { return }
     visit { state, _, _ in state.room.enter(place) }
     let context = ProcedureContext.current
     context?.scope.lendSlot()
@@ -369,7 +370,9 @@ extension QueueCore {
     }
     tell(.didAttach, at: run.times.attached)
     tell(.willExecute(attempt: 1), at: run.times.started)
-    tell(.didCancel(reason: run.cancellation?.reason), at: run.times.cancelled)
+    if let cancellation = run.cancellation {
+      tell(.didCancel(reason: cancellation.reason), at: cancellation.instant.nanoseconds)
+    }
     guard run.isFinished else { return past }
     if run.times.started >= 0 { tell(.didExecute(attempt: 1), at: run.times.ended) }
     tell(.willFinish(run.outcomeWithoutValue), at: run.times.ended)

@@ -64,7 +64,7 @@ extension Run {
   fileprivate var madeProgress: AttemptProgress {
     if let progress { return progress }
     let progress = AttemptProgress()
-    self.progress = progress
+    madeExtras.progress = progress
     return progress
   }
 }

@@ -6,18 +6,64 @@ extension QueueCore {
   /// Starts a run, if nothing has to be waited for and nobody has to be told of it.
   ///
   /// - Parameters:
-  ///   - name: What errors and events call it.
-  ///   - priority: Its own, if it has one.
-  ///   - isBare: Whether nothing has to happen around its operation.
+  ///   - traits: What it is besides its work.
+  ///   - admission: What has to be there for its body.
   /// - Returns: The run, whose body has started; `nil` if it has to go the long way, and nothing has happened yet.
   @usableFromInline
-  func start(_ name: String, _ priority: TaskPriority?, isBare: Bool) -> StructuredRun? {
-    guard isBare, isPlain, !broadcaster.isObserved, ProcedureContext.current == nil, !Task.isCancelled else {
+  func start(_ traits: ProcedureTraits, _ admission: Admission) -> StructuredRun? {
+    guard isPlain, traits.isBare, admission.isFree, !broadcaster.isObserved, ProcedureContext.current == nil,
+      !Task.isCancelled
+    else {
       return nil
     }
-    let run = StructuredRun(name: name, admission: .free, limit: nil, core: self, parent: nil)
-    let priority = (priority ?? Task.currentPriority).rawValue
+    let run = StructuredRun(traits, admission, core: self, origin: nil)
+    let priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
     return withState { $0.startAtOnce(run, priority) } ? run : nil
+  }
+
+  /// Admits a run, if it has to wait for nothing but a slot, and nobody has to be told of it.
+  ///
+  /// - Returns: Whether it did; if not, nothing has happened.
+  func admitAtOnce(_ run: DetachedRun) -> Bool {
+    guard run.isBare, !limitsWaiting else { return false }
+    run.times.attached = time.now.nanoseconds
+    let needsWorker = withState { state -> Bool? in
+      guard !broadcaster.isObserved, !state.isDoomed else { return nil }
+      guard let (member, needsWorker) = state.machine.addedAtOnce(priority: run.priority) else { return nil }
+      state.seat(run, at: member)
+      updateGate(state)
+      return needsWorker
+    }
+    if needsWorker ?? false { addWorker(priority: run.priority) }
+    return needsWorker != nil
+  }
+
+  /// A worker has executed a run's body: ends the run, if nothing else has to follow, and gives its slot to the next.
+  ///
+  /// - Returns: A run that is to be executed, and holds nothing but its slot; `nil` if the run has to end the long way.
+  func exchange(_ run: DetachedRun, for worker: QueueWorker) -> DetachedRun? {
+    guard run.isBare, !run.hasDependents else { return nil }
+    let now = time.now.nanoseconds
+    let next = withState { state -> DetachedRun? in
+      guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent, !broadcaster.isObserved,
+        let member = state.machine.successor(of: run.member),
+        let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
+      else { return nil }
+      state.machine.succeeded(run.member, by: member)
+      state.holders[Int(run.member)] = nil
+      run.member = -1
+      run.times.ended = now
+      run.publishOutcome()
+      run.worker = nil
+      next.worker = worker
+      next.times.started = now
+      updateGate(state)
+      return next
+    }
+    guard let next else { return nil }
+    run.releaseBody()
+    run.notifyListeners()
+    return next
   }
 
   /// The body has returned. Says whether that is the end of the run; if not, the other `finish` has to follow.

@@ -25,7 +25,7 @@ extension QueueCore {
   ) async throws -> Output {
     let context = ProcedureContext.current
     let run = StructuredRun(
-      name: task.name, admission: task.admission, limit: task.limit, core: self, parent: context)
+      task.traits, task.admission, core: self, origin: .of(context, bindings: [], limit: task.limit))
     let lender = context?.slotHolder(on: self)
     guard let hasStarted = admit(run, task.priority, lender) else {
       throw ProcedureError.queueShutDown(procedure: run.identity, queue: name)

@@ -20,6 +20,8 @@ final class QueueCore: Sendable {
   let randomNumbers: RandomNumbers
   /// Whether bodies are called as they are, and wherever they are.
   let isPlain: Bool
+  /// Whether there is a limit to how many may wait.
+  let limitsWaiting: Bool
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   private let desk = CrewDesk()
   private let state: Mutex<QueueState>
@@ -44,6 +46,7 @@ final class QueueCore: Sendable {
     timers = Timers(time: time, executor: executor)
     randomNumbers = seed.map(RandomNumbers.init) ?? .system
     isPlain = hooks == nil && executor == nil
+    limitsWaiting = room.isLimited
     state = Mutex(QueueState(machine: QueueMachine(width: width, isSuspended: isSuspended), room: room))
     gate = Atomic(isSuspended)
   }
@@ -79,7 +82,7 @@ final class QueueCore: Sendable {
       state.resolve(&actions, &effects)
       state.announceIdle(&effects)
       if state.room.isLimited { state.announceRoom(&effects) }
-      if state.machine.isGated != wasGated { gate.store(!wasGated, ordering: .relaxed) }
+      if state.machine.isGated != wasGated { updateGate(state) }
       if !state.woken.isEmpty { woken = state.woken.takeAll() }
       return result
     }
@@ -88,9 +91,15 @@ final class QueueCore: Sendable {
     return result
   }
 
+  /// Called under the lock.
+  func updateGate(_ state: borrowing QueueState) {
+    let isGated = state.machine.isGated
+    if gate.load(ordering: .relaxed) != isGated { gate.store(isGated, ordering: .relaxed) }
+  }
+
   private func perform(_ effect: QueueState.Effect) {
     switch effect {
-    case .addWorker(let priority): addWorker(priority)
+    case .addWorker(let priority): addWorker(priority: priority)
     case .resume(let waiter): waiter.resume()
     case .grant(let holder): holder.granted()
     case .interrupt(let worker):
@@ -120,14 +129,14 @@ final class QueueCore: Sendable {
 
   // MARK: The crew
 
-  private func addWorker(_ priority: TaskPriority) {
+  func addWorker(priority: UInt8) {
     let starts = state.withLock { state in
       let starts = !state.crewIsRunning
       state.crewIsRunning = true
       return starts
     }
     // Not below medium: a worker goes on with whatever comes next, which may be urgent.
-    desk.place(.add(priority: max(priority, .medium)) { await QueueWorker.work(for: self) })
+    desk.place(.add(priority: max(TaskPriority(rawValue: priority), .medium)) { await QueueWorker.work(for: self) })
     if starts { Spawner.startCrew(at: desk, executor: executor) }
   }
 
@@ -170,10 +179,6 @@ final class QueueCore: Sendable {
 
   func changeWidth(to width: Int) {
     visit { state, actions, _ in state.machine.widthChanged(to: width, &actions) }
-  }
-
-  var isLimited: Bool {
-    state.withLock { $0.room.isLimited }
   }
 
   var width: Int {
@@ -275,8 +280,7 @@ final class QueueCore: Sendable {
     let wasCancelled = state[run].lifecycle.isCancelled
     state.machine.cancelRequested(run.member, &actions)
     guard state[run].lifecycle.isCancelled, !wasCancelled else { return [] }
-    run.cancellation = Run.Cancellation(reason: reason)
-    run.detachedRun?.times.cancelled = now.nanoseconds
+    run.cancellation = Run.Cancellation(reason: reason, at: now)
     record(.didCancel(reason: reason), of: run, at: now, &state)
     // Before the body is told: its handlers would tell its children, and these theirs.
     return run.children?.cancelled(reason) ?? []
@@ -333,7 +337,7 @@ final class QueueCore: Sendable {
       await Waiter.suspend { waiter in
         state.withLock { state in
           isOver = holder.member < 0 || !isWaiting(state)
-          if !isOver { holder.waiters.append(waiter) }
+          if !isOver { holder.addWaiter(waiter) }
           return !isOver
         }
       }
@@ -342,7 +346,7 @@ final class QueueCore: Sendable {
 
   /// Lets every task that waits for this member look again whether what it waits for has come.
   func wake(_ holder: SlotHolder) {
-    let waiters = state.withLock { _ in holder.waiters.takeAll() }
+    let waiters = state.withLock { _ in holder.takeWaiters() }
     for waiter in waiters { waiter.resume() }
   }
 

@@ -3,7 +3,7 @@
 struct QueueState {
   /// What is to be done outside of the lock, with the objects that the machine's numbers stood for at that moment.
   enum Effect {
-    case addWorker(TaskPriority)
+    case addWorker(priority: UInt8)
     case resume(Waiter)
     case grant(SlotHolder)
     case interrupt(QueueWorker)
@@ -67,7 +67,7 @@ struct QueueState {
     actions.removeAll()
     for action in pending {
       switch action {
-      case .addWorker(let priority): effects.append(.addWorker(TaskPriority(rawValue: priority)))
+      case .addWorker(let priority): effects.append(.addWorker(priority: priority))
       case .wake(let member): wake(holders[Int(member)], &effects)
       case .interrupt(let member): interrupt(holders[Int(member)], &effects)
       case .finish(let member):
@@ -172,7 +172,7 @@ struct QueueState {
       holder.isWokenByCall = false
       return effects.append(.grant(holder))
     }
-    effects += holder.waiters.takeAll().map(Effect.resume)
+    effects += holder.takeWaiters().map(Effect.resume)
   }
 
   func interrupt(_ holder: SlotHolder?, _ effects: inout [Effect]) {

@@ -28,9 +28,13 @@ final class QueueWorker: @unchecked Sendable {
     var assignment = core.startWorker(worker)
     loop: while true {
       switch assignment {
-      case .execute(let run, let hold):
+      case .execute(var run, let hold):
         await run.execute(holding: hold)
-        assignment = core.finishBody(of: run, executedBy: worker, pauses: fairness.pieceEnds())
+        while !fairness.pieceEnds(), let next = core.exchange(run, for: worker) {
+          await next.execute(holding: nil)
+          run = next
+        }
+        assignment = core.finishBody(of: run, executedBy: worker, pauses: fairness.isDue)
       case .pause:
         await Task.yield()
         assignment = core.continueWorker(worker)

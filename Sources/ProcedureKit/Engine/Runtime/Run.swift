@@ -4,39 +4,47 @@
 @usableFromInline
 class Run: SlotHolder, @unchecked Sendable {
   let id = ProcedureID.reserve()
-  let name: String
-  /// What has to be there before its body starts, until it has ended.
-  var admission: Admission
-  /// What it claims or holds of that.
-  var claim: ResourceClaim?
-  /// What its body waits for on levels inside of it.
-  var innerWaits: [InnerWait] = []
-  /// How long it may take.
-  let limit: RunLimit?
-  /// Where it stands between its attempts, once it has paused or failed for the first time.
-  var progress: AttemptProgress?
+  final let traits: ProcedureTraits
   /// Whether a cancel came in time, and its reason.
-  var cancellation: Cancellation?
+  final var cancellation: Cancellation?
 
   /// A cancel that decided a run.
   final class Cancellation: Sendable {
     let reason: (any Error)?
+    let instant: ProcedureInstant
 
-    init(reason: (any Error)?) {
-      self.reason = reason
+    init(reason: (any Error)?, at instant: ProcedureInstant) {
+      (self.reason, self.instant) = (reason, instant)
     }
   }
 
-  init(name: String, admission: Admission, limit: TimeLimit?, core: QueueCore, parent: ProcedureContext?) {
-    self.name = name
-    self.admission = admission
-    self.limit = limit.map(RunLimit.init)
-    super.init(core: core, parent: parent)
+  init(_ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, origin: Origin?) {
+    self.traits = traits
+    super.init(core: core, origin: origin)
+    if !admission.isFree { madeExtras.admission = admission }
   }
+
+  final var name: String { traits.contents.name }
+
+  final var admission: Admission { extras?.admission ?? .free }
 
   final var conditions: [Condition] { admission.conditions }
 
   final var resources: ResourceRequest? { admission.resources }
+
+  final var limit: RunLimit? { origin?.limit }
+
+  /// What its body waits for on levels inside of it.
+  final var innerWaits: [InnerWait] { extras?.innerWaits ?? [] }
+
+  /// Where it stands between its attempts, once it has paused or failed for the first time.
+  final var progress: AttemptProgress? { extras?.progress }
+
+  /// What it claims or holds of what it wants to hold.
+  final var claim: ResourceClaim? {
+    get { extras?.claim }
+    set { madeExtras.claim = newValue }
+  }
 
   override final var identity: ProcedureIdentity { ProcedureIdentity(id: id, name: name) }
 
@@ -61,11 +69,11 @@ class Run: SlotHolder, @unchecked Sendable {
   }
 
   final override func waitStarted(_ wait: InnerWait) {
-    core.withState { _ in innerWaits.append(wait) }
+    core.withState { _ in madeExtras.innerWaits.append(wait) }
   }
 
   final override func waitEnded(_ wait: InnerWait) {
-    core.withState { _ in innerWaits.removeAll { $0 === wait } }
+    core.withState { _ in extras?.innerWaits.removeAll { $0 === wait } }
   }
 
   final override var mayProduce: Bool {
@@ -109,4 +117,11 @@ extension Run: ResourceClaimant {
   func resourcesGranted() { core.grantResources(to: self) }
 
   func resourcesRefused(_ waits: [ExclusionWait]) { core.refuseResources(to: self, waits) }
+}
+
+extension Run {
+  /// A part of the body has timed out that nothing was wrapped around: so has the run, as if the timeout had been its own.
+  func noteTimeout(_ error: any Error) {
+    if case .timedOut(let procedure, _)? = error as? ProcedureError, procedure.id == id { cancel(error) }
+  }
 }

@@ -3,19 +3,28 @@
 /// Invariant: everything that can change is guarded by the lock of `core`, and only `QueueCore` touches it.
 @usableFromInline
 class SlotHolder: ProcedureScope, @unchecked Sendable {
-  let core: QueueCore
   /// Its number in the queue's machine; -1 before it was admitted and after it has left.
   var member: Int32 = -1
   /// Whether its next wake calls `granted` instead of resuming a task, because it has no task yet to wait with.
   var isWokenByCall = false
-  /// Tasks that wait for it to be woken. Each looks for itself whether what it waits for has come, under the lock and
-  /// before it waits, so that no wake is lost, however many wait for different things.
-  var waiters: [Waiter] = []
+  let core: QueueCore
+  final var extras: RunExtras?
 
-  init(core: QueueCore, parent: ProcedureContext?) {
+  init(core: QueueCore, origin: Origin?) {
     self.core = core
-    super.init(parent: parent)
+    super.init(origin: origin)
   }
+
+  final var madeExtras: RunExtras {
+    if let extras { return extras }
+    let made = RunExtras()
+    extras = made
+    return made
+  }
+
+  final func addWaiter(_ waiter: Waiter) { madeExtras.waiters.append(waiter) }
+
+  final func takeWaiters() -> [Waiter] { extras?.waiters.takeAll() ?? [] }
 
   /// Called outside of the lock.
   func granted() {}

@@ -21,11 +21,3 @@ final class StructuredRun: Run, @unchecked Sendable {
     core.removeCancellationHandler(from: self, key: key)
   }
 }
-
-extension ProcedureContext {
-  /// The context of the body of a run that holds nothing and is part of nothing.
-  @usableFromInline
-  init(of run: StructuredRun) {
-    self.init(scope: run)
-  }
-}

@@ -21,14 +21,18 @@ struct Fairness {
     self.time = time
     lastYield = time?.now
     mostPieces = time == nil ? Self.mostPiecesWithoutClock : Self.mostPiecesBetweenLooks
-    countsPieces = !(time?.goesOnByItself ?? false)
+    countsPieces = !(time?.isSystem ?? false)
   }
 
   /// A body is about to end. Says whether to `Task.yield()`, at a moment at which nothing is held that others could wait for.
   mutating func pieceEnds() -> Bool {
     piecesLeft -= 1
-    return piecesLeft == 0 && lookEndsInYield()
+    isDue = piecesLeft == 0 && lookEndsInYield()
+    return isDue
   }
+
+  /// What the last piece ended in.
+  private(set) var isDue = false
 
   private mutating func lookEndsInYield() -> Bool {
     let now = time?.now

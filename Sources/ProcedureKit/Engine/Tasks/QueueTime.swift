@@ -1,18 +1,12 @@
 /// Internal. A queue's time: the only place in the library that reads a clock, or sleeps on one.
 struct QueueTime: Sendable {
-  private enum Source {
-    case continuous(since: ContinuousClock.Instant)
-    case other(any Stopwatch)
-  }
-
-  private let source: Source
+  /// What it is counted from on the system's clock.
+  private let start = ContinuousClock.now
+  /// The clock that is read instead, if it is not the system's.
+  private let stopwatch: (any Stopwatch)?
 
   init(_ clock: any Clock<Duration>) {
-    if clock is ContinuousClock {
-      source = .continuous(since: ContinuousClock.now)
-    } else {
-      source = .other(Self.stopwatch(clock))
-    }
+    stopwatch = clock is ContinuousClock ? nil : Self.stopwatch(clock)
   }
 
   private static func stopwatch<C: Clock>(_ clock: C) -> any Stopwatch where C.Duration == Duration {
@@ -22,7 +16,7 @@ struct QueueTime: Sendable {
   /// A moment that may be read under a lock: at once from a clock of the user's, which is not called there, and only if it
   /// is asked for from the system's.
   func moment() -> Moment {
-    if case .other(let stopwatch) = source {
+    if let stopwatch {
       Moment(time: self, reading: ProcedureInstant(sinceStart: stopwatch.elapsed))
     } else {
       Moment(time: self, reading: nil)
@@ -37,31 +31,21 @@ struct QueueTime: Sendable {
     var instant: ProcedureInstant { reading ?? time.now }
   }
 
-  /// Whether it is the system's clock, which goes on whatever is executed; one of the user's may stand still.
-  var goesOnByItself: Bool {
-    if case .continuous = source { true } else { false }
-  }
+  /// Whether this is the system's clock. It goes on whatever is executed, and nobody can tell who sleeps on it; one of the
+  /// user's may stand still.
+  var isSystem: Bool { stopwatch == nil }
 
   var now: ProcedureInstant {
-    switch source {
-    case .continuous(let start): ProcedureInstant(sinceStart: start.duration(to: ContinuousClock.now))
-    case .other(let stopwatch): ProcedureInstant(sinceStart: stopwatch.elapsed)
-    }
-  }
-
-  /// Whether this is the system's clock, on which nobody can tell who sleeps.
-  var isSystem: Bool {
-    if case .continuous = source { true } else { false }
+    guard let stopwatch else { return ProcedureInstant(sinceStart: start.duration(to: ContinuousClock.now)) }
+    return ProcedureInstant(sinceStart: stopwatch.elapsed)
   }
 
   /// Sleeps, in the current task. Cancelling it ends the sleep.
   ///
   /// - Throws: `CancellationError`; whatever else a clock of the user's throws.
   func wait(until instant: ProcedureInstant) async throws {
-    switch source {
-    case .continuous(let start): try await ContinuousClock().sleep(until: start.advanced(by: instant.sinceStart))
-    case .other(let stopwatch): try await stopwatch.wait(until: instant.sinceStart)
-    }
+    guard let stopwatch else { return try await ContinuousClock().sleep(until: start.advanced(by: instant.sinceStart)) }
+    try await stopwatch.wait(until: instant.sinceStart)
   }
 }
 

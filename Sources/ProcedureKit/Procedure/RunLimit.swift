@@ -19,40 +19,33 @@ final class RunLimit: Sendable {
   }
 
   /// The run was admitted: from now on it is cancelled at its deadline, if it has one.
-  func admitted(_ run: Run) {
+  func admitted(_ run: ProcedureScope) {
     if let remaining = limit.deadline?.remaining { arm(\.deadline, after: remaining, run) }
   }
 
   /// The body has started: from now on it is cancelled when it has taken too long, if it has a timeout.
-  func bodyStarted(_ run: Run) {
+  func bodyStarted(_ run: ProcedureScope) {
     if let timeout = limit.timeout { arm(\.timeout, after: timeout, run) }
   }
 
   /// Nothing is to cancel the run any more; what comes to do so nevertheless comes too late, or just in time.
-  func ended(_ run: Run) {
+  func ended(_ run: ProcedureScope) {
     let (timeout, deadline) = state.withLock { state in
       state.isOver = true
       return (state.timeout.take(), state.deadline.take())
     }
-    if let timeout { run.core.timers.cancel(timeout) }
-    if let deadline { run.core.timers.cancel(deadline) }
+    if let timeout { run.timers.cancel(timeout) }
+    if let deadline { run.timers.cancel(deadline) }
   }
 
-  private func arm(_ timer: WritableKeyPath<State, TimerHeap.ID?>, after duration: Duration, _ run: Run) {
-    let id = run.core.timers.schedule(after: duration) {
+  private func arm(_ timer: WritableKeyPath<State, TimerHeap.ID?>, after duration: Duration, _ run: ProcedureScope) {
+    let id = run.timers.schedule(after: duration) {
       run.cancel(ProcedureError.timedOut(procedure: run.identity, duration: max(duration, .zero)))
     }
     let isOver = state.withLock { state in
       if !state.isOver { state[keyPath: timer] = id }
       return state.isOver
     }
-    if isOver { run.core.timers.cancel(id) }
-  }
-}
-
-extension Run {
-  /// A part of the body has timed out that nothing was wrapped around: so has the run, as if the timeout had been its own.
-  func noteTimeout(_ error: any Error) {
-    if case .timedOut(let procedure, _)? = error as? ProcedureError, procedure.id == id { cancel(error) }
+    if isOver { run.timers.cancel(id) }
   }
 }

@@ -1,0 +1,139 @@
+/// Internal. How the body of an added run is executed, what comes of it, and what is called at its end.
+extension DetachedRun {
+  /// Executes the body, with its context and all that was carried here for it, and stores what became of it.
+  ///
+  /// One function from the worker to the body, since each more on the way costs as much as a visit to the lock.
+  ///
+  /// - Parameter hold: What it holds meanwhile.
+  func execute(holding hold: ResourceClaim?) async {
+    guard let body = body.take() else { preconditionFailure("\(identity) was executed twice") }
+    guard isBare, origin == nil else { return await execute(body, holding: hold) }
+    do {
+      stored = .finished(
+        try await ProcedureContext.$current.withValue(ProcedureContext(of: self)) { try await body(self) })
+    } catch {
+      noteTimeout(error)
+      stored = ProcedureOutcome(thrown: error)
+    }
+    if endProduction() != nil { await inContext { await $0.settleChildren() } }
+  }
+
+  private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {
+    await inContext(holding: hold) { run in
+      do {
+        if run.core.hooks == nil { run.limit?.bodyStarted(run) }
+        run.stored = .finished(try await body(run))
+      } catch {
+        run.noteTimeout(error)
+        run.stored = ProcedureOutcome(thrown: error)
+      }
+      if run.endProduction() != nil { await run.settleChildren() }
+      run.limit?.ended(run)
+    }
+  }
+
+  private func inContext(
+    holding hold: ResourceClaim? = nil, _ operation: @escaping @Sendable (DetachedRun) async -> Void
+  ) async {
+    let context = ProcedureContext(scope: self, hold: hold)
+    await Self.bind(bindings[...]) { await context.run { await operation(self) } }
+  }
+
+  /// Calls `operation` with all bindings in force, the first outermost.
+  private static func bind(
+    _ bindings: ArraySlice<ContextCarrier.Binding>, _ operation: @escaping @Sendable () async -> Void
+  ) async {
+    guard let binding = bindings.first else { return await operation() }
+    await binding { await bind(bindings.dropFirst(), operation) }
+  }
+
+  /// Calls a body between the hooks of the queue.
+  @usableFromInline
+  func hooked<Input: Sendable, Output: Sendable>(
+    _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
+  ) async throws -> Output {
+    let limited: @concurrent @Sendable (Input) async throws -> Output = { [self] in
+      limit?.bodyStarted(self)
+      return try await operation($0)
+    }
+    return try await core.hooked(identity, limited, input)
+  }
+
+  private func settleChildren() async {
+    guard let outcome = stored.take() else { preconditionFailure("\(identity) has no outcome yet") }
+    do {
+      let result = Result { () throws in try outcome.get(of: identity) }
+      stored = .finished(try await ProcedureContext(scope: self).settleChildren(result))
+    } catch {
+      stored = ProcedureOutcome(thrown: error)
+    }
+  }
+
+  /// Evaluates conditions with all that was carried here for the run.
+  static func judge(_ conditions: [Condition], _ bindings: [ContextCarrier.Binding]) async -> ConditionVerdict {
+    guard !bindings.isEmpty else { return await Condition.judge(conditions) }
+    let judgement = CancellableWork<ConditionVerdict>()
+    await bind(bindings[...]) { await judgement.execute { await Condition.judge(conditions) } }
+    return judgement.result
+  }
+
+  /// Lets go of all that only the body needed, and of a value that a cancel overruled.
+  func releaseBody() {
+    body = nil
+    if cancellation != nil { stored = nil }
+    guard !isBare else { return }
+    let admission = core.withState { _ in
+      let admission = self.admission
+      extras?.admission = .free
+      return admission
+    }
+    _ = admission
+  }
+
+  // MARK: The outcome
+
+  /// Stores an outcome that was decided before the body.
+  func store(_ decision: PrematureEnd) {
+    switch decision {
+    case .failed(let error): stored = .failed(error)
+    case .ignored(let condition): stored = .ignored(by: condition)
+    }
+  }
+
+  /// The outcome. Only once it is decided.
+  @usableFromInline
+  var outcome: ProcedureOutcome<BoxedValue> {
+    if let cancellation { return .cancelled(reason: cancellation.reason) }
+    guard let stored else { preconditionFailure("\(identity) has no outcome yet") }
+    return stored
+  }
+
+  /// The outcome, of which the value is left out. Only once it is decided.
+  var outcomeWithoutValue: ProcedureOutcome<Void> { outcome.withoutValue }
+
+  // MARK: Hooks
+
+  /// Whether something is called when the outcome is decided.
+  var hasEnding: Bool { hooks != nil || core.hasFinishHooks }
+
+  private var hooks: (any RunHooks)? { traits.contents.hooks }
+
+  private var hooksOfQueue: FinishHooks<Void>? { core.hooks?.finishHooks(of: identity, Void.self) }
+
+  /// Calls what is to be called before the outcome can be read, in the one task that carries out the ending, and stores what
+  /// that makes of it.
+  func callWillFinishHooks() async {
+    await inContext { run in
+      if let failure = await run.hooks?.callWillFinish(boxed: run.outcome) { run.stored = .failed(failure) }
+      if let failure = await run.hooksOfQueue?.callWillFinish(run.outcomeWithoutValue) { run.stored = .failed(failure) }
+    }
+  }
+
+  /// Calls what is to be called once the outcome can be read.
+  func callDidFinishHooks() async {
+    await inContext { run in
+      await run.hooks?.callDidFinish(boxed: run.outcome)
+      await run.hooksOfQueue?.callDidFinish(run.outcomeWithoutValue)
+    }
+  }
+}

@@ -1,0 +1,25 @@
+/// Internal. What few members of a queue ever need; made for the first of it.
+///
+/// Invariant: guarded by the lock of the member's queue.
+final class RunExtras: @unchecked Sendable {
+  /// Tasks that wait for it to be woken. Each looks for itself whether what it waits for has come, under the lock and
+  /// before it waits, so that no wake is lost, however many wait for different things.
+  var waiters: [Waiter] = []
+  /// What has to be there before its body starts, until it has ended.
+  var admission = Admission.free
+  /// What it claims or holds of that.
+  var claim: ResourceClaim?
+  /// What its body waits for on levels inside of it.
+  var innerWaits: [InnerWait] = []
+  /// Where it stands between its attempts, once it has paused or failed for the first time.
+  var progress: AttemptProgress?
+  /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
+  var dependencies: [ProcedureIdentity?] = []
+  var missingDependencies = 0
+  /// What it depends on, as it was given, until it is settled.
+  var dependencyHandles: [any ProcedureDependency] = []
+  /// What its body waits for at this moment.
+  var awaitedRuns: [DetachedRun] = []
+  /// Its events, from when somebody has asked for them.
+  var log: EventLog?
+}
