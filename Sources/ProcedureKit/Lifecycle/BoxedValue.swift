@@ -3,25 +3,22 @@
 /// Nothing is allocated for `Void`.
 @usableFromInline
 struct BoxedValue: Sendable {
-  @usableFromInline let box: (any AnyObject & Sendable)?
+  /// One word, which leaves room to tell it from something else.
+  @usableFromInline let box: any AnyObject & Sendable
+
+  /// What stands for `Void`.
+  @usableFromInline static let void = ValueBox(())
 
   @inlinable
   init<Value: Sendable>(_ value: Value) {
-    box = Value.self == Void.self ? nil : ValueBox(value)
+    box = Value.self == Void.self ? Self.void : ValueBox(value)
   }
 
   /// The value. Invariant: it has the type with which it was boxed; a handle and the body of its run are made together, by
   /// one function that is generic over that type.
   @inlinable
   func unboxed<Value: Sendable>(_ type: Value.Type = Value.self) -> Value {
-    guard let box else { return BoxedValue.void() }
-    return unsafeDowncast(box, to: ValueBox<Value>.self).value
-  }
-
-  @inlinable
-  static func void<Value>() -> Value {
-    guard let value = () as? Value else { preconditionFailure("BoxedValue: a value of another type") }
-    return value
+    unsafeDowncast(box, to: ValueBox<Value>.self).value
   }
 }
 

@@ -2,20 +2,41 @@
 ///
 /// Dropping a handle changes nothing: the procedure runs all the same.
 public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
-  @usableFromInline let run: DetachedRun
-  /// Makes the outcome from that of the run, where that has another type. It is never a failure then.
-  @usableFromInline let makeOutcome: (@Sendable () -> ProcedureOutcome<Output>)?
+  /// Where the outcome comes from, once the run has finished.
+  @usableFromInline
+  enum Source: Sendable {
+    /// Invariant: the body of the run makes values of the handle's type.
+    case run(DetachedRun)
+    /// Made from that of a run of another type; never a failure.
+    case derived(Derivation)
+  }
 
-  /// Invariant: the body of the run makes values of this type.
+  @usableFromInline
+  final class Derivation: Sendable {
+    @usableFromInline let run: DetachedRun
+    let makeOutcome: @Sendable () -> ProcedureOutcome<Output>
+
+    init(_ run: DetachedRun, _ makeOutcome: @escaping @Sendable () -> ProcedureOutcome<Output>) {
+      (self.run, self.makeOutcome) = (run, makeOutcome)
+    }
+  }
+
+  @usableFromInline let source: Source
+
   @usableFromInline
   init(_ run: DetachedRun) {
-    self.run = run
-    makeOutcome = nil
+    source = .run(run)
   }
 
   private init(_ run: DetachedRun, outcome: @escaping @Sendable () -> ProcedureOutcome<Output>) {
-    self.run = run
-    makeOutcome = outcome
+    source = .derived(Derivation(run, outcome))
+  }
+
+  @inlinable var run: DetachedRun {
+    switch source {
+    case .run(let run): run
+    case .derived(let derivation): derivation.run
+    }
   }
 
   var dependencyRun: DetachedRun { run }
@@ -62,7 +83,10 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
 
   /// The outcome of a run that is known to have finished.
   var finishedOutcome: ProcedureOutcome<Output> {
-    makeOutcome?() ?? run.outcome.map { $0.unboxed() }
+    switch source {
+    case .run(let run): run.outcome.map { $0.unboxed() }
+    case .derived(let derivation): derivation.makeOutcome()
+    }
   }
 
   /// The value of a run that is known to have finished.
@@ -70,7 +94,7 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
   /// - Throws: What ``value`` throws.
   @inlinable
   func finishedValue() throws -> Output {
-    guard makeOutcome == nil, case .finished(let value) = run.outcome else { return try anyFinishedValue() }
+    guard case .run(let run) = source, let value = run.value else { return try anyFinishedValue() }
     return value.unboxed()
   }
 
@@ -124,7 +148,10 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
 
   /// Calls `notify` exactly once: at once if the run has finished, as soon as it has otherwise.
   public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
-    if makeOutcome == nil { run.whenFinished(notify) } else { run.whenFinished { _ in notify(.finished(())) } }
+    switch source {
+    case .run(let run): run.whenFinished(notify)
+    case .derived(let derivation): derivation.run.whenFinished { _ in notify(.finished(())) }
+    }
   }
 }
 

@@ -136,7 +136,7 @@ public actor ProcedureQueue {
   public nonisolated final func add<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output> {
-    submit(procedure.procedureTask, after: dependencies) { input }
+    submit(procedure.procedureTask, input, after: dependencies)
   }
 
   /// Adds a procedure that is given nothing; see ``add(_:input:after:)``.
@@ -151,7 +151,7 @@ public actor ProcedureQueue {
   public nonisolated final func add<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output> where P.Input == Void {
-    submit(procedure.procedureTask, after: dependencies) { () }
+    submit(procedure.procedureTask, (), after: dependencies)
   }
 
   /// Adds a procedure that is given the values of others, on this queue or elsewhere, when all of them have finished.
@@ -194,7 +194,7 @@ public actor ProcedureQueue {
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> {
     try await core.reserveRoom()
-    return submit(procedure.procedureTask, after: dependencies, hasRoom: core.limitsWaiting) { input }
+    return submit(procedure.procedureTask, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
   /// Adds a procedure that is given nothing as soon as there is room; see ``enqueue(_:input:after:)``. Cancelling the caller
@@ -212,22 +212,33 @@ public actor ProcedureQueue {
     try await enqueue(procedure, input: (), after: dependencies)
   }
 
+  private nonisolated func submit<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, after dependencies: [any ProcedureDependency],
+    gathering input: @escaping @Sendable () -> Input
+  ) -> ProcedureHandle<Output> {
+    ProcedureHandle(
+      core.add(task.traits, task.admission, after: dependencies) { [operation = task.operation] run in
+        guard !run.core.hooksBodies else { return BoxedValue(try await run.hooked(operation, input())) }
+        return BoxedValue(try await operation(input()))
+      })
+  }
+
   /// Called where the types are known: no generic function is entered, and no metadata looked up, when the run goes its way.
   @inlinable
   nonisolated final func submit<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
-    input: @escaping @Sendable () -> Input
-  ) -> ProcedureHandle<Output> {
+    _ task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
+    hasRoom: Bool = false
+  ) -> ProcedureHandle<Output> where Input: Sendable {
     let operation = task.operation
     guard core.hooksBodies else {
       return ProcedureHandle(
         core.add(task.traits, task.admission, after: dependencies, hasRoom: hasRoom) { _ in
-          BoxedValue(try await operation(input()))
+          BoxedValue(try await operation(input))
         })
     }
     return ProcedureHandle(
       core.add(task.traits, task.admission, after: dependencies, hasRoom: hasRoom) { run in
-        BoxedValue(try await run.hooked(operation, input()))
+        BoxedValue(try await run.hooked(operation, input))
       })
   }
 

@@ -30,10 +30,6 @@ struct QueueMachine {
     var isPresent = true
     /// How many awaits inside its body have borrowed its slot.
     var loans: Int32 = 0
-    /// How many tasks inside its body pause between two attempts.
-    var pauses: Int32 = 0
-    /// How many tasks inside its body wait until the rest of the queue is idle.
-    var idleWaits: Int32 = 0
     let order: UInt64
   }
 
@@ -90,7 +86,10 @@ struct QueueMachine {
   /// How many of those that count wait to be started.
   private(set) var waiting = 0
   private var runs = 0
-  private var runsWaitingForIdle = 0
+  /// By member: how many tasks inside its body pause between two attempts.
+  private var pauses: [Int32: Int] = [:]
+  /// By member: how many tasks inside its body wait until the rest of the queue is idle.
+  private var idleWaits: [Int32: Int] = [:]
 
   init(width: Int, isSuspended: Bool) {
     slots = SlotPool(width: width)
@@ -98,7 +97,7 @@ struct QueueMachine {
   }
 
   /// Whether no run is left except those that wait for exactly that from inside their bodies.
-  var isIdle: Bool { runs == runsWaitingForIdle }
+  var isIdle: Bool { runs == idleWaits.count }
 
   /// Whether no run is left at all.
   var isEmpty: Bool { runs == 0 }
@@ -182,7 +181,7 @@ struct QueueMachine {
   func successor(of index: Int32) -> Int32? {
     let member = members[Int(index)]
     guard !isSuspended, !slots.isOverdrawn, returning.isEmpty, evaluations.isEmpty, endings.isEmpty, member.holdsSlot,
-      member.idleWaits == 0, !ready.contains(index), let next = ready.first, isServedByWorker(next),
+      idleWaits.isEmpty, !ready.contains(index), let next = ready.first, isServedByWorker(next),
       members[Int(next)].resources == .none
     else { return nil }
     return next
@@ -205,7 +204,7 @@ struct QueueMachine {
   mutating func finishedAtOnce(_ index: Int32) -> Bool {
     let member = members[Int(index)]
     guard !isShutDown, !slots.isOverdrawn, ready.isEmpty, returning.isEmpty, evaluations.isEmpty, endings.isEmpty,
-      member.holdsSlot, member.idleWaits == 0
+      member.holdsSlot, idleWaits.isEmpty
     else { return false }
     members[Int(index)].lifecycle.bodyEnded()
     members[Int(index)].lifecycle.finished()
@@ -236,7 +235,8 @@ struct QueueMachine {
     if member.kind != .helper {
       members[Int(index)].lifecycle.finished()
       runs -= 1
-      if member.idleWaits > 0 { runsWaitingForIdle -= 1 }
+      if !idleWaits.isEmpty { idleWaits[index] = nil }
+      if !pauses.isEmpty { pauses[index] = nil }
     }
     vacate(index)
   }
@@ -583,29 +583,30 @@ struct QueueMachine {
 
   /// The body of a member, or a part of it, waits before it starts anew. What it lends and gives back is told separately.
   mutating func pauseStarted(_ index: Int32) {
-    members[Int(index)].pauses += 1
+    pauses[index, default: 0] += 1
     if members[Int(index)].lifecycle.state == .executing { members[Int(index)].lifecycle.paused() }
   }
 
   mutating func pauseEnded(_ index: Int32) {
-    members[Int(index)].pauses -= 1
-    precondition(members[Int(index)].pauses >= 0, "QueueMachine: more pauses ended than had started")
-    if members[Int(index)].pauses == 0, members[Int(index)].lifecycle.state == .pausing {
+    guard let count = pauses[index] else { preconditionFailure("QueueMachine: more pauses ended than had started") }
+    pauses[index] = count == 1 ? nil : count - 1
+    if count == 1, members[Int(index)].lifecycle.state == .pausing {
       members[Int(index)].lifecycle.resumed(at: .executing)
     }
   }
 
   // MARK: Waiting for idle
 
+  /// How many tasks inside a member's body wait until the rest of the queue is idle.
+  func idleWaits(of index: Int32) -> Int { idleWaits[index] ?? 0 }
+
   /// A body of this member waits until the rest of the queue is idle.
   mutating func idleWaitStarted(_ index: Int32) {
-    members[Int(index)].idleWaits += 1
-    if members[Int(index)].idleWaits == 1 { runsWaitingForIdle += 1 }
+    idleWaits[index, default: 0] += 1
   }
 
   mutating func idleWaitEnded(_ index: Int32) {
-    members[Int(index)].idleWaits -= 1
-    if members[Int(index)].idleWaits == 0 { runsWaitingForIdle -= 1 }
+    if let count = idleWaits[index] { idleWaits[index] = count == 1 ? nil : count - 1 }
   }
 
   // MARK: The queue as a whole

@@ -12,12 +12,26 @@ struct ReadyList {
   private struct Link {
     var next: Int32 = -1
     var previous: Int32 = -1
-    /// The index of the band that the member stands in, `noBand` or `inHeap`.
-    var band: Int32 = noBand
-    var order: UInt64 = 0
+    /// Order and band in one word, since there is a link for everything that waits: there are at most 256 priorities, and
+    /// nobody lives to see 2^54 procedures.
+    private var orderAndBand: UInt64 = 0
 
     static let noBand: Int32 = -1
     static let inHeap: Int32 = -2
+    private static let bandBits: UInt64 = 10
+
+    init(next: Int32 = -1, previous: Int32 = -1, band: Int32 = noBand, order: UInt64 = 0) {
+      (self.next, self.previous) = (next, previous)
+      orderAndBand = order << Self.bandBits | UInt64(band + 2)
+    }
+
+    var order: UInt64 { orderAndBand >> Self.bandBits }
+
+    /// The index of the band that the member stands in, `noBand` or `inHeap`.
+    var band: Int32 {
+      get { Int32(orderAndBand & (1 << Self.bandBits - 1)) - 2 }
+      set { orderAndBand = order << Self.bandBits | UInt64(newValue + 2) }
+    }
   }
 
   private struct Band {

@@ -2,40 +2,31 @@
 extension DetachedRun {
   /// Executes the body, with its context and all that was carried here for it, and stores what became of it.
   ///
-  /// One function from the worker to the body, since each more on the way costs as much as a visit to the lock.
-  ///
   /// - Parameter hold: What it holds meanwhile.
   func execute(holding hold: ResourceClaim?) async {
     guard let body = body.take() else { preconditionFailure("\(identity) was executed twice") }
-    guard isBare, origin == nil else { return await execute(body, holding: hold) }
+    guard !bindings.isEmpty else { return await execute(body, holding: hold) }
+    await Self.bind(bindings[...]) { await self.execute(body, holding: hold) }
+  }
+
+  /// One function from the worker to the body, since each more on the way costs as much as a visit to the lock.
+  @inline(__always)
+  private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {
+    let limit = limit
+    if let limit, core.hooks == nil { limit.bodyStarted(self) }
+    let context = ProcedureContext(scope: self, hold: hold)
     do {
-      stored = .finished(
-        try await ProcedureContext.$current.withValue(ProcedureContext(of: self)) { try await body(self) })
+      stored = .value(try await ProcedureContext.$current.withValue(context) { try await body(self) })
     } catch {
       noteTimeout(error)
-      stored = ProcedureOutcome(thrown: error)
+      stored = Stored(thrown: error)
     }
-    if endProduction() != nil { await inContext { await $0.settleChildren() } }
+    if endProduction() != nil { await context.run { await settleChildren() } }
+    limit?.ended(self)
   }
 
-  private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {
-    await inContext(holding: hold) { run in
-      do {
-        if run.core.hooks == nil { run.limit?.bodyStarted(run) }
-        run.stored = .finished(try await body(run))
-      } catch {
-        run.noteTimeout(error)
-        run.stored = ProcedureOutcome(thrown: error)
-      }
-      if run.endProduction() != nil { await run.settleChildren() }
-      run.limit?.ended(run)
-    }
-  }
-
-  private func inContext(
-    holding hold: ResourceClaim? = nil, _ operation: @escaping @Sendable (DetachedRun) async -> Void
-  ) async {
-    let context = ProcedureContext(scope: self, hold: hold)
+  private func inContext(_ operation: @escaping @Sendable (DetachedRun) async -> Void) async {
+    let context = ProcedureContext(scope: self)
     await Self.bind(bindings[...]) { await context.run { await operation(self) } }
   }
 
@@ -60,12 +51,13 @@ extension DetachedRun {
   }
 
   private func settleChildren() async {
-    guard let outcome = stored.take() else { preconditionFailure("\(identity) has no outcome yet") }
+    let outcome = storedOutcome
+    stored = .nothing
     do {
       let result = Result { () throws in try outcome.get(of: identity) }
-      stored = .finished(try await ProcedureContext(scope: self).settleChildren(result))
+      stored = .value(try await ProcedureContext(scope: self).settleChildren(result))
     } catch {
-      stored = ProcedureOutcome(thrown: error)
+      stored = Stored(thrown: error)
     }
   }
 
@@ -80,7 +72,7 @@ extension DetachedRun {
   /// Lets go of all that only the body needed, and of a value that a cancel overruled.
   func releaseBody() {
     body = nil
-    if cancellation != nil { stored = nil }
+    if cancellation != nil { stored = .nothing }
     guard !isBare else { return }
     let admission = core.withState { _ in
       let admission = self.admission
@@ -95,8 +87,8 @@ extension DetachedRun {
   /// Stores an outcome that was decided before the body.
   func store(_ decision: PrematureEnd) {
     switch decision {
-    case .failed(let error): stored = .failed(error)
-    case .ignored(let condition): stored = .ignored(by: condition)
+    case .failed(let error): stored = .other(Stored.Other(.failed(error)))
+    case .ignored(let condition): stored = .other(Stored.Other(.ignored(by: condition)))
     }
   }
 
@@ -104,8 +96,22 @@ extension DetachedRun {
   @usableFromInline
   var outcome: ProcedureOutcome<BoxedValue> {
     if let cancellation { return .cancelled(reason: cancellation.reason) }
-    guard let stored else { preconditionFailure("\(identity) has no outcome yet") }
-    return stored
+    return storedOutcome
+  }
+
+  private var storedOutcome: ProcedureOutcome<BoxedValue> {
+    switch stored {
+    case .nothing: preconditionFailure("\(identity) has no outcome yet")
+    case .value(let value): .finished(value)
+    case .other(let other): other.outcome
+    }
+  }
+
+  /// The value; `nil` if it has come to none. Only once that is decided.
+  @usableFromInline
+  var value: BoxedValue? {
+    guard cancellation == nil, case .value(let value) = stored else { return nil }
+    return value
   }
 
   /// The outcome, of which the value is left out. Only once it is decided.
@@ -124,8 +130,8 @@ extension DetachedRun {
   /// that makes of it.
   func callWillFinishHooks() async {
     await inContext { run in
-      if let failure = await run.hooks?.callWillFinish(boxed: run.outcome) { run.stored = .failed(failure) }
-      if let failure = await run.hooksOfQueue?.callWillFinish(run.outcomeWithoutValue) { run.stored = .failed(failure) }
+      if let failure = await run.hooks?.callWillFinish(boxed: run.outcome) { run.store(.failed(failure)) }
+      if let failure = await run.hooksOfQueue?.callWillFinish(run.outcomeWithoutValue) { run.store(.failed(failure)) }
     }
   }
 
@@ -134,6 +140,28 @@ extension DetachedRun {
     await inContext { run in
       await run.hooks?.callDidFinish(boxed: run.outcome)
       await run.hooksOfQueue?.callDidFinish(run.outcomeWithoutValue)
+    }
+  }
+}
+
+extension DetachedRun {
+  /// What has come of the body, in one word: nearly always a value.
+  enum Stored: Sendable {
+    case nothing
+    case value(BoxedValue)
+    case other(Other)
+
+    final class Other: Sendable {
+      let outcome: ProcedureOutcome<BoxedValue>
+
+      init(_ outcome: ProcedureOutcome<BoxedValue>) {
+        self.outcome = outcome
+      }
+    }
+
+    /// What a body has thrown.
+    init(thrown error: any Error) {
+      self = .other(Other(ProcedureOutcome(thrown: error)))
     }
   }
 }

@@ -26,31 +26,25 @@ final class DetachedRun: Run, @unchecked Sendable {
     let contents = Mutex(Contents())
   }
 
-  /// That with which it was admitted.
-  let priority: UInt8
-  /// `finished`, once the outcome can be read; `heard`, once somebody may listen. Whoever sets the second of them sees the
-  /// first, so that either the listener is told or it is told that there is nothing to wait for.
-  private let progressBits = Atomic<UInt8>(0)
+  /// The flags: `finished`, once the outcome can be read; `heard`, once somebody may listen. Whoever sets the second of them
+  /// sees the first, so that either the listener is told or it is told that there is nothing to wait for.
   private static let finished: UInt8 = 1
   private static let heard: UInt8 = 2
   private let listeners = AtomicLazyReference<Listeners>()
   var body: Body?
-  var stored: ProcedureOutcome<BoxedValue>?
+  var stored = Stored.nothing
   var worker: QueueWorker?
   var times = RunTimes()
-
-  /// Whether nothing has to happen around its body, and nothing has to be there for it.
-  let isBare: Bool
 
   init(
     _ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, parent: ProcedureContext? = nil,
     body: @escaping Body
   ) {
     self.body = body
-    priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
-    isBare = traits.isBare && admission.isFree && !core.hasFinishHooks
     super.init(
-      traits, admission, core: core, origin: .of(parent, bindings: core.carried, limit: traits.contents.limit))
+      traits, admission, core: core, origin: .of(parent, bindings: core.carried, limit: traits.contents.limit),
+      priority: traits.contents.rawPriority ?? Task.currentPriority.rawValue,
+      isBare: traits.isBare && admission.isFree && !core.hasFinishHooks)
   }
 
   var bindings: [ContextCarrier.Binding] { origin?.bindings ?? [] }
@@ -112,12 +106,12 @@ final class DetachedRun: Run, @unchecked Sendable {
 
   @usableFromInline
   var isFinished: Bool {
-    progressBits.load(ordering: .acquiring) & Self.finished != 0
+    flags.load(ordering: .acquiring) & Self.finished != 0
   }
 
   /// Publishes the outcome. `notifyListeners` has to follow, outside of all locks.
   func publishOutcome() {
-    progressBits.bitwiseOr(Self.finished, ordering: .acquiringAndReleasing)
+    flags.bitwiseOr(Self.finished, ordering: .acquiringAndReleasing)
   }
 
   /// Whether anything depends on it, as far as is known at this moment.
@@ -126,7 +120,7 @@ final class DetachedRun: Run, @unchecked Sendable {
     return listeners.load()?.contents.withLock { !$0.dependents.isEmpty } ?? false
   }
 
-  private var mayHaveListeners: Bool { progressBits.load(ordering: .acquiring) & Self.heard != 0 }
+  private var mayHaveListeners: Bool { flags.load(ordering: .acquiring) & Self.heard != 0 }
 
   func notifyListeners() {
     guard mayHaveListeners, let listeners = listeners.load() else { return }
@@ -144,7 +138,7 @@ final class DetachedRun: Run, @unchecked Sendable {
   /// Adds a listener, unless the run has finished. Says whether it did.
   private func listen(_ add: (inout Listeners.Contents) -> Void) -> Bool {
     let listeners = listeners.load() ?? listeners.storeIfNil(Listeners())
-    progressBits.bitwiseOr(Self.heard, ordering: .acquiringAndReleasing)
+    flags.bitwiseOr(Self.heard, ordering: .acquiringAndReleasing)
     return listeners.contents.withLock { contents in
       // Asked once, under the lock: whoever notifies takes it after the outcome has been published.
       if isFinished { return false }

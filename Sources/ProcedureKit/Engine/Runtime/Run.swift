@@ -18,9 +18,12 @@ class Run: SlotHolder, @unchecked Sendable {
     }
   }
 
-  init(_ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, origin: Origin?) {
+  init(
+    _ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, origin: Origin?, priority: UInt8 = 0,
+    isBare: Bool = false
+  ) {
     self.traits = traits
-    super.init(core: core, origin: origin)
+    super.init(core: core, origin: origin, priority: priority, isBare: isBare)
     if !admission.isFree { madeExtras.admission = admission }
   }
 

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Internal. A member of a queue: a run, or a worker of a graph that runs on the queue.
 ///
 /// Invariant: everything that can change is guarded by the lock of `core`, and only `QueueCore` touches it.
@@ -7,11 +9,19 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   var member: Int32 = -1
   /// Whether its next wake calls `granted` instead of resuming a task, because it has no task yet to wait with.
   var isWokenByCall = false
+  /// For an added run: whether it has finished, and whether anybody listens.
+  final let flags = Atomic<UInt8>(0)
+  /// For an added run, the priority with which it was admitted.
+  final let priority: UInt8
+  /// Whether nothing has to happen around its body, and nothing has to be there for it.
+  final let isBare: Bool
   let core: QueueCore
   final var extras: RunExtras?
 
-  init(core: QueueCore, origin: Origin?) {
+  init(core: QueueCore, origin: Origin?, priority: UInt8 = 0, isBare: Bool = false) {
     self.core = core
+    self.priority = priority
+    self.isBare = isBare
     super.init(origin: origin)
   }
 

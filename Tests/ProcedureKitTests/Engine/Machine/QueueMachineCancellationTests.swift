@@ -93,7 +93,7 @@ import Testing
     let other = machine.execute()
     #expect(other == run)
     let member = machine.members[Int(other)]
-    #expect(member.loans == 0 && member.idleWaits == 0 && !member.lifecycle.isCancelled && member.holdsSlot)
+    #expect(member.loans == 0 && machine.idleWaits(of: 0) == 0 && !member.lifecycle.isCancelled && member.holdsSlot)
     #expect(machine.slots.taken == 1)
   }
 }
