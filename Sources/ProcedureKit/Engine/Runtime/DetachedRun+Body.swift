@@ -21,7 +21,7 @@ extension DetachedRun {
   private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {
     await inContext(holding: hold) { run in
       do {
-        if run.core.hooks == nil { run.limit?.bodyStarted(run) }
+        if run.core.hooks == nil { try run.limit?.bodyStarts(run) }
         run.stored = .finished(try await body(run))
       } catch {
         run.noteTimeout(error)
@@ -53,7 +53,7 @@ extension DetachedRun {
     _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
   ) async throws -> Output {
     let limited: @concurrent @Sendable (Input) async throws -> Output = { [self] in
-      limit?.bodyStarted(self)
+      try limit?.bodyStarts(self)
       return try await operation($0)
     }
     return try await core.hooked(identity, limited, input)

@@ -27,10 +27,11 @@ extension QueueCore {
     let run = StructuredRun(
       task.traits, task.admission, core: self, origin: .of(context, bindings: [], limit: task.limit))
     let lender = context?.slotHolder(on: self)
-    guard let hasStarted = admit(run, task.priority, lender) else {
+    let lateness = run.limit?.arrived(run)
+    guard let hasStarted = admit(run, task.priority, lender, startsAtOnce: lateness == nil) else {
       throw ProcedureError.queueShutDown(procedure: run.identity, queue: name)
     }
-    run.limit?.admitted(run)
+    if let lateness { cancel(run, lateness) } else { run.limit?.admitted(run) }
     var end: End<Output>?
     if !hasStarted { end = await prepare(run)?.typed() }
     if end == nil { end = await execute(run, task.operation, input) }
@@ -60,7 +61,7 @@ extension QueueCore {
 
   /// - Returns: Whether the body has started already; `nil` if the queue refuses the run.
   private func admit(
-    _ run: StructuredRun, _ priority: TaskPriority?, _ lender: SlotHolder?
+    _ run: StructuredRun, _ priority: TaskPriority?, _ lender: SlotHolder?, startsAtOnce: Bool
   ) -> Bool? {
     let moment = time.moment()
     let hasConditions = !run.conditions.isEmpty
@@ -77,7 +78,7 @@ extension QueueCore {
       state.seat(run, at: member)
       record(.didAttach, of: run, at: moment.instant, &state)
       if let lender, place != nil { state.machine.loanStarted(lender.member, &actions) }
-      guard !hasConditions, !isCancelled, !state.isDoomed else { return false }
+      guard startsAtOnce, !hasConditions, !isCancelled, !state.isDoomed else { return false }
       return start(run, at: moment, &state, &actions, &effects)
     }
   }
@@ -209,8 +210,8 @@ extension QueueCore {
   ) async throws -> Output {
     let work = CancellableWork<Result<Output, any Error>>()
     addCancellationHandler(to: run, key: work) { work.cancel() }
-    run.limit?.bodyStarted(run)
     defer { removeCancellationHandler(from: run, key: work) }
+    try run.limit?.bodyStarts(run)
     return try await work.execute {
       do {
         return .success(try await operation(input))
