@@ -56,7 +56,9 @@ extension Procedure {
       do {
         return try await task.executeInCurrentContext(input)
       } catch {
-        if ProcedureContext.ofBody(task.name).isCancelled { throw error }
+        let context = ProcedureContext.ofBody(task.name)
+        if context.isCancelled { throw error }
+        try await context.takeUpAgain()
         return try await replacement.executeInCurrentContext(input)
       }
     }

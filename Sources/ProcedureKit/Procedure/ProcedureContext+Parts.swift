@@ -10,8 +10,7 @@ extension ProcedureContext {
   func executePart<R>(attempt: Int, _ operation: () async throws -> R) async throws -> R {
     let part = PartScope(of: self)
     let result = await ProcedureContext(part, of: self, attempt: attempt).settled(operation)
-    try part.end()
-    return try result.get()
+    return try await end(part, result)
   }
 
   /// Executes a part in a task of its own, which is stopped when its time is over.
@@ -31,8 +30,18 @@ extension ProcedureContext {
     let timer = timers.schedule(after: limit) { part.stop(timeout) }
     let result = await executeAlone(part, attempt: attempt, operation)
     timers.cancel(timer)
-    try part.end()
-    return try result.get()
+    return try await end(part, result)
+  }
+
+  /// What a part has come to. If it was stopped, it may have been in a pause; what follows is not to go on in that.
+  private func end<R>(_ part: PartScope, _ result: Result<R, any Error>) async throws -> R {
+    do {
+      try part.end()
+      return try result.get()
+    } catch  where !isCancelled {
+      try await takeUpAgain()
+      throw error
+    }
   }
 
   /// Executes a part in a task of its own, so that it can be stopped alone.

@@ -42,6 +42,11 @@ struct QueueState {
     machine.members[Int(holder.member)]
   }
 
+  /// Whether a holder stands in line for the slot that it had lent.
+  func wantsSlotBack(_ holder: SlotHolder) -> Bool {
+    holder.member >= 0 && machine.isReturning(holder.member)
+  }
+
   /// Gives a holder its number.
   mutating func seat(_ holder: SlotHolder, at member: Int32) {
     while holders.count <= Int(member) { holders.append(nil) }

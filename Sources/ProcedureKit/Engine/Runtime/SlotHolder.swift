@@ -50,6 +50,10 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
     await core.regain(self, unlessCancelled: context)
   }
 
+  final override func waitForSlot(in context: ProcedureContext) async {
+    await core.waitForSlot(self, in: context)
+  }
+
   final override func takeTurn(in context: ProcedureContext) async {
     await core.takeTurn(self, in: context)
   }
