@@ -94,6 +94,36 @@ struct ResilienceRuleTests {
     }
   }
 
+  @Test("A call that is cancelled after it was let through, and before it is made, does not count")
+  func abandoned() async throws {
+    try await exploreRace("left", "abandoned", "made") { env in
+      let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
+      let limiter = RateLimiter(1, per: .seconds(10), clock: env.clock)
+      let starts = Locked<[Duration]>([])
+      let call = ProcedureTask { starts { [now = env.elapsed] in $0.append(now) } }.rateLimited(limiter)
+      try await queue.run(call)
+      let handle = queue.add(call)
+      await env.settle()
+      let next = other.add(call)
+      let end = Duration.seconds(8 + env.random.below(8))
+      queue.add(ProcedureTask("blocker") { await env.wait(until: end) })
+      let moment = Duration.seconds(9 + env.random.below(4))
+      await env.wait(until: moment)
+      await pause(env, upTo: 2)
+      handle.cancel()
+      env.check(await next.outcome.isFinished)
+      let isMade = await handle.outcome.isFinished
+      let made = starts.value.dropFirst()
+      env.check(made.count == (isMade ? 2 : 1))
+      env.check(isMade ? made.last == .seconds(20) : made.last == max(moment, .seconds(10)), "\(moment): \(made)")
+      env.tally(isMade ? "made" : moment < .seconds(10) ? "left" : "abandoned")
+      env.check(limiter.waitingCount == 0 && limiter.available == 0)
+      await queue.shutDown()
+      await other.shutDown()
+      env.check(env.clock.sleeperCount == 0)
+    }
+  }
+
   @Test("A limiter that lets nobody wait refuses, and says when to come again")
   func rateExceeded() async throws {
     try await exploreSchedules(20) { env in

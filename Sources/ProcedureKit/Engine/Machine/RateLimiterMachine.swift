@@ -62,6 +62,11 @@ struct RateLimiterMachine {
     skipGone()
   }
 
+  /// A call that was granted is not made after all. Those who wait move up.
+  mutating func callAbandoned(at now: Duration) {
+    bucket.add(oneOf: 1, at: now)
+  }
+
   /// Grants what is due by then, in order.
   mutating func timePassed(to now: Duration) -> [Ticket] {
     var granted: [Ticket] = []
