@@ -100,7 +100,7 @@ extension ProcedureContext {
           }
         }
       } catch {
-        if hasTurn { limiter.callAbandoned() }
+        if hasTurn { limiter.callAbandoned(wait) }
         throw error
       }
     }

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// It is a token bucket: after a rest a burst goes through at once, then one call each time a token comes back. Calls that
 /// wait hold no slot and take no task. What a call waits for after it was let through, a slot say, is not looked at. One that
-/// is cancelled before it is made does not count. One limiter is meant to be shared by everything that calls the same server,
+/// is cancelled before it is made does not count, unless others have gone through since. One limiter is meant to be shared by everything that calls the same server,
 /// from any number of queues.
 public final class RateLimiter: Sendable {
   private struct Contents {
@@ -100,7 +100,7 @@ public final class RateLimiter: Sendable {
     if let place = wait.place, await !visitor.wait(at: place) { return leave(wait.ticket) }
     while true {
       let place = Place()
-      guard let due = sleep(of: wait.ticket, at: place) else { return true }
+      guard let due = turn(of: wait.ticket, awaitedAt: place) else { return true }
       let timer = timers.schedule(after: due - time.now.sinceStart) { place.call() }
       let isCalled = await visitor.wait(at: place)
       timers.cancel(timer)
@@ -112,20 +112,20 @@ public final class RateLimiter: Sendable {
   }
 
   /// Internal. A call that had its turn is not made after all: whoever was to make it was cancelled before.
-  func callAbandoned() {
+  func callAbandoned(_ wait: Wait) {
     let now = time.now.sinceStart
     let head = contents.withLock { contents in
-      contents.machine.callAbandoned(at: now)
+      contents.machine.callAbandoned(wait.ticket, at: now)
       return contents.head.take()
     }
     // It is due earlier now.
     head?.call()
   }
 
-  /// The head sleeps from now on at this place.
+  /// The head waits from now on at this place for its turn.
   ///
-  /// - Returns: Until when; `nil` if its turn has come.
-  private func sleep(of ticket: RateLimiterMachine.Ticket, at place: Place) -> Duration? {
+  /// - Returns: When that is; `nil` if it has come.
+  private func turn(of ticket: RateLimiterMachine.Ticket, awaitedAt place: Place) -> Duration? {
     contents.withLock { contents in
       guard contents.machine.isWaiting(ticket) else { return nil }
       contents.head = place
