@@ -49,12 +49,22 @@ extension ProcedureContext {
     _ part: PartScope, attempt: Int, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async -> Result<R, any Error> {
     let context = ProcedureContext(part, of: self, attempt: attempt)
-    let work = CancellableWork<Result<R, any Error>>()
-    return await withRunCancellationHandler(in: context, key: work) {
-      await work.execute { await context.settled(operation) }
-    } onCancel: {
-      work.cancel()
+    let work = CancellableWork()
+    do {
+      let value = try await withRunCancellationHandler(in: context, key: work) {
+        try await work.execute(startsAtOnce: !isDeep) { try await context.settled(operation).get() }
+      } onCancel: {
+        work.cancel()
+      }
+      return .success(value)
+    } catch {
+      return .failure(error)
     }
+  }
+
+  /// Whether so much is around it that nothing more ought to start on the same stack.
+  var isDeep: Bool {
+    sequence(first: self, next: \.scope.parent).dropFirst(16).contains { _ in true }
   }
 
   /// Calls `operation` in this context, and waits for what it produces.

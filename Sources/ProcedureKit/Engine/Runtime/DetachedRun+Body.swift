@@ -72,9 +72,9 @@ extension DetachedRun {
   /// Evaluates conditions with all that was carried here for the run.
   static func judge(_ conditions: [Condition], _ bindings: [ContextCarrier.Binding]) async -> ConditionVerdict {
     guard !bindings.isEmpty else { return await Condition.judge(conditions) }
-    let judgement = CancellableWork<ConditionVerdict>()
-    await bind(bindings[...]) { await judgement.execute { await Condition.judge(conditions) } }
-    return judgement.result
+    let judgement = Judgement(of: conditions)
+    await bind(bindings[...]) { await judgement.evaluate() }
+    return judgement.verdict
   }
 
   /// Lets go of all that only the body needed, and of a value that a cancel overruled.

@@ -140,12 +140,13 @@ extension QueueCore {
       await wait(for: run) { state in state.machine.isListed(run.member) }
     }
     if let end = prematureEnd(of: run) { return end }
-    let judgement = CancellableWork<ConditionVerdict>()
-    addCancellationHandler(to: run, key: judgement) { judgement.cancel() }
-    let verdict = await withTaskExecutorPreference(executor) {
-      await judgement.execute { await Condition.judge(conditions) }
+    let (judgement, work) = (Judgement(of: conditions), CancellableWork())
+    addCancellationHandler(to: run, key: work) { work.cancel() }
+    await withTaskExecutorPreference(executor) {
+      await work.execute(startsAtOnce: false) { await judgement.evaluate() }
     }
-    removeCancellationHandler(from: run, key: judgement)
+    let verdict = judgement.verdict
+    removeCancellationHandler(from: run, key: work)
     let isDecided = visit { state, actions, _ in
       guard state[run].lifecycle.state == .evaluating else { return false }
       state.machine.conditionsSettled(run.member, verdict.isSatisfied ? .satisfied : .unsatisfied, &actions)
@@ -198,7 +199,7 @@ extension QueueCore {
     of run: StructuredRun, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) -> @concurrent @Sendable (Input) async throws -> Output {
     var body = operation
-    if run.limit != nil { body = { [self] in try await executeAlone(run, operation, $0) } }
+    if run.body != nil { body = { [self] in try await executeAlone(run, operation, $0) } }
     let limited = body
     if hooks != nil { body = { [self] in try await hooked(run.identity, limited, $0) } }
     return body
@@ -208,17 +209,9 @@ extension QueueCore {
   private func executeAlone<Input: Sendable, Output: Sendable>(
     _ run: StructuredRun, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
   ) async throws -> Output {
-    let work = CancellableWork<Result<Output, any Error>>()
-    addCancellationHandler(to: run, key: work) { work.cancel() }
-    defer { removeCancellationHandler(from: run, key: work) }
+    guard let work = run.body else { return try await operation(input) }
     try run.limit?.bodyStarts(run)
-    return try await work.execute {
-      do {
-        return .success(try await operation(input))
-      } catch {
-        return .failure(error)
-      }
-    }.get()
+    return try await work.execute(startsAtOnce: run.parent.map { !$0.isDeep } ?? true) { try await operation(input) }
   }
 
   /// Waits for what the body has produced.

@@ -185,8 +185,10 @@ struct QueueState {
       worker.pins += 1
       worker.isSpent = true
       effects.append(.interrupt(worker))
-    } else if let run = holder as? StructuredRun, !run.cancellationHandlers.isEmpty {
-      effects.append(.notify(Array(run.cancellationHandlers.values)))
+    } else if let run = holder as? StructuredRun {
+      var handlers = Array(run.cancellationHandlers.values)
+      if let body = run.body { handlers.append { body.cancel() } }
+      if !handlers.isEmpty { effects.append(.notify(handlers)) }
     }
   }
 }
