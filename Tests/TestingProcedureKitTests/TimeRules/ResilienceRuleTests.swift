@@ -48,6 +48,54 @@ struct ResilienceRuleTests {
     }
   }
 
+  @Test("A probe that is cancelled, by whomever, leaves the breaker to the next call")
+  func cancelledProbe() async throws {
+    try await exploreRace("handle", "run", "timeout", "hedge", "probed") { env in
+      let queue = env.makeQueue()
+      let breaker = breaker(env)
+      for _ in 0..<2 { _ = await queue.add(Flaky(env).circuitBreaker(breaker)).outcome }
+      await env.wait(until: .seconds(10))
+      let probe = env.sleeper("probe", for: .seconds(2)).circuitBreaker(breaker)
+      let (way, moment) = (env.random.below(4), Duration.seconds(11 + env.random.below(2)))
+      await withTaskGroup(of: Void.self) { group in
+        var handle: ProcedureHandle<Int>?
+        switch way {
+        case 0: handle = queue.add(probe, input: 1)
+        case 1: group.addTask { _ = try? await queue.run(probe, input: 1) }
+        case 2: handle = queue.add(probe.timeout(moment - .seconds(10)).fallback(to: env.sleeper(for: .zero)), input: 1)
+        default:
+          let copies = Locked(0)
+          let fast = env.sleeper(for: moment - .milliseconds(10_500))
+          let rival = ProcedureTask("rival") { (number: Int) in
+            let copy = copies {
+              $0 += 1
+              return $0
+            }
+            return try await (copy == 1 ? probe : fast).execute(number)
+          }
+          handle = queue.add(rival.hedged(after: .milliseconds(500)), input: 1)
+        }
+        await env.settle()
+        env.check(breaker.state == .halfOpen)
+        await env.wait(until: moment)
+        await pause(env, upTo: 3)
+        if way == 0 { handle?.cancel() }
+        if way == 1 { group.cancelAll() }
+        _ = await handle?.outcome
+        await group.waitForAll()
+      }
+      if breaker.state == .closed {
+        env.tally("probed")
+      } else {
+        env.check(breaker.state == .open && env.elapsed < .seconds(12) + .milliseconds(1), "\(breaker.state)")
+        env.tally(["handle", "run", "timeout", "hedge"][way])
+      }
+      env.check(try await queue.run(env.sleeper(for: .zero).circuitBreaker(breaker), input: 7) == 7)
+      env.check(breaker.state == .closed)
+      await queue.shutDown()
+    }
+  }
+
   @Test("Before a retry each attempt asks the breaker, after it only the whole counts")
   func breakerAndRetry() async throws {
     try await exploreSchedules(50) { env in

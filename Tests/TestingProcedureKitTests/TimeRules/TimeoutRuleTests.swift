@@ -278,6 +278,19 @@ struct TimeoutRuleTests {
     }
   }
 
+  @Test("The time is that of the queue's clock, whichever that is")
+  func otherClock() async throws {
+    let queue = ProcedureQueue("suspending", clock: SuspendingClock())
+    let forEver = ProcedureTask { try? await VirtualClock().sleep(for: .seconds(1)) }
+    for procedure in [
+      forEver.timeout(.milliseconds(1)), forEver.deadline(SuspendingClock().now, on: SuspendingClock()),
+    ] {
+      #expect(await queue.add(procedure).outcome.timeout != nil)
+    }
+    #expect(await queue.add(ProcedureTask {}.timeout(Duration(attoseconds: .max))).outcome.isFinished)
+    await queue.shutDown()
+  }
+
   @Test("Without a queue the time is that of the process")
   func withoutQueue() async throws {
     let forEver = ProcedureTask("for ever") { try? await VirtualClock().sleep(for: .seconds(1)) }
