@@ -21,16 +21,13 @@ extension Target {
       "P11", "events observed: at most twice as much as unobserved", atMost: 2, of: .procedureKit("add"),
       ("W1", "add, observed")),
     Target("P12", "bodies that sleep: within 5 % of the sleeping", atMost: 1.05, ("P12", "add")),
-    Target("P13", "a timeout each: at most twice as much as without", ["run", "add"].map(timeouts)),
+    Target(
+      "P13", "a timeout each: at most twice as much as without", atMost: 2, of: .procedureKit("add, unlimited"),
+      ("W8", "add")),
   ]
 
   private static func memory(_ way: String, atMost bytes: Double) -> Comparison {
     Comparison(workload: "W7", contestant: .procedureKit(way), baseline: nil, limit: bytes)
-  }
-
-  private static func timeouts(_ way: String) -> Comparison {
-    Comparison(
-      workload: "W8", contestant: .procedureKit(way), baseline: .procedureKit("\(way), unlimited"), limit: 2)
   }
 
   /// Each workload that grows, against its own hundredth.

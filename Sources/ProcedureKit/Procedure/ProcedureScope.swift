@@ -22,6 +22,9 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
       (self.context, self.bindings, self.limit) = (context, bindings, limit)
     }
 
+    /// Whether it was started from nowhere, and has brought nothing that is to be bound.
+    var isBare: Bool { context == nil && bindings.isEmpty }
+
     /// - Returns: The origin of a run; `nil` where there is nothing to remember.
     static func of(
       _ context: ProcedureContext?, bindings: [ContextCarrier.Binding], limit: TimeLimit?

@@ -7,8 +7,10 @@ extension DetachedRun {
   /// - Parameter hold: What it holds meanwhile.
   func execute(holding hold: ResourceClaim?) async {
     guard let body = body.take() else { preconditionFailure("\(identity) was executed twice") }
-    guard isBare, origin == nil else { return await execute(body, holding: hold) }
+    guard isBare, origin?.isBare ?? true else { return await execute(body, holding: hold) }
+    let limit = limit
     do {
+      if let limit, core.hooks == nil { try limit.bodyStarts(self) }
       stored = .finished(
         try await ProcedureContext.$current.withValue(ProcedureContext(of: self)) { try await body(self) })
     } catch {
@@ -16,6 +18,7 @@ extension DetachedRun {
       stored = ProcedureOutcome(thrown: error)
     }
     if endProduction() != nil { await inContext { await $0.settleChildren() } }
+    limit?.ended(self)
   }
 
   private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {

@@ -39,7 +39,9 @@ final class DetachedRun: Run, @unchecked Sendable {
   var worker: QueueWorker?
   var times = RunTimes()
 
-  /// Whether nothing has to happen around its body, and nothing has to be there for it.
+  /// Whether nothing has to happen before its body and after it, and nothing has to be there for it.
+  ///
+  /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
   let isBare: Bool
 
   init(
@@ -48,7 +50,9 @@ final class DetachedRun: Run, @unchecked Sendable {
   ) {
     self.body = body
     priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
-    isBare = traits.isBare && admission.isFree && !core.hasFinishHooks
+    isBare =
+      traits.contents.hooks == nil && traits.contents.limit?.deadline == nil && admission.isFree
+      && !core.hasFinishHooks
     super.init(
       traits, admission, core: core, origin: .of(parent, bindings: core.carried, limit: traits.contents.limit))
   }
