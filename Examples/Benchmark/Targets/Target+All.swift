@@ -21,6 +21,9 @@ extension Target {
       "P11", "events observed: at most twice as much as unobserved", atMost: 2, of: .procedureKit("add"),
       ("W1", "add, observed")),
     Target("P12", "bodies that sleep: within 5 % of the sleeping", atMost: 1.05, ("P12", "add")),
+    Target(
+      "P13", "a timeout each: at most twice as much as without", atMost: 2, of: .procedureKit("add, unlimited"),
+      ("W8", "add")),
   ]
 
   private static func memory(_ way: String, atMost bytes: Double) -> Comparison {

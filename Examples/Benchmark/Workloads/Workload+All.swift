@@ -11,6 +11,7 @@ extension Workload {
     Workload("W5", "binary tree", units: 32_767, TreeWork.contestants),
     Workload("W6", "all exclude each other", units: 10_000, ExclusiveWork.contestants),
     Workload("W7", "bytes of what waits", units: 1_000_000, Store.contestants),
+    Workload("W8", "a timeout each", units: 100_000, TimeoutWork.contestants),
     Workload("P12", "sleep 1 ms, 100 at once", units: 10_000, SleepWork.contestants),
   ]
 }

@@ -20,7 +20,8 @@ public enum ProcedureError: Error, Sendable {
   case producerFinished(procedure: ProcedureIdentity, producer: ProcedureIdentity)
   /// As many procedures as the queue allows waited to be started already. This one was not admitted.
   case queueFull(procedure: ProcedureIdentity, queue: String, limit: Int)
-  /// The procedure took longer than it was allowed to: `duration` from the start of its body, or until its deadline.
+  /// The procedure took longer than it was allowed to: `duration` from the start of its body, or from its coming until its
+  /// deadline; zero where that had passed before, and nothing was executed.
   case timedOut(procedure: ProcedureIdentity, duration: Duration)
   /// The circuit breaker `breaker` lets no calls through. It is worth while to ask again after `retryAfter`; `nil` where that
   /// depends on how a call ends that is under way.
@@ -152,7 +153,8 @@ extension ProcedureError: CustomStringConvertible {
       "\(procedure) was not admitted: \(limit) procedures wait on the queue \"\(queue)\" already, and no more may. "
         + "To wait for room, use enqueue"
     case .timedOut(let procedure, let duration):
-      "\(procedure) timed out after \(duration)"
+      duration > .zero
+        ? "\(procedure) timed out after \(duration)" : "\(procedure) was not executed: its deadline had passed before"
     case .circuitOpen(let procedure, let breaker, let delay):
       "\(procedure) was not executed: \"\(breaker)\" is open, since too many calls have failed"
         + (delay.map { "; it lets one through after \($0)" } ?? ", and a call is under way that may close it")

@@ -49,7 +49,9 @@ extension Procedure {
       do {
         return try await task.executeInCurrentContext(input)
       } catch {
-        if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw error }
+        let context = ProcedureContext.ofBody(task.name)
+        if context.isCancelled { throw error }
+        try await context.takeUpAgain()
         return try await replacement(error)
       }
     }

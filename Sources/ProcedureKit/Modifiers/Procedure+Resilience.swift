@@ -56,7 +56,9 @@ extension Procedure {
       do {
         return try await task.executeInCurrentContext(input)
       } catch {
-        if ProcedureContext.ofBody(task.name).isCancelled { throw error }
+        let context = ProcedureContext.ofBody(task.name)
+        if context.isCancelled { throw error }
+        try await context.takeUpAgain()
         return try await replacement.executeInCurrentContext(input)
       }
     }
@@ -88,12 +90,18 @@ extension ProcedureContext {
       throw ProcedureError.rateExceeded(procedure: ProcedureIdentity(id: id, name: name), retryAfter: delay)
     case .waits(let wait):
       let visitor = Visitor()
-      try await givingUpEverything {
-        await withRunCancellationHandler(in: self, key: visitor) {
-          _ = await limiter.wait(for: wait, visitor, timers: scope.timers)
-        } onCancel: {
-          visitor.leave()
+      var hasTurn = false
+      do {
+        try await givingUpEverything {
+          hasTurn = await withRunCancellationHandler(in: self, key: visitor) {
+            await limiter.wait(for: wait, visitor, timers: scope.timers)
+          } onCancel: {
+            visitor.leave()
+          }
         }
+      } catch {
+        if hasTurn { limiter.callAbandoned(wait) }
+        throw error
       }
     }
   }

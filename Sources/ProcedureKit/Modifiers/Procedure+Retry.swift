@@ -76,7 +76,7 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
       }
       guard let delay = await delay(after: failure) else { throw failure }
       context.attemptFailed(attempt, failure, retriedAfter: delay)
-      try await context.pause(for: delay)
+      try await pause(for: delay)
       if fairness.pieceEnds() { await Task.yield() }
       attempt += 1
       context.attemptStarted()
@@ -96,6 +96,16 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
     }
     guard !context.isCancelled, policy.budget?.takeRetry() ?? true else { return nil }
     return delay
+  }
+
+  /// A retry that is not made, since the run is cancelled meanwhile, is not paid for.
+  private func pause(for delay: Duration) async throws {
+    do {
+      try await context.pause(for: delay)
+    } catch {
+      policy.budget?.retryAbandoned()
+      throw error
+    }
   }
 
   private mutating func nextDelay() -> Duration? {

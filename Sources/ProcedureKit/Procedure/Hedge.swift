@@ -34,6 +34,8 @@ final class Hedge<Output: Sendable>: Sendable {
       self.cancel()
     }
     context.scope.timers.cancel(timer)
+    // The copy that lost may have been stopped while it waited for the slot that both share.
+    await context.scope.waitForSlot(in: context)
     guard let result = state.withLock({ $0.result }) else { throw CancellationError() }
     return try result.get()
   }

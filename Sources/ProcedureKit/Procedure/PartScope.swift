@@ -91,6 +91,8 @@ final class PartScope: ProcedureScope, @unchecked Sendable {
     await surrounding.scope.regainSlot(unlessCancelled: context)
   }
 
+  override func waitForSlot(in context: ProcedureContext) async { await surrounding.scope.waitForSlot(in: context) }
+
   override func takeTurn(in context: ProcedureContext) async { await surrounding.scope.takeTurn(in: context) }
 
   override func pauseStarted(until end: ProcedureInstant?) {

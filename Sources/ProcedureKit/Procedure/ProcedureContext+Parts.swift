@@ -10,8 +10,7 @@ extension ProcedureContext {
   func executePart<R>(attempt: Int, _ operation: () async throws -> R) async throws -> R {
     let part = PartScope(of: self)
     let result = await ProcedureContext(part, of: self, attempt: attempt).settled(operation)
-    try part.end()
-    return try result.get()
+    return try await end(part, result)
   }
 
   /// Executes a part in a task of its own, which is stopped when its time is over.
@@ -31,8 +30,18 @@ extension ProcedureContext {
     let timer = timers.schedule(after: limit) { part.stop(timeout) }
     let result = await executeAlone(part, attempt: attempt, operation)
     timers.cancel(timer)
-    try part.end()
-    return try result.get()
+    return try await end(part, result)
+  }
+
+  /// What a part has come to. If it was stopped, it may have been in a pause; what follows is not to go on in that.
+  private func end<R>(_ part: PartScope, _ result: Result<R, any Error>) async throws -> R {
+    do {
+      try part.end()
+      return try result.get()
+    } catch  where !isCancelled {
+      try await takeUpAgain()
+      throw error
+    }
   }
 
   /// Executes a part in a task of its own, so that it can be stopped alone.
@@ -40,12 +49,22 @@ extension ProcedureContext {
     _ part: PartScope, attempt: Int, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async -> Result<R, any Error> {
     let context = ProcedureContext(part, of: self, attempt: attempt)
-    let work = CancellableWork<Result<R, any Error>>()
-    return await withRunCancellationHandler(in: context, key: work) {
-      await work.execute { await context.settled(operation) }
-    } onCancel: {
-      work.cancel()
+    let work = CancellableWork()
+    do {
+      let value = try await withRunCancellationHandler(in: context, key: work) {
+        try await work.execute(startsAtOnce: !isDeep) { try await context.settled(operation).get() }
+      } onCancel: {
+        work.cancel()
+      }
+      return .success(value)
+    } catch {
+      return .failure(error)
     }
+  }
+
+  /// Whether so much is around it that nothing more ought to start on the same stack.
+  var isDeep: Bool {
+    sequence(first: self, next: \.scope.parent).dropFirst(16).contains { _ in true }
   }
 
   /// Calls `operation` in this context, and waits for what it produces.

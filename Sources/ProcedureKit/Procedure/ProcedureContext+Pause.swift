@@ -16,9 +16,28 @@ extension ProcedureContext {
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       try await givingUpEverything(until: end) { await wait(until: end, timers) }
     } else {
+      try await takeUpAgain()
       await scope.takeTurn(in: self)
     }
     try requireNotCancelled()
+  }
+
+  /// Waits for what a part may have given up for a pause in which it was stopped: the slot, and what is held around the part.
+  /// Whatever goes on after it goes on with both.
+  ///
+  /// - Throws: ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
+  func takeUpAgain() async throws {
+    await scope.waitForSlot(in: self)
+    let lost = claimsOfLevels.filter { !$0.isHeld }
+    guard !lost.isEmpty else { return }
+    // One of them may still stand in line, with nobody who waits for it.
+    giveBack(lost)
+    try requireNotCancelled()
+    try await reclaim(lost)
+  }
+
+  private func giveBack(_ claims: [ResourceClaim]) {
+    for claim in claims { claim.table.deliver(claim.table.end(claim)) }
   }
 
   /// Calls `operation`, which waits for something, while the run pauses.
@@ -31,7 +50,7 @@ extension ProcedureContext {
   func givingUpEverything<R>(until end: ProcedureInstant? = nil, _ operation: () async -> R) async throws -> R {
     let claims = claimsOfLevels
     scope.pauseStarted(until: end)
-    for claim in claims { claim.table.deliver(claim.table.end(claim)) }
+    giveBack(claims)
     scope.lendSlot()
     let result = await operation()
     await scope.regainSlot(unlessCancelled: self)

@@ -133,6 +133,9 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
   /// The same, but a cancel of anything that `context` is part of ends the wait: the body then goes on without a slot.
   func regainSlot(unlessCancelled context: ProcedureContext) async {}
 
+  /// Waits for the slot where a part that was cancelled has not waited for it: what is around that part needs it to go on.
+  func waitForSlot(in context: ProcedureContext) async {}
+
   /// The body is about to start something anew: waits while the queue is suspended, or something comes first. A cancel of
   /// anything that `context` is part of ends the wait.
   func takeTurn(in context: ProcedureContext) async {}

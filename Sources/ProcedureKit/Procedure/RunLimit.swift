@@ -8,7 +8,14 @@ final class RunLimit: Sendable {
   private struct State {
     var timeout: TimerHeap.ID?
     var deadline: TimerHeap.ID?
+    /// How long there was until the deadline when the run came.
+    var allowance: Duration?
     var isOver = false
+  }
+
+  private enum Kind {
+    case timeout
+    case deadline
   }
 
   private let limit: TimeLimit
@@ -18,14 +25,33 @@ final class RunLimit: Sendable {
     self.limit = limit
   }
 
-  /// The run was admitted: from now on it is cancelled at its deadline, if it has one.
-  func admitted(_ run: ProcedureScope) {
-    if let remaining = limit.deadline?.remaining { arm(\.deadline, after: remaining, run) }
+  /// The run is about to be admitted.
+  ///
+  /// - Returns: Why it must not start, if its deadline has passed.
+  func arrived(_ run: ProcedureScope) -> ProcedureError? {
+    guard let remaining = limit.deadline?.remaining else { return nil }
+    state.withLock { $0.allowance = max(remaining, .zero) }
+    return remaining > .zero ? nil : timeout(of: run, after: .zero)
   }
 
-  /// The body has started: from now on it is cancelled when it has taken too long, if it has a timeout.
-  func bodyStarted(_ run: ProcedureScope) {
-    if let timeout = limit.timeout { arm(\.timeout, after: timeout, run) }
+  /// The run was admitted: from now on it is cancelled at its deadline, if it has one.
+  func admitted(_ run: ProcedureScope) {
+    guard let allowance = state.withLock({ $0.allowance }), allowance > .zero else { return }
+    arm(.deadline, after: allowance, run)
+  }
+
+  /// The body is about to start: from now on it is cancelled when it has taken too long, if it has a timeout.
+  ///
+  /// - Throws: ``ProcedureError/timedOut(procedure:duration:)`` where the deadline has come, and only the timer has not.
+  func bodyStarts(_ run: ProcedureScope) throws {
+    if let deadline = limit.deadline, deadline.remaining <= .zero {
+      throw timeout(of: run, after: state.withLock { $0.allowance } ?? .zero)
+    }
+    if let timeout = limit.timeout { arm(.timeout, after: timeout, run) }
+  }
+
+  private func timeout(of run: ProcedureScope, after duration: Duration) -> ProcedureError {
+    .timedOut(procedure: run.identity, duration: duration)
   }
 
   /// Nothing is to cancel the run any more; what comes to do so nevertheless comes too late, or just in time.
@@ -38,12 +64,15 @@ final class RunLimit: Sendable {
     if let deadline { run.timers.cancel(deadline) }
   }
 
-  private func arm(_ timer: WritableKeyPath<State, TimerHeap.ID?>, after duration: Duration, _ run: ProcedureScope) {
-    let id = run.timers.schedule(after: duration) {
-      run.cancel(ProcedureError.timedOut(procedure: run.identity, duration: max(duration, .zero)))
-    }
+  private func arm(_ kind: Kind, after duration: Duration, _ run: ProcedureScope) {
+    let id = run.timers.schedule(after: duration) { [self] in run.cancel(timeout(of: run, after: duration)) }
     let isOver = state.withLock { state in
-      if !state.isOver { state[keyPath: timer] = id }
+      if !state.isOver {
+        switch kind {
+        case .timeout: state.timeout = id
+        case .deadline: state.deadline = id
+        }
+      }
       return state.isOver
     }
     if isOver { run.timers.cancel(id) }

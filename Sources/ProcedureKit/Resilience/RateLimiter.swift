@@ -3,13 +3,16 @@ import Synchronization
 /// Lets so many calls through in a stretch of time, and makes the others wait, first come first served, or refuses them.
 ///
 /// It is a token bucket: after a rest a burst goes through at once, then one call each time a token comes back. Calls that
-/// wait hold no slot and take no task. One limiter is meant to be shared by everything that calls the same server, from any
-/// number of queues.
+/// wait hold no slot and take no task. What a call waits for after it was let through, a slot say, is not looked at. One that
+/// is cancelled before it is made does not count, unless others have gone through since. One limiter is meant to be shared by everything that calls the same server,
+/// from any number of queues.
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
-    /// Who waits, but for the head, which sleeps until it is due.
+    /// Who waits, but for the head.
     var places: [RateLimiterMachine.Ticket: Place] = [:]
+    /// Where the head sleeps until it is due.
+    var head: Place?
 
     /// After anything that has happened: those who may go on, and the head, that has to know that it is.
     mutating func called(_ granted: [RateLimiterMachine.Ticket]) -> [Place] {
@@ -40,8 +43,8 @@ public final class RateLimiter: Sendable {
   ///
   /// - Parameters:
   ///   - count: How many calls may go through in each stretch of time, in the long run. None ever, if it is not positive.
-  ///   - period: That stretch.
-  ///   - burst: How many may go through at once after a rest; as many as `count` unless it is given.
+  ///   - period: That stretch. If it is not positive, calls are not limited.
+  ///   - burst: How many may go through at once after a rest, at least one; as many as `count` unless it is given.
   ///   - longestWait: Who would have to wait longer is refused at once; zero refuses whoever would have to wait. Without it
   ///     everybody waits as long as it takes.
   ///   - clock: What measures these times.
@@ -49,7 +52,8 @@ public final class RateLimiter: Sendable {
     _ count: Int, per period: Duration, burst: Int? = nil, longestWait: Duration? = nil,
     clock: any Clock<Duration> = ContinuousClock()
   ) {
-    let bucket = TokenBucket(capacity: count > 0 ? burst ?? count : 0, interval: period.saturated / max(count, 1))
+    let bucket = TokenBucket(
+      capacity: count > 0 ? max(burst ?? count, 1) : 0, interval: period.saturated / max(count, 1))
     time = QueueTime(clock)
     contents = Mutex(Contents(machine: RateLimiterMachine(bucket: bucket, longestWait: longestWait)))
   }
@@ -91,30 +95,52 @@ public final class RateLimiter: Sendable {
   ///   - wait: What `arrive` has said.
   ///   - visitor: Who waits.
   ///   - timers: What wakes the head when it is due.
-  /// - Returns: Whether the turn has come: not if the visitor has left before.
+  /// - Returns: Whether the turn has come, possibly just as the visitor has left: then a call has to be made, or abandoned.
   func wait(for wait: Wait, _ visitor: Visitor, timers: Timers) async -> Bool {
     if let place = wait.place, await !visitor.wait(at: place) { return leave(wait.ticket) }
-    while let due = contents.withLock({ $0.machine.isWaiting(wait.ticket) ? $0.machine.nextGrant : nil }) {
+    while true {
       let place = Place()
+      guard let due = turn(of: wait.ticket, awaitedAt: place) else { return true }
       let timer = timers.schedule(after: due - time.now.sinceStart) { place.call() }
-      guard await visitor.wait(at: place) else {
-        timers.cancel(timer)
-        return leave(wait.ticket)
-      }
+      let isCalled = await visitor.wait(at: place)
+      timers.cancel(timer)
+      guard isCalled else { return leave(wait.ticket) }
       let now = time.now.sinceStart
       let called = contents.withLock { $0.called($0.machine.timePassed(to: now)) }
       for other in called { other.call() }
     }
-    return true
+  }
+
+  /// Internal. A call that had its turn is not made after all: whoever was to make it was cancelled before.
+  func callAbandoned(_ wait: Wait) {
+    let now = time.now.sinceStart
+    let head = contents.withLock { contents in
+      contents.machine.callAbandoned(wait.ticket, at: now)
+      return contents.head.take()
+    }
+    // It is due earlier now.
+    head?.call()
+  }
+
+  /// The head waits from now on at this place for its turn.
+  ///
+  /// - Returns: When that is; `nil` if it has come.
+  private func turn(of ticket: RateLimiterMachine.Ticket, awaitedAt place: Place) -> Duration? {
+    contents.withLock { contents in
+      guard contents.machine.isWaiting(ticket) else { return nil }
+      contents.head = place
+      return contents.machine.nextGrant
+    }
   }
 
   private func leave(_ ticket: RateLimiterMachine.Ticket) -> Bool {
-    let called = contents.withLock { contents in
+    let (isGranted, called) = contents.withLock { contents in
+      let isGranted = !contents.machine.isWaiting(ticket)
       contents.places[ticket] = nil
       contents.machine.left(ticket)
-      return contents.called([])
+      return (isGranted, contents.called([]))
     }
     for other in called { other.call() }
-    return false
+    return isGranted
   }
 }

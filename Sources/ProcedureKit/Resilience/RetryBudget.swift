@@ -16,8 +16,10 @@ public final class RetryBudget: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: The most retries that can be saved up, and so the most in a row; none if it is not positive.
-  ///   - successesPerRetry: How many successes allow one more retry: 10 makes retries a tenth of the calls.
-  ///   - interval: The time that allows one more retry, however few calls there are.
+  ///   - successesPerRetry: How many successes allow one more retry: 10 makes retries a tenth of the calls. Less than 1 counts
+  ///     as 1.
+  ///   - interval: The time that allows one more retry, however few calls there are. If it is not positive, retries are not
+  ///     limited.
   ///   - clock: What measures that time.
   public init(
     capacity: Int = 10, successesPerRetry: Int = 10, oneMoreEvery interval: Duration = .seconds(1),
@@ -40,6 +42,12 @@ public final class RetryBudget: Sendable {
   public func takeRetry() -> Bool {
     let now = time.now.sinceStart
     return bucket.withLock { $0.take(at: now) }
+  }
+
+  /// A retry that has been paid for is not made after all: whoever was to make it was cancelled before.
+  public func retryAbandoned() {
+    let now = time.now.sinceStart
+    bucket.withLock { $0.add(oneOf: 1, at: now) }
   }
 
   /// An attempt has succeeded, the first or a later one.

@@ -36,4 +36,7 @@ final class ResourceClaim: @unchecked Sendable {
     self.claimant = claimant
     self.priority = priority
   }
+
+  /// Whether it holds all that it wants.
+  var isHeld: Bool { table.isHeld(self) }
 }

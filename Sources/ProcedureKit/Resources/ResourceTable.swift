@@ -109,6 +109,13 @@ public final class ResourceTable: Sendable {
     }
   }
 
+  /// Whether a claim holds all that it wants.
+  func isHeld(_ claim: ResourceClaim) -> Bool {
+    state.withLock { state in
+      claim.reference.map { state.ledger.claims[Int($0.claim)].state == .granted } ?? false
+    }
+  }
+
   // MARK: News
 
   /// Tells claimants what has become of their claims. Called outside of all locks.

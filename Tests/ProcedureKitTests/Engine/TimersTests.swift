@@ -67,6 +67,22 @@ import TestingProcedureKit
     #expect(bench.timers.cancel(never))
   }
 
+  @Test("The longest durations are for ever, whenever the timer is set")
+  func forEver() async throws {
+    for offset in [Duration.zero, .nanoseconds(1), .milliseconds(100), .seconds(1), .seconds(1_000_000)] {
+      let bench = Bench()
+      bench.clock.advance(by: offset)
+      for duration in [Duration(attoseconds: .max), .longest, .longest - .nanoseconds(1)] {
+        let never = bench.set("never", after: duration)
+        #expect(try await bench.clock.nextSleep().offset >= .longest - .nanoseconds(1))
+        #expect(bench.timers.cancel(never))
+      }
+      #expect(ProcedureInstant(sinceStart: offset).advanced(by: .longest).sinceStart == .longest)
+      #expect(
+        ProcedureInstant(sinceStart: .zero - offset).advanced(by: .zero - .longest * 2) < .init(sinceStart: .zero))
+    }
+  }
+
   @Test("A fraction of a nanosecond is rounded up: no timer is early")
   func rounding() async throws {
     let bench = Bench()

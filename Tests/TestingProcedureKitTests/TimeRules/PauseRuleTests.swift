@@ -123,6 +123,37 @@ struct PauseRuleTests {
     }
   }
 
+  @Test(
+    "One task sleeps for all that a queue has to be woken for: timeouts, deadlines, retries, delays, limits and hedges")
+  func oneSleeper() async throws {
+    try await exploreSchedules(20) { env in
+      let queue = env.makeQueue()
+      let limiter = RateLimiter(1, per: .seconds(100), clock: env.clock)
+      let gate = ProbeProcedure()
+      let forEver = ProcedureTask { try await gate.execute(()) }
+      let kinds: [ProcedureTask<Void, Void>] = [
+        forEver.timeout(.seconds(90)), forEver.timeout(.seconds(91)).map {},
+        forEver.deadline(.init(offset: .seconds(92)), on: env.clock),
+        ProcedureTask { throw Reason() }.retry(.constant(.seconds(93))), forEver.delay(.seconds(94)),
+        ProcedureTask {}.repeating(every: .seconds(95)), ProcedureTask {}.rateLimited(limiter),
+        forEver.hedged(after: .seconds(96)),
+      ]
+      var handles = (0..<5).flatMap { _ in kinds.map { queue.add($0) } }
+      async let runs: Void = withTaskGroup { group in
+        for kind in kinds { group.addTask { _ = try? await queue.run(kind) } }
+      }
+      await env.settle()
+      env.check(env.clock.sleeperCount == 1, "\(env.clock.sleeperCount) sleep")
+      env.check(env.clock.nextDeadline?.offset == .seconds(90))
+      await queue.cancelAll()
+      handles.removeAll { $0.state == .finished }
+      for handle in handles { _ = await handle.outcome }
+      await runs
+      env.check(env.clock.sleeperCount == 0 && queue.snapshot().slotsInUse == 0)
+      await queue.shutDown()
+    }
+  }
+
   @Test("What is held for a body is kept while a procedure pauses that the body executes")
   func bodyKeepsItsHold() async throws {
     try await exploreSchedules(300) { env in

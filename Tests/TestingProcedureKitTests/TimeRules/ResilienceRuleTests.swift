@@ -48,6 +48,54 @@ struct ResilienceRuleTests {
     }
   }
 
+  @Test("A probe that is cancelled, by whomever, leaves the breaker to the next call")
+  func cancelledProbe() async throws {
+    try await exploreRace("handle", "run", "timeout", "hedge", "probed") { env in
+      let queue = env.makeQueue()
+      let breaker = breaker(env)
+      for _ in 0..<2 { _ = await queue.add(Flaky(env).circuitBreaker(breaker)).outcome }
+      await env.wait(until: .seconds(10))
+      let probe = env.sleeper("probe", for: .seconds(2)).circuitBreaker(breaker)
+      let (way, moment) = (env.random.below(4), Duration.seconds(11 + env.random.below(2)))
+      await withTaskGroup(of: Void.self) { group in
+        var handle: ProcedureHandle<Int>?
+        switch way {
+        case 0: handle = queue.add(probe, input: 1)
+        case 1: group.addTask { _ = try? await queue.run(probe, input: 1) }
+        case 2: handle = queue.add(probe.timeout(moment - .seconds(10)).fallback(to: env.sleeper(for: .zero)), input: 1)
+        default:
+          let copies = Locked(0)
+          let fast = env.sleeper(for: moment - .milliseconds(10_500))
+          let rival = ProcedureTask("rival") { (number: Int) in
+            let copy = copies {
+              $0 += 1
+              return $0
+            }
+            return try await (copy == 1 ? probe : fast).execute(number)
+          }
+          handle = queue.add(rival.hedged(after: .milliseconds(500)), input: 1)
+        }
+        await env.settle()
+        env.check(breaker.state == .halfOpen)
+        await env.wait(until: moment)
+        await pause(env, upTo: 3)
+        if way == 0 { handle?.cancel() }
+        if way == 1 { group.cancelAll() }
+        _ = await handle?.outcome
+        await group.waitForAll()
+      }
+      if breaker.state == .closed {
+        env.tally("probed")
+      } else {
+        env.check(breaker.state == .open && env.elapsed < .seconds(12) + .milliseconds(1), "\(breaker.state)")
+        env.tally(["handle", "run", "timeout", "hedge"][way])
+      }
+      env.check(try await queue.run(env.sleeper(for: .zero).circuitBreaker(breaker), input: 7) == 7)
+      env.check(breaker.state == .closed)
+      await queue.shutDown()
+    }
+  }
+
   @Test("Before a retry each attempt asks the breaker, after it only the whole counts")
   func breakerAndRetry() async throws {
     try await exploreSchedules(50) { env in
@@ -91,6 +139,36 @@ struct ResilienceRuleTests {
       }
       env.check(env.clock.sleeperCount == 0)
       await queue.shutDown()
+    }
+  }
+
+  @Test("A call that is cancelled after it was let through, and before it is made, does not count")
+  func abandoned() async throws {
+    try await exploreRace("left", "abandoned", "made") { env in
+      let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
+      let limiter = RateLimiter(1, per: .seconds(10), clock: env.clock)
+      let starts = Locked<[Duration]>([])
+      let call = ProcedureTask { starts { [now = env.elapsed] in $0.append(now) } }.rateLimited(limiter)
+      try await queue.run(call)
+      let handle = queue.add(call)
+      await env.settle()
+      let next = other.add(call)
+      let end = Duration.seconds(8 + env.random.below(8))
+      queue.add(ProcedureTask("blocker") { await env.wait(until: end) })
+      let moment = Duration.seconds(9 + env.random.below(4))
+      await env.wait(until: moment)
+      await pause(env, upTo: 2)
+      handle.cancel()
+      env.check(await next.outcome.isFinished)
+      let isMade = await handle.outcome.isFinished
+      let made = starts.value.dropFirst()
+      env.check(made.count == (isMade ? 2 : 1))
+      env.check(isMade ? made.last == .seconds(20) : made.last == max(moment, .seconds(10)), "\(moment): \(made)")
+      env.tally(isMade ? "made" : moment < .seconds(10) ? "left" : "abandoned")
+      env.check(limiter.waitingCount == 0 && limiter.available == 0)
+      await queue.shutDown()
+      await other.shutDown()
+      env.check(env.clock.sleeperCount == 0)
     }
   }
 

@@ -190,6 +190,23 @@ struct RetryRuleTests {
     }
   }
 
+  @Test("A retry that is not made because of a cancel is not taken from the budget")
+  func budgetOfCancelled() async throws {
+    try await exploreRace("pausing", "retried") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let budget = RetryBudget(capacity: 3, oneMoreEvery: .seconds(1_000), clock: env.clock)
+      let flaky = Flaky(env)
+      let handle = queue.add(flaky.retry(.constant(.seconds(1)), maxAttempts: 2, budget: budget))
+      await env.wait(until: .seconds(1))
+      await pause(env, upTo: 3)
+      handle.cancel()
+      _ = await handle.outcome
+      env.check(budget.retriesLeft == 4 - flaky.starts.value.count, "\(budget.retriesLeft) left")
+      env.tally(flaky.starts.value.count == 1 ? "pausing" : "retried")
+      await queue.shutDown()
+    }
+  }
+
   @Test("Random delays are the same for the same seed, and differ between runs")
   func seeds() async throws {
     try await exploreSchedules(20) { env in

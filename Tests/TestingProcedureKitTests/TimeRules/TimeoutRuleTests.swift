@@ -223,6 +223,47 @@ struct TimeoutRuleTests {
     }
   }
 
+  @Test("A body does not start when its deadline comes, nor after it, whether or not there is a slot for it")
+  func late() async throws {
+    try await exploreRace("added", "run", "produced") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let recorder = env.recordEvents(of: queue)
+      let hasStarted = Locked(false)
+      let instant = Duration.seconds(env.random.below(3))
+      let late = ProcedureTask("late") { hasStarted { $0 = true } }.deadline(.init(offset: instant), on: env.clock)
+      if env.random.below(2) == 0 {
+        queue.add(ProcedureTask("blocker") { await env.wait(until: .seconds(2)) })
+        await env.settle()
+      } else {
+        await env.wait(until: .seconds(2))
+      }
+      let way = ["added", "run", "produced"][env.random.below(3)]
+      let allowance = max(instant - env.elapsed, .zero)
+      let outcome: ProcedureOutcome<Void>
+      switch way {
+      case "added": outcome = await queue.add(late.onDidFinish { _ in }).outcome
+      case "run":
+        do {
+          outcome = .finished(try await queue.run(late))
+        } catch {
+          outcome = .cancelled(reason: error)
+        }
+      default:
+        let child = Locked<ProcedureHandle<Void>?>(nil)
+        try await queue.run(
+          ProcedureTask { child { [handle = ProcedureContext.current?.produce(late)] in $0 = handle } })
+        guard let handle = child.value else { return env.check(false) }
+        outcome = await handle.outcome
+      }
+      env.check(way == "produced" || outcome.timeout == allowance, "\(outcome), not \(allowance)")
+      env.check(outcome.timeout != nil && !hasStarted.value, "\(outcome)")
+      env.tally(way)
+      await queue.shutDown()
+      try await recorder.waitUntilEnded()
+      env.check(recorder.events.orderViolations().isEmpty, "\(recorder.events.orderViolations())")
+    }
+  }
+
   @Test("A deadline before a retry is the same for each attempt, and leaves no time for another")
   func deadlineOfAttempts() async throws {
     try await exploreSchedules(50) { env in
@@ -235,6 +276,19 @@ struct TimeoutRuleTests {
       env.check(flaky.starts.value == [.seconds(2), .seconds(5)] || flaky.starts.value == [.seconds(2)])
       await queue.shutDown()
     }
+  }
+
+  @Test("The time is that of the queue's clock, whichever that is")
+  func otherClock() async throws {
+    let queue = ProcedureQueue("suspending", clock: SuspendingClock())
+    let forEver = ProcedureTask { try? await VirtualClock().sleep(for: .seconds(1)) }
+    for procedure in [
+      forEver.timeout(.milliseconds(1)), forEver.deadline(SuspendingClock().now, on: SuspendingClock()),
+    ] {
+      #expect(await queue.add(procedure).outcome.timeout != nil)
+    }
+    #expect(await queue.add(ProcedureTask {}.timeout(Duration(attoseconds: .max))).outcome.isFinished)
+    await queue.shutDown()
   }
 
   @Test("Without a queue the time is that of the process")

@@ -22,6 +22,8 @@ struct RateLimiterMachine {
   private var nextTicket: Ticket = 0
   /// Tickets behind the head that nobody holds any more.
   private var gone: Set<Ticket> = []
+  /// The ticket that was granted last, if nobody has gone on since without one.
+  private var latest: Ticket?
 
   init(bucket: TokenBucket, longestWait: Duration?) {
     self.bucket = bucket
@@ -47,7 +49,10 @@ struct RateLimiterMachine {
 
   /// Somebody has come, after time has been told to have passed until then.
   mutating func arrived(at now: Duration) -> Admission {
-    if waitingCount == 0, bucket.take(at: now) { return .granted }
+    if waitingCount == 0, bucket.take(at: now) {
+      latest = nil
+      return .granted
+    }
     guard let nextToken = bucket.nextToken else { return .refused(until: nil) }
     let grant = nextToken + bucket.interval * waitingCount
     if let longestWait, grant - now > longestWait { return .refused(until: grant) }
@@ -62,11 +67,20 @@ struct RateLimiterMachine {
     skipGone()
   }
 
+  /// A call that was granted is not made after all. Those who wait move up, unless somebody has gone on since: who comes next
+  /// would come too soon after that one.
+  mutating func callAbandoned(_ ticket: Ticket, at now: Duration) {
+    guard latest == ticket else { return }
+    bucket.add(oneOf: 1, at: now)
+    latest = nil
+  }
+
   /// Grants what is due by then, in order.
   mutating func timePassed(to now: Duration) -> [Ticket] {
     var granted: [Ticket] = []
     while let due = nextGrant, due <= now, bucket.take(at: due) {
       granted.append(head)
+      latest = head
       head += 1
       skipGone()
     }

@@ -13,9 +13,9 @@ extension DetachedRun {
   @inline(__always)
   private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {
     let limit = limit
-    if let limit, core.hooks == nil { limit.bodyStarted(self) }
     let context = ProcedureContext(scope: self, hold: hold)
     do {
+      if let limit, core.hooks == nil { try limit.bodyStarts(self) }
       stored = .value(try await ProcedureContext.$current.withValue(context) { try await body(self) })
     } catch {
       noteTimeout(error)
@@ -44,7 +44,7 @@ extension DetachedRun {
     _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
   ) async throws -> Output {
     let limited: @concurrent @Sendable (Input) async throws -> Output = { [self] in
-      limit?.bodyStarted(self)
+      try limit?.bodyStarts(self)
       return try await operation($0)
     }
     return try await core.hooked(identity, limited, input)
@@ -64,9 +64,9 @@ extension DetachedRun {
   /// Evaluates conditions with all that was carried here for the run.
   static func judge(_ conditions: [Condition], _ bindings: [ContextCarrier.Binding]) async -> ConditionVerdict {
     guard !bindings.isEmpty else { return await Condition.judge(conditions) }
-    let judgement = CancellableWork<ConditionVerdict>()
-    await bind(bindings[...]) { await judgement.execute { await Condition.judge(conditions) } }
-    return judgement.result
+    let judgement = Judgement(of: conditions)
+    await bind(bindings[...]) { await judgement.evaluate() }
+    return judgement.verdict
   }
 
   /// Lets go of all that only the body needed, and of a value that a cancel overruled.

@@ -44,7 +44,8 @@ final class DetachedRun: Run, @unchecked Sendable {
     super.init(
       traits, admission, core: core, origin: .of(parent, bindings: core.carried, limit: traits.contents.limit),
       priority: traits.contents.rawPriority ?? Task.currentPriority.rawValue,
-      isBare: traits.isBare && admission.isFree && !core.hasFinishHooks)
+      isBare: traits.contents.hooks == nil && traits.contents.limit?.deadline == nil && admission.isFree
+        && !core.hasFinishHooks)
   }
 
   var bindings: [ContextCarrier.Binding] { origin?.bindings ?? [] }

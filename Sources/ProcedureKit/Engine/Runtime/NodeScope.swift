@@ -36,6 +36,8 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
     await holder?.regainSlot(unlessCancelled: context)
   }
 
+  override func waitForSlot(in context: ProcedureContext) async { await holder?.waitForSlot(in: context) }
+
   override func takeTurn(in context: ProcedureContext) async { await holder?.takeTurn(in: context) }
 
   /// How many references there are to it at this moment.

@@ -25,6 +25,7 @@ extension QueueCore {
   ///   - hasRoom: Whether room has been reserved for it.
   func admit(_ run: DetachedRun, dependencies handles: [any ProcedureDependency], hasRoom: Bool = false) {
     let now = time.now
+    let lateness = run.limit?.arrived(run)
     let dependencies = handles.isEmpty ? [] : handles.map(\.identity)
     let admittance = visit { state, actions, effects -> Admittance in
       if hasRoom { state.room.reservationEnded() }
@@ -39,6 +40,7 @@ extension QueueCore {
         (run.dependencies, run.dependencyHandles) = (dependencies, handles)
       }
       seat(run, at: now, &state, &actions)
+      if let lateness { cancel(run, lateness, at: now, &state, &actions, &effects) }
       return .admitted(isDoomed: state.isDoomed)
     }
     switch admittance {

@@ -57,7 +57,14 @@ extension QueueCore {
     let hasSlot = visit { state, actions, _ in
       holder.member < 0 || state.machine.loanEnded(holder.member, &actions)
     }
-    if !hasSlot { await wait(for: holder, in: context) { state in state.machine.isReturning(holder.member) } }
+    if !hasSlot { await wait(for: holder, in: context) { $0.wantsSlotBack(holder) } }
+  }
+
+  /// Returns when the member has the slot that it has been lent and wants back; at once, if it does not. Cancelling the caller,
+  /// or a run that it is part of, ends the wait.
+  func waitForSlot(_ holder: SlotHolder, in context: ProcedureContext) async {
+    guard isGated, withState({ $0.wantsSlotBack(holder) }) else { return }
+    await wait(for: holder, in: context) { $0.wantsSlotBack(holder) }
   }
 
   private func wait(

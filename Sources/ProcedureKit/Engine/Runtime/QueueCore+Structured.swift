@@ -27,10 +27,11 @@ extension QueueCore {
     let run = StructuredRun(
       task.traits, task.admission, core: self, origin: .of(context, bindings: [], limit: task.limit))
     let lender = context?.slotHolder(on: self)
-    guard let hasStarted = admit(run, task.priority, lender) else {
+    let lateness = run.limit?.arrived(run)
+    guard let hasStarted = admit(run, task.priority, lender, startsAtOnce: lateness == nil) else {
       throw ProcedureError.queueShutDown(procedure: run.identity, queue: name)
     }
-    run.limit?.admitted(run)
+    if let lateness { cancel(run, lateness) } else { run.limit?.admitted(run) }
     var end: End<Output>?
     if !hasStarted { end = await prepare(run)?.typed() }
     if end == nil { end = await execute(run, task.operation, input) }
@@ -60,7 +61,7 @@ extension QueueCore {
 
   /// - Returns: Whether the body has started already; `nil` if the queue refuses the run.
   private func admit(
-    _ run: StructuredRun, _ priority: TaskPriority?, _ lender: SlotHolder?
+    _ run: StructuredRun, _ priority: TaskPriority?, _ lender: SlotHolder?, startsAtOnce: Bool
   ) -> Bool? {
     let moment = time.moment()
     let hasConditions = !run.conditions.isEmpty
@@ -77,7 +78,7 @@ extension QueueCore {
       state.seat(run, at: member)
       record(.didAttach, of: run, at: moment.instant, &state)
       if let lender, place != nil { state.machine.loanStarted(lender.member, &actions) }
-      guard !hasConditions, !isCancelled, !state.isDoomed else { return false }
+      guard startsAtOnce, !hasConditions, !isCancelled, !state.isDoomed else { return false }
       return start(run, at: moment, &state, &actions, &effects)
     }
   }
@@ -139,12 +140,13 @@ extension QueueCore {
       await wait(for: run) { state in state.machine.isListed(run.member) }
     }
     if let end = prematureEnd(of: run) { return end }
-    let judgement = CancellableWork<ConditionVerdict>()
-    addCancellationHandler(to: run, key: judgement) { judgement.cancel() }
-    let verdict = await withTaskExecutorPreference(executor) {
-      await judgement.execute { await Condition.judge(conditions) }
+    let (judgement, work) = (Judgement(of: conditions), CancellableWork())
+    addCancellationHandler(to: run, key: work) { work.cancel() }
+    await withTaskExecutorPreference(executor) {
+      await work.execute(startsAtOnce: false) { await judgement.evaluate() }
     }
-    removeCancellationHandler(from: run, key: judgement)
+    let verdict = judgement.verdict
+    removeCancellationHandler(from: run, key: work)
     let isDecided = visit { state, actions, _ in
       guard state[run].lifecycle.state == .evaluating else { return false }
       state.machine.conditionsSettled(run.member, verdict.isSatisfied ? .satisfied : .unsatisfied, &actions)
@@ -197,7 +199,7 @@ extension QueueCore {
     of run: StructuredRun, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) -> @concurrent @Sendable (Input) async throws -> Output {
     var body = operation
-    if run.limit != nil { body = { [self] in try await executeAlone(run, operation, $0) } }
+    if run.body != nil { body = { [self] in try await executeAlone(run, operation, $0) } }
     let limited = body
     if hooks != nil { body = { [self] in try await hooked(run.identity, limited, $0) } }
     return body
@@ -207,17 +209,9 @@ extension QueueCore {
   private func executeAlone<Input: Sendable, Output: Sendable>(
     _ run: StructuredRun, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
   ) async throws -> Output {
-    let work = CancellableWork<Result<Output, any Error>>()
-    addCancellationHandler(to: run, key: work) { work.cancel() }
-    run.limit?.bodyStarted(run)
-    defer { removeCancellationHandler(from: run, key: work) }
-    return try await work.execute {
-      do {
-        return .success(try await operation(input))
-      } catch {
-        return .failure(error)
-      }
-    }.get()
+    guard let work = run.body else { return try await operation(input) }
+    try run.limit?.bodyStarts(run)
+    return try await work.execute(startsAtOnce: run.parent.map { !$0.isDeep } ?? true) { try await operation(input) }
   }
 
   /// Waits for what the body has produced.

@@ -327,7 +327,7 @@ final class QueueCore: Sendable {
   }
 
   func waitToRegain(_ holder: SlotHolder) async {
-    await wait(for: holder) { state in state.machine.isReturning(holder.member) }
+    await wait(for: holder) { $0.wantsSlotBack(holder) }
   }
 
   /// Suspends the current task as long as the member is present and `isWaiting` holds, which is asked under the lock.

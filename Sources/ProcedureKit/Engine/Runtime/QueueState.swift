@@ -42,6 +42,11 @@ struct QueueState {
     machine.members[Int(holder.member)]
   }
 
+  /// Whether a holder stands in line for the slot that it had lent.
+  func wantsSlotBack(_ holder: SlotHolder) -> Bool {
+    holder.member >= 0 && machine.isReturning(holder.member)
+  }
+
   /// Gives a holder its number.
   mutating func seat(_ holder: SlotHolder, at member: Int32) {
     while holders.count <= Int(member) { holders.append(nil) }
@@ -180,8 +185,10 @@ struct QueueState {
       worker.pins += 1
       worker.isSpent = true
       effects.append(.interrupt(worker))
-    } else if let run = holder as? StructuredRun, !run.cancellationHandlers.isEmpty {
-      effects.append(.notify(Array(run.cancellationHandlers.values)))
+    } else if let run = holder as? StructuredRun {
+      var handlers = Array(run.cancellationHandlers.values)
+      if let body = run.body { handlers.append { body.cancel() } }
+      if !handlers.isEmpty { effects.append(.notify(handlers)) }
     }
   }
 }

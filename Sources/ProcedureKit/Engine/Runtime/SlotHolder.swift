@@ -13,7 +13,9 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   final let flags = Atomic<UInt8>(0)
   /// For an added run, the priority with which it was admitted.
   final let priority: UInt8
-  /// Whether nothing has to happen around its body, and nothing has to be there for it.
+  /// Whether nothing has to happen before its body and after it, and nothing has to be there for it.
+  ///
+  /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
   final let isBare: Bool
   let core: QueueCore
   final var extras: RunExtras?
@@ -58,6 +60,10 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
 
   final override func regainSlot(unlessCancelled context: ProcedureContext) async {
     await core.regain(self, unlessCancelled: context)
+  }
+
+  final override func waitForSlot(in context: ProcedureContext) async {
+    await core.waitForSlot(self, in: context)
   }
 
   final override func takeTurn(in context: ProcedureContext) async {

@@ -6,8 +6,16 @@ final class StructuredRun: Run, @unchecked Sendable {
   /// What wants to know when the run is cancelled otherwise than through its task.
   var cancellationHandlers: [ObjectIdentifier: @Sendable () -> Void] = [:]
 
+  /// Its body, where that has a task of its own, so that it can be cancelled without the caller's.
+  let body: CancellableWork?
+
   /// Why it ends without its body, where what it wanted to hold would never have been there.
   var refusal: (any Error)?
+
+  override init(_ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, origin: Origin?) {
+    body = origin?.limit == nil ? nil : CancellableWork()
+    super.init(traits, admission, core: core, origin: origin)
+  }
 
   override func refused(by error: ProcedureError) { refusal = error }
 

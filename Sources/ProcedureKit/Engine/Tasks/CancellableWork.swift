@@ -2,31 +2,108 @@ import Synchronization
 
 /// Internal. One piece of work that can be cancelled without the task that waits for it, because it is executed by a child
 /// of that task.
-final class CancellableWork<Result: Sendable>: Sendable {
-  private let desk = CrewDesk()
-  private let stored = Mutex(Result?.none)
-
-  /// Executes the work, once. Cancelling the caller cancels it, as ``cancel()`` does.
-  @discardableResult
-  func execute(_ operation: @escaping @Sendable () async -> Result) async -> Result {
-    desk.place(
-      .add(priority: nil) { [self] in
-        let result = await operation()
-        stored.withLock { $0 = result }
-        desk.close()
-      })
-    await Spawner.runCrew(at: desk)
-    return result
+///
+/// Not generic, and the value is stored where the caller awaits it: whatever has metadata to be looked up for each work costs
+/// as much as a task.
+///
+/// Invariant: the child's task is used only while it is alive: whoever cancels pins it under the lock, at a moment at which
+/// it executes the work, calls `cancel()` outside of the lock, because that runs handlers of the user's, and unpins; a child
+/// that is pinned does not end.
+final class CancellableWork: Sendable {
+  private struct Child: @unchecked Sendable {
+    let task: UnsafeCurrentTask
   }
 
-  /// What it came to, once it has been executed.
-  var result: Result {
-    guard let result = stored.withLock({ $0 }) else { preconditionFailure("CancellableWork: nothing was executed") }
-    return result
+  private struct State {
+    /// As long as it executes the work.
+    var child: Child?
+    var isCancelled = false
+    var pins = 0
+    /// The child, once it has nothing to do any more but to be unpinned.
+    var waiter: Waiter?
+    /// What the work threw.
+    var error: (any Error)?
+  }
+
+  private let state = Mutex(State())
+
+  /// Executes the work, once. Cancelling the caller cancels it, as ``cancel()`` does.
+  ///
+  /// - Parameters:
+  ///   - startsAtOnce: Whether it starts on the stack of the caller.
+  ///   - operation: The work.
+  func execute(startsAtOnce: Bool, _ operation: @escaping @Sendable () async -> Void) async {
+    await Spawner.runChild(startsAtOnce: startsAtOnce) { [self] in
+      start()
+      await operation()
+      await end()
+    }
+  }
+
+  /// Executes a work that comes to something.
+  ///
+  /// Invariant: the value is stored by the child, which ends before it is read here; if it is not stored, there is an error.
+  ///
+  /// - Parameters:
+  ///   - startsAtOnce: Whether it starts on the stack of the caller.
+  ///   - operation: The work.
+  /// - Returns: What `operation` returns.
+  /// - Throws: What `operation` throws.
+  func execute<Value: Sendable>(
+    startsAtOnce: Bool, _ operation: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    nonisolated(unsafe) let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+    defer { value.deallocate() }
+    await execute(startsAtOnce: startsAtOnce) { [self] in
+      do {
+        value.initialize(to: try await operation())
+      } catch {
+        state.withLock { $0.error = error }
+      }
+    }
+    if let error = state.withLock({ $0.error.take() }) { throw error }
+    return value.move()
   }
 
   /// Cancels the work, also if it starts only later. It may still come to something.
   func cancel() {
-    desk.place(.cancelAll)
+    let child = state.withLock { state -> Child? in
+      state.isCancelled = true
+      if state.child != nil { state.pins += 1 }
+      return state.child
+    }
+    guard let child else { return }
+    child.task.cancel()
+    let waiter = state.withLock { state in
+      state.pins -= 1
+      return state.pins == 0 ? state.waiter.take() : nil
+    }
+    waiter?.resume()
+  }
+
+  private func start() {
+    guard let task = withUnsafeCurrentTask(body: { $0 }) else {
+      preconditionFailure("CancellableWork: there is no current task")
+    }
+    let child = Child(task: task)
+    let isCancelled = state.withLock { state in
+      state.child = child
+      return state.isCancelled
+    }
+    if isCancelled { task.cancel() }
+  }
+
+  private func end() async {
+    let isPinned = state.withLock { state in
+      state.child = nil
+      return state.pins > 0
+    }
+    guard isPinned else { return }
+    await Waiter.suspend { waiter in
+      state.withLock { state in
+        if state.pins > 0 { state.waiter = waiter }
+        return state.pins > 0
+      }
+    }
   }
 }

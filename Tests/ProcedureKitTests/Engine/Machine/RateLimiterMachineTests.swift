@@ -28,6 +28,21 @@ import Testing
     #expect(machine.timePassed(to: .seconds(2)) == [2, 3])
   }
 
+  @Test("A call that is not made counts for nothing, unless somebody has gone on since")
+  func abandoned() {
+    var machine = machine(burst: 1, every: 2)
+    for _ in 0..<5 { _ = machine.arrived(at: .zero) }
+    #expect(machine.timePassed(to: .seconds(2)) == [0])
+    machine.callAbandoned(0, at: .seconds(3))
+    #expect(machine.nextGrant == .seconds(3) && machine.timePassed(to: .seconds(3)) == [1])
+    #expect(machine.timePassed(to: .seconds(5)) == [2])
+    for ticket in [0, 1, 3, 2] { machine.callAbandoned(ticket, at: .seconds(5)) }
+    #expect(machine.nextGrant == .seconds(5) && machine.timePassed(to: .seconds(5)) == [3])
+    #expect(machine.arrived(at: .seconds(7)) == .granted)
+    machine.callAbandoned(3, at: .seconds(7))
+    #expect(machine.tokens(at: .seconds(7)) == 0)
+  }
+
   @Test("Who would have to wait too long is refused, and told until when")
   func refusal() {
     var patient = machine(burst: 1, every: 2, longestWait: .seconds(4))
@@ -53,17 +68,31 @@ import Testing
     let (burst, interval) = (1 + random.below(4), 1 + random.below(4))
     var machine = machine(burst: burst, every: interval)
     var (waiting, grants): ([Int], [Int]) = ([], [])
+    var latest: Int?
     for now in 0..<200 {
       let granted = machine.timePassed(to: .seconds(now))
       guard Array(waiting.prefix(granted.count)) == granted else { return "\(now): granted \(granted) of \(waiting)" }
       waiting.removeFirst(granted.count)
       grants += granted.map { _ in now }
+      latest = granted.last ?? latest
       for _ in 0..<(random.chance(percent: 10) ? random.below(8) : random.below(2)) {
         switch machine.arrived(at: .seconds(now)) {
-        case .granted where waiting.isEmpty: grants.append(now)
+        case .granted where waiting.isEmpty:
+          grants.append(now)
+          latest = nil
         case .waiting(let ticket): waiting.append(ticket)
         default: return "\(now): overtaken or refused"
         }
+      }
+      if let abandoned = latest, random.chance(percent: 10) {
+        machine.callAbandoned(abandoned, at: .seconds(now))
+        grants.removeLast()
+        latest = nil
+        // Whoever may go on by that does so at once.
+        let granted = machine.timePassed(to: .seconds(now))
+        waiting.removeFirst(granted.count)
+        grants += granted.map { _ in now }
+        latest = granted.last
       }
       if !waiting.isEmpty, random.chance(percent: 20) { machine.left(waiting.remove(at: random.below(waiting.count))) }
       guard machine.waitingCount == waiting.count else { return "\(now): \(machine.waitingCount) wait" }

@@ -1,0 +1,126 @@
+import Testing
+import TestingProcedureKit
+
+@Suite("What goes on after a part that was stopped in its pause has a slot and its categories")
+struct StoppedPauseTests {
+  enum Way: CaseIterable {
+    case fallback
+    case recover
+    case retry
+    case then
+    case hook
+    case body
+    case graph
+  }
+
+  /// What is stopped, and then `next`, within one procedure.
+  private func procedure(
+    _ way: Way, _ stopped: ProcedureTask<Void, Void>, then next: ProcedureTask<Void, Void>
+  ) -> ProcedureTask<Void, Void> {
+    switch way {
+    case .fallback: stopped.fallback(to: next)
+    case .recover: stopped.recover { _ in try await next.execute() }
+    case .retry: stopped.retry(.immediate) { _, _ in .replace(by: next) }
+    case .then: stopped.ignoringErrors().then(next)
+    case .hook: stopped.onDidExecute { _ in try await next.execute() }.ignoringErrors()
+    case .body:
+      ProcedureTask("body") {
+        try? await stopped.execute()
+        try await next.execute()
+      }
+    case .graph:
+      ProcedureGraph("graph") { (g: GraphBuilder) in g.add(stopped.fallback(to: next)) }.procedureTask
+    }
+  }
+
+  @Test("Wherever a timeout finds it: pausing, in line for its slot, or for its categories", arguments: Way.allCases)
+  func timeout(_ way: Way) async throws {
+    try await exploreRace("stopped", "in time", schedules: 500) { env in
+      let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
+      let monitor = ConcurrencyMonitor()
+      let (flaky, isStopped) = (Flaky(failing: 1, env), Locked(false))
+      let first = ProcedureTask { _ = try await monitor.during("slot", "x", "y") { try await flaky.execute() } }
+      let stopped = first.retry(.constant(.seconds(2))).timeout(.seconds(1 + env.random.below(6)))
+      let next = ProcedureTask {
+        isStopped { $0 = flaky.starts.value.count == 1 }
+        try await monitor.during("slot", "x", "y") { try await env.clock.sleep(for: .seconds(2)) }
+      }
+      var handles = [env.watch(queue.add(procedure(way, stopped, then: next).exclusive("x").exclusive("y")))]
+      for number in 0..<4 {
+        let start = Duration.milliseconds(500 * (1 + env.random.below(8)))
+        let stranger = { @Sendable (categories: String...) in
+          ProcedureTask("stranger \(number)") {
+            monitor.enter(categories)
+            await env.wait(until: env.elapsed + .seconds(2))
+            monitor.leave(categories)
+          }
+        }
+        await env.wait(until: start)
+        switch number {
+        case 0: handles.append(queue.add(stranger("slot")))
+        case 1: handles.append(queue.add(stranger("slot", "x").exclusive("x")))
+        case 2: handles.append(other.add(stranger("y").exclusive("y")))
+        default: handles.append(other.add(stranger("x", "y").exclusive("y", "x")))
+        }
+      }
+      for handle in handles {
+        let outcome = await handle.outcome
+        env.check(outcome.isFinished, "\(outcome)")
+      }
+      for category in ["slot", "x", "y"] { env.check(monitor.most(in: category) == 1, category) }
+      env.tally(isStopped.value ? "stopped" : "in time")
+      env.check(env.resources.count == 0 && queue.snapshot().slotsInUse == 0 && env.clock.sleeperCount == 0)
+      await queue.shutDown()
+      await other.shutDown()
+    }
+  }
+
+  @Test("A copy that lost while it waited for the slot leaves none of it to wait for")
+  func hedged() async throws {
+    try await exploreRace("the second copy", "the retry", schedules: 500) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let (monitor, copies) = (ConcurrencyMonitor(), Locked(0))
+      let body = ProcedureTask { () async throws -> Int in
+        let copy = copies {
+          $0 += 1
+          return $0
+        }
+        if copy == 1 { throw Flaw(number: copy) }
+        try await env.clock.sleep(for: .seconds(copy == 2 ? 3 : 1))
+        return copy
+      }
+      let pausing = body.retry(.constant(.seconds(1 + env.random.below(6)))).hedged(after: .seconds(1))
+      let procedure = pausing.map { copy in
+        try await monitor.during("slot") { try await env.clock.sleep(for: .seconds(1)) }
+        return copy
+      }
+      let handle = queue.add(procedure)
+      await env.settle()
+      let others = (0..<3).map { _ in
+        queue.add(ProcedureTask { await monitor.during("slot") { await env.wait(until: env.elapsed + .seconds(2)) } })
+      }
+      let copy = try await handle.value
+      for other in others { env.check(await other.outcome.isFinished) }
+      env.check(monitor.most(in: "slot") == 1 && queue.snapshot().slotsInUse == 0)
+      env.tally(copy == 2 ? "the second copy" : "the retry")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A suspended queue does not keep what fails from its end")
+  func suspended() async throws {
+    try await exploreSchedules(200) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let failing = ProcedureTask {
+        await env.wait(until: .seconds(2))
+        throw Reason()
+      }
+      let handle = queue.add(failing.timeout(.seconds(5)).map { $0 }.retry(.immediate, maxAttempts: 1))
+      await env.wait(until: .seconds(1))
+      await queue.suspend()
+      env.check(await handle.outcome.error is Reason && env.elapsed == .seconds(2))
+      await queue.resume()
+      await queue.shutDown()
+    }
+  }
+}
