@@ -31,7 +31,7 @@ extension ProcedureContext {
   func givingUpEverything<R>(until end: ProcedureInstant? = nil, _ operation: () async -> R) async throws -> R {
     let claims = claimsOfLevels
     scope.pauseStarted(until: end)
-    for claim in claims { claim.table.deliver(claim.table.end(claim)) }
+    for claim in claims { claim.table.deliver(claim.end()) }
     scope.lendSlot()
     let result = await operation()
     await scope.regainSlot(unlessCancelled: self)
