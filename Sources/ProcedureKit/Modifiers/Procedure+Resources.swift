@@ -8,6 +8,14 @@ extension Procedure {
   /// What the body runs, produces or has in a graph may claim the same category: it does not wait for the body that it is
   /// a part of, and excludes its own siblings.
   ///
+  /// What is added to a queue is nobody's part. So a body must not wait for it while it holds what that needs, nor for a
+  /// queue on which it is: such a circle is found, whatever queues and tables it goes through, and one procedure in it
+  /// fails. What a task awaits that the body has created with `Task { }` counts as awaited by the body, since such a task
+  /// inherits what the body is. Use `Task.detached` for a task that the body does not wait for, or create it inside of
+  /// `ProcedureContext.$current.withValue(nil) { … }`.
+  ///
+  /// A category's `==`, `hash(into:)` and `description` are called under no lock, and may look at queues.
+  ///
   /// - Parameters:
   ///   - category: What is held alone.
   ///   - others: More of them.

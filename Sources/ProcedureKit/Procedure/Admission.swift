@@ -6,6 +6,7 @@ struct Admission: Sendable {
   private struct Needs: Sendable {
     var conditions: [Condition] = []
     var resources: ResourceRequest?
+    var demands: ResourceDemands?
     var key: AnyKey?
   }
 
@@ -42,6 +43,17 @@ struct Admission: Sendable {
   var key: AnyKey? {
     get { storage?.needs.key }
     set { change { $0.key = newValue } }
+  }
+
+  /// The same resources, as one table knows them.
+  var demands: ResourceDemands? { storage?.needs.demands }
+
+  /// The same for a run that claims what it needs in `table`. May call what is the user's: not under any lock.
+  func claiming(in table: ResourceTable) -> Admission {
+    guard let resources else { return self }
+    var admission = self
+    admission.change { $0.demands = ResourceDemands(resources, in: table) }
+    return admission
   }
 
   private mutating func change(_ change: (inout Needs) -> Void) {

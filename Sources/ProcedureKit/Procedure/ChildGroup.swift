@@ -42,6 +42,11 @@ final class ChildGroup: Sendable {
     state.withLock { $0.children.values.map(\.identity).sorted { $0.id < $1.id } }
   }
 
+  /// The same, as what can be cancelled.
+  var unfinishedChildren: [any ProducedChild] {
+    state.withLock { Array($0.children.values) }
+  }
+
   /// Whether a failure ends the body and the other children.
   var stopsAtFirstFailure: Bool {
     state.withLock { $0.policy == .failFast }
@@ -50,6 +55,11 @@ final class ChildGroup: Sendable {
   /// Whether a child has failed, and the body is to end because of that.
   var isStopping: Bool {
     state.withLock { $0.policy == .failFast && !$0.failures.isEmpty }
+  }
+
+  /// Whether all have finished, and none is admitted any more.
+  var hasEnded: Bool {
+    state.withLock { $0.isClosed }
   }
 
   /// Says whether a child is admitted: not when the body has ended and all that it had produced.

@@ -37,7 +37,7 @@ extension ProcedureContext {
   }
 
   private func giveBack(_ claims: [ResourceClaim]) {
-    for claim in claims { claim.table.deliver(claim.table.end(claim)) }
+    for claim in claims { ResourceTable.deliver(claim.end()) }
   }
 
   /// Calls `operation`, which waits for something, while the run pauses.

@@ -17,10 +17,10 @@ extension ProcedureContext {
     guard let request else { return try await operation() }
     let procedure = ProcedureIdentity(id: id, name: name)
     let wait = ClaimWait(scope: scope)
-    let claim = ResourceClaim(
-      in: table ?? scope.resourceTable, inside: hold, of: procedure, for: wait, priority: scope.linePriority)
-    defer { claim.table.deliver(claim.table.end(claim)) }
-    try await place(claim, request, wait)
+    let table = table ?? scope.resourceTable
+    let claim = ResourceClaim(in: table, inside: hold, of: procedure, for: wait, priority: scope.linePriority)
+    defer { ResourceTable.deliver(claim.end()) }
+    try await place(claim, ResourceDemands(request, in: table), wait)
     return try await holding(claim).run(operation)
   }
 
@@ -36,19 +36,19 @@ extension ProcedureContext {
   /// - Throws: ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
   func reclaim(_ claims: [ResourceClaim]) async throws {
     for claim in claims.reversed() {
-      guard let request = claim.request else { continue }
+      guard let wants = claim.wants else { continue }
       let wait = ClaimWait(scope: scope)
       claim.claimant = wait
-      try await place(claim, request, wait)
+      try await place(claim, wants, wait)
     }
   }
 
-  private func place(_ claim: ResourceClaim, _ request: ResourceRequest, _ wait: ClaimWait) async throws {
-    switch claim.table.place(claim, request, for: claimRuns) {
+  private func place(_ claim: ResourceClaim, _ wants: ResourceDemands, _ wait: ClaimWait) async throws {
+    switch claim.place(wants, for: claimRuns) {
     case .granted: break
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: claim.procedure, circle: circle)
     case .waits(let news):
-      claim.table.deliver(news)
+      ResourceTable.deliver(news)
       try await self.wait(for: wait, claim)
     }
   }
@@ -74,7 +74,7 @@ extension ProcedureContext {
 
   /// The runs that cannot end before something inside of this context has.
   var claimRuns: ResourceLedger.ClaimRuns {
-    ResourceLedger.ClaimRuns(around: sequence(first: self, next: \.scope.parent).compactMap(\.scope.awaitableRun))
+    ResourceLedger.ClaimRuns(around: sequence(first: self, next: \.scope.parent).compactMap(\.scope.runNumbers))
   }
 }
 

@@ -43,6 +43,14 @@ public struct ProcedureContext: Sendable {
     self.frame = frame
   }
 
+  /// This context, or the innermost around it of a body that has not ended: for what a task begins that a body has left
+  /// behind, which is no part of that body. What was cancelled stays so.
+  var living: ProcedureContext? {
+    var next: ProcedureContext? = self
+    while let context = next, context.scope.isOver, !context.isCancelled { next = context.scope.parent }
+    return next
+  }
+
   /// The same context with something more being held.
   func holding(_ claim: ResourceClaim) -> ProcedureContext {
     ProcedureContext(

@@ -5,21 +5,32 @@ import Synchronization
 /// Invariant: subclasses say which lock guards what they store; what this class stores is constant, atomic or has its lock.
 @usableFromInline
 class ProcedureScope: ContextFrame, @unchecked Sendable {
-  /// Where it was started from: the context of the body that runs or awaits it.
+  /// Where it was started from: the context of the body that runs or awaits it, as long as that has not ended before it.
   final var parent: ProcedureContext? { origin?.context }
 
   final let origin: Origin?
 
   /// Where something was started from, and what it has brought from there. Most have nothing of that.
   final class Origin: Sendable {
-    let context: ProcedureContext?
+    private let start: Mutex<ProcedureContext?>
     /// What was carried to it.
     let bindings: [ContextCarrier.Binding]
     /// How long it may take.
     let limit: RunLimit?
 
     init(_ context: ProcedureContext?, bindings: [ContextCarrier.Binding] = [], limit: RunLimit? = nil) {
-      (self.context, self.bindings, self.limit) = (context, bindings, limit)
+      start = Mutex(context)
+      (self.bindings, self.limit) = (bindings, limit)
+    }
+
+    var context: ProcedureContext? { start.withLock { $0 } }
+
+    func replace(by context: ProcedureContext?) {
+      let former = start.withLock { start in
+        defer { start = context }
+        return start
+      }
+      _ = former
     }
 
     /// - Returns: The origin of a run; `nil` where there is nothing to remember.
@@ -93,6 +104,21 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
     return isOver ? nil : children
   }
 
+  /// Whether the body has ended, and everything that belongs to it.
+  var isOver: Bool {
+    switch Production(rawValue: production.load(ordering: .acquiring)) {
+    case .ended: true
+    case .group: group.load()?.hasEnded ?? false
+    case .some(.none), nil: false
+    }
+  }
+
+  /// It has ended, after what it was started from: whoever refers to it still does not keep that.
+  final func forgetEndedParent() {
+    guard let origin, let parent, parent.scope.isOver else { return }
+    origin.replace(by: parent.living)
+  }
+
   /// Whether the body may still produce something.
   var mayProduce: Bool { true }
 
@@ -119,8 +145,8 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
 
   func waitEnded(_ wait: InnerWait) { parent?.scope.waitEnded(wait) }
 
-  /// Its number, if it is a run that others can wait for.
-  var awaitableRun: UInt64? { nil }
+  /// Its number and that of its queue, if it is a run that others can wait for, or for the queue.
+  var runNumbers: ResourceLedger.RunNumbers? { nil }
 
   /// Calls `handler` when it is cancelled otherwise than through the task that executes it; at once if it was before.
   func addCancellationHandler(key: AnyObject, _ handler: @escaping @Sendable () -> Void) {}

@@ -83,7 +83,7 @@ extension ProcedureQueue {
         return (machine.members[Int(member)].resources == .awaited ? [run.claim] : []).compactMap(\.self)
           + run.innerClaims
       }
-      let waits = ResourceTable.waits(of: claims)
+      let waits = ResourceBook.shared.waits(of: claims)
       var children: [ProcedureID: [ProcedureIdentity]] = [:]
       for member in machine.runIndices {
         guard let run = state.holders[Int(member)] as? Run, let producer = run.detachedRun?.parent?.id else { continue }

@@ -10,20 +10,21 @@ protocol ResourceClaimant: AnyObject, Sendable {
 
 /// Internal. What one level of one run wants to hold, or holds: the owner of its part of the resources.
 ///
-/// Invariant: `priority`, `reference` and `request` are guarded by the lock of `table`. `claimant` is changed only by whoever
+/// Invariant: `priority`, `reference`, `wants` and `enclosing` are guarded by the lock of ``ResourceBook``; the latter two
+/// are changed only for whoever made the claim, who may read them without. `claimant` is changed only by whoever
 /// made the claim, between an end of it and its next placing, when nobody else looks at it; news have the claimant of their
 /// time. A claim keeps its claimant until it is let go of, which whoever made it does when it has ended.
 final class ResourceClaim: @unchecked Sendable {
   let table: ResourceTable
-  /// The claim that it is inside of, in any table.
-  let enclosing: ResourceClaim?
+  /// The claim that it is inside of, in any table, unless that has ended before it.
+  private(set) var enclosing: ResourceClaim?
   let procedure: ProcedureIdentity
   var claimant: any ResourceClaimant
-  /// What it was placed for the last time.
-  var request: ResourceRequest?
+  /// What it was placed for the last time; read without the lock by whoever made it.
+  var wants: ResourceDemands?
   /// Its own priority, or the highest of those that have come to wait for it.
   var priority: UInt8
-  /// Its number and serial in the table's ledger; `nil` before it was made and after it has ended.
+  /// Its number and serial in the ledger; `nil` before it was made and after it has ended.
   var reference: ResourceLedger.Reference?
 
   init(
@@ -37,6 +38,30 @@ final class ResourceClaim: @unchecked Sendable {
     self.priority = priority
   }
 
+  /// It has ended, and does not keep what it was inside of if that has ended as well; under the lock.
+  ///
+  /// - Returns: What was let go of.
+  func forgetEnded() -> ResourceClaim? {
+    guard let former = enclosing, former.reference == nil else { return nil }
+    while let claim = enclosing, claim.reference == nil { enclosing = claim.enclosing }
+    return former
+  }
+
+  /// Whether it was placed for this key; under the lock.
+  func wants(_ entry: ResourceEntry) -> Bool {
+    wants?.demands.contains { $0.entry === entry } ?? false
+  }
+
+  /// Claims all that is wanted; see ``ResourceBook/place(_:_:for:)``.
+  func place(_ wants: ResourceDemands, for runs: ResourceLedger.ClaimRuns) -> ResourceTable.Answer {
+    ResourceBook.shared.place(self, wants, for: runs)
+  }
+
+  /// Gives back what it holds, or withdraws it.
+  ///
+  /// - Returns: Who is granted by that.
+  func end() -> ResourceTable.News { ResourceBook.shared.end(self) }
+
   /// Whether it holds all that it wants.
-  var isHeld: Bool { table.isHeld(self) }
+  var isHeld: Bool { ResourceBook.shared.isHeld(self) }
 }

@@ -34,8 +34,17 @@ extension ResourceKey: CustomStringConvertible {
 struct ResourceRequest: Sendable {
   struct Demand: Sendable {
     let key: ResourceKey
+    /// That of the key, asked once: it may be the user's, and is not to be called under any lock.
+    let hash: Int
     var units: Int32
     let capacity: Int32
+
+    init(key: ResourceKey, units: Int32, capacity: Int32) {
+      self.key = key
+      hash = key.hashValue
+      self.units = units
+      self.capacity = capacity
+    }
   }
 
   /// One for each resource.

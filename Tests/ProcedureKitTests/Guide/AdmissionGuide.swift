@@ -99,6 +99,13 @@ import TestingProcedureKit
       refusals.update { $0.append("\(error)") }  // names who waits for what, and who holds it
     }
     #expect(refusals.value.count == 1)
+
+    let starter = ProcedureTask("starter") {
+      ProcedureContext.$current.withValue(nil) {
+        _ = Task { try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value }  // nobody's part, too
+      }
+    }.exclusive("printer")
+    try await queue.run(starter)
     await queue.shutDown()
   }
 

@@ -173,6 +173,72 @@ struct AdmissionRegressionTests {
     try await waiter.value
   }
 
+  @Test(
+    "Nothing of the user's is called under a lock: a category may look at the queue where it is compared, hashed and let go"
+  )
+  func comparedCategory() async throws {
+    final class Category: Hashable, Sendable {
+      let queue: ProcedureQueue
+      let looks: Box<Int>
+      init(_ queue: ProcedureQueue, _ looks: Box<Int>) { (self.queue, self.looks) = (queue, looks) }
+      deinit { look() }
+      func look() {
+        _ = queue.snapshot()
+        queue.add(ProcedureTask {}).cancel()
+        looks.update { $0 += 1 }
+      }
+      static func == (one: Category, other: Category) -> Bool {
+        one.look()
+        return one.queue === other.queue
+      }
+      func hash(into hasher: inout Hasher) {
+        look()
+        hasher.combine(ObjectIdentifier(queue))
+      }
+    }
+    let looks = Box(0)
+    let table = ResourceTable()
+    let queue = ProcedureQueue("q", resources: table)
+    let (holds, release) = (Signal(), Signal())
+    let holder = queue.add(
+      ProcedureTask("holder") {
+        holds.set()
+        await release.wait()
+      }.exclusive(Category(queue, looks)))
+    await holds.wait()
+    let waiters = (0..<3).map { _ in queue.add(ProcedureTask("waiter") {}.exclusive(Category(queue, looks))) }
+    async let ran: Void = queue.run(ProcedureTask {}.shared(Category(queue, looks)))
+    async let inside: Void = queue.run(
+      ProcedureTask { try await ProcedureTask {}.shared(Category(queue, looks)).execute() })
+    release.set()
+    try await holder.value
+    for waiter in waiters { try await waiter.value }
+    _ = try await (ran, inside)
+    await queue.waitUntilIdle()
+    #expect(looks.value > 10 && table.count == 0)
+  }
+
+  @Test("A failed child ends what the body waits for, wherever that executes", arguments: 0..<4)
+  func failedChildStopsTheBody(way: Int) async throws {
+    let (queue, other) = (ProcedureQueue("q"), ProcedureQueue("other", isSuspended: true))
+    let body = ProcedureTask("body") {
+      ProcedureContext.current?.produce(ProcedureTask { () throws in throw TestError(code: 8) })
+      _ = try await other.run(ProcedureTask { Issue.record("executed") })
+    }
+    let graph = ProcedureGraph("graph") { g in
+      let first = g.add(ProcedureTask {})
+      g.add(body, after: [first])
+    }
+    await #expect(throws: TestError(code: 8)) {
+      switch way {
+      case 0: try await queue.run(body)
+      case 1: try await queue.add(body).value
+      case 2: _ = try await queue.run(graph)
+      default: try await body.execute()
+      }
+    }
+  }
+
   @Test("L3: a hook of the queue that lets no body execute is not followed by the one for bodies that have")
   func noBodyNoHook() async throws {
     var hooks = ProcedureHooks()

@@ -23,15 +23,20 @@ extension ResourceLedger {
         allPlaces(of: candidate) { pools[Int($0.pool)].capacity - kept[$0.pool, default: 0] >= $0.units }
       }
       guard !free.isEmpty else { return (order, stuck, obstacles) }
-      order += free.sorted()
+      order += inOrder(free)
       stuck.subtract(free)
     }
   }
 
   private func obstacles(of stuck: Set<Int32>) -> Obstacles {
     var obstacles: Obstacles = [:]
-    for claim in stuck.sorted() {
-      for holder in Set(dependents(of: claim)).sorted() {
+    var waiting: [UInt64: Int] = [:]
+    for claim in stuck where claims[Int(claim)].runs.room > 0 {
+      waiting[claims[Int(claim)].runs.own.queue, default: 0] += 1
+    }
+    for claim in inOrder(stuck) {
+      let holders = dependents(of: claim) { runs in waiting[runs.own.queue, default: 0] >= runs.room }
+      for holder in inOrder(Set(holders)) {
         forEachPool(of: holder) { pool, units in
           obstacles[pool, default: []].append(Obstacle(holder: holder, units: units, claim: claim))
         }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Internal. Decides who holds which resources, and who is next: a pure value that is told of claims and of their ends.
 ///
 /// A *claim* wants units of one or more resources, all together or not at all. A resource is a *pool* of units. A category
@@ -66,19 +68,59 @@ struct ResourceLedger {
     let ancestors: [Reference]
     /// The runs that cannot end before this claim has been granted: its own, and those whose bodies it is part of.
     let runs: ClaimRuns
+    /// Whether the search for circles may go on from it while it waits: it wants several things, or somebody may not end
+    /// before it is granted.
+    var isConnected = false
+    /// Whether its places are in pools of several owners.
+    var isMixed = false
+    /// How many claims wait inside of it, and how many awaits its body has begun.
+    var keepers: Int32 = 0
+    /// Whether it holds something and may not be able to end: `keepers` are there, or it is over.
+    var isKept = false
+    /// How many places wait in the pools inside of it whose claims are mixed, and how many hold whose claims are kept.
+    var linksInside: Int32 = 0
+  }
+
+  /// A run by its number, and the queue that it is on; 0 for none.
+  struct RunNumbers: Equatable {
+    var run: UInt64 = 0
+    var queue: UInt64 = 0
   }
 
   /// Runs by their numbers; no allocation for one.
   struct ClaimRuns: Equatable {
-    /// The run that claims; 0 if nobody can wait for it but what it is part of.
-    var own: UInt64 = 0
+    /// The run that claims, if there is one.
+    var own = RunNumbers()
     /// Those whose bodies it is part of.
-    var around: [UInt64] = []
+    var around: [RunNumbers] = []
+    /// How many may wait on its queue to be started, if it is one of them; 0 where that is not limited.
+    var room: Int = 0
 
-    func isDisjoint(with numbers: Set<UInt64>) -> Bool {
-      !numbers.contains(own) && !around.contains { numbers.contains($0) }
-    }
+    var all: [RunNumbers] { around.isEmpty ? [own] : [own] + around }
   }
+
+  /// What a body can wait for of a queue: its number and this is the target.
+  enum QueueWait: UInt64 {
+    /// That nothing is left.
+    case emptiness
+    /// That nothing is left but bodies that wait for the same.
+    case idleness
+    /// That there is room among those that wait to be started.
+    case room
+  }
+
+  /// The least number of a queue. Each is a multiple of four, so that targets differ from each other and from runs.
+  static let firstQueue: UInt64 = 1 << 63
+
+  private static let queues = Atomic<UInt64>(firstQueue)
+
+  /// The number of a new queue.
+  static func nextQueue() -> UInt64 { queues.wrappingAdd(4, ordering: .relaxed).newValue }
+
+  static func target(_ queue: UInt64, _ wait: QueueWait) -> UInt64 { queue + wait.rawValue }
+
+  /// What claims are known by that a target stands for.
+  func node(of target: UInt64) -> UInt64 { target >= Self.firstQueue ? target & ~3 : target }
 
   /// What a claim takes or wants out of one pool.
   struct Place {
@@ -106,6 +148,8 @@ struct ResourceLedger {
     var places: Int32 = 0
     var head: Int32 = -1
     var tail: Int32 = -1
+    /// How many of those in line are connected.
+    var connected: Int32 = 0
     /// The first of the places that hold units of it.
     var firstHolder: Int32 = -1
     var isPresent = true
@@ -116,6 +160,9 @@ struct ResourceLedger {
   /// A body that waits for runs, and what it holds meanwhile.
   struct Await {
     let holders: [Reference]
+    /// The runs on the queue that it waits for of which it is a part itself.
+    let idlers: [UInt64]
+    /// The runs that are waited for, and the queues.
     var targets: Set<UInt64> = []
   }
 
@@ -125,18 +172,24 @@ struct ResourceLedger {
     case runs(ClaimRuns)
   }
 
-  private(set) var claims: ContiguousArray<Claim> = []
+  var claims: ContiguousArray<Claim> = []
   private(set) var places: ContiguousArray<Place> = []
-  private(set) var pools: ContiguousArray<Pool> = []
+  var pools: ContiguousArray<Pool> = []
   private var vacantClaims: ContiguousArray<Int32> = []
   private var vacantPlaces: ContiguousArray<Int32> = []
   private var vacantPools: ContiguousArray<Int32> = []
   /// Claims that wait inside of holders or of runs; only these, and claims of runs that are waited for, can close a circle.
   var waitingInside: Set<Int32> = []
+  /// The same by the numbers of the runs, and of their queues.
+  var waitingByNode: [UInt64: Set<Int32>] = [:]
   /// By their numbers.
   var awaits: [UInt64: Await] = [:]
-  /// The awaits of each run that is waited for.
+  /// The awaits of each run that is waited for, and of each queue.
   var awaitsByTarget: [UInt64: Set<UInt64>] = [:]
+  /// The runs whose bodies wait for their own queue: how many times.
+  var idlers: [UInt64: Int] = [:]
+  /// How many claims have been looked at in search of places and of circles: for tests of cost.
+  var steps = 0
   /// Pools in whose lines somebody may be granted now.
   var poolsToServe: ContiguousArray<Int32> = []
   private var nextSerial: UInt64 = 0
@@ -183,12 +236,14 @@ struct ResourceLedger {
   ) -> (claim: Int32, answer: Answer) {
     let claim = makeClaim(inside: effective(ancestors), for: runs)
     for demand in demands { addPlaces(for: demand, of: claim) }
+    noteOwners(of: claim)
     if canBeGrantedAtOnce(claim) {
       take(claim)
       return (claim, .granted)
     }
     claims[Int(claim)].state = .waiting
     forEachPlace(of: claim) { ledger, place in ledger.insert(place, before: -1) }
+    keep(claims[Int(claim)].ancestors, by: 1)
     if claims[Int(claim)].ancestors.isEmpty, awaits.isEmpty {
       noteWaiting(claim, for: [])
       return (claim, .waits([]))
@@ -205,14 +260,15 @@ struct ResourceLedger {
   mutating func ended(_ claim: Int32, granted: inout [Int32], vacated: inout [Int32]) {
     precondition(
       claims[Int(claim)].isPresent && claims[Int(claim)].state != .over, "ResourceLedger: a claim ended twice")
-    if claims[Int(claim)].inside > 0 { claims[Int(claim)].state = .over } else { remove(claim, vacated: &vacated) }
+    if claims[Int(claim)].inside > 0 { mark(claim, as: .over) } else { remove(claim, vacated: &vacated) }
     serve(granted: &granted)
   }
 
   /// Takes a claim out of its lines, or gives back what it holds, and forgets it.
   private mutating func remove(_ claim: Int32, vacated: inout [Int32]) {
     let state = claims[Int(claim)].state
-    waitingInside.remove(claim)
+    if state == .waiting { stopWaiting(claim) }
+    setKept(claim, false)
     var index = claims[Int(claim)].firstPlace
     while index >= 0 {
       let place = places[Int(index)]
@@ -275,11 +331,14 @@ struct ResourceLedger {
   }
 
   /// A claim has left its lines without having been granted.
-  mutating func mark(_ claim: Int32, as state: State) { claims[Int(claim)].state = state }
+  mutating func mark(_ claim: Int32, as state: State) {
+    if claims[Int(claim)].state == .waiting { stopWaiting(claim) }
+    claims[Int(claim)].state = state
+    refreshKept(claim)
+  }
 
   mutating func take(_ claim: Int32) {
-    claims[Int(claim)].state = .granted
-    waitingInside.remove(claim)
+    mark(claim, as: .granted)
     forEachPlace(of: claim) { ledger, index in
       let pool = Int(ledger.places[Int(index)].pool)
       ledger.pools[pool].used += ledger.places[Int(index)].units
@@ -471,6 +530,8 @@ struct ResourceLedger {
     places[Int(place)].previous = previous
     if previous >= 0 { places[Int(previous)].next = place } else { pools[pool].head = place }
     if next >= 0 { places[Int(next)].previous = place } else { pools[pool].tail = place }
+    if claims[Int(places[Int(place)].claim)].isConnected { pools[pool].connected += 1 }
+    if claims[Int(places[Int(place)].claim)].isMixed { link(place, by: 1) }
   }
 
   mutating func leaveLine(_ place: Int32) {
@@ -481,5 +542,7 @@ struct ResourceLedger {
     if next >= 0 { places[Int(next)].previous = previous } else { pools[pool].tail = previous }
     places[Int(place)].next = -1
     places[Int(place)].previous = -1
+    if claims[Int(places[Int(place)].claim)].isConnected { pools[pool].connected -= 1 }
+    if claims[Int(places[Int(place)].claim)].isMixed { link(place, by: -1) }
   }
 }

@@ -72,17 +72,6 @@ final class DetachedRun: Run, @unchecked Sendable {
   /// - Returns: Which it was; `nil` if that was known.
   func takeDependency(at index: Int) -> ProcedureIdentity? { extras?.dependencies[index].take() }
 
-  /// What its body waits for at this moment.
-  var awaitedRuns: [DetachedRun] { extras?.awaitedRuns ?? [] }
-
-  func noteAwaitedRun(_ run: DetachedRun) { madeExtras.awaitedRuns.append(run) }
-
-  /// - Returns: The reference that was forgotten, to be let go of outside of the lock.
-  func forgetAwaitedRun(_ run: DetachedRun) -> DetachedRun? {
-    guard let extras, let index = extras.awaitedRuns.lastIndex(where: { $0 === run }) else { return nil }
-    return extras.awaitedRuns.remove(at: index)
-  }
-
   var storedLog: EventLog? {
     get { extras?.log }
     set { madeExtras.log = newValue }
@@ -91,8 +80,6 @@ final class DetachedRun: Run, @unchecked Sendable {
   override func stopBody() { core.stopBody(of: self) }
 
   override var isCancelledByTask: Bool { true }
-
-  override var awaitableRun: UInt64? { id.number }
 
   override var detachedRun: DetachedRun? { self }
 
@@ -166,7 +153,7 @@ final class DetachedRun: Run, @unchecked Sendable {
     guard let context else { return await suspendUntilFinished() }
     let lender = context.slotHolder
     lender?.lendSlot()
-    await awaited(in: context) {
+    await context.awaiting(.run(self)) {
       // What a body has produced is a part of it, and is cancelled with it.
       guard parent != nil else { return await suspendUntilFinished() }
       await withRunCancellationHandler(in: context, key: self) {

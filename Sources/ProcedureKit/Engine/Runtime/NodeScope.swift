@@ -15,6 +15,8 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
   /// What holds the slot in which the node executes; `nil` without a queue.
   let holder: SlotHolder?
   private let node = Atomic<Int32>(-1)
+  /// What wants to know that a produced child has failed.
+  private let handlers = Mutex<[ObjectIdentifier: @Sendable () -> Void]>([:])
 
   init(_ run: GraphRun, holder: SlotHolder?) {
     self.run = run
@@ -25,6 +27,21 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
   override var identity: ProcedureIdentity { run.identity(of: node.load(ordering: .relaxed)) }
 
   override var isCancelled: Bool { run.isStopping }
+
+  /// Ends what the body waits for, as a failed child does. The task is not the node's to cancel: it may execute others.
+  override func stopBody() {
+    for handler in handlers.withLock({ Array($0.values) }) { handler() }
+  }
+
+  override func addCancellationHandler(key: AnyObject, _ handler: @escaping @Sendable () -> Void) {
+    handlers.withLock { $0[ObjectIdentifier(key)] = handler }
+    if children?.isStopping ?? false { handler() }
+  }
+
+  override func removeCancellationHandler(key: AnyObject) {
+    let handler = handlers.withLock { $0.removeValue(forKey: ObjectIdentifier(key)) }
+    _ = handler
+  }
 
   override func report(_ kind: ProcedureEvent.Kind) { run.report(kind, of: node.load(ordering: .relaxed)) }
 

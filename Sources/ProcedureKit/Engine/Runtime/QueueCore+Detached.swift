@@ -50,6 +50,8 @@ extension QueueCore {
     case .refused(let error): refuse(run, error)
     }
     for handle in handles { handle.raise(to: TaskPriority(rawValue: run.priority)) }
+    // Somebody may wait for the queue, and so for what the run depends on.
+    if !handles.isEmpty, ResourceBook.shared.hasAwaits { run.tellAwaits() }
   }
 
   /// Adds a run, which tells of its end by what it is told by `body`.
@@ -110,11 +112,14 @@ extension QueueCore {
     visit { state, _, _ in state.room.enter(place) }
     let context = ProcedureContext.current
     context?.scope.lendSlot()
-    let isCalled = await withRunCancellationHandler(in: context, key: place) {
-      await place.wait()
-    } onCancel: {
-      place.leave()
+    let wait = { () async -> Bool in
+      await withRunCancellationHandler(in: context, key: place) {
+        await place.wait()
+      } onCancel: {
+        place.leave()
+      }
     }
+    let isCalled = if let context { await context.awaiting(.queue(self, .room), wait) } else { await wait() }
     await context?.scope.regainSlot()
     if !isCalled { throw context?.cancellationReason ?? CancellationError() }
   }

@@ -23,7 +23,8 @@ extension QueueCore {
   private func runLendingOwnSlot<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
-    let context = ProcedureContext.current
+    // What a task runs that a body has left behind is no part of that body any more.
+    let context = ProcedureContext.current?.living
     let run = StructuredRun(
       task.traits, task.admission, core: self, origin: .of(context, bindings: [], limit: task.limit))
     let lender = context?.slotHolder(on: self)
@@ -266,6 +267,7 @@ extension QueueCore {
         return takeBack(lender, &state, &actions)
       }
     }
+    run.forgetEndedParent()
     if !isReturned, let lender { await waitToRegain(lender) }
     if let error = end.error { throw error }
     return try end.outcome.get(of: run.identity)

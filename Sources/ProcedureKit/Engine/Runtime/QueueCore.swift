@@ -10,6 +10,8 @@ import Synchronization
 /// The lock guards all that members store and can change. Locks that may be taken inside it: those of event streams.
 @usableFromInline
 final class QueueCore: Sendable {
+  /// What claims and waits know it by.
+  let number = ResourceLedger.nextQueue()
   let name: String
   let executor: (any TaskExecutor)?
   let carriers: [ContextCarrier]
@@ -109,7 +111,7 @@ final class QueueCore: Sendable {
     case .finishDecided: finishDecided()
     case .closeCrew: desk.close()
     case .closeEvents: broadcaster.close()
-    case .tell(let news): resources.deliver(news)
+    case .tell(let news): ResourceTable.deliver(news)
     case .letGo: break
     case .call(let place): call(place)
     }
@@ -203,18 +205,25 @@ final class QueueCore: Sendable {
 
   /// Returns when no run is left; inside a body on the queue, when none is left but those that wait for the same.
   func waitUntilIdle() async {
+    guard let context = ProcedureContext.current else { return await waitUntilIdle(insideOf: []) }
     // A body that waits for its own queue to be idle does not wait for itself, nor for what it is part of.
-    let ancestors = ProcedureContext.current.map { context in
-      sequence(first: context, next: \.scope.parent).compactMap { $0.scope as? Run }.filter { $0.core === self }
+    let ancestors = sequence(first: context, next: \.scope.parent).compactMap { $0.scope as? Run }.filter {
+      $0.core === self
     }
+    await context.awaiting(.queue(self, ancestors.isEmpty ? .emptiness : .idleness), idlers: ancestors) {
+      await waitUntilIdle(insideOf: ancestors)
+    }
+  }
+
+  private func waitUntilIdle(insideOf ancestors: [Run]) async {
     let lender = ProcedureContext.current?.slotHolder
     lender?.lendSlot()
     visit { state, _, _ in
-      for run in ancestors ?? [] where run.member >= 0 { state.machine.idleWaitStarted(run.member) }
+      for run in ancestors where run.member >= 0 { state.machine.idleWaitStarted(run.member) }
     }
     await Waiter.suspend { waiter in
       state.withLock { state in
-        if ancestors?.isEmpty ?? true {
+        if ancestors.isEmpty {
           if !state.machine.isEmpty { state.emptyWaiters.append(waiter) }
           return !state.machine.isEmpty
         }
@@ -223,7 +232,7 @@ final class QueueCore: Sendable {
       }
     }
     visit { state, _, _ in
-      for run in ancestors ?? [] where run.member >= 0 { state.machine.idleWaitEnded(run.member) }
+      for run in ancestors where run.member >= 0 { state.machine.idleWaitEnded(run.member) }
     }
     await lender?.regainSlot()
   }

@@ -93,13 +93,13 @@ struct QueueState {
   ///
   /// - Returns: Whether it holds it, and keeps the slot.
   mutating func claimResources(
-    for run: Run, _ request: ResourceRequest, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
+    for run: Run, _ wants: ResourceDemands, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
   ) -> Bool {
     let claim = ResourceClaim(
       in: run.core.resources, inside: run.parent?.hold, of: run.identity, for: run,
       priority: self[run].priority)
     run.claim = claim
-    switch claim.table.place(claim, request, for: run.claimRuns) {
+    switch claim.place(wants, for: run.claimRuns(room: room.isLimited ? room.limit : 0)) {
     case .granted: return true
     case .waits(let news):
       machine.resourcesAwaited(run.member, &actions)
@@ -127,7 +127,7 @@ struct QueueState {
   /// Gives back what a run holds, or withdraws its claim. Runs of the same queue that come next take over at once.
   mutating func endClaim(of run: Run, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
     guard let claim = run.claim.take() else { return }
-    tell(claim.table.end(claim), on: run.core, &actions, &effects)
+    tell(claim.end(), on: run.core, &actions, &effects)
   }
 
   /// Tells runs of this queue at once, and leaves the others for later. Runs that do not keep what they are granted pass it
@@ -141,13 +141,14 @@ struct QueueState {
     while let next = pending.popLast() {
       others.refused += next.refused
       others.raised += next.raised
+      others.abandoned += next.abandoned
       for claimant in next.granted {
         guard let run = claimant as? Run, run.core === core else {
           others.granted.append(claimant)
           continue
         }
         guard run.member >= 0, !machine.resourcesGranted(run.member, &actions) else { continue }
-        if let claim = run.claim.take() { pending.append(claim.table.end(claim)) }
+        if let claim = run.claim.take() { pending.append(claim.end()) }
       }
     }
     if !others.isEmpty { effects.append(.tell(others)) }

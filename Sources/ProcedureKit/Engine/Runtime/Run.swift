@@ -24,7 +24,7 @@ class Run: SlotHolder, @unchecked Sendable {
   ) {
     self.traits = traits
     super.init(core: core, origin: origin, priority: priority, isBare: isBare)
-    if !admission.isFree { madeExtras.admission = admission }
+    if !admission.isFree { madeExtras.admission = admission.claiming(in: core.resources) }
   }
 
   final var name: String { traits.contents.name }
@@ -33,7 +33,13 @@ class Run: SlotHolder, @unchecked Sendable {
 
   final var conditions: [Condition] { admission.conditions }
 
-  final var resources: ResourceRequest? { admission.resources }
+  final var resources: ResourceDemands? { admission.demands }
+
+  /// What its body waits for at this moment, by the numbers of the waits.
+  final var awaited: [UInt64: AwaitTarget] {
+    get { extras?.awaited ?? [:] }
+    _modify { yield &madeExtras.awaited }
+  }
 
   final var limit: RunLimit? { origin?.limit }
 
@@ -67,7 +73,7 @@ class Run: SlotHolder, @unchecked Sendable {
           dependency.raise(to: priority)
         }
       }
-      if let claim { claim.table.deliver(claim.table.raise(claim, to: priority.rawValue)) }
+      if let claim { ResourceTable.deliver(ResourceBook.shared.raise(claim, to: priority.rawValue)) }
     }
   }
 
@@ -105,9 +111,18 @@ class Run: SlotHolder, @unchecked Sendable {
     preconditionFailure("\(type(of: self)) has to store its end")
   }
 
+  final override var runNumbers: ResourceLedger.RunNumbers? {
+    ResourceLedger.RunNumbers(run: id.number, queue: core.number)
+  }
+
   /// The runs that cannot end before it has.
-  var claimRuns: ResourceLedger.ClaimRuns {
-    ResourceLedger.ClaimRuns(own: awaitableRun ?? 0, around: parent?.claimRuns.around ?? [])
+  ///
+  /// - Parameter room: How many may wait on its queue to be started, if that is limited.
+  /// - Returns: The numbers of the runs.
+  func claimRuns(room: Int = 0) -> ResourceLedger.ClaimRuns {
+    ResourceLedger.ClaimRuns(
+      own: ResourceLedger.RunNumbers(run: id.number, queue: core.number), around: parent?.claimRuns.around ?? [],
+      room: parent == nil && detachedRun != nil ? room : 0)
   }
 
   /// Where its own events are kept, if it is one whose events can be asked for and somebody has.

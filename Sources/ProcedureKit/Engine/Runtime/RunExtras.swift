@@ -18,8 +18,8 @@ final class RunExtras: @unchecked Sendable {
   var missingDependencies = 0
   /// What it depends on, as it was given, until it is settled.
   var dependencyHandles: [any ProcedureDependency] = []
-  /// What its body waits for at this moment.
-  var awaitedRuns: [DetachedRun] = []
+  /// What its body waits for at this moment, by the numbers of the waits.
+  var awaited: [UInt64: AwaitTarget] = [:]
   /// Its events, from when somebody has asked for them.
   var log: EventLog?
 }

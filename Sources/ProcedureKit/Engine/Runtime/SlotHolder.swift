@@ -38,6 +38,8 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
 
   final func takeWaiters() -> [Waiter] { extras?.waiters.takeAll() ?? [] }
 
+  final override var isOver: Bool { super.isOver && core.withState { _ in member < 0 } }
+
   /// Called outside of the lock.
   func granted() {}
 

@@ -12,7 +12,7 @@ final class StructuredRun: Run, @unchecked Sendable {
   /// Why it ends without its body, where what it wanted to hold would never have been there.
   var refusal: (any Error)?
 
-  override init(_ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, origin: Origin?) {
+  init(_ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, origin: Origin?) {
     body = origin?.limit == nil ? nil : CancellableWork()
     super.init(traits, admission, core: core, origin: origin)
   }

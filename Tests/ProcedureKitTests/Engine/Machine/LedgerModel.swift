@@ -99,7 +99,7 @@ struct LedgerModel {
     for index in awaits.indices {
       switch source {
       case .await(let number): if awaits[index].number == number { awaits[index].targets.insert(target) }
-      case .runs(let runs): if awaits[index].targets.contains(runs.own) { awaits[index].targets.insert(target) }
+      case .runs(let runs): if awaits[index].targets.contains(runs.own.run) { awaits[index].targets.insert(target) }
       }
     }
     return awaits.map(\.targets) != known

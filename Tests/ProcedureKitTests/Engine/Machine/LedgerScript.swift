@@ -11,7 +11,8 @@ final class LedgerScript {
   private var references: [Int: ResourceLedger.Reference] = [:]
   /// Inside of which claims each one was made, innermost first.
   private var enclosing: [Int: [Int]] = [:]
-  private var nextClaim = 0
+  /// Zero is no run.
+  private var nextClaim = 1
   private var nextAwait: UInt64 = 0
   private var trace: [String] = []
   private(set) var objection: String?
@@ -172,7 +173,7 @@ final class LedgerScript {
     trace.append("\(target) is awaited from \(source): \(granted.map(name)) granted, \(names) refused")
     let isNews = model.reach(UInt64(target), from: source)
     let moved = references.filter { id, _ in id == target || enclosing[id]?.contains(target) ?? false }
-      .sorted { $0.value.claim < $1.value.claim }.map(\.key)
+      .sorted { $0.value.serial < $1.value.serial }.map(\.key)
     var answers: [Int: ResourceLedger.Answer] = [:]
     for (claim, circle) in refused { answers[name(claim)] = .deadlocked(circle) }
     check(placed: isNews ? moved.filter { model[$0].state == .waiting } : [], answered: answers, granted: granted)

@@ -55,9 +55,19 @@ struct LedgerDesk {
   mutating func await(
     _ number: UInt64, inside holders: [Int32], for targets: Set<UInt64>, claims: [Int32] = []
   ) -> (granted: [Int32], refused: [Int32]) {
+    startAwait(number, inside: holders, idlers: [])
+    return reach(targets, from: number, claims: claims)
+  }
+
+  mutating func startAwait(_ number: UInt64, inside holders: [Int32], idlers: [UInt64]) {
+    ledger.awaitStarted(number, holders: holders.map(ledger.reference), idlers: idlers)
+  }
+
+  mutating func reach(
+    _ targets: Set<UInt64>, from number: UInt64, claims: [Int32] = []
+  ) -> (granted: [Int32], refused: [Int32]) {
     var granted: [Int32] = []
     var refused: [(claim: Int32, circle: [ResourceLedger.Link])] = []
-    ledger.awaitStarted(number, holders: holders.map(ledger.reference))
     ledger.awaitReached(
       targets, from: .await(number), claims: claims.map(ledger.reference), granted: &granted, refused: &refused)
     if checksInvariants { ledger.checkInvariants() }
@@ -69,6 +79,7 @@ struct LedgerDesk {
   /// Whether nothing is claimed and nothing remembered of what was.
   var isVacant: Bool {
     openResources.isEmpty && !ledger.claims.contains(where: \.isPresent) && !ledger.pools.contains(where: \.isPresent)
-      && ledger.waitingInside.isEmpty && ledger.awaits.isEmpty && ledger.poolsToServe.isEmpty
+      && ledger.waitingInside.isEmpty && ledger.waitingByNode.isEmpty && ledger.awaits.isEmpty
+      && ledger.poolsToServe.isEmpty
   }
 }

@@ -128,6 +128,62 @@ private let all = ResourceLedger.wholeCategory
     #expect(desk.end(outsider) == [] && desk.isVacant)
   }
 
+  @Test("R1: whoever stood behind a claim that is granted because it is awaited is granted as well")
+  func behindAnAwaitedClaim() {
+    var desk = LedgerDesk()
+    let (x, y) = (desk.category(), desk.category())
+    let a = desk.hold([x: 1, y: 1])
+    let outsider = desk.wait(for: [y: all])
+    let (child, _) = desk.claim([x: 1, y: 1], for: ResourceLedger.ClaimRuns(own: 7))
+    let behind = desk.wait(for: [x: 1])
+    let granted = desk.await(1, inside: [a], for: [7], claims: [child])
+    #expect(granted == ([child, behind], []))
+    desk.endAwait(1)
+    for claim in [child, behind] { #expect(desk.end(claim) == []) }
+    #expect(desk.end(a) == [outsider])
+    #expect(desk.end(outsider) == [] && desk.isVacant)
+  }
+
+  @Test("R4: who waits for a queue to be empty waits for all runs on it; who waits on it itself, for all but such runs")
+  func queues() {
+    var desk = LedgerDesk()
+    let (x, q) = (desk.category(), ResourceLedger.nextQueue())
+    let a = desk.hold([x: all])
+    let on = { (run: UInt64) in ResourceLedger.ClaimRuns(own: .init(run: run, queue: q)) }
+    let part = desk.hold([x: all], inside: [a])
+    // A part of run 5, which waits itself for the queue that it is on.
+    let (inner, _) = desk.claim([x: 1], for: ResourceLedger.ClaimRuns(around: [.init(run: 5, queue: q)]))
+    desk.startAwait(1, inside: [part, a], idlers: [5])
+    #expect(desk.reach([ResourceLedger.target(q, .idleness)], from: 1) == ([], []))
+    let (first, answer) = desk.claim([x: 1], for: on(7))
+    #expect(answer == .deadlocked([Link(claim: first, pool: x, holder: a)]))
+    desk.endAwait(1)
+    desk.startAwait(2, inside: [part, a], idlers: [])
+    #expect(desk.reach([ResourceLedger.target(q, .emptiness)], from: 2) == ([], [inner]))
+    desk.endAwait(2)
+    for claim in [first, inner, part, a] { #expect(desk.end(claim) == []) }
+    #expect(desk.isVacant && desk.ledger.idlers.isEmpty)
+  }
+
+  @Test("R4: who waits for room waits for ever only where none of those that wait to be started can be")
+  func room() {
+    var desk = LedgerDesk()
+    let (x, y, q) = (desk.category(), desk.category(), ResourceLedger.nextQueue())
+    let (a, b) = (desk.hold([x: all]), desk.hold([y: all]))
+    let on = { (run: UInt64) in ResourceLedger.ClaimRuns(own: .init(run: run, queue: q), room: 2) }
+    let (first, _) = desk.claim([x: 1], for: on(7))
+    let (second, _) = desk.claim([y: 1], for: on(8))
+    desk.startAwait(1, inside: [a], idlers: [])
+    #expect(desk.reach([ResourceLedger.target(q, .room)], from: 1, claims: [first, second]) == ([], []))
+    #expect(desk.end(b) == [second])
+    let (third, answer) = desk.claim([x: 1], for: on(9))
+    #expect(answer == .deadlocked([Link(claim: third, pool: x, holder: a)]))
+    desk.endAwait(1)
+    for claim in [third, second] { #expect(desk.end(claim) == []) }
+    #expect(desk.end(a) == [first])
+    #expect(desk.end(first) == [] && desk.isVacant)
+  }
+
   @Test(
     "R4: a run that claims after a body has started to wait for it has its place before those that wait for the body")
   func claimsOfAwaitedRuns() {

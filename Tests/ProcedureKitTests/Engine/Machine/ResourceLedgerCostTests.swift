@@ -48,6 +48,63 @@ private let all = ResourceLedger.wholeCategory
     #expect(Set(vacated) == Set(pools) && vacated.count == keys)
   }
 
+  /// Claims from inside of holders, which could each look at everybody else.
+  enum NestedCrowd: CaseIterable {
+    /// As many children of a holder as outsiders in its line.
+    case childrenAndOutsiders
+    /// The same, where all want two things.
+    case wantingTwoThings
+    /// Children that want something else, of which each holder has one.
+    case childrenThatWantOutside
+    /// Readers, of which each awaits a run that wants to read as well, behind a writer; the first ones first, or last.
+    case readersThatAwait, readersThatAwaitBackwards
+    /// Readers, of which each awaits a run that waits for something else.
+    case awaitedElsewhere
+    /// Each awaited run begins to wait itself.
+    case awaitedInChains
+  }
+
+  @Test("R4: what claims inside of holders look at is linear in their number", arguments: NestedCrowd.allCases)
+  func nestedClaimsAreLinear(_ crowd: NestedCrowd) {
+    let (few, many) = (steps(of: 500, crowd), steps(of: 5_000, crowd))
+    #expect(many <= few * 11 + 100, "\(few) steps for 500, \(many) for 5,000")
+  }
+
+  private func steps(of count: Int, _ crowd: NestedCrowd) -> Int {
+    var desk = LedgerDesk()
+    desk.checksInvariants = false
+    let (x, y) = (desk.category(), desk.category())
+    switch crowd {
+    case .childrenAndOutsiders, .wantingTwoThings, .childrenThatWantOutside:
+      let wants = crowd == .wantingTwoThings ? [x: all, y: all] : [x: all]
+      let holder = desk.hold(wants)
+      if crowd == .childrenThatWantOutside { _ = desk.hold([y: all]) }
+      for _ in 0..<count { _ = desk.wait(for: wants) }
+      let inner = crowd == .childrenThatWantOutside ? [y: all] : wants
+      var children = (0..<count).map { _ in desk.claim(inner, inside: [holder]).claim }
+      if crowd != .childrenThatWantOutside { while let child = children.popLast() { _ = desk.end(child) } }
+    case .readersThatAwait, .readersThatAwaitBackwards:
+      let holders = (0..<count).map { _ in desk.hold([x: 1]) }
+      _ = desk.wait(for: [x: all])
+      let claims = holders.indices.map { desk.claim([x: 1], for: .init(own: UInt64($0) + 1)).claim }
+      let order = crowd == .readersThatAwait ? Array(holders.indices) : holders.indices.reversed()
+      for index in order {
+        let (granted, _) = desk.await(
+          UInt64(index), inside: [holders[index]], for: [UInt64(index) + 1], claims: [claims[index]])
+        precondition(granted == [claims[index]])
+      }
+    case .awaitedElsewhere, .awaitedInChains:
+      _ = desk.hold([y: all])
+      for index in 0..<count {
+        let (holder, run) = (desk.hold([x: 1]), UInt64(index) * 2 + 1)
+        let claim = desk.claim([y: all], for: .init(own: run + (crowd == .awaitedInChains ? 1 : 0))).claim
+        let targets: Set = crowd == .awaitedInChains ? [run, run + 1] : [run]
+        _ = desk.await(UInt64(index), inside: [holder], for: targets, claims: [claim])
+      }
+    }
+    return desk.ledger.steps
+  }
+
   private func costOfEach(of count: Int, _ crowd: Crowd) -> Duration {
     var ledger = ResourceLedger()
     let keys = crowd == .onManyKeys || crowd == .onSeveralKeysEach ? count / 100 : 1

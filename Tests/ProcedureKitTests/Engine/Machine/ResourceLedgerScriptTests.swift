@@ -3,7 +3,7 @@ import Testing
 @testable import ProcedureKit
 
 @Suite struct ResourceLedgerScriptTests {
-  private static let (blocks, scriptsInEach, steps) = (4, 200, 30)
+  private static let (blocks, scriptsInEach, steps) = (4, 400, 30)
 
   @Test(
     "R1, R3, R4: in random scripts of claims and ends nothing happens that a naive model objects to",

@@ -1,0 +1,220 @@
+import Synchronization
+
+/// Internal. All claims of the process: one ledger behind all tables, since who waits may wait through several of them.
+///
+/// Nothing of the user's is called under its lock.
+final class ResourceBook: Sendable {
+  static let shared = ResourceBook()
+
+  fileprivate struct State {
+    var ledger = ResourceLedger()
+    /// What the numbers of the pools stand for.
+    var entries: ContiguousArray<ResourceEntry?> = []
+    /// The claims, by their numbers.
+    var claims: ContiguousArray<ResourceClaim?> = []
+    /// Who made them: known also of claims that have ended, and are kept by what is inside of them.
+    var procedures: ContiguousArray<ProcedureIdentity> = []
+  }
+
+  private let state = Mutex(State())
+  /// How many bodies wait for something while they hold something, or wait for their own queue.
+  private let awaits = Atomic(0)
+
+  private init() {}
+
+  // MARK: Claims
+
+  /// Claims all that is wanted. It has to be ended, whatever the answer is.
+  ///
+  /// - Parameters:
+  ///   - claim: Who wants it; new, or ended before.
+  ///   - wants: What is wanted.
+  ///   - runs: The runs that cannot end before it is granted.
+  /// - Returns: What becomes of it.
+  func place(_ claim: ResourceClaim, _ wants: ResourceDemands, for runs: ResourceLedger.ClaimRuns)
+    -> ResourceTable.Answer
+  {
+    let former = claim.wants
+    defer { _ = former }
+    return state.withLock { state in
+      let demands = wants.demands.map { demand in
+        ResourceLedger.Demand(pool: state.pool(of: demand.entry), units: demand.units)
+      }
+      let (number, answer) = state.ledger.claimed(demands, inside: Self.enclosing(of: claim), for: runs)
+      claim.reference = state.ledger.reference(to: number)
+      claim.wants = wants
+      while state.claims.count <= Int(number) {
+        state.claims.append(nil)
+        state.procedures.append(claim.procedure)
+      }
+      state.claims[Int(number)] = claim
+      state.procedures[Int(number)] = claim.procedure
+      switch answer {
+      case .granted: return .granted
+      case .waits(let others):
+        var news = state.raise(for: claim, number)
+        news.granted = others.compactMap { state.claims[Int($0)]?.claimant }
+        return .waits(news)
+      case .deadlocked(let circle): return .refused(state.waits(of: circle))
+      }
+    }
+  }
+
+  /// The claims that a claim is inside of. Called under the lock.
+  private static func enclosing(of claim: ResourceClaim) -> [ResourceLedger.Reference] {
+    guard claim.enclosing != nil else { return [] }
+    return sequence(first: claim, next: \.enclosing).dropFirst().compactMap(\.reference)
+  }
+
+  /// Gives back what a claim holds, or withdraws it.
+  ///
+  /// - Returns: Who is granted by that.
+  func end(_ claim: ResourceClaim) -> ResourceTable.News {
+    state.withLock { state in
+      guard let reference = claim.reference.take() else { return ResourceTable.News() }
+      var (granted, vacated): ([Int32], [Int32]) = ([], [])
+      state.claims[Int(reference.claim)] = nil
+      state.ledger.ended(reference.claim, granted: &granted, vacated: &vacated)
+      var news = ResourceTable.News(granted: granted.compactMap { state.claims[Int($0)]?.claimant })
+      for pool in vacated {
+        guard let entry = state.close(pool) else { continue }
+        // Whoever ends the claim has it still; one that was kept by what was inside of it may be nobody's any more.
+        if !claim.wants(entry) { news.abandoned.append(entry) }
+      }
+      if let former = claim.forgetEnded() { news.abandoned.append(former) }
+      return news
+    }
+  }
+
+  /// Whether a claim holds all that it wants.
+  func isHeld(_ claim: ResourceClaim) -> Bool {
+    state.withLock { state in
+      claim.reference.map { state.ledger.claims[Int($0.claim)].state == .granted } ?? false
+    }
+  }
+
+  /// A claim that waits has a higher priority now.
+  func raise(_ claim: ResourceClaim, to priority: UInt8) -> ResourceTable.News {
+    state.withLock { state in
+      guard let number = claim.reference?.claim, claim.priority < priority else { return ResourceTable.News() }
+      claim.priority = priority
+      return state.raise(for: claim, number)
+    }
+  }
+
+  // MARK: Waiting for runs while holding something
+
+  /// A body is about to wait for runs or for a queue, of which `awaitReached` tells, until `awaitEnded`.
+  ///
+  /// - Parameters:
+  ///   - number: What this wait is called.
+  ///   - claim: The innermost claim that the body is inside of.
+  ///   - idlers: Where it waits for its own queue, the runs there that it is part of.
+  func awaitStarted(_ number: UInt64, inside claim: ResourceClaim?, idlers: [UInt64] = []) {
+    awaits.wrappingAdd(1, ordering: .relaxed)
+    state.withLock { state in
+      let holders = claim.map { sequence(first: $0, next: \.enclosing).compactMap(\.reference) } ?? []
+      state.ledger.awaitStarted(number, holders: holders, idlers: idlers)
+    }
+  }
+
+  func awaitEnded(_ number: UInt64) {
+    state.withLock { $0.ledger.awaitEnded(number) }
+    awaits.wrappingSubtract(1, ordering: .relaxed)
+  }
+
+  /// Whether any body that holds something waits for runs. Whoever asks has written down under some lock what it waits for:
+  /// who starts to wait after this was read will find that there.
+  var hasAwaits: Bool { awaits.load(ordering: .relaxed) > 0 }
+
+  /// What a body waits for has become known.
+  ///
+  /// - Parameters:
+  ///   - targets: What it waits for, and all that this waits for: runs, and queues.
+  ///   - source: Who waits.
+  ///   - claims: The claims of these runs, where there are any.
+  /// - Returns: What has to be told.
+  func awaitReached(
+    _ targets: Set<UInt64>, from source: ResourceLedger.AwaitSource, claims: [ResourceClaim]
+  ) -> ResourceTable.News {
+    state.withLock { state in
+      var granted: [Int32] = []
+      var refused: [(claim: Int32, circle: [ResourceLedger.Link])] = []
+      state.ledger.awaitReached(
+        targets, from: source, claims: claims.compactMap(\.reference), granted: &granted, refused: &refused)
+      return ResourceTable.News(
+        granted: granted.compactMap { state.claims[Int($0)]?.claimant },
+        refused: refused.compactMap { refusal in
+          state.claims[Int(refusal.claim)].map { ($0.claimant, state.waits(of: refusal.circle)) }
+        })
+    }
+  }
+
+  // MARK: Looking
+
+  /// What claims wait for, and who holds that: by the claim.
+  ///
+  /// - Complexity: O(n) for n claims in the process.
+  func waits(of claims: [ResourceClaim]) -> [ObjectIdentifier: [ExclusionWait]] {
+    guard !claims.isEmpty else { return [:] }
+    return state.withLock { state in
+      let holders = state.ledger.holdersByPool
+      var waits: [ObjectIdentifier: [ExclusionWait]] = [:]
+      for claim in claims {
+        guard let number = claim.reference?.claim else { continue }
+        waits[ObjectIdentifier(claim)] = state.ledger.poolsWaitedFor(by: number).flatMap { pool in
+          (holders[pool] ?? []).compactMap { holder in
+            state.link(ResourceLedger.Link(claim: number, pool: state.ledger.pools[Int(pool)].resource, holder: holder))
+          }
+        }
+      }
+      return waits
+    }
+  }
+}
+
+extension ResourceBook.State {
+  fileprivate mutating func pool(of entry: ResourceEntry) -> Int32 {
+    if entry.pool >= 0 { return entry.pool }
+    let pool = ledger.resourceOpened(capacity: entry.capacity)
+    entry.pool = pool
+    while entries.count <= Int(pool) { entries.append(nil) }
+    entries[Int(pool)] = entry
+    entry.table.openPools.wrappingAdd(1, ordering: .releasing)
+    return pool
+  }
+
+  fileprivate mutating func close(_ pool: Int32) -> ResourceEntry? {
+    let entry = entries[Int(pool)].take()
+    entry?.pool = -1
+    entry?.table.openPools.wrappingSubtract(1, ordering: .releasing)
+    ledger.poolClosed(pool)
+    // What is empty keeps the memory of what was in it.
+    if ledger.pools.isEmpty { (claims, procedures, entries) = ([], [], []) }
+    return entry
+  }
+
+  /// Raises who comes before a claim to its priority.
+  fileprivate func raise(for claim: ResourceClaim, _ number: Int32) -> ResourceTable.News {
+    var news = ResourceTable.News()
+    let others = ledger.inTheWay(of: number) { other in
+      claims[Int(other)].map { $0.priority >= claim.priority } ?? false
+    }
+    for other in others {
+      guard let other = claims[Int(other)], other.priority < claim.priority else { continue }
+      other.priority = claim.priority
+      news.raised.append((other.claimant, claim.priority))
+    }
+    return news
+  }
+
+  fileprivate func waits(of circle: [ResourceLedger.Link]) -> [ExclusionWait] {
+    circle.compactMap(link)
+  }
+
+  fileprivate func link(_ link: ResourceLedger.Link) -> ExclusionWait? {
+    guard let entry = entries[Int(link.pool)] else { return nil }
+    return ExclusionWait(
+      procedure: procedures[Int(link.claim)], key: entry.key, holder: procedures[Int(link.holder)])
+  }
+}

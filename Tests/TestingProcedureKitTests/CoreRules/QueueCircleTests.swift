@@ -1,0 +1,189 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+@Suite("Rule R4 under every order: circles through queues that bodies wait for")
+struct QueueCircleTests {
+  private typealias Work = ProcedureTask<Void, Void>
+
+  /// The circle that a run was refused for, if it was.
+  private func circle(of handle: ProcedureHandle<Void>) async -> [ExclusionWait]? {
+    guard case .exclusionDeadlock(_, let circle)? = await handle.outcome.error(as: ProcedureError.self) else {
+      return nil
+    }
+    return circle
+  }
+
+  @Test("R4: what a body adds to a queue whose end it waits for is refused what the body holds", arguments: 0..<4)
+  func scope(way: Int) async throws {
+    try await exploreRace("refused") { env in
+      let queue = env.makeQueue("outer", maxConcurrentProcedures: 1)
+      let inner = Work("inner") { await pause(env, upTo: 2) }.exclusive("a")
+      let added = Locked<[ProcedureHandle<Void>]>([])
+      let outer = Work("outer") {
+        switch way {
+        case 0:
+          let other = env.makeQueue("other", maxConcurrentProcedures: 1)
+          added { $0.append(other.add(inner)) }
+          await pause(env, upTo: 2)
+          await other.shutDown()
+        case 1:
+          // It comes only when the wait has begun.
+          let other = env.makeQueue("other")
+          other.add(
+            Work("first") {
+              await pause(env, upTo: 4)
+              added { $0.append(other.add(inner)) }
+            })
+          await other.waitUntilIdle()
+        case 2:
+          // By way of what a run on the queue depends on.
+          let (other, third) = (env.makeQueue("other"), env.makeQueue("third"))
+          added { $0.append(third.add(inner)) }
+          other.add(Work("dependent") {}, after: added.value)
+          await other.waitUntilIdle()
+        default:
+          // Its own queue, on which it is not waited for itself.
+          added { $0.append(queue.add(inner)) }
+          await queue.waitUntilIdle()
+        }
+      }.exclusive("a")
+      env.check(await queue.add(outer).outcome.isFinished, "the outer body was refused")
+      for handle in added.value {
+        let circle = await circle(of: handle)
+        env.check(
+          circle?.map(\.resource) == ["a"] && circle?.first?.holder.name == "outer", "\(String(describing: circle))")
+        env.tally(circle == nil ? "finished" : "refused")
+      }
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: a circle may go through the idleness of two queues")
+  func twoQueues() async throws {
+    try await exploreRace("refused", "finished") { env in
+      let queues = [env.makeQueue("a"), env.makeQueue("b")]
+      let body = { @Sendable (own: Int) in
+        Work("\(own)") {
+          await pause(env, upTo: 3)
+          queues[own].add(Work("inner") { await pause(env) }.exclusive(1 - own))
+          await queues[own].waitUntilIdle()
+        }.exclusive(own)
+      }
+      let outer = env.makeQueue("outer")
+      let recorder = Locked<Int>(0)
+      let events = queues.map { env.recordEvents(of: $0) }
+      for handle in [outer.add(body(0)), outer.add(body(1))] {
+        env.check(await handle.outcome.isFinished, "a body was refused")
+      }
+      for queue in queues { await queue.shutDown() }
+      for events in events {
+        for event in events.events {
+          if case .didFinish(.failed) = event.kind { recorder { $0 += 1 } }
+        }
+      }
+      env.check(recorder.value <= 1, "both were refused")
+      env.tally(recorder.value == 0 ? "finished" : "refused")
+      await outer.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: waiting for a queue is no circle where others hold what its runs want, or the body holds nothing of it")
+  func noCircle() async throws {
+    try await exploreRace("finished") { env in
+      let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 2), env.makeQueue("other"))
+      let work = { @Sendable (name: String) in Work(name) { await pause(env, upTo: 3) } }
+      let handles = Locked<[ProcedureHandle<Void>]>([])
+      let outer = Work("outer") {
+        handles { $0.append(other.add(work("inner").exclusive("b"))) }
+        // Inside of itself, and of what it holds.
+        async let part: Void = other.run(work("part").exclusive("a"))
+        await other.waitUntilIdle()
+        try await part
+      }.exclusive("a")
+      handles { $0.append(queue.add(work("holder").exclusive("b"))) }
+      handles { $0.append(queue.add(outer)) }
+      handles { $0.append(queue.add(work("third").exclusive("a", "b"))) }
+      for handle in handles.value { try await handle.value }
+      await queue.shutDown()
+      for handle in handles.value { try await handle.value }
+      env.tally("finished")
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: bodies that wait for their own queue do not wait for each other, whatever they hold")
+  func idleTogether() async throws {
+    try await exploreRace("finished") { env in
+      let queue = env.makeQueue()
+      let body = { @Sendable (own: Int) in
+        Work("\(own)") {
+          async let idle: Void = queue.waitUntilIdle()
+          await pause(env, upTo: 2)
+          await idle
+        }.exclusive(own)
+      }
+      let handles = [queue.add(body(0)), queue.add(body(1)), queue.add(Work("other") { await pause(env) }.shared(2))]
+      for handle in handles { try await handle.value }
+      env.tally("finished")
+      await queue.shutDown()
+    }
+  }
+
+  @Test(
+    "R4: a body that waits for room is no circle while one can start, and one is refused where none can",
+    arguments: [1, 2])
+  func room(limit: Int) async throws {
+    try await exploreRace("refused", "finished") { env in
+      let outer = env.makeQueue("outer")
+      let queue = ProcedureQueue(
+        "full", maxConcurrentProcedures: 3, clock: env.clock, executor: env.executor, maxWaitingProcedures: limit,
+        resources: env.resources)
+      let refusals = Locked(0)
+      let isStuck = env.random.below(2) == 0
+      let body = Work("body") {
+        var handles: [ProcedureHandle<Void>] = []
+        for number in 0...limit {
+          let wants = isStuck || number > 0 ? "a" : "b"
+          handles.append(try await queue.enqueue(Work("\(number)") { await pause(env, upTo: 2) }.exclusive(wants)))
+        }
+        for handle in handles.prefix(1) where await handle.outcome.isFailed { refusals { $0 += 1 } }
+      }.exclusive("a")
+      let holder = outer.add(Work("holder") { await pause(env) }.exclusive("b"))
+      env.check(await outer.add(body).outcome.isFinished, "the body was refused")
+      try await holder.value
+      await queue.waitUntilIdle()
+      env.check(refusals.value == (isStuck ? 1 : 0), "\(refusals.value) refused")
+      env.tally(isStuck ? "refused" : "finished")
+      await queue.shutDown()
+      await outer.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("R4: a circle through two tables is found")
+  func twoTables() async throws {
+    try await exploreRace("refused", "finished") { env in
+      let queues = [env.makeQueue("own"), env.makeQueue("other", resources: ResourceTable())]
+      let body = { @Sendable (own: Int) in
+        Work("\(own)") {
+          await pause(env, upTo: 2)
+          try await queues[1 - own].add(Work("inner") { await pause(env, upTo: 2) }.exclusive("a")).value
+        }.exclusive("a")
+      }
+      var refused = 0
+      let first = queues[0].add(body(0))
+      await pause(env, upTo: 12)
+      for handle in [first, queues[1].add(body(1))] {
+        guard let circle = await circle(of: handle) else { continue }
+        env.check(circle.count == 2, "\(circle)")
+        refused += 1
+      }
+      env.check(refused <= 1)
+      env.tally(refused == 0 ? "finished" : "refused")
+      for queue in queues { await queue.shutDown() }
+    }
+  }
+}
