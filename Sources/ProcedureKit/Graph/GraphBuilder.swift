@@ -155,14 +155,17 @@ public final class GraphBuilder {
   /// A place for the value of the node that is to be added next.
   @inlinable
   func addSlot<Value>(for type: Value.Type) -> ValueSlot<Value> {
-    let (index, offset) = addSlot(size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment) { pointer in
-      pointer.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
+    var destroy: ValueLayout.Destroyer?
+    if !_isPOD(Value.self) {
+      destroy = { pointer in pointer.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
     }
+    let (index, offset) = addSlot(
+      size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment, destroy: destroy)
     return ValueSlot(index: index, offset: offset)
   }
 
   @usableFromInline
-  func addSlot(size: Int, alignment: Int, destroy: @escaping ValueLayout.Destroyer) -> (Int32, Int) {
+  func addSlot(size: Int, alignment: Int, destroy: ValueLayout.Destroyer?) -> (Int32, Int32) {
     layout.addSlot(size: size, alignment: alignment, destroy: destroy)
   }
 
