@@ -15,9 +15,9 @@ extension GraphBuilder {
     _ name: String, from a: Node<A>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (A) async throws -> Output
   ) -> Node<Output> {
-    let output = addSlot(for: Output.self)
-    addInput(a.reference, of: name)
-    addStep(NodeTraits(name: name), after: dependencies) { arena in
+    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
+    let a = addInput(a, of: traits)
+    addStep(traits, after: dependencies) { arena in
       arena.put(try await operation(a.take(arena)), into: output)
     }
     return Node(builder: identity, reading: output)
@@ -38,10 +38,9 @@ extension GraphBuilder {
     _ name: String, from a: Node<A>, _ b: Node<B>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (A, B) async throws -> Output
   ) -> Node<Output> {
-    let output = addSlot(for: Output.self)
-    addInput(a.reference, of: name)
-    addInput(b.reference, of: name)
-    addStep(NodeTraits(name: name), after: dependencies) { arena in
+    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
+    let (a, b) = (addInput(a, of: traits), addInput(b, of: traits))
+    addStep(traits, after: dependencies) { arena in
       arena.put(try await operation(a.take(arena), b.take(arena)), into: output)
     }
     return Node(builder: identity, reading: output)
@@ -63,11 +62,9 @@ extension GraphBuilder {
     _ name: String, from a: Node<A>, _ b: Node<B>, _ c: Node<C>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (A, B, C) async throws -> Output
   ) -> Node<Output> {
-    let output = addSlot(for: Output.self)
-    addInput(a.reference, of: name)
-    addInput(b.reference, of: name)
-    addInput(c.reference, of: name)
-    addStep(NodeTraits(name: name), after: dependencies) { arena in
+    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
+    let (a, b, c) = (addInput(a, of: traits), addInput(b, of: traits), addInput(c, of: traits))
+    addStep(traits, after: dependencies) { arena in
       arena.put(try await operation(a.take(arena), b.take(arena), c.take(arena)), into: output)
     }
     return Node(builder: identity, reading: output)

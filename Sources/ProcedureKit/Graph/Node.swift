@@ -12,7 +12,16 @@ public struct Node<Value: Sendable>: GraphDependency {
   enum Source: Sendable {
     case slot(ValueSlot<Value>)
     /// Made from that of another type, which lies in the slot of that number.
-    case made(from: Int32, @Sendable (ValueArena) -> Value)
+    indirect case made(from: Int32, @Sendable (ValueArena) -> Value)
+
+    /// A consumer's copy of the value, in one run.
+    @inlinable
+    func take(_ arena: ValueArena) -> Value {
+      switch self {
+      case .slot(let slot): arena.take(slot)
+      case .made(_, let make): make(arena)
+      }
+    }
   }
 
   /// The same node, as one that never fails: for recovery, and for what is to be executed whatever happened.
@@ -40,15 +49,6 @@ public struct Node<Value: Sendable>: GraphDependency {
     self.builder = builder
     self.source = source
     self.edge = edge
-  }
-
-  /// A consumer's copy of the value, in one run.
-  @inlinable
-  func take(_ arena: ValueArena) -> Value {
-    switch source {
-    case .slot(let slot): arena.take(slot)
-    case .made(_, let make): make(arena)
-    }
   }
 
   /// What the graph builder has to know of the node.

@@ -34,7 +34,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     let builder = GraphBuilder(graphName: name)
     let input = builder.addInput(of: Input.self)
     let output = build(builder, input)
-    self.init(name, builder, input, output: output.reference, takeOutput: output.take)
+    self.init(name, builder, input, output: output.reference, takeOutput: output.source.take)
   }
 
   /// A graph that is given nothing and produces a value.

@@ -26,8 +26,7 @@ struct GraphProgress {
   private let countdown: GraphCountdown
   private let limit: Int
   private let stopsAtFirstFailure: Bool
-  private var ready = ReadyList()
-  private var readySequence: UInt64 = 0
+  private var ready: ReadyNodes
   /// How many nodes workers have taken. A worker that goes straight on with a successor has one all the time.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
@@ -38,6 +37,7 @@ struct GraphProgress {
   ///   - stopsAtFirstFailure: Whether a failure that nobody accepts ends the run.
   init(_ countdown: GraphCountdown, limit: Int, stopsAtFirstFailure: Bool) {
     self.countdown = countdown
+    ready = ReadyNodes(priorities: countdown.shape.priorities)
     self.limit = limit
     self.stopsAtFirstFailure = stopsAtFirstFailure
   }
@@ -52,14 +52,14 @@ struct GraphProgress {
 
   /// The run begins in the caller's task, which executes nodes itself as long as no second worker is asked for.
   mutating func started() -> Advance {
-    for root in shape.roots { insert(root) }
+    for root in shape.roots { ready.insert(root) }
     return continuing(with: takeNext())
   }
 
   /// A worker that had taken a node does not execute it yet: it is the first again of those that are ready.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
-    ready.insert(node, priority: priority(of: node), order: 0)
+    ready.putBack(node)
   }
 
   /// A worker that executes nothing asks for a node.
@@ -77,7 +77,7 @@ struct GraphProgress {
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let goesOn = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if goesOn {
-      for node in released.others { insert(node) }
+      for node in released.others { ready.insert(node) }
       return continuing(with: released.first)
     }
     executing -= 1
@@ -110,7 +110,7 @@ struct GraphProgress {
   mutating func nodeJudged(_ node: Int32) -> Advance {
     if shape.priorities.isEmpty, !isStopping { return continuing(with: node) }
     executing -= 1
-    insert(node)
+    ready.insert(node)
     return continuing(with: takeNext())
   }
 
@@ -143,18 +143,9 @@ struct GraphProgress {
     return true
   }
 
-  private func priority(of node: Int32) -> UInt8 {
-    shape.priorities.isEmpty ? 0 : shape.priorities[Int(node)]
-  }
-
   private mutating func insert(_ released: GraphCountdown.Released) {
-    if released.first >= 0 { insert(released.first) }
-    for node in released.others { insert(node) }
-  }
-
-  private mutating func insert(_ node: Int32) {
-    readySequence += 1
-    ready.insert(node, priority: priority(of: node), order: readySequence)
+    if released.first >= 0 { ready.insert(released.first) }
+    for node in released.others { ready.insert(node) }
   }
 
   private mutating func takeNext() -> Int32 {

@@ -6,23 +6,23 @@ final class GraphPlan: Sendable {
   /// For each node what is known of it besides.
   let traits: ContiguousArray<NodeTraits>
   let layout: ValueLayout
-  /// The slots from which the nodes take their inputs, one node after another.
-  private let inputSlots: ContiguousArray<Int32>
-  /// For each node, where its inputs end in `inputSlots`.
-  private let inputEnds: ContiguousArray<Int>
+  /// What the nodes take, one node after another: numbers of slots, doubled, plus one where a failure is accepted.
+  private let inputs: ContiguousArray<Int32>
+  /// For each node, where its inputs end in `inputs`.
+  private let inputEnds: ContiguousArray<Int32>
   /// Whether any node has conditions.
   private let haveConditions: Bool
 
   init(
     shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>, layout: ValueLayout,
-    inputSlots: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int>
+    inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>
   ) {
     self.shape = shape
     self.bodies = bodies
     self.traits = traits
     haveConditions = traits.contains { !$0.conditions.isEmpty }
     self.layout = layout
-    self.inputSlots = inputSlots
+    self.inputs = inputs
     self.inputEnds = inputEnds
   }
 
@@ -32,8 +32,8 @@ final class GraphPlan: Sendable {
   }
 
   /// The slots from which a node takes its input.
-  func inputs(of node: Int32) -> ContiguousArray<Int32>.SubSequence {
-    inputSlots[(node == 0 ? 0 : inputEnds[Int(node) - 1])..<inputEnds[Int(node)]]
+  func inputs(of node: Int32) -> some Sequence<Int32> {
+    inputs[(node == 0 ? 0 : Int(inputEnds[Int(node) - 1]))..<Int(inputEnds[Int(node)])].lazy.map { $0 >> 1 }
   }
 
   func hasConditions(_ node: Int32) -> Bool {
@@ -56,7 +56,8 @@ struct NodeBody: Sendable {
 @usableFromInline
 struct NodeTraits: Sendable {
   let name: String
-  let priority: TaskPriority?
+  /// The raw value of a priority: of one itself the compiler does not know how large it is.
+  let priority: UInt8?
   let conditions: [Condition]
 
   @usableFromInline
@@ -64,7 +65,7 @@ struct NodeTraits: Sendable {
     self.init(name: name, priority: nil, conditions: [])
   }
 
-  init(name: String, priority: TaskPriority?, conditions: [Condition]) {
+  init(name: String, priority: UInt8?, conditions: [Condition]) {
     self.name = name
     self.priority = priority
     self.conditions = conditions

@@ -102,11 +102,11 @@ final class GraphRun: Sendable {
   }
 
   func nodeStarts(_ node: Int32) {
-    report(.willExecute(attempt: 1), of: node)
+    if isObserved { report(.willExecute(attempt: 1), of: node) }
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
-    reportEnd(of: node, .finished(()), hasExecuted: true)
+    if tellsOfEnds { reportEnd(of: node, .finished(()), hasExecuted: true) }
     let released = countdown.nodeSucceeded(node)
     if let next = countdown.successor(among: released) { return GraphProgress.Advance(next: next) }
     return carryOut(state.withLock { $0.progress.nodeSucceeded(releasing: released) })
@@ -237,6 +237,11 @@ final class GraphRun: Sendable {
     broadcaster?.isObserved ?? false
   }
 
+  /// Whether the end of a node has to be told or noted.
+  private var tellsOfEnds: Bool {
+    isObserved || isWatched.load(ordering: .relaxed)
+  }
+
   private func announceNodes() {
     guard isObserved else { return }
     isWatched.store(true, ordering: .relaxed)
@@ -255,7 +260,7 @@ final class GraphRun: Sendable {
   }
 
   private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
-    guard isObserved || isWatched.load(ordering: .relaxed) else { return }
+    guard tellsOfEnds else { return }
     state.withLock { _ = $0.watched.remove(node) }
     guard isObserved else { return }
     let outcome = hasExecuted && isStopping ? .cancelled(reason: nil) : outcome()

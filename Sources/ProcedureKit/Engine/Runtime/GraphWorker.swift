@@ -64,6 +64,7 @@ struct GraphWorker {
       let node = advance.next
       scope.stand(for: node)
       if mayHaveToWait(node), let other = await wait(insteadOf: node) {
+        isShared = scope.isShared(beyond: references)
         advance = other
       } else {
         run.nodeStarts(node)
@@ -74,14 +75,13 @@ struct GraphWorker {
           failure = error
         }
         // Whoever refers to the scope may still produce something, until it is told that the body has ended.
-        isShared = scope.references != references || scope.children != nil
+        isShared = scope.isShared(beyond: references)
         if isShared, scope.endProduction() != nil { failure = await settleChildren(failure) }
         noteCancellation()
         advance = failure.map { run.nodeFailed(node, $0, hasExecuted: true) } ?? run.nodeSucceeded(node)
       }
       if fairness.pieceEnds() { advance = await yield(before: advance) }
-    } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker)
-      && !isShared && scope.references == references && scope.children == nil
+    } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker) && !isShared
   }
 
   /// Waits for what the node has produced.

@@ -46,8 +46,15 @@ struct ValueLayout: Sendable {
     return (Int32(slots.count - 1), Int32(offset))
   }
 
-  mutating func addConsumer(of slot: Int32) {
-    slots[Int(slot)].consumers += 1
+  /// Counts who takes each value, where that has to be known.
+  ///
+  /// - Parameters:
+  ///   - inputs: The slot of everything that is taken, doubled.
+  ///   - output: The slot of the graph's value, if it has one.
+  mutating func countConsumers(inputs: ContiguousArray<Int32>, output: Int32?) {
+    guard countsShares else { return }
+    for input in inputs { slots[Int(input >> 1)].consumers += 1 }
+    if let output { slots[Int(output)].consumers += 1 }
   }
 }
 
