@@ -17,8 +17,12 @@ extension GraphBuilder {
   ) -> Node<Output> {
     let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
     let a = addInput(a, of: traits)
-    addStep(traits, after: dependencies) { arena in
-      arena.put(try await operation(a.take(arena)), into: output)
+    let function = memory.store(FunctionOfOne(operation, a, into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfOne<A, Output>.self)
+      let value = try await function.pointee.operation(
+        function.pointee.a.take(arena))
+      arena.put(value, into: function.pointee.output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -40,8 +44,12 @@ extension GraphBuilder {
   ) -> Node<Output> {
     let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
     let (a, b) = (addInput(a, of: traits), addInput(b, of: traits))
-    addStep(traits, after: dependencies) { arena in
-      arena.put(try await operation(a.take(arena), b.take(arena)), into: output)
+    let function = memory.store(FunctionOfTwo(operation, a, b, into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfTwo<A, B, Output>.self)
+      let value = try await function.pointee.operation(
+        function.pointee.a.take(arena), function.pointee.b.take(arena))
+      arena.put(value, into: function.pointee.output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -64,8 +72,12 @@ extension GraphBuilder {
   ) -> Node<Output> {
     let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
     let (a, b, c) = (addInput(a, of: traits), addInput(b, of: traits), addInput(c, of: traits))
-    addStep(traits, after: dependencies) { arena in
-      arena.put(try await operation(a.take(arena), b.take(arena), c.take(arena)), into: output)
+    let function = memory.store(FunctionOfThree(operation, a, b, c, into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfThree<A, B, C, Output>.self)
+      let value = try await function.pointee.operation(
+        function.pointee.a.take(arena), function.pointee.b.take(arena), function.pointee.c.take(arena))
+      arena.put(value, into: function.pointee.output)
     }
     return Node(builder: identity, reading: output)
   }

@@ -11,6 +11,7 @@ public final class GraphBuilder {
 
   @usableFromInline let identity = Identity(number: .reserve())
   let graphName: String
+  @usableFromInline let memory = NodeMemory()
   // Invariant: no access to it lasts while foreign code is called, so that none can begin within another.
   @exclusivity(unchecked) private var draft = GraphDraft()
   private var isBuilt = false
@@ -35,9 +36,11 @@ public final class GraphBuilder {
   ) -> Node<P.Output> {
     let (traits, operation) = procedure.procedureTask.node
     let output = addSlot(for: P.Output.self)
-    let source = addInput(node, of: traits)
-    addStep(traits, after: dependencies) { arena in
-      arena.put(try await operation(source.take(arena)), into: output)
+    let function = memory.store(FunctionOfOne(operation, addInput(node, of: traits), into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfOne<P.Input, P.Output>.self)
+      let value = try await function.pointee.operation(function.pointee.a.take(arena))
+      arena.put(value, into: function.pointee.output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -76,7 +79,12 @@ public final class GraphBuilder {
   ) -> Node<P.Output> where P.Input == Void {
     let (traits, operation) = procedure.procedureTask.node
     let output = addSlot(for: P.Output.self)
-    addStep(traits, after: dependencies) { arena in arena.put(try await operation(()), into: output) }
+    let function = memory.store(FunctionOfNone(operation, into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfNone<P.Output>.self)
+      let value = try await function.pointee.operation(())
+      arena.put(value, into: function.pointee.output)
+    }
     return Node(builder: identity, reading: output)
   }
 
@@ -177,13 +185,24 @@ public final class GraphBuilder {
     _ traits: NodeTraits, after dependencies: [any GraphDependency],
     body: @escaping @Sendable (ValueArena) async throws -> Void
   ) {
+    addStep(traits, after: dependencies, knowing: memory.store(AnyFunction(execute: body))) { pointer, arena in
+      try await pointer.assumingMemoryBound(to: AnyFunction.self).pointee.execute(arena)
+    }
+  }
+
+  /// The same for a body that is told where what it has to know lies in `memory`.
+  @usableFromInline
+  func addStep(
+    _ traits: NodeTraits, after dependencies: [any GraphDependency], knowing pointer: UnsafeRawPointer,
+    body: @escaping NodeBody.Function
+  ) {
     require(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(traits.name)\" was added after the graph had been made")
     for dependency in dependencies {
       let node = dependency.reference
       requireOwn(node, for: traits.name)
       draft.addDependency(node)
     }
-    draft.addNode(traits, NodeBody(execute: body))
+    draft.addNode(traits, NodeBody(pointer: pointer, function: body))
   }
 
   private func requireOwn(_ node: NodeReference, for name: String) {
@@ -201,6 +220,6 @@ public final class GraphBuilder {
     require(!draft.bodies.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
     isBuilt = true
     if let output { requireOwn(output, for: "the result") }
-    return draft.plan(output: output)
+    return draft.plan(output: output, memory: memory)
   }
 }

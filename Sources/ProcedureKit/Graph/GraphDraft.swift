@@ -20,7 +20,6 @@ struct GraphDraft {
 
   /// Says what the node that is to be added next waits for besides.
   mutating func addDependency(_ node: NodeReference) {
-    // The first slot is the graph's input, which is there from the start.
     if node.slot > 0 { dependencies.append((from: node.slot - 1, to: Int32(bodies.count), kind: node.edge)) }
   }
 
@@ -33,30 +32,52 @@ struct GraphDraft {
 
   /// What every run of the graph walks.
   ///
-  /// - Parameter output: The node whose value is the graph's, if one is.
-  func plan(output: NodeReference?) -> GraphPlan {
+  /// - Parameters:
+  ///   - output: The node whose value is the graph's, if one is.
+  ///   - memory: Where what the bodies know lies.
+  func plan(output: NodeReference?, memory: NodeMemory) -> GraphPlan {
     var layout = layout
     layout.countConsumers(inputs: inputs, output: output?.slot)
     let acceptedOutput = output.map { $0.edge == .acceptsFailure ? $0.slot - 1 : -1 } ?? -1
     let shape = GraphShape(count: bodies.count, edges: edges, priorities: priorities, acceptedOutput: acceptedOutput)
     return GraphPlan(
-      shape: shape, bodies: bodies, traits: traits, layout: layout, inputs: inputs, inputEnds: inputEnds)
+      shape: shape, bodies: bodies, memory: memory, traits: traits, layout: layout, inputs: inputs, inputEnds: inputEnds
+    )
   }
 
-  private var edges: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> {
-    var edges = dependencies
-    edges.reserveCapacity(dependencies.count + inputs.count)
-    var place = 0
-    for node in inputEnds.indices {
-      while place < inputEnds[node] {
-        let input = inputs[place]
-        if input > 1 {
-          edges.append(
-            (from: input >> 1 - 1, to: Int32(node), kind: input & 1 == 1 ? .acceptsFailure : .requiresSuccess))
-        }
-        place += 1
+  private var edges: DraftEdges {
+    DraftEdges(inputs: inputs, inputEnds: inputEnds, dependencies: dependencies)
+  }
+}
+
+/// Internal. The edges of a graph that is being built, which need not be stored to be gone through.
+private struct DraftEdges: Sequence, IteratorProtocol {
+  let inputs: ContiguousArray<Int32>
+  let inputEnds: ContiguousArray<Int32>
+  let dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)>
+  private var node = 0
+  private var input = 0
+  private var dependency = 0
+
+  init(
+    inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>,
+    dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)>
+  ) {
+    (self.inputs, self.inputEnds, self.dependencies) = (inputs, inputEnds, dependencies)
+  }
+
+  mutating func next() -> (from: Int32, to: Int32, kind: GraphShape.Edge)? {
+    while input < inputs.count {
+      while inputEnds[node] <= input { node += 1 }
+      let taken = inputs[input]
+      input += 1
+      // The first slot is the graph's input, which is there from the start.
+      if taken > 1 {
+        return (from: taken >> 1 - 1, to: Int32(node), kind: taken & 1 == 1 ? .acceptsFailure : .requiresSuccess)
       }
     }
-    return edges
+    guard dependency < dependencies.count else { return nil }
+    dependency += 1
+    return dependencies[dependency - 1]
   }
 }

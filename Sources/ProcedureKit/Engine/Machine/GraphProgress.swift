@@ -26,7 +26,7 @@ struct GraphProgress {
   private let countdown: GraphCountdown
   private let limit: Int
   private let stopsAtFirstFailure: Bool
-  private var ready: ReadyNodes
+  private(set) var ready: ReadyNodes
   /// How many nodes workers have taken. A worker that goes straight on with a successor has one all the time.
   private(set) var executing = 0
   private(set) var workerIsStarting = false

@@ -10,6 +10,10 @@ struct ReadyNodes {
   private var byPriority = ReadyList()
   private var sequence: UInt64 = 0
   private let priorities: ContiguousArray<UInt8>
+  #if DEBUG
+    /// How many were moved to make room, for tests of what that costs.
+    private(set) var moved = 0
+  #endif
 
   /// - Parameter priorities: One for each node, or none at all.
   init(priorities: ContiguousArray<UInt8>) {
@@ -50,6 +54,9 @@ struct ReadyNodes {
       inOrder.removeAll(keepingCapacity: true)
       head = 0
     } else if head >= 64, head * 2 > inOrder.count {
+      #if DEBUG
+        moved += inOrder.count - head
+      #endif
       inOrder.removeSubrange(..<head)
       head = 0
     }

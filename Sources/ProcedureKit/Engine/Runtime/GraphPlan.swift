@@ -3,6 +3,8 @@ final class GraphPlan: Sendable {
   let shape: GraphShape
   /// For each node, in the order in which they were added: what it executes.
   let bodies: ContiguousArray<NodeBody>
+  /// What they are told of.
+  private let memory: NodeMemory
   /// For each node what is known of it besides.
   let traits: ContiguousArray<NodeTraits>
   let layout: ValueLayout
@@ -14,11 +16,12 @@ final class GraphPlan: Sendable {
   private let haveConditions: Bool
 
   init(
-    shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>, layout: ValueLayout,
-    inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>
+    shape: GraphShape, bodies: ContiguousArray<NodeBody>, memory: NodeMemory, traits: ContiguousArray<NodeTraits>,
+    layout: ValueLayout, inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>
   ) {
     self.shape = shape
     self.bodies = bodies
+    self.memory = memory
     self.traits = traits
     haveConditions = traits.contains { !$0.conditions.isEmpty }
     self.layout = layout
@@ -44,12 +47,17 @@ final class GraphPlan: Sendable {
 /// Internal. What a node does, whatever the types of its values: takes its inputs out of the arena, executes the work,
 /// and puts its value there.
 ///
-/// It is made where the types are known, so that no generic function is entered and no metadata looked up when it is
-/// called. It executes where it is called from; the work in it sees to it itself that it does not.
+/// The function is made where the types are known, so that no generic function is entered and no metadata looked up when it
+/// is called. It executes where it is called from; the work in it sees to it itself that it does not.
 ///
-/// A structure around the closure, since an array of closures would wrap each in one more async function.
-struct NodeBody: Sendable {
-  let execute: @Sendable (ValueArena) async throws -> Void
+/// Invariant: the pointer is one into the ``NodeMemory`` of the same plan, to what the function takes it for.
+@usableFromInline
+struct NodeBody: @unchecked Sendable {
+  @usableFromInline
+  typealias Function = @Sendable (UnsafeRawPointer, ValueArena) async throws -> Void
+
+  let pointer: UnsafeRawPointer
+  let function: Function
 }
 
 /// Internal. What is known of a node besides its types.

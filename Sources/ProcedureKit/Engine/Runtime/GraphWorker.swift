@@ -70,7 +70,8 @@ struct GraphWorker {
         run.nodeStarts(node)
         var failure: (any Error)?
         do {
-          try await plan.bodies[Int(node)].execute(arena)
+          let body = plan.bodies[Int(node)]
+          try await body.function(body.pointer, arena)
         } catch {
           failure = error
         }
