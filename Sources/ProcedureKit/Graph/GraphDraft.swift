@@ -35,6 +35,7 @@ struct GraphDraft {
   /// - Parameters:
   ///   - output: The node whose value is the graph's, if one is.
   ///   - memory: Where what the bodies know lies.
+  /// - Returns: The plan.
   func plan(output: NodeReference?, memory: NodeMemory) -> GraphPlan {
     var layout = layout
     layout.countConsumers(inputs: inputs, output: output?.slot)

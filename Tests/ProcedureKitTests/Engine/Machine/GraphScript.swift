@@ -189,7 +189,7 @@ struct GraphScript: CustomStringConvertible {
 
   private mutating func check() {
     if decisions.executing != model.executing.count { object("\(decisions.executing) execute for the machine") }
-    decisions.contradictions.forEach { object($0) }
+    for contradiction in decisions.contradictions { object(contradiction) }
     if decisions.isStopping != model.isStopping { object("stopping: \(model.isStopping)") }
     if decisions.workerIsStarting != model.workerIsOrdered { object("worker ordered: \(model.workerIsOrdered)") }
   }
