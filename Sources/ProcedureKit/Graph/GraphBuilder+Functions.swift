@@ -15,10 +15,14 @@ extension GraphBuilder {
     _ name: String, from a: Node<A>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (A) async throws -> Output
   ) -> Node<Output> {
-    let output = addSlot(for: Output.self)
-    addInput(a.reference, of: name)
-    addStep(NodeTraits(name: name), after: dependencies) { arena in
-      arena.put(try await operation(a.take(arena)), into: output)
+    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
+    let a = addInput(a, of: traits)
+    let function = memory.store(FunctionOfOne(operation, a, into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfOne<A, Output>.self)
+      let value = try await function.pointee.operation(
+        function.pointee.a.take(arena))
+      arena.put(value, into: function.pointee.output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -38,11 +42,14 @@ extension GraphBuilder {
     _ name: String, from a: Node<A>, _ b: Node<B>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (A, B) async throws -> Output
   ) -> Node<Output> {
-    let output = addSlot(for: Output.self)
-    addInput(a.reference, of: name)
-    addInput(b.reference, of: name)
-    addStep(NodeTraits(name: name), after: dependencies) { arena in
-      arena.put(try await operation(a.take(arena), b.take(arena)), into: output)
+    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
+    let (a, b) = (addInput(a, of: traits), addInput(b, of: traits))
+    let function = memory.store(FunctionOfTwo(operation, a, b, into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfTwo<A, B, Output>.self)
+      let value = try await function.pointee.operation(
+        function.pointee.a.take(arena), function.pointee.b.take(arena))
+      arena.put(value, into: function.pointee.output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -63,12 +70,14 @@ extension GraphBuilder {
     _ name: String, from a: Node<A>, _ b: Node<B>, _ c: Node<C>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (A, B, C) async throws -> Output
   ) -> Node<Output> {
-    let output = addSlot(for: Output.self)
-    addInput(a.reference, of: name)
-    addInput(b.reference, of: name)
-    addInput(c.reference, of: name)
-    addStep(NodeTraits(name: name), after: dependencies) { arena in
-      arena.put(try await operation(a.take(arena), b.take(arena), c.take(arena)), into: output)
+    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
+    let (a, b, c) = (addInput(a, of: traits), addInput(b, of: traits), addInput(c, of: traits))
+    let function = memory.store(FunctionOfThree(operation, a, b, c, into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfThree<A, B, C, Output>.self)
+      let value = try await function.pointee.operation(
+        function.pointee.a.take(arena), function.pointee.b.take(arena), function.pointee.c.take(arena))
+      arena.put(value, into: function.pointee.output)
     }
     return Node(builder: identity, reading: output)
   }

@@ -11,15 +11,9 @@ public final class GraphBuilder {
 
   @usableFromInline let identity = Identity(number: .reserve())
   let graphName: String
-  private var bodies: ContiguousArray<NodeBody> = []
-  private var traits: ContiguousArray<NodeTraits> = []
-  private var edges: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
-  private var priorities: ContiguousArray<UInt8> = []
-  /// The slots from which nodes take their inputs, one node after another.
-  private var inputSlots: ContiguousArray<Int32> = []
-  /// For each node, where its inputs end in `inputSlots`.
-  private var inputEnds: ContiguousArray<Int> = []
-  private var layout = ValueLayout()
+  @usableFromInline let memory = NodeMemory()
+  // Invariant: no access to it lasts while foreign code is called, so that none can begin within another.
+  @exclusivity(unchecked) private var draft = GraphDraft()
   private var isBuilt = false
 
   init(graphName: String) {
@@ -40,12 +34,13 @@ public final class GraphBuilder {
   public func add<P: Procedure>(
     _ procedure: P, from node: Node<P.Input>, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> {
-    let task = procedure.procedureTask
-    let operation = task.nodeOperation
+    let (traits, operation) = procedure.procedureTask.node
     let output = addSlot(for: P.Output.self)
-    addInput(node.reference, of: task.name)
-    addStep(task.nodeTraits, after: dependencies) { arena in
-      arena.put(try await operation(node.take(arena)), into: output)
+    let function = memory.store(FunctionOfOne(operation, addInput(node, of: traits), into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfOne<P.Input, P.Output>.self)
+      let value = try await function.pointee.operation(function.pointee.a.take(arena))
+      arena.put(value, into: function.pointee.output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -62,12 +57,11 @@ public final class GraphBuilder {
   public func add<each Value: Sendable, P: Procedure>(
     _ procedure: P, from nodes: repeat Node<each Value>, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == (repeat each Value) {
-    let task = procedure.procedureTask
-    let operation = task.nodeOperation
+    let (traits, operation) = procedure.procedureTask.node
     let output = addSlot(for: P.Output.self)
-    for node in repeat each nodes { addInput(node.reference, of: task.name) }
-    addStep(task.nodeTraits, after: dependencies) { arena in
-      arena.put(try await operation((repeat (each nodes).take(arena))), into: output)
+    let sources = (repeat addInput(each nodes, of: traits))
+    addStep(traits, after: dependencies) { arena in
+      arena.put(try await operation((repeat (each sources).take(arena))), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -83,10 +77,14 @@ public final class GraphBuilder {
   public func add<P: Procedure>(
     _ procedure: P, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == Void {
-    let task = procedure.procedureTask
-    let operation = task.nodeOperation
+    let (traits, operation) = procedure.procedureTask.node
     let output = addSlot(for: P.Output.self)
-    addStep(task.nodeTraits, after: dependencies) { arena in arena.put(try await operation(()), into: output) }
+    let function = memory.store(FunctionOfNone(operation, into: output))
+    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
+      let function = pointer.assumingMemoryBound(to: FunctionOfNone<P.Output>.self)
+      let value = try await function.pointee.operation(())
+      arena.put(value, into: function.pointee.output)
+    }
     return Node(builder: identity, reading: output)
   }
 
@@ -106,10 +104,10 @@ public final class GraphBuilder {
   ) -> Node<Output> {
     // `operation` is written as `@concurrent` because the compiler (Swift 6.3) crashes on closures of parameter packs
     // otherwise, in modules that have NonisolatedNonsendingByDefault.
-    let output = addSlot(for: Output.self)
-    for node in repeat each nodes { addInput(node.reference, of: name) }
-    addStep(NodeTraits(name: name), after: dependencies) { arena in
-      arena.put(try await operation(repeat (each nodes).take(arena)), into: output)
+    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
+    let sources = (repeat addInput(each nodes, of: traits))
+    addStep(traits, after: dependencies) { arena in
+      arena.put(try await operation(repeat (each sources).take(arena)), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -136,12 +134,11 @@ public final class GraphBuilder {
   public func add<Value, P: Procedure>(
     _ procedure: P, from nodes: [Node<Value>], after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == [Value] {
-    let task = procedure.procedureTask
-    let operation = task.nodeOperation
+    let (traits, operation) = procedure.procedureTask.node
     let output = addSlot(for: P.Output.self)
-    for node in nodes { addInput(node.reference, of: task.name) }
-    addStep(task.nodeTraits, after: dependencies) { arena in
-      arena.put(try await operation(nodes.map { $0.take(arena) }), into: output)
+    let sources = nodes.map { addInput($0, of: traits) }
+    addStep(traits, after: dependencies) { arena in
+      arena.put(try await operation(sources.map { $0.take(arena) }), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -155,23 +152,31 @@ public final class GraphBuilder {
   /// A place for the value of the node that is to be added next.
   @inlinable
   func addSlot<Value>(for type: Value.Type) -> ValueSlot<Value> {
-    let (index, offset) = addSlot(size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment) { pointer in
-      pointer.assumingMemoryBound(to: Value.self).deinitialize(count: 1)
+    var destroy: ValueLayout.Destroyer?
+    if !_isPOD(Value.self) {
+      destroy = { pointer in pointer.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
     }
+    let (index, offset) = addSlot(
+      size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment, destroy: destroy)
     return ValueSlot(index: index, offset: offset)
   }
 
   @usableFromInline
-  func addSlot(size: Int, alignment: Int, destroy: @escaping ValueLayout.Destroyer) -> (Int32, Int) {
-    layout.addSlot(size: size, alignment: alignment, destroy: destroy)
+  func addSlot(size: Int, alignment: Int, destroy: ValueLayout.Destroyer?) -> (Int32, Int32) {
+    draft.layout.addSlot(size: size, alignment: alignment, destroy: destroy)
   }
 
-  /// Says what the node that is to be added next takes.
+  /// Says what the node that is to be added next takes, and returns where that is.
+  @inlinable
+  func addInput<Value>(_ node: Node<Value>, of traits: NodeTraits) -> Node<Value>.Source {
+    addInput(node.reference, of: traits)
+    return node.source
+  }
+
   @usableFromInline
-  func addInput(_ node: NodeReference, of name: String) {
-    addEdge(from: node, to: Int32(bodies.count), name)
-    layout.addConsumer(of: node.slot)
-    inputSlots.append(node.slot)
+  func addInput(_ node: NodeReference, of traits: NodeTraits) {
+    requireOwn(node, for: traits.name)
+    draft.addInput(node)
   }
 
   /// Adds a node, once its slot and its inputs have been.
@@ -180,18 +185,24 @@ public final class GraphBuilder {
     _ traits: NodeTraits, after dependencies: [any GraphDependency],
     body: @escaping @Sendable (ValueArena) async throws -> Void
   ) {
-    require(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(traits.name)\" was added after the graph had been made")
-    for dependency in dependencies { addEdge(from: dependency.reference, to: Int32(bodies.count), traits.name) }
-    priorities.append((traits.priority ?? .medium).rawValue)
-    bodies.append(NodeBody(execute: body))
-    self.traits.append(traits)
-    inputEnds.append(inputSlots.count)
+    addStep(traits, after: dependencies, knowing: memory.store(AnyFunction(execute: body))) { pointer, arena in
+      try await pointer.assumingMemoryBound(to: AnyFunction.self).pointee.execute(arena)
+    }
   }
 
-  private func addEdge(from node: NodeReference, to target: Int32, _ name: String) {
-    requireOwn(node, for: name)
-    // The first slot is the graph's input, which is there from the start.
-    if node.slot > 0 { edges.append((from: node.slot - 1, to: target, kind: node.edge)) }
+  /// The same for a body that is told where what it has to know lies in `memory`.
+  @usableFromInline
+  func addStep(
+    _ traits: NodeTraits, after dependencies: [any GraphDependency], knowing pointer: UnsafeRawPointer,
+    body: @escaping NodeBody.Function
+  ) {
+    require(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(traits.name)\" was added after the graph had been made")
+    for dependency in dependencies {
+      let node = dependency.reference
+      requireOwn(node, for: traits.name)
+      draft.addDependency(node)
+    }
+    draft.addNode(traits, NodeBody(pointer: pointer, function: body))
   }
 
   private func requireOwn(_ node: NodeReference, for name: String) {
@@ -206,17 +217,9 @@ public final class GraphBuilder {
   /// - Parameter output: The node whose value is the graph's, if one is.
   /// - Returns: What every run of the graph walks.
   func finish(output: NodeReference?) -> GraphPlan {
-    require(!bodies.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
+    require(!draft.bodies.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
     isBuilt = true
-    var acceptedOutput: Int32 = -1
-    if let output {
-      requireOwn(output, for: "the result")
-      layout.addConsumer(of: output.slot)
-      if output.edge == .acceptsFailure { acceptedOutput = output.slot - 1 }
-    }
-    let shape = GraphShape(
-      count: bodies.count, edges: edges, priorities: priorities, acceptedOutput: acceptedOutput)
-    return GraphPlan(
-      shape: shape, bodies: bodies, traits: traits, layout: layout, inputSlots: inputSlots, inputEnds: inputEnds)
+    if let output { requireOwn(output, for: "the result") }
+    return draft.plan(output: output, memory: memory)
   }
 }

@@ -9,10 +9,32 @@ public struct Node<Value: Sendable>: GraphDependency {
 
   /// Where the value is.
   @usableFromInline
-  enum Source: Sendable {
-    case slot(ValueSlot<Value>)
-    /// Made from that of another type, which lies in the slot of that number.
-    case made(from: Int32, @Sendable (ValueArena) -> Value)
+  struct Source: Sendable {
+    /// Its slot, or that of the value it is made from.
+    @usableFromInline let slot: ValueSlot<Value>
+    @usableFromInline let making: Making?
+
+    /// How it is made from the value of another type that lies in its slot. A class: most nodes have none.
+    @usableFromInline
+    final class Making: Sendable {
+      @usableFromInline let make: @Sendable (ValueArena) -> Value
+
+      init(_ make: @escaping @Sendable (ValueArena) -> Value) {
+        self.make = make
+      }
+    }
+
+    @usableFromInline
+    init(slot: ValueSlot<Value>, making: Making? = nil) {
+      self.slot = slot
+      self.making = making
+    }
+
+    /// A consumer's copy of the value, in one run.
+    @inlinable
+    func take(_ arena: ValueArena) -> Value {
+      making.map { $0.make(arena) } ?? arena.take(slot)
+    }
   }
 
   /// The same node, as one that never fails: for recovery, and for what is to be executed whatever happened.
@@ -20,20 +42,19 @@ public struct Node<Value: Sendable>: GraphDependency {
   /// If the node fails or is ignored, the failure is what its value would have thrown. A failure that is taken in this
   /// way everywhere it goes does not fail the graph.
   public var result: Node<Result<Value, any Error>> {
-    switch source {
-    case .slot(let slot):
-      Node<Result<Value, any Error>>(
-        builder: builder, source: .made(from: slot.index) { $0.takeResult(slot) }, edge: .acceptsFailure)
-    case .made(let index, let make):
-      Node<Result<Value, any Error>>(
-        builder: builder, source: .made(from: index) { .success(make($0)) }, edge: .acceptsFailure)
+    let source = source
+    let result = Node<Result<Value, any Error>>.Source.Making { arena in
+      source.making.map { .success($0.make(arena)) } ?? arena.takeResult(source.slot)
     }
+    return Node<Result<Value, any Error>>(
+      builder: builder, source: .init(slot: ValueSlot(index: source.slot.index, offset: 0), making: result),
+      edge: .acceptsFailure)
   }
 
   /// A node that reads its slot.
   @usableFromInline
   init(builder: GraphBuilder.Identity, reading slot: ValueSlot<Value>) {
-    self.init(builder: builder, source: .slot(slot), edge: .requiresSuccess)
+    self.init(builder: builder, source: Source(slot: slot), edge: .requiresSuccess)
   }
 
   init(builder: GraphBuilder.Identity, source: Source, edge: GraphShape.Edge) {
@@ -42,22 +63,8 @@ public struct Node<Value: Sendable>: GraphDependency {
     self.edge = edge
   }
 
-  /// A consumer's copy of the value, in one run.
-  @inlinable
-  func take(_ arena: ValueArena) -> Value {
-    switch source {
-    case .slot(let slot): arena.take(slot)
-    case .made(_, let make): make(arena)
-    }
-  }
-
   /// What the graph builder has to know of the node.
   public var reference: NodeReference {
-    let index =
-      switch source {
-      case .slot(let slot): slot.index
-      case .made(let index, _): index
-      }
-    return NodeReference(builder: builder, slot: index, edge: edge)
+    NodeReference(builder: builder, slot: source.slot.index, edge: edge)
   }
 }

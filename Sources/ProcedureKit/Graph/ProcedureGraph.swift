@@ -34,7 +34,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     let builder = GraphBuilder(graphName: name)
     let input = builder.addInput(of: Input.self)
     let output = build(builder, input)
-    self.init(name, builder, input, output: output.reference, takeOutput: output.take)
+    self.init(name, builder, input, output: output.reference, takeOutput: output.source.take)
   }
 
   /// A graph that is given nothing and produces a value.
@@ -124,7 +124,6 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     guard let context else { preconditionFailure("ProcedureGraph \"\(name)\" is executed outside of any procedure") }
     let run = GraphRun(plan, in: context, limit: width, stopsAtFirstFailure: policy == .failFast)
     run.arena.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
-    run.arena.giveUpShare(of: 0)
     try await run.execute()
     if let outputSlot, let error = run.arena.error(of: outputSlot), !isAcceptedOutput { throw error }
     return takeOutput(run.arena)

@@ -1,12 +1,11 @@
 extension ProcedureTask {
-  /// What a graph executes as a node, once the conditions of ``nodeTraits`` are satisfied.
+  /// What a graph knows of it as a node, and what it executes once the conditions among that are satisfied.
   ///
   /// What has hooks is told of its end by them, also where a condition decides; so all of it is the node's body.
-  @usableFromInline var nodeOperation: @concurrent @Sendable (Input) async throws -> Output {
-    isPlain ? operation : executeInCurrentContext
-  }
-
-  @usableFromInline var nodeTraits: NodeTraits {
-    NodeTraits(name: name, priority: priority, conditions: isPlain ? admission.conditions : [])
+  @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
+    let isPlain = isPlain
+    let traits = NodeTraits(
+      name: name, priority: self.traits.contents.rawPriority, conditions: isPlain ? admission.conditions : [])
+    return (traits, isPlain ? operation : executeInCurrentContext)
   }
 }

@@ -1,8 +1,8 @@
 /// Internal. Decides how one run of a graph goes on: which node is next, who may start, when it is over.
 ///
-/// A pure value. A worker that finishes a node goes straight on with a successor that became ready; what else is ready
-/// stands in a list, in the order in which it became ready. One more worker is ordered only while something stands there,
-/// one at a time: each that starts orders the next.
+/// A worker that finishes a node goes straight on with a successor that became ready, which a ``GraphCountdown`` tells; what
+/// else is ready stands in a list, in the order in which it became ready. One more worker is ordered only while something
+/// stands there, one at a time: each that starts orders the next.
 struct GraphProgress {
   /// What a worker does next, and what follows besides.
   struct Advance: Equatable {
@@ -23,53 +23,43 @@ struct GraphProgress {
     case ignored
   }
 
-  /// A node that was not executed, because of what `cause` came to.
-  struct Skipped: Equatable {
-    let node: Int32
-    let cause: Int32
-    let ending: Ending
-  }
-
-  private let shape: GraphShape
+  private let countdown: GraphCountdown
   private let limit: Int
   private let stopsAtFirstFailure: Bool
-  /// For each node, how many of its dependencies have not settled; `skippedMark` or a little less once it is skipped.
-  private var missing: ContiguousArray<Int32>
-  private var ready = ReadyList()
-  private var readySequence: UInt64 = 0
-  private(set) var unsettled: Int
+  private(set) var ready: ReadyNodes
+  /// How many nodes workers have taken. A worker that goes straight on with a successor has one all the time.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
-  /// Whether nothing more starts, because the graph failed or was cancelled.
-  private(set) var isStopping = false
-
-  private static let skippedMark = Int32.max
 
   /// - Parameters:
-  ///   - shape: Who depends on whom.
+  ///   - countdown: Who waits for what.
   ///   - limit: How many nodes may execute at once.
   ///   - stopsAtFirstFailure: Whether a failure that nobody accepts ends the run.
-  init(shape: GraphShape, limit: Int, stopsAtFirstFailure: Bool) {
-    self.shape = shape
+  init(_ countdown: GraphCountdown, limit: Int, stopsAtFirstFailure: Bool) {
+    self.countdown = countdown
+    ready = ReadyNodes(priorities: countdown.shape.priorities)
     self.limit = limit
     self.stopsAtFirstFailure = stopsAtFirstFailure
-    missing = shape.dependencyCounts
-    unsettled = shape.count
   }
 
-  /// Whether nothing executes and nothing will start.
-  var isComplete: Bool { unsettled == 0 || (isStopping && executing == 0) }
+  private var shape: GraphShape { countdown.shape }
+
+  /// Whether nothing more starts, because the graph failed or was cancelled.
+  var isStopping: Bool { countdown.isStopping }
+
+  /// Whether nothing executes and nothing will start: what waits is released only by what executes.
+  var isComplete: Bool { executing == 0 && (ready.isEmpty || isStopping) }
 
   /// The run begins in the caller's task, which executes nodes itself as long as no second worker is asked for.
   mutating func started() -> Advance {
-    for root in shape.roots { insert(root) }
+    for root in shape.roots { ready.insert(root) }
     return continuing(with: takeNext())
   }
 
   /// A worker that had taken a node does not execute it yet: it is the first again of those that are ready.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
-    ready.insert(node, priority: priority(of: node), order: 0)
+    ready.putBack(node)
   }
 
   /// A worker that executes nothing asks for a node.
@@ -83,20 +73,16 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// A worker has finished a node that succeeded, and asks for the next.
-  mutating func nodeSucceeded(_ node: Int32) -> Advance {
-    executing -= 1
-    unsettled -= 1
-    var next: Int32 = -1
-    let takesSuccessor = shape.priorities.isEmpty && !isStopping
-    for place in shape.successorRange(of: node) {
-      let target = shape.successors[place] >> 1
-      missing[Int(target)] -= 1
-      guard missing[Int(target)] == 0 else { continue }
-      if takesSuccessor, next < 0 { next = target } else { insert(target) }
+  /// A worker has finished a node that succeeded, and asks for the next: for one that it has released, if it may choose.
+  mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
+    let goesOn = released.first >= 0 && shape.priorities.isEmpty && !isStopping
+    if goesOn {
+      for node in released.others { ready.insert(node) }
+      return continuing(with: released.first)
     }
-    if next >= 0 { executing += 1 } else { next = takeNext() }
-    return continuing(with: next)
+    executing -= 1
+    insert(released)
+    return continuing(with: takeNext())
   }
 
   /// A worker has finished a node that did not succeed, and asks for the next.
@@ -104,43 +90,19 @@ struct GraphProgress {
   /// - Parameters:
   ///   - node: The node.
   ///   - ending: How it ended.
-  ///   - skipped: Receives every node that is not executed because of it, causes before effects.
+  ///   - released: What accepts its failure, and waits for nothing else.
   /// - Returns: What follows, and whether it is a failure that is not accepted wherever it goes.
   mutating func nodeStopped(
-    _ node: Int32, _ ending: Ending, skipped: inout [Skipped]
+    _ node: Int32, _ ending: Ending, releasing released: GraphCountdown.Released
   ) -> (advance: Advance, isUnaccepted: Bool) {
     executing -= 1
     let isUnaccepted = ending == .failed && !shape.acceptsFailure(of: node)
-    var position = skipped.count
-    settle(node, ending, &skipped)
-    while position < skipped.count {
-      settle(skipped[position].node, ending, &skipped)
-      position += 1
-    }
-    var cancelsWorkers = false
-    if isUnaccepted, stopsAtFirstFailure, !isStopping {
-      isStopping = true
-      cancelsWorkers = true
-    }
+    insert(released)
+    let cancelsWorkers = isUnaccepted && stopsAtFirstFailure && !isStopping
+    if cancelsWorkers { countdown.stop() }
     var advance = continuing(with: takeNext())
     advance.cancelsWorkers = cancelsWorkers
     return (advance, isUnaccepted)
-  }
-
-  /// Tells the successors of one node that it did not succeed.
-  private mutating func settle(_ node: Int32, _ ending: Ending, _ skipped: inout [Skipped]) {
-    unsettled -= 1
-    for place in shape.successorRange(of: node) {
-      let target = shape.successors[place] >> 1
-      guard missing[Int(target)] <= shape.dependencyCounts[Int(target)] else { continue }
-      if shape.successors[place] & 1 == 0 {
-        missing[Int(target)] = Self.skippedMark
-        skipped.append(Skipped(node: target, cause: node, ending: ending))
-      } else {
-        missing[Int(target)] -= 1
-        if missing[Int(target)] == 0 { insert(target) }
-      }
-    }
   }
 
   /// A worker has evaluated a node's conditions, which are satisfied, and asks for the next: for the same node again, or,
@@ -148,7 +110,7 @@ struct GraphProgress {
   mutating func nodeJudged(_ node: Int32) -> Advance {
     if shape.priorities.isEmpty, !isStopping { return continuing(with: node) }
     executing -= 1
-    insert(node)
+    ready.insert(node)
     return continuing(with: takeNext())
   }
 
@@ -161,12 +123,13 @@ struct GraphProgress {
 
   /// The run was cancelled: nothing more starts.
   mutating func cancelled() -> Advance {
-    isStopping = true
+    countdown.stop()
     return continuing(with: -1)
   }
 
   private mutating func continuing(with next: Int32) -> Advance {
     var advance = Advance(next: next, isComplete: isComplete)
+    assert(checksCompletion(advance))
     if !ready.isEmpty, !workerIsStarting, !isStopping, executing < limit {
       workerIsStarting = true
       advance.addsWorker = true
@@ -174,13 +137,15 @@ struct GraphProgress {
     return advance
   }
 
-  private func priority(of node: Int32) -> UInt8 {
-    shape.priorities.isEmpty ? 0 : shape.priorities[Int(node)]
+  /// In debug builds, whether nothing was forgotten in a run that is over.
+  private func checksCompletion(_ advance: Advance) -> Bool {
+    if advance.isComplete, !isStopping { countdown.checkAllSettled() }
+    return true
   }
 
-  private mutating func insert(_ node: Int32) {
-    readySequence += 1
-    ready.insert(node, priority: priority(of: node), order: readySequence)
+  private mutating func insert(_ released: GraphCountdown.Released) {
+    if released.first >= 0 { ready.insert(released.first) }
+    for node in released.others { ready.insert(node) }
   }
 
   private mutating func takeNext() -> Int32 {

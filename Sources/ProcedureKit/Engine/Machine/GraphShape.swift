@@ -28,23 +28,25 @@ struct GraphShape: Sendable {
 
   /// - Parameters:
   ///   - count: How many nodes there are.
-  ///   - edges: Pairs of nodes, the first to finish before the second may start.
+  ///   - edges: Pairs of nodes, the first to finish before the second may start; gone through twice.
   ///   - priorities: One for each node, or none at all.
   ///   - acceptedOutput: The node whose failure the graph returns instead of failing itself, -1 if there is none.
   init(
-    count: Int, edges: ContiguousArray<(from: Int32, to: Int32, kind: Edge)>, priorities: ContiguousArray<UInt8> = [],
+    count: Int, edges: some Sequence<(from: Int32, to: Int32, kind: Edge)>, priorities: ContiguousArray<UInt8> = [],
     acceptedOutput: Int32 = -1
   ) {
+    var hasAccepting = acceptedOutput >= 0
     var counts = ContiguousArray<Int32>(repeating: 0, count: count)
     var offsets = ContiguousArray<Int32>(repeating: 0, count: count + 1)
     for edge in edges {
       precondition(edge.from >= 0 && edge.from < edge.to && edge.to < count, "GraphShape: an edge leads backwards")
       counts[Int(edge.to)] += 1
       offsets[Int(edge.from) + 1] += 1
+      if edge.kind == .acceptsFailure { hasAccepting = true }
     }
     for node in 0..<count { offsets[node + 1] += offsets[node] }
     var cursors = offsets
-    var successors = ContiguousArray<Int32>(repeating: 0, count: edges.count)
+    var successors = ContiguousArray<Int32>(repeating: 0, count: Int(offsets[count]))
     for edge in edges {
       successors[Int(cursors[Int(edge.from)])] = edge.to * 2 + (edge.kind == .acceptsFailure ? 1 : 0)
       cursors[Int(edge.from)] += 1
@@ -57,7 +59,7 @@ struct GraphShape: Sendable {
     roots = ContiguousArray(counts.indices.lazy.filter { counts[$0] == 0 }.map(Int32.init))
     self.priorities = priorities.contains { $0 != priorities[0] } ? priorities : []
     acceptance =
-      acceptedOutput >= 0 || edges.contains { $0.kind == .acceptsFailure }
+      hasAccepting
       ? Self.acceptance(offsets: offsets, successors: successors, acceptedOutput: acceptedOutput) : []
   }
 

@@ -3,26 +3,29 @@ final class GraphPlan: Sendable {
   let shape: GraphShape
   /// For each node, in the order in which they were added: what it executes.
   let bodies: ContiguousArray<NodeBody>
+  /// What they are told of.
+  private let memory: NodeMemory
   /// For each node what is known of it besides.
   let traits: ContiguousArray<NodeTraits>
   let layout: ValueLayout
-  /// The slots from which the nodes take their inputs, one node after another.
-  private let inputSlots: ContiguousArray<Int32>
-  /// For each node, where its inputs end in `inputSlots`.
-  private let inputEnds: ContiguousArray<Int>
+  /// What the nodes take, one node after another: numbers of slots, doubled, plus one where a failure is accepted.
+  private let inputs: ContiguousArray<Int32>
+  /// For each node, where its inputs end in `inputs`.
+  private let inputEnds: ContiguousArray<Int32>
   /// Whether any node has conditions.
   private let haveConditions: Bool
 
   init(
-    shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>, layout: ValueLayout,
-    inputSlots: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int>
+    shape: GraphShape, bodies: ContiguousArray<NodeBody>, memory: NodeMemory, traits: ContiguousArray<NodeTraits>,
+    layout: ValueLayout, inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>
   ) {
     self.shape = shape
     self.bodies = bodies
+    self.memory = memory
     self.traits = traits
     haveConditions = traits.contains { !$0.conditions.isEmpty }
     self.layout = layout
-    self.inputSlots = inputSlots
+    self.inputs = inputs
     self.inputEnds = inputEnds
   }
 
@@ -32,8 +35,8 @@ final class GraphPlan: Sendable {
   }
 
   /// The slots from which a node takes its input.
-  func inputs(of node: Int32) -> ContiguousArray<Int32>.SubSequence {
-    inputSlots[(node == 0 ? 0 : inputEnds[Int(node) - 1])..<inputEnds[Int(node)]]
+  func inputs(of node: Int32) -> some Sequence<Int32> {
+    inputs[(node == 0 ? 0 : Int(inputEnds[Int(node) - 1]))..<Int(inputEnds[Int(node)])].lazy.map { $0 >> 1 }
   }
 
   func hasConditions(_ node: Int32) -> Bool {
@@ -44,19 +47,25 @@ final class GraphPlan: Sendable {
 /// Internal. What a node does, whatever the types of its values: takes its inputs out of the arena, executes the work,
 /// and puts its value there.
 ///
-/// It is made where the types are known, so that no generic function is entered and no metadata looked up when it is
-/// called. It executes where it is called from; the work in it sees to it itself that it does not.
+/// The function is made where the types are known, so that no generic function is entered and no metadata looked up when it
+/// is called. It executes where it is called from; the work in it sees to it itself that it does not.
 ///
-/// A structure around the closure, since an array of closures would wrap each in one more async function.
-struct NodeBody: Sendable {
-  let execute: @Sendable (ValueArena) async throws -> Void
+/// Invariant: the pointer is one into the ``NodeMemory`` of the same plan, to what the function takes it for.
+@usableFromInline
+struct NodeBody: @unchecked Sendable {
+  @usableFromInline
+  typealias Function = @Sendable (UnsafeRawPointer, ValueArena) async throws -> Void
+
+  let pointer: UnsafeRawPointer
+  let function: Function
 }
 
 /// Internal. What is known of a node besides its types.
 @usableFromInline
 struct NodeTraits: Sendable {
   let name: String
-  let priority: TaskPriority?
+  /// The raw value of a priority: of one itself the compiler does not know how large it is.
+  let priority: UInt8?
   let conditions: [Condition]
 
   @usableFromInline
@@ -64,7 +73,7 @@ struct NodeTraits: Sendable {
     self.init(name: name, priority: nil, conditions: [])
   }
 
-  init(name: String, priority: TaskPriority?, conditions: [Condition]) {
+  init(name: String, priority: UInt8?, conditions: [Condition]) {
     self.name = name
     self.priority = priority
     self.conditions = conditions

@@ -24,6 +24,7 @@ final class GraphRun: Sendable {
 
   let plan: GraphPlan
   let arena: ValueArena
+  private let countdown: GraphCountdown
   let context: ProcedureContext
   private let holder: SlotHolder?
   private let broadcaster: EventBroadcaster<ProcedureEvent>?
@@ -41,9 +42,8 @@ final class GraphRun: Sendable {
     holder = context.slotHolder
     broadcaster = holder?.core.broadcaster
     firstID = .reserve(plan.traits.count)
-    state = Mutex(
-      State(
-        progress: GraphProgress(shape: plan.shape, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
+    countdown = GraphCountdown(plan.shape)
+    state = Mutex(State(progress: GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
   }
 
   /// Executes all nodes. Cancelling the caller cancels those that execute, and starts no more.
@@ -93,9 +93,7 @@ final class GraphRun: Sendable {
   /// How one of its workers is fair to other tasks.
   var fairness: Fairness { Fairness(holder?.core.time) }
 
-  var isStopping: Bool {
-    state.withLock { $0.progress.isStopping }
-  }
+  var isStopping: Bool { countdown.isStopping }
 
   // MARK: What happens, and what follows
 
@@ -104,13 +102,14 @@ final class GraphRun: Sendable {
   }
 
   func nodeStarts(_ node: Int32) {
-    report(.willExecute(attempt: 1), of: node)
+    if isObserved { report(.willExecute(attempt: 1), of: node) }
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
-    reportEnd(of: node, .finished(()), hasExecuted: true)
-    arena.giveUpShare(of: plan.slot(of: node))
-    return carryOut(state.withLock { $0.progress.nodeSucceeded(node) })
+    if tellsOfEnds { reportEnd(of: node, .finished(()), hasExecuted: true) }
+    let released = countdown.nodeSucceeded(node)
+    if let next = countdown.successor(among: released) { return GraphProgress.Advance(next: next) }
+    return carryOut(state.withLock { $0.progress.nodeSucceeded(releasing: released) })
   }
 
   func isJudged(_ node: Int32) -> Bool {
@@ -143,37 +142,36 @@ final class GraphRun: Sendable {
 
   func nodeFailed(_ node: Int32, _ error: any Error, hasExecuted: Bool) -> GraphProgress.Advance {
     let outcome = ProcedureOutcome<Void>(thrown: error)
-    var skipped: [GraphProgress.Skipped] = []
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
     reportEnd(of: node, outcome, hasExecuted: hasExecuted)
+    let skipped = countdown.nodeStopped(node, ending)
+    // Before anything is released, since a node that accepts the failure may be executed at once.
     arena.recordError(error, of: plan.slot(of: node))
+    for skip in skipped { arena.recordError(self.error(of: skip, root: error), of: plan.slot(of: skip.node)) }
+    let released = countdown.release(byStopping: node, skipped)
     let advance = state.withLock { state in
       let wasStopping = state.progress.isStopping
-      let (advance, isUnaccepted) = state.progress.nodeStopped(node, ending, skipped: &skipped)
+      let (advance, isUnaccepted) = state.progress.nodeStopped(node, ending, releasing: released)
       if isUnaccepted, !wasStopping {
         state.failures.append(ProcedureFailure(procedure: identity(of: node), error: error))
       }
-      // Before the lock is left, since a node that accepts the failure may be taken at once.
-      for skip in skipped { arena.recordError(self.error(of: skip, root: error), of: plan.slot(of: skip.node)) }
       return advance
     }
-    arena.giveUpShare(of: plan.slot(of: node))
     for skip in skipped { finishSkipped(skip, root: error) }
     return carryOut(advance)
   }
 
   /// What a node throws that is not executed because of another one.
-  private func error(of skip: GraphProgress.Skipped, root: any Error) -> ProcedureError {
+  private func error(of skip: GraphCountdown.Skipped, root: any Error) -> ProcedureError {
     if skip.ending == .ignored, case .ignored(_, let condition)? = root as? ProcedureError {
       return .ignored(procedure: identity(of: skip.node), by: condition)
     }
     return .dependencyFailed(of: identity(of: skip.node), identity(of: skip.cause), root)
   }
 
-  private func finishSkipped(_ skip: GraphProgress.Skipped, root: any Error) {
+  private func finishSkipped(_ skip: GraphCountdown.Skipped, root: any Error) {
     reportEnd(of: skip.node, ProcedureOutcome(thrown: error(of: skip, root: root)), hasExecuted: false)
     for input in plan.inputs(of: skip.node) { arena.giveUpShare(of: input) }
-    arena.giveUpShare(of: plan.slot(of: skip.node))
   }
 
   /// A task has been cancelled that executes the run.
@@ -239,6 +237,11 @@ final class GraphRun: Sendable {
     broadcaster?.isObserved ?? false
   }
 
+  /// Whether the end of a node has to be told or noted.
+  private var tellsOfEnds: Bool {
+    isObserved || isWatched.load(ordering: .relaxed)
+  }
+
   private func announceNodes() {
     guard isObserved else { return }
     isWatched.store(true, ordering: .relaxed)
@@ -257,11 +260,8 @@ final class GraphRun: Sendable {
   }
 
   private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
-    guard isObserved || isWatched.load(ordering: .relaxed) else { return }
-    let isStopping = state.withLock { state in
-      state.watched.remove(node)
-      return state.progress.isStopping
-    }
+    guard tellsOfEnds else { return }
+    state.withLock { _ = $0.watched.remove(node) }
     guard isObserved else { return }
     let outcome = hasExecuted && isStopping ? .cancelled(reason: nil) : outcome()
     if hasExecuted { report(.didExecute(attempt: 1), of: node) }

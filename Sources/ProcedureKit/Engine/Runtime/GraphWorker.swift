@@ -64,24 +64,25 @@ struct GraphWorker {
       let node = advance.next
       scope.stand(for: node)
       if mayHaveToWait(node), let other = await wait(insteadOf: node) {
+        isShared = scope.isShared(beyond: references)
         advance = other
       } else {
         run.nodeStarts(node)
         var failure: (any Error)?
         do {
-          try await plan.bodies[Int(node)].execute(arena)
+          let body = plan.bodies[Int(node)]
+          try await body.function(body.pointer, arena)
         } catch {
           failure = error
         }
         // Whoever refers to the scope may still produce something, until it is told that the body has ended.
-        isShared = scope.references != references || scope.children != nil
+        isShared = scope.isShared(beyond: references)
         if isShared, scope.endProduction() != nil { failure = await settleChildren(failure) }
         noteCancellation()
         advance = failure.map { run.nodeFailed(node, $0, hasExecuted: true) } ?? run.nodeSucceeded(node)
       }
       if fairness.pieceEnds() { advance = await yield(before: advance) }
-    } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker)
-      && !isShared && scope.references == references && scope.children == nil
+    } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker) && !isShared
   }
 
   /// Waits for what the node has produced.

@@ -60,6 +60,11 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
   /// How many references there are to it at this moment.
   var references: UInt { _getRetainCount(self) }
 
+  /// Whether anybody else refers to it, or to what the node has produced, where there were so many references before.
+  func isShared(beyond references: UInt) -> Bool {
+    self.references != references || children != nil
+  }
+
   /// From now on it stands for this node.
   func stand(for node: Int32) {
     self.node.store(node, ordering: .relaxed)

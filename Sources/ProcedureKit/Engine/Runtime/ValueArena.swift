@@ -4,10 +4,10 @@ import Synchronization
 @usableFromInline
 struct ValueSlot<Value>: Sendable {
   @usableFromInline let index: Int32
-  @usableFromInline let offset: Int
+  @usableFromInline let offset: Int32
 
   @usableFromInline
-  init(index: Int32, offset: Int) {
+  init(index: Int32, offset: Int32) {
     self.index = index
     self.offset = offset
   }
@@ -20,74 +20,92 @@ struct ValueLayout: Sendable {
   @usableFromInline
   typealias Destroyer = @Sendable (UnsafeMutableRawPointer) -> Void
 
+  struct Slot: Sendable {
+    let offset: Int32
+    /// How many take the value.
+    var consumers: Int32 = 0
+    /// `nil` for a value that is nothing but its bits.
+    let destroy: Destroyer?
+  }
+
   private(set) var size = 0
   private(set) var alignment = 1
-  private(set) var offsets: ContiguousArray<Int> = []
-  /// How many take each value.
-  private(set) var consumers: ContiguousArray<Int32> = []
-  private(set) var destroyers: ContiguousArray<Destroyer> = []
+  private(set) var slots: ContiguousArray<Slot> = []
+  /// Whether any value has to be destroyed, and so those who take it counted.
+  private(set) var countsShares = false
 
   /// Lays out one more value.
   ///
   /// - Returns: The number of its slot, and where it lies.
-  mutating func addSlot(size valueSize: Int, alignment step: Int, destroy: @escaping Destroyer) -> (Int32, Int) {
-    let offset = (size + step - 1) / step * step
+  mutating func addSlot(size valueSize: Int, alignment step: Int, destroy: Destroyer?) -> (Int32, Int32) {
+    let offset = (size + step - 1) & ~(step - 1)
     size = offset + valueSize
     alignment = max(alignment, step)
-    offsets.append(offset)
-    consumers.append(0)
-    destroyers.append(destroy)
-    return (Int32(offsets.count - 1), offset)
+    countsShares = countsShares || destroy != nil
+    slots.append(Slot(offset: Int32(offset), destroy: destroy))
+    return (Int32(slots.count - 1), Int32(offset))
   }
 
-  mutating func addConsumer(of slot: Int32) {
-    consumers[Int(slot)] += 1
+  /// Counts who takes each value, where that has to be known.
+  ///
+  /// - Parameters:
+  ///   - inputs: The slot of everything that is taken, doubled.
+  ///   - output: The slot of the graph's value, if it has one.
+  mutating func countConsumers(inputs: ContiguousArray<Int32>, output: Int32?) {
+    guard countsShares else { return }
+    for input in inputs { slots[Int(input >> 1)].consumers += 1 }
+    if let output { slots[Int(output)].consumers += 1 }
   }
 }
 
 /// Internal. The values of one run of a graph, from when they are produced until their last consumer has taken them.
 ///
-/// Invariant: each slot is owned by its producer and by each of its consumers, and counts them. The producer initialises
-/// it before it gives its share up; a consumer reads it only after the producer has finished, which the lock of the graph's
-/// progress orders, and before it gives its own share up. Whoever gives up the last share destroys the value. So a slot is
-/// never read before it was written, nor after it was destroyed, and it is written once.
+/// Invariant: each slot is written once, by its producer, and read by its consumers after the producer has finished, which
+/// the run's progress orders. A value that has to be destroyed is owned by its consumers, and counts them: a consumer reads
+/// it before it gives its share up, and whoever gives up the last share destroys it. So a slot is never read before it was
+/// written, nor after it was destroyed. A value that is nothing but its bits is left where it is.
 @usableFromInline
 final class ValueArena: @unchecked Sendable {
   private let layout: ValueLayout
   @usableFromInline let memory: UnsafeMutableRawPointer
+  /// How many are still to take each value; nothing where all values are nothing but their bits.
   private let shares: UnsafeMutablePointer<Atomic<Int32>>
+  /// Which of those that have to be destroyed are there.
   private let isPresent: UnsafeMutablePointer<Bool>
   private let errors = Mutex<[Int32: any Error]>([:])
 
   init(_ layout: ValueLayout) {
     self.layout = layout
-    let count = layout.consumers.count
+    let count = layout.countsShares ? layout.slots.count : 0
     memory = .allocate(byteCount: max(layout.size, 1), alignment: layout.alignment)
     shares = .allocate(capacity: count)
     isPresent = .allocate(capacity: count)
     isPresent.initialize(repeating: false, count: count)
-    for slot in 0..<count { (shares + slot).initialize(to: Atomic(layout.consumers[slot] + 1)) }
+    for slot in 0..<count { (shares + slot).initialize(to: Atomic(layout.slots[slot].consumers)) }
   }
 
   deinit {
-    for slot in layout.consumers.indices where isPresent[slot] { destroy(Int32(slot)) }
-    shares.deinitialize(count: layout.consumers.count)
+    if layout.countsShares {
+      for slot in layout.slots.indices where isPresent[slot] { destroy(Int32(slot)) }
+      shares.deinitialize(count: layout.slots.count)
+    }
     shares.deallocate()
     isPresent.deallocate()
     memory.deallocate()
   }
 
-  /// Stores a value, once, by its producer, which still has its share to give up.
+  /// Stores a value, once, by its producer.
   @inlinable
   func put<Value>(_ value: consuming Value, into slot: ValueSlot<Value>) {
-    (memory + slot.offset).initializeMemory(as: Value.self, to: value)
-    noteValue(in: slot.index)
+    if !_isPOD(Value.self), !expectsValue(in: slot.index) { return }
+    (memory + Int(slot.offset)).initializeMemory(as: Value.self, to: value)
   }
 
   /// A consumer's copy of a value; for the last consumer the value itself.
   @inlinable
   func take<Value>(_ slot: ValueSlot<Value>) -> Value {
-    let pointer = (memory + slot.offset).assumingMemoryBound(to: Value.self)
+    let pointer = (memory + Int(slot.offset)).assumingMemoryBound(to: Value.self)
+    if _isPOD(Value.self) { return pointer.pointee }
     if claimLastShare(of: slot.index) { return pointer.move() }
     let value = pointer.pointee
     giveUpShare(of: slot.index)
@@ -104,10 +122,12 @@ final class ValueArena: @unchecked Sendable {
     return .success(take(slot))
   }
 
-  /// A value has been stored.
+  /// A value that has to be destroyed is about to be stored. Says whether to do so: not if nobody will take it.
   @usableFromInline
-  func noteValue(in slot: Int32) {
-    isPresent[Int(slot)] = true
+  func expectsValue(in slot: Int32) -> Bool {
+    let isTaken = layout.slots[Int(slot)].consumers > 0
+    isPresent[Int(slot)] = isTaken
+    return isTaken
   }
 
   /// Whether nobody else is to take this value, which the caller is to move out then.
@@ -119,19 +139,20 @@ final class ValueArena: @unchecked Sendable {
     return true
   }
 
-  /// Says that a producer or a consumer of this slot is done with it.
+  /// Says that a consumer of this slot is done with it, or will never take it.
   @usableFromInline
   func giveUpShare(of slot: Int32) {
+    guard layout.slots[Int(slot)].destroy != nil else { return }
     let old = shares[Int(slot)].subtract(1, ordering: .acquiringAndReleasing).oldValue
     if old == 1, isPresent[Int(slot)] { destroy(slot) }
   }
 
   private func destroy(_ slot: Int32) {
     isPresent[Int(slot)] = false
-    layout.destroyers[Int(slot)](memory + layout.offsets[Int(slot)])
+    layout.slots[Int(slot)].destroy?(memory + Int(layout.slots[Int(slot)].offset))
   }
 
-  /// Says why the producer of this slot does not produce; it still has its share to give up.
+  /// Says why the producer of this slot does not produce.
   func recordError(_ error: any Error, of slot: Int32) {
     errors.withLock { $0[slot] = error }
   }

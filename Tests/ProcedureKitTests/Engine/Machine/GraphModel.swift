@@ -88,7 +88,7 @@ struct GraphModel {
   }
 
   /// Carries out what the machine says of the nodes that will not be executed because of one that did not succeed.
-  mutating func skip(_ skipped: [GraphProgress.Skipped], because node: Int32, _ ending: GraphProgress.Ending) {
+  mutating func skip(_ skipped: [GraphCountdown.Skipped], because node: Int32, _ ending: GraphProgress.Ending) {
     var reached: [Int32] = [node]
     for skip in skipped {
       let isEffect = edges.contains { $0.from == skip.cause && $0.to == skip.node && $0.kind == .requiresSuccess }

@@ -19,12 +19,12 @@ import Testing
 
   @Test("A long chain is walked to its end, without recursion")
   func longChain() {
-    var progress = GraphProgress(shape: Self.chain, limit: 8, stopsAtFirstFailure: true)
-    var advance = progress.started()
+    var run = GraphDecisions(shape: Self.chain, limit: 8, stopsAtFirstFailure: true)
+    var advance = run.started()
     var executed = 0
     while advance.next >= 0 {
       executed += 1
-      advance = progress.nodeSucceeded(advance.next)
+      advance = run.nodeSucceeded(advance.next)
       if advance.addsWorker { Issue.record("a worker was ordered for a chain") }
     }
     #expect(advance.isComplete)
@@ -33,10 +33,10 @@ import Testing
 
   @Test("D1: when the first of a long chain fails all others are skipped, without recursion")
   func longChainFails() {
-    var progress = GraphProgress(shape: Self.chain, limit: 8, stopsAtFirstFailure: false)
-    _ = progress.started()
-    var skipped: [GraphProgress.Skipped] = []
-    let stopped = progress.nodeStopped(0, .failed, skipped: &skipped)
+    var run = GraphDecisions(shape: Self.chain, limit: 8, stopsAtFirstFailure: false)
+    _ = run.started()
+    var skipped: [GraphCountdown.Skipped] = []
+    let stopped = run.nodeStopped(0, .failed, skipped: &skipped)
     #expect(stopped.isUnaccepted && stopped.advance.isComplete)
     #expect(skipped.count == Int(Self.chainLength) - 1)
   }
@@ -44,22 +44,22 @@ import Testing
   @Test(
     "A node with 100,000 dependents makes them all ready, for as many workers as the limit allows", arguments: [1, 8])
   func wideFan(_ limit: Int) {
-    var progress = GraphProgress(shape: Self.fan, limit: limit, stopsAtFirstFailure: true)
+    var run = GraphDecisions(shape: Self.fan, limit: limit, stopsAtFirstFailure: true)
     var executing: [Int32] = []
     var (executed, position) = (0, 0)
-    var advance = progress.started()
+    var advance = run.started()
     while !advance.isComplete {
       var isOrdered = advance.addsWorker
       if advance.next >= 0 { executing.append(advance.next) }
       while isOrdered {
-        let other = progress.workerStarted()
+        let other = run.workerStarted()
         executing.append(other.next)
         isOrdered = other.addsWorker
       }
       #expect(executing.count <= limit)
       position = (position + 1) % executing.count
       executed += 1
-      advance = progress.nodeSucceeded(executing.remove(at: position))
+      advance = run.nodeSucceeded(executing.remove(at: position))
     }
     #expect(executed == 100_001)
   }

@@ -7,7 +7,7 @@ struct GraphScript: CustomStringConvertible {
   /// Nodes whose conditions have not been evaluated.
   private var conditional: Set<Int32>
   private let cancelsAt: Int
-  private var progress: GraphProgress
+  private var decisions: GraphDecisions
   private(set) var model: GraphModel
   private var trace: [String] = []
   private var step = 0
@@ -29,7 +29,7 @@ struct GraphScript: CustomStringConvertible {
       stopsAtFirstFailure: Bool.random(using: &random), acceptedOutput: accepted)
     let shape = GraphShape(
       count: count, edges: ContiguousArray(edges), priorities: ContiguousArray(priorities), acceptedOutput: accepted)
-    progress = GraphProgress(shape: shape, limit: model.limit, stopsAtFirstFailure: model.stopsAtFirstFailure)
+    decisions = GraphDecisions(shape: shape, limit: model.limit, stopsAtFirstFailure: model.stopsAtFirstFailure)
     self.random = random
   }
 
@@ -71,7 +71,7 @@ struct GraphScript: CustomStringConvertible {
     if !advance.isComplete {
       cancelIfItIsTime()
       if advance.next >= 0 { putBack(advance.next) }
-      if !progress.isComplete { runWorkers() }
+      if !decisions.isComplete { runWorkers() }
     }
     // Workers that wait or had been ordered for nothing may still come, and a cancel too late.
     while waitingWorkers > 0 { _ = askAgain() }
@@ -97,19 +97,19 @@ struct GraphScript: CustomStringConvertible {
   }
 
   private mutating func started() -> GraphProgress.Advance {
-    let advance = progress.started()
+    let advance = decisions.started()
     model.happened { _ in }
     return follow(advance, "started")
   }
 
   private mutating func startWorker() -> GraphProgress.Advance {
-    let advance = progress.workerStarted()
+    let advance = decisions.workerStarted()
     model.happened { $0.startWorker() }
     return follow(advance, "worker started")
   }
 
   private mutating func putBack(_ node: Int32) {
-    progress.nodePutBack(node)
+    decisions.progress.nodePutBack(node)
     model.happened { $0.giveBack(node) }
     note("\(node) put back")
   }
@@ -118,7 +118,7 @@ struct GraphScript: CustomStringConvertible {
   private mutating func askAgain() -> GraphProgress.Advance {
     waitingWorkers -= 1
     model.someoneWaits = waitingWorkers > 0
-    let advance = progress.workerAsked()
+    let advance = decisions.progress.workerAsked()
     model.happened { _ in }
     return follow(advance, "a worker asked")
   }
@@ -128,7 +128,7 @@ struct GraphScript: CustomStringConvertible {
   }
 
   private mutating func cancel() -> GraphProgress.Advance {
-    let advance = progress.cancelled()
+    let advance = decisions.progress.cancelled()
     model.happened { $0.stop() }
     return follow(advance, "cancelled", asks: false)
   }
@@ -145,26 +145,26 @@ struct GraphScript: CustomStringConvertible {
     }
     guard conditional.remove(node) != nil else { return end(node) }
     if endings[Int(node)] != .succeeded { return end(node) }
-    let advance = progress.nodeJudged(node)
+    let advance = decisions.progress.nodeJudged(node)
     model.happened { $0.judge(node) }
     return follow(advance, "\(node) judged")
   }
 
   /// A worker has executed a node, or does not, because the run is stopping.
   private mutating func end(_ node: Int32) -> GraphProgress.Advance {
-    if progress.isStopping, Bool.random(using: &random) {
-      let advance = progress.nodeAbandoned()
+    if decisions.isStopping, Bool.random(using: &random) {
+      let advance = decisions.progress.nodeAbandoned()
       model.happened { $0.abandon(node) }
       return follow(advance, "\(node) abandoned", asks: false)
     }
     let ending = endings[Int(node)]
     if ending == .succeeded {
-      let advance = progress.nodeSucceeded(node)
+      let advance = decisions.nodeSucceeded(node)
       model.happened { $0.settle(node, .succeeded) }
       return follow(advance, "\(node) succeeded", finished: node)
     }
-    var skipped: [GraphProgress.Skipped] = []
-    let (advance, isUnaccepted) = progress.nodeStopped(node, ending, skipped: &skipped)
+    var skipped: [GraphCountdown.Skipped] = []
+    let (advance, isUnaccepted) = decisions.nodeStopped(node, ending, skipped: &skipped)
     let cancels = ending == .failed && model.reachesEnd(node)
     if isUnaccepted != cancels { object("D4: unaccepted is \(cancels), the machine says \(isUnaccepted)") }
     if advance.cancelsWorkers != (cancels && model.stopsAtFirstFailure && !model.isStopping) {
@@ -188,10 +188,10 @@ struct GraphScript: CustomStringConvertible {
   }
 
   private mutating func check() {
-    if progress.executing != model.executing.count { object("\(progress.executing) execute for the machine") }
-    if progress.unsettled != model.unsettled { object("\(progress.unsettled) are unsettled for the machine") }
-    if progress.isStopping != model.isStopping { object("stopping: \(model.isStopping)") }
-    if progress.workerIsStarting != model.workerIsOrdered { object("worker ordered: \(model.workerIsOrdered)") }
+    if decisions.executing != model.executing.count { object("\(decisions.executing) execute for the machine") }
+    for contradiction in decisions.contradictions { object(contradiction) }
+    if decisions.isStopping != model.isStopping { object("stopping: \(model.isStopping)") }
+    if decisions.workerIsStarting != model.workerIsOrdered { object("worker ordered: \(model.workerIsOrdered)") }
   }
 
   /// The graph, and what has happened to it.

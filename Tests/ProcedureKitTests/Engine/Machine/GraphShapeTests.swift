@@ -45,7 +45,7 @@ import Testing
   func emptyShape() {
     let shape = GraphShape(count: 0, edges: [])
     #expect(shape.roots.isEmpty)
-    var progress = GraphProgress(shape: shape, limit: 1, stopsAtFirstFailure: true)
+    var progress = GraphDecisions(shape: shape, limit: 1, stopsAtFirstFailure: true)
     #expect(progress.started() == GraphProgress.Advance(isComplete: true))
   }
 

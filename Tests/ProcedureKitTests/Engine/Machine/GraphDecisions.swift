@@ -1,0 +1,44 @@
+@testable import ProcedureKit
+
+/// What decides how a run of a graph goes on, used as `GraphRun` does.
+@dynamicMemberLookup
+struct GraphDecisions {
+  typealias Advance = GraphProgress.Advance
+
+  let countdown: GraphCountdown
+  var progress: GraphProgress
+  /// Where a worker went straight on with another node than it would have been given.
+  private(set) var contradictions: [String] = []
+
+  init(shape: GraphShape, limit: Int, stopsAtFirstFailure: Bool) {
+    countdown = GraphCountdown(shape)
+    progress = GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)
+  }
+
+  subscript<Value>(dynamicMember path: KeyPath<GraphProgress, Value>) -> Value { progress[keyPath: path] }
+
+  mutating func started() -> Advance { progress.started() }
+
+  mutating func workerStarted() -> Advance { progress.workerStarted() }
+
+  mutating func nodeSucceeded(_ node: Int32) -> Advance {
+    let released = countdown.nodeSucceeded(node)
+    guard let next = countdown.successor(among: released) else {
+      return progress.nodeSucceeded(releasing: released)
+    }
+    var asked = progress
+    let advance = asked.nodeSucceeded(releasing: released)
+    if advance.next != next || advance.isComplete || asked.executing != progress.executing {
+      contradictions.append("went on with \(next), and would have been told \(advance)")
+    }
+    return Advance(next: next)
+  }
+
+  mutating func nodeStopped(
+    _ node: Int32, _ ending: GraphProgress.Ending, skipped: inout [GraphCountdown.Skipped]
+  ) -> (advance: Advance, isUnaccepted: Bool) {
+    let stopped = countdown.nodeStopped(node, ending)
+    skipped += stopped
+    return progress.nodeStopped(node, ending, releasing: countdown.release(byStopping: node, stopped))
+  }
+}
