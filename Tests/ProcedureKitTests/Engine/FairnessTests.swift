@@ -57,8 +57,8 @@ import Testing
 
   @Test("Beside the system's clock they are not counted: only time yields")
   func timed() {
-    var fairness = Fairness(QueueTime(ContinuousClock()))
     let start = ContinuousClock.now
+    var fairness = Fairness(QueueTime(ContinuousClock()))
     var (pieces, yields) = (0, 0)
     while yields < 3 {
       if fairness.pieceEnds() { yields += 1 }
