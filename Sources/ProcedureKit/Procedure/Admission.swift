@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Internal. What has to be there before the body of one level of a procedure starts.
 ///
 /// A level is what modifiers have wrapped without beginning a new one; see ``Procedure/condition(_:)``.
@@ -6,13 +8,19 @@ struct Admission: Sendable {
   private struct Needs: Sendable {
     var conditions: [Condition] = []
     var resources: ResourceRequest?
-    var demands: ResourceDemands?
     var key: AnyKey?
   }
 
   /// Somewhere else, since most procedures need nothing: so they are small, and cheap to copy.
   private final class Storage: Sendable {
     let needs: Needs
+    /// What one table has made of the resources, as long as any run wants them: so that adding a procedure many times
+    /// does not look for its keys each time.
+    let known = Mutex(Known())
+
+    struct Known {
+      weak var demands: ResourceDemands?
+    }
 
     init(_ needs: Needs) {
       self.needs = needs
@@ -45,15 +53,13 @@ struct Admission: Sendable {
     set { change { $0.key = newValue } }
   }
 
-  /// The same resources, as one table knows them.
-  var demands: ResourceDemands? { storage?.needs.demands }
-
-  /// The same for a run that claims what it needs in `table`. May call what is the user's: not under any lock.
-  func claiming(in table: ResourceTable) -> Admission {
-    guard let resources else { return self }
-    var admission = self
-    admission.change { $0.demands = ResourceDemands(resources, in: table) }
-    return admission
+  /// The resources, as a table knows them. May call what is the user's: not under any lock.
+  func demands(in table: ResourceTable) -> ResourceDemands? {
+    guard let storage, let resources = storage.needs.resources else { return nil }
+    if let demands = storage.known.withLock({ $0.demands }), demands.table === table { return demands }
+    let demands = ResourceDemands(resources, in: table)
+    storage.known.withLock { $0.demands = demands }
+    return demands
   }
 
   private mutating func change(_ change: (inout Needs) -> Void) {

@@ -71,16 +71,18 @@ final class ResourceIndex: Sendable {
 }
 
 /// Internal. What is wanted together, by the entries of one table: found before any lock is taken.
-struct ResourceDemands: Sendable {
+final class ResourceDemands: Sendable {
   struct Demand: Sendable {
     let entry: ResourceEntry
     let units: Int32
   }
 
+  let table: ResourceTable
   let demands: [Demand]
 
   /// Traps where a resource is used with two capacities.
   init(_ request: ResourceRequest, in table: ResourceTable) {
+    self.table = table
     demands = request.demands.map { demand in
       let entry = table.index.entry(for: demand, in: table)
       require(

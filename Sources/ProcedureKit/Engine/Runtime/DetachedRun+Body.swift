@@ -74,12 +74,13 @@ extension DetachedRun {
     body = nil
     if cancellation != nil { stored = .nothing }
     guard !isBare else { return }
-    let admission = core.withState { _ in
-      let admission = self.admission
+    let needs = core.withState { _ in
+      let needs = (extras?.admission, extras?.demands)
       extras?.admission = .free
-      return admission
+      extras?.demands = nil
+      return needs
     }
-    _ = admission
+    _ = needs
   }
 
   // MARK: The outcome

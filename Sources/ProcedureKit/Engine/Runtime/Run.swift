@@ -24,7 +24,10 @@ class Run: SlotHolder, @unchecked Sendable {
   ) {
     self.traits = traits
     super.init(core: core, origin: origin, priority: priority, isBare: isBare)
-    if !admission.isFree { madeExtras.admission = admission.claiming(in: core.resources) }
+    if !admission.isFree {
+      madeExtras.admission = admission
+      extras?.demands = admission.demands(in: core.resources)
+    }
   }
 
   final var name: String { traits.contents.name }
@@ -33,7 +36,7 @@ class Run: SlotHolder, @unchecked Sendable {
 
   final var conditions: [Condition] { admission.conditions }
 
-  final var resources: ResourceDemands? { admission.demands }
+  final var resources: ResourceDemands? { extras?.demands }
 
   /// What its body waits for at this moment, by the numbers of the waits.
   final var awaited: [UInt64: AwaitTarget] {

@@ -7,6 +7,8 @@ final class RunExtras: @unchecked Sendable {
   var waiters: [Waiter] = []
   /// What has to be there before its body starts, until it has ended.
   var admission = Admission.free
+  /// What of that it wants to hold, as the table of its queue knows it.
+  var demands: ResourceDemands?
   /// What it claims or holds of that.
   var claim: ResourceClaim?
   /// What its body waits for on levels inside of it.
