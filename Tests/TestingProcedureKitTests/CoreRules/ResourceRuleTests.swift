@@ -312,6 +312,8 @@ struct ExclusionCircleTests {
   func dependency() async throws {
     try await exploreRace("refused", "finished") { env in
       let queue = env.makeQueue()
+      // Or the first would claim as it comes.
+      await queue.suspend()
       let first = queue.add(ProcedureTask("first") { await pause(env, upTo: 3) }.exclusive("a"))
       let second = queue.add(ProcedureTask("second") {}, after: [first])
       let holder = queue.add(
@@ -319,6 +321,7 @@ struct ExclusionCircleTests {
           await pause(env, upTo: 3)
           try await second.value
         }.exclusive("a").priority(env.random.below(2) == 0 ? .high : .low))
+      await queue.resume()
       await outcome(of: holder, env)
       await queue.shutDown()
       env.check(env.resources.count == 0)

@@ -113,10 +113,14 @@ struct QueueMachine {
   // MARK: Coming and going
 
   /// A member came. What belongs to work under way brings that work's order with it.
+  ///
+  /// With `claimsAtOnce`, a member that wants resources and would have the next free slot has it now, if it stands to be
+  /// claimed for: `resourcesHeldAtOnce`, `resourcesAwaited` or `resourcesRefused` follows. So no worker is made for what
+  /// finds its resources taken.
   mutating func admitted(
     _ kind: Kind, priority: UInt8, inheriting order: UInt64? = nil, hasDependencies: Bool = false,
     hasConditions: Bool = false, hasResources: Bool = false, hasEnding: Bool = false,
-    countsAsWaiting: Bool = false, _ actions: inout [Action]
+    countsAsWaiting: Bool = false, claimsAtOnce: Bool = false, _ actions: inout [Action]
   ) -> Int32 {
     let position = order ?? nextOrder
     if order == nil { nextOrder += 1 }
@@ -127,8 +131,20 @@ struct QueueMachine {
     if countsAsWaiting { waiting += 1 }
     let index = place(member)
     if kind != .helper { runs += 1 }
-    if !hasDependencies { evaluate(index, &actions) }
+    if claimsAtOnce, hasResources, !hasDependencies, !hasConditions, mayClaim(index) {
+      _ = members[Int(index)].lifecycle.conditionsSettled(.satisfied)
+      takeSlot(for: index)
+    } else if !hasDependencies {
+      evaluate(index, &actions)
+    }
     return index
+  }
+
+  /// Whether a detached member that has just come would have the next free slot.
+  private func mayClaim(_ index: Int32) -> Bool {
+    let member = members[Int(index)]
+    return !isSuspended && slots.hasFree && returning.isEmpty && evaluations.isEmpty && endings.isEmpty
+      && !ready.hasMember(before: rank(of: member), member.order)
   }
 
   private mutating func place(_ member: Member) -> Int32 {
@@ -182,7 +198,7 @@ struct QueueMachine {
     let member = members[Int(index)]
     guard !isSuspended, !slots.isOverdrawn, returning.isEmpty, evaluations.isEmpty, endings.isEmpty, member.holdsSlot,
       idleWaits.isEmpty, !ready.contains(index), let next = ready.first, isServedByWorker(next),
-      members[Int(next)].resources == .none
+      members[Int(next)].resources != .wanted
     else { return nil }
     return next
   }
@@ -354,6 +370,14 @@ struct QueueMachine {
   mutating func resourcesTaken(_ index: Int32) -> Work {
     members[Int(index)].resources = .held
     return members[Int(index)].kind == .detached ? execute(index) : .end
+  }
+
+  /// A member that came with `claimsAtOnce` holds now all that it wants: a worker is to execute it before all others.
+  mutating func resourcesHeldAtOnce(_ index: Int32, _ actions: inout [Action]) {
+    members[Int(index)].resources = .held
+    giveSlotBack(index)
+    enterLine(index)
+    grant(&actions)
   }
 
   /// A member that has a slot will claim what it wants later.

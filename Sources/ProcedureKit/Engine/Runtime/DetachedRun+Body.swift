@@ -73,14 +73,10 @@ extension DetachedRun {
   func releaseBody() {
     body = nil
     if cancellation != nil { stored = .nothing }
-    guard !isBare else { return }
-    let needs = core.withState { _ in
-      let needs = (extras?.admission, extras?.demands)
-      extras?.admission = .free
-      extras?.demands = nil
-      return needs
-    }
-    _ = needs
+    // Nobody else looks at these once the run has left its queue, and what they are in was made with the run.
+    guard hasNeeds, let extras else { return }
+    extras.admission = .free
+    extras.demands = nil
   }
 
   // MARK: The outcome

@@ -44,7 +44,7 @@ final class DetachedRun: Run, @unchecked Sendable {
     super.init(
       traits, admission, core: core, origin: .of(parent, bindings: core.carried, limit: traits.contents.limit),
       priority: traits.contents.rawPriority ?? Task.currentPriority.rawValue,
-      isBare: traits.contents.hooks == nil && traits.contents.limit?.deadline == nil && admission.isFree
+      isBare: traits.contents.hooks == nil && traits.contents.limit?.deadline == nil
         && !core.hasFinishHooks)
   }
 

@@ -39,7 +39,7 @@ extension QueueCore {
         run.missingDependencies = dependencies.count
         (run.dependencies, run.dependencyHandles) = (dependencies, handles)
       }
-      seat(run, at: now, &state, &actions)
+      seat(run, at: now, &state, &actions, &effects)
       if let lateness { cancel(run, lateness, at: now, &state, &actions, &effects) }
       return .admitted(isDoomed: state.isDoomed)
     }
@@ -76,7 +76,8 @@ extension QueueCore {
   var carried: [ContextCarrier.Binding] { carriers.isEmpty ? [] : carriers.map { $0.capture() } }
 
   private func seat(
-    _ run: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState, _ actions: inout [QueueMachine.Action]
+    _ run: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState,
+    _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) {
     run.times.attached = now.nanoseconds
     // What a body has produced has its place in line.
@@ -85,10 +86,13 @@ extension QueueCore {
       .detached, priority: max(run.priority, place?.priority ?? 0), inheriting: place?.order,
       hasDependencies: !run.dependencies.isEmpty, hasConditions: !run.conditions.isEmpty,
       hasResources: run.resources != nil, hasEnding: run.hasEnding,
-      countsAsWaiting: state.room.isLimited && run.parent == nil, &actions)
+      countsAsWaiting: state.room.isLimited && run.parent == nil, claimsAtOnce: !state.isDoomed, &actions)
     state.seat(run, at: member)
     state.room.admitted(run, state.holders, state.machine)
     record(.didAttach, of: run, at: now, &state)
+    if state[run].holdsSlot, let wants = run.resources, state.claimResources(for: run, wants, &actions, &effects) {
+      state.machine.resourcesHeldAtOnce(member, &actions)
+    }
   }
 
   /// Says whether there is room for a run that waits to be started, after one has made room for it if it may.

@@ -25,7 +25,7 @@ extension QueueCore {
   ///
   /// - Returns: Whether it did; if not, nothing has happened.
   func admitAtOnce(_ run: DetachedRun) -> Bool {
-    guard run.isBare, !limitsWaiting else { return false }
+    guard run.isBare, !run.hasNeeds, !limitsWaiting else { return false }
     run.times.attached = time.now.nanoseconds
     let needsWorker = withState { state -> Bool? in
       guard !broadcaster.isObserved, !state.isDoomed else { return nil }
@@ -40,13 +40,22 @@ extension QueueCore {
 
   /// A worker has executed a run's body: ends the run, if nothing else has to follow, and gives its slot to the next.
   ///
-  /// - Returns: A run that is to be executed, and holds nothing but its slot; `nil` if the run has to end the long way.
-  func exchange(_ run: DetachedRun, for worker: QueueWorker) -> DetachedRun? {
+  /// - Returns: A run that is to be executed, and what it holds; `nil` if the run has to end the long way.
+  func exchange(
+    _ run: DetachedRun, for worker: QueueWorker
+  ) -> (run: DetachedRun, hold: ResourceClaim?)? {
     guard run.isBare, !run.hasDependents else { return nil }
     let now = time.now.nanoseconds
-    let next = withState { state -> DetachedRun? in
-      guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent, !broadcaster.isObserved,
-        let member = state.machine.successor(of: run.member),
+    var effects: [QueueState.Effect] = []
+    let next = withState { state -> (DetachedRun, ResourceClaim?)? in
+      guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent, !broadcaster.isObserved else { return nil }
+      if run.hasNeeds {
+        // Who is granted what it held comes first, so this is before anybody is taken; no action follows from it.
+        var actions: [QueueMachine.Action] = []
+        state.endClaim(of: run, &actions, &effects)
+        state.resolve(&actions, &effects)
+      }
+      guard let member = state.machine.successor(of: run.member),
         let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
       else { return nil }
       state.machine.succeeded(run.member, by: member)
@@ -58,8 +67,9 @@ extension QueueCore {
       next.worker = worker
       next.times.started = now
       updateGate(state)
-      return next
+      return (next, next.claim)
     }
+    for effect in effects { perform(effect) }
     guard let next else { return nil }
     run.releaseBody()
     run.notifyListeners()

@@ -99,7 +99,7 @@ final class QueueCore: Sendable {
     if gate.load(ordering: .relaxed) != isGated { gate.store(isGated, ordering: .relaxed) }
   }
 
-  private func perform(_ effect: QueueState.Effect) {
+  func perform(_ effect: QueueState.Effect) {
     switch effect {
     case .addWorker(let priority): addWorker(priority: priority)
     case .resume(let waiter): waiter.resume()

@@ -31,8 +31,8 @@ final class QueueWorker: @unchecked Sendable {
       case .execute(var run, let hold):
         await run.execute(holding: hold)
         while !fairness.pieceEnds(), let next = core.exchange(run, for: worker) {
-          await next.execute(holding: nil)
-          run = next
+          await next.run.execute(holding: next.hold)
+          run = next.run
         }
         assignment = core.finishBody(of: run, executedBy: worker, pauses: fairness.isDue)
       case .pause:

@@ -23,7 +23,7 @@ class Run: SlotHolder, @unchecked Sendable {
     isBare: Bool = false
   ) {
     self.traits = traits
-    super.init(core: core, origin: origin, priority: priority, isBare: isBare)
+    super.init(core: core, origin: origin, priority: priority, isBare: isBare, hasNeeds: !admission.isFree)
     if !admission.isFree {
       madeExtras.admission = admission
       extras?.demands = admission.demands(in: core.resources)

@@ -13,17 +13,20 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   final let flags = Atomic<UInt8>(0)
   /// For an added run, the priority with which it was admitted.
   final let priority: UInt8
-  /// Whether nothing has to happen before its body and after it, and nothing has to be there for it.
+  /// For an added run: whether something has to be there for its body.
+  final let hasNeeds: Bool
+  /// For an added run: whether nothing has to happen before its body and after it.
   ///
   /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
   final let isBare: Bool
   let core: QueueCore
   final var extras: RunExtras?
 
-  init(core: QueueCore, origin: Origin?, priority: UInt8 = 0, isBare: Bool = false) {
+  init(core: QueueCore, origin: Origin?, priority: UInt8 = 0, isBare: Bool = false, hasNeeds: Bool = false) {
     self.core = core
     self.priority = priority
     self.isBare = isBare
+    self.hasNeeds = hasNeeds
     super.init(origin: origin)
   }
 

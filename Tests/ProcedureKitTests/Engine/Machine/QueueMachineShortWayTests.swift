@@ -56,4 +56,44 @@ import Testing
     _ = other.admitted(.detached, priority: 20, &actions)
     #expect(!finish(&other, first))
   }
+
+  @Test("What comes and would have the next slot has it to claim with, and no worker is made before it holds something")
+  func claims() {
+    var machine = QueueMachine(width: 2, isSuspended: false)
+    var actions: [QueueMachine.Action] = []
+    let first = machine.admitted(.detached, priority: 20, hasResources: true, claimsAtOnce: true, &actions)
+    #expect(machine.members[Int(first)].holdsSlot && actions.isEmpty)
+    machine.resourcesHeldAtOnce(first, &actions)
+    #expect(actions == [.addWorker(priority: 20)] && machine.slots.taken == 0)
+
+    // Who holds something comes first.
+    let second = machine.admitted(.detached, priority: 21, hasResources: true, claimsAtOnce: true, &actions)
+    #expect(!machine.members[Int(second)].holdsSlot)
+    #expect(work(&machine) == .execute(first))
+    #expect(work(&machine) == .claim(second))
+    machine.resourcesAwaited(second, &actions)
+    #expect(machine.slots.taken == 1)
+
+    // What waits is granted to it when the first ends, and it goes on in the same slot.
+    #expect(machine.successor(of: first) == nil)
+    #expect(machine.resourcesGranted(second, &actions))
+    #expect(machine.successor(of: first) == second)
+    machine.succeeded(first, by: second)
+    #expect(machine.members[Int(second)].lifecycle.state == .executing && machine.slots.taken == 1)
+  }
+
+  @Test("Nobody claims as it comes who waits for something else first", arguments: 0..<4)
+  func claimsLater(_ way: Int) {
+    var machine = QueueMachine(width: way == 3 ? 0 : 1, isSuspended: way == 0)
+    var actions: [QueueMachine.Action] = []
+    let member = machine.admitted(
+      .detached, priority: 20, hasDependencies: way == 1, hasConditions: way == 2, hasResources: true,
+      claimsAtOnce: true, &actions)
+    #expect(!machine.members[Int(member)].holdsSlot)
+  }
+
+  private func work(_ machine: inout QueueMachine) -> QueueMachine.Work {
+    var actions: [QueueMachine.Action] = []
+    return machine.workerAsked(isNew: false, &actions)
+  }
 }
