@@ -2,16 +2,18 @@ import Synchronization
 
 /// Internal. One who watches: a buffer without bounds between those who report events and the one who reads them.
 ///
-/// Reporting appends and never waits. Reading suspends only where nothing is buffered.
+/// Reporting appends and never waits. Reading suspends only where nothing is buffered. Readers take all that has come at
+/// once, and then read that without getting in the way of those who report.
 final class EventSubscriber<Event: Sendable>: Sendable {
   private struct Contents {
     var events: ContiguousArray<Event> = []
-    var position = 0
     var readers: [Waiter] = []
     var isClosed = false
   }
 
   private let contents: Mutex<Contents>
+  /// What readers have taken, the next event last. Its lock is taken before that of `contents`.
+  private let taken = Mutex<ContiguousArray<Event>>([])
 
   /// - Parameter past: What happened before, to be read first.
   init(replaying past: ContiguousArray<Event> = []) {
@@ -41,8 +43,18 @@ final class EventSubscriber<Event: Sendable>: Sendable {
 
   /// The next event, if there is one already.
   func nextIfThere() -> Event? {
-    // What has been read is let go of outside of the lock: it may be the last reference to an error of the user's.
-    contents.withLock { Self.pop(&$0) }.event
+    // Moved out, so that nothing is let go of under the lock: it may be the last reference to an error of the user's.
+    taken.withLock { taken in
+      if let event = taken.popLast() { return event }
+      swapInReverse(&taken)
+      return taken.popLast()
+    }
+  }
+
+  /// The memory of what was read goes to those who report.
+  private func swapInReverse(_ taken: inout ContiguousArray<Event>) {
+    contents.withLock { swap(&$0.events, &taken) }
+    taken.reverse()
   }
 
   /// The next event; `nil` after the last one, and for a cancelled caller that would have to wait.
@@ -54,7 +66,7 @@ final class EventSubscriber<Event: Sendable>: Sendable {
       await withTaskCancellationHandler {
         await Waiter.suspend { waiter in
           contents.withLock { contents in
-            guard contents.position == contents.events.count else { return false }
+            guard contents.events.isEmpty else { return false }
             isOver = contents.isClosed || Task.isCancelled
             if !isOver { contents.readers.append(waiter) }
             return !isOver
@@ -70,21 +82,6 @@ final class EventSubscriber<Event: Sendable>: Sendable {
   private func wakeReaders() {
     let readers = contents.withLock { $0.readers.takeAll() }
     for reader in readers { reader.resume() }
-  }
-
-  /// The next event, and the buffer that it was read from where a new one has taken its place.
-  private static func pop(
-    _ contents: inout Contents
-  ) -> (event: Event?, outworn: ContiguousArray<Event>) {
-    guard contents.position < contents.events.count else { return (nil, []) }
-    let event = contents.events[contents.position]
-    contents.position += 1
-    let isMostlyRead = contents.position >= 4_096 && contents.position * 2 >= contents.events.count
-    guard contents.position == contents.events.count || isMostlyRead else { return (event, []) }
-    let outworn = contents.events
-    contents.events = ContiguousArray(outworn[contents.position...])
-    contents.position = 0
-    return (event, outworn)
   }
 }
 

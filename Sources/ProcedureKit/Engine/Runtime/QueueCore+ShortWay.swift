@@ -21,19 +21,27 @@ extension QueueCore {
     return withState { $0.startAtOnce(run, priority) } ? run : nil
   }
 
-  /// Admits a run, if it has to wait for nothing but a slot, and nobody has to be told of it.
+  /// Admits a run, if it has to wait for nothing but a slot.
   ///
   /// - Returns: Whether it did; if not, nothing has happened.
   func admitAtOnce(_ run: DetachedRun) -> Bool {
     guard run.isBare, !run.hasNeeds, !limitsWaiting else { return false }
-    run.times.attached = time.now.nanoseconds
+    let now = time.now
+    run.times.attached = now.nanoseconds
+    var woken: [Waiter] = []
     let needsWorker = withState { state -> Bool? in
-      guard !broadcaster.isObserved, !state.isDoomed else { return nil }
-      guard let (member, needsWorker) = state.machine.addedAtOnce(priority: run.priority) else { return nil }
+      guard !state.isDoomed, let (member, needsWorker) = state.machine.addedAtOnce(priority: run.priority) else {
+        return nil
+      }
       state.seat(run, at: member)
+      if broadcaster.isObserved {
+        record(.didAttach, of: run, at: now, &state)
+        woken = state.woken.takeAll()
+      }
       updateGate(state)
       return needsWorker
     }
+    for waiter in woken { waiter.resume() }
     if needsWorker ?? false { addWorker(priority: run.priority) }
     return needsWorker != nil
   }
@@ -45,10 +53,11 @@ extension QueueCore {
     _ run: DetachedRun, for worker: QueueWorker
   ) -> (run: DetachedRun, hold: ResourceClaim?)? {
     guard run.isBare, !run.hasDependents else { return nil }
-    let now = time.now.nanoseconds
+    let now = time.now
     var effects: [QueueState.Effect] = []
+    var woken: [Waiter] = []
     let next = withState { state -> (DetachedRun, ResourceClaim?)? in
-      guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent, !broadcaster.isObserved else { return nil }
+      guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
       if run.hasNeeds {
         // Who is granted what it held comes first, so this is before anybody is taken; no action follows from it.
         var actions: [QueueMachine.Action] = []
@@ -58,17 +67,28 @@ extension QueueCore {
       guard let member = state.machine.successor(of: run.member),
         let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
       else { return nil }
+      let isObserved = broadcaster.isObserved
+      if isObserved {
+        recordEndOfBody(of: run, at: now, &state)
+        record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+      }
       state.machine.succeeded(run.member, by: member)
       state.holders[Int(run.member)] = nil
       run.member = -1
-      run.times.ended = now
+      run.times.ended = now.nanoseconds
       run.publishOutcome()
       run.worker = nil
       next.worker = worker
-      next.times.started = now
+      next.times.started = now.nanoseconds
+      if isObserved {
+        record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+        record(.willExecute(attempt: 1), of: next, at: now, &state)
+        woken = state.woken.takeAll()
+      }
       updateGate(state)
       return (next, next.claim)
     }
+    for waiter in woken { waiter.resume() }
     for effect in effects { perform(effect) }
     guard let next else { return nil }
     run.releaseBody()
