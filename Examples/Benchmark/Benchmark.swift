@@ -25,6 +25,7 @@ struct Benchmark {
   }
 
   private static func measure(_ arguments: Arguments) async throws -> Int32 {
+    try await IsolationCheck.pass()
     let selection = Selection(arguments.names, includesLong: arguments.includesLong)
     let meter = Meter(samples: arguments.samples, units: arguments.units)
     var report = Report(samples: arguments.samples)

@@ -37,6 +37,7 @@ final class EventBroadcaster<Event: Sendable>: Sendable {
     let subscriber = EventSubscriber(replaying: past)
     let isClosed = contents.withLock { contents in
       if !contents.isClosed {
+        subscriber.place.store(contents.subscribers.count, ordering: .relaxed)
         contents.subscribers.append(subscriber)
         hasSubscribers.store(true, ordering: .relaxed)
       }
@@ -50,9 +51,14 @@ final class EventBroadcaster<Event: Sendable>: Sendable {
     }
   }
 
+  /// O(1), however many there are: the last one takes its place.
   func remove(_ subscriber: EventSubscriber<Event>) {
     contents.withLock { contents in
-      contents.subscribers.removeAll { $0 === subscriber }
+      let place = subscriber.place.load(ordering: .relaxed)
+      guard place < contents.subscribers.count, contents.subscribers[place] === subscriber else { return }
+      contents.subscribers[place] = contents.subscribers[contents.subscribers.count - 1]
+      contents.subscribers[place].place.store(place, ordering: .relaxed)
+      contents.subscribers.removeLast()
       if contents.subscribers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
     }
   }

@@ -12,6 +12,8 @@ final class EventSubscriber<Event: Sendable>: Sendable {
   }
 
   private let contents: Mutex<Contents>
+  /// Where it stands among the subscribers of its broadcaster, under whose lock this changes.
+  let place = Atomic(0)
   /// What readers have taken, the next event last. Its lock is taken before that of `contents`.
   private let taken = Mutex<ContiguousArray<Event>>([])
 

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import ProcedureKit
+
+/// Subscribers come and go in any order, and each reads what was sent while it was there.
+@Suite struct EventBroadcasterTests {
+  @Test(
+    "1,000 subscribers come and go in any order: who is left reads everything, who has gone nothing", arguments: 0..<5)
+  func comeAndGo(seed: UInt64) async {
+    print("seed \(seed)")
+    var generator = Draws(seed: seed)
+    let broadcaster = EventBroadcaster<Int>()
+    var streams: [AsyncStream<Int>?] = (0..<1_000).map { _ in
+      broadcaster.stream(waiting: { wait in await wait() })
+    }
+    var firsts = [Int](repeating: 0, count: streams.count)
+    for event in 0..<50 {
+      var woken: [Waiter] = []
+      broadcaster.send(event, &woken)
+      #expect(woken.isEmpty)
+      for _ in 0..<30 {
+        let index = generator.below(streams.count)
+        let isThere = streams[index] != nil
+        streams[index] = isThere ? nil : broadcaster.stream(waiting: { wait in await wait() })
+        firsts[index] = event + 1
+      }
+    }
+    broadcaster.close()
+    for (stream, first) in zip(streams, firsts) {
+      guard let stream else { continue }
+      var events: [Int] = []
+      for await event in stream { events.append(event) }
+      #expect(events == Array(first..<50))
+    }
+    #expect(!broadcaster.isObserved)
+  }
+
+  /// A generator of its own, so that a seed means the same everywhere.
+  private struct Draws {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+      state = seed &* 2 + 1
+    }
+
+    mutating func below(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % bound
+    }
+  }
+}
