@@ -54,6 +54,8 @@ struct QueueMachine {
     case execute(Int32)
     /// Carry out this member's ending; its outcome is decided, and it holds nothing.
     case conclude(Int32)
+    /// Nothing is there; ask again as if for the first time, after a moment. Until then no other worker is made.
+    case linger
     case end
   }
 
@@ -464,7 +466,9 @@ struct QueueMachine {
   // MARK: Workers
 
   /// A worker asks what to do, for the first time or again.
-  mutating func workerAsked(isNew: Bool, _ actions: inout [Action]) -> Work {
+  ///
+  /// - Parameter mayLinger: Whether it may stay for a moment if there is nothing to do.
+  mutating func workerAsked(isNew: Bool, mayLinger: Bool = false, _ actions: inout [Action]) -> Work {
     if isNew { workerIsStarting = false }
     var work = Work.end
     if let index = endings.popFirst() {
@@ -484,6 +488,10 @@ struct QueueMachine {
       }
     }
     grant(&actions)
+    if work == .end, mayLinger, !workerIsStarting {
+      workerIsStarting = true
+      return .linger
+    }
     return work
   }
 

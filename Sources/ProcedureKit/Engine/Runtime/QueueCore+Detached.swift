@@ -8,6 +8,8 @@ extension QueueCore {
     case conclude(DetachedRun)
     /// Nothing at this moment; ask again after a while.
     case pause
+    /// Nothing at this moment; ask as a new worker as soon as something has come, or after a moment.
+    case linger
     case end
   }
 
@@ -318,11 +320,12 @@ extension QueueCore {
       state.machine.settled(&actions)
       return .end
     }
-    var work = state.machine.workerAsked(isNew: isNew, &actions)
+    var work = state.machine.workerAsked(isNew: isNew, mayLinger: !isNew && letsWorkersLinger, &actions)
     var claims = 0
     while true {
       switch work {
       case .end: return .end
+      case .linger: return .linger
       case .evaluate(let member):
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
         run.worker = worker
@@ -337,7 +340,7 @@ extension QueueCore {
         if state.claimResources(for: run, request, &actions, &effects) {
           work = state.machine.resourcesTaken(member)
         } else {
-          work = state.machine.workerAsked(isNew: false, &actions)
+          work = state.machine.workerAsked(isNew: false, mayLinger: letsWorkersLinger, &actions)
         }
       case .conclude(let member):
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }

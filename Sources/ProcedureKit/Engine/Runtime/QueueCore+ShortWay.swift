@@ -96,6 +96,16 @@ extension QueueCore {
     return next
   }
 
+  /// Returns as soon as something stands in line, or after a few microseconds.
+  ///
+  /// Whoever adds one procedure after another is about as fast as a worker that executes short ones. A worker that ended each
+  /// time it has caught up would be made anew for each procedure, which costs several times as much as to execute it.
+  func lingerForWork() {
+    for _ in 0..<Self.mostLooksForWork where isGated { return }
+  }
+
+  private static var mostLooksForWork: Int { 4_000 }
+
   /// The body has returned. Says whether that is the end of the run; if not, the other `finish` has to follow.
   @usableFromInline
   func finish(_ run: StructuredRun) -> Bool {

@@ -22,6 +22,9 @@ final class QueueCore: Sendable {
   let randomNumbers: RandomNumbers
   /// Whether bodies are called as they are, and wherever they are.
   let isPlain: Bool
+  /// Whether workers that find nothing to do stay for a moment: not where the executor or the clock is the user's, on which
+  /// nothing comes meanwhile, or in an order that is to be the same each time.
+  let letsWorkersLinger: Bool
   /// Whether there is a limit to how many may wait.
   let limitsWaiting: Bool
   let broadcaster = EventBroadcaster<ProcedureEvent>()
@@ -48,6 +51,7 @@ final class QueueCore: Sendable {
     timers = Timers(time: time, executor: executor)
     randomNumbers = seed.map(RandomNumbers.init) ?? .system
     isPlain = hooks == nil && executor == nil
+    letsWorkersLinger = executor == nil && time.isSystem
     limitsWaiting = room.isLimited
     state = Mutex(QueueState(machine: QueueMachine(width: width, isSuspended: isSuspended), room: room))
     gate = Atomic(isSuspended)

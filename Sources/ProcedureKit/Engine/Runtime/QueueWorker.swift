@@ -46,6 +46,9 @@ final class QueueWorker: @unchecked Sendable {
         core.publish(run)
         await run.callDidFinishHooks()
         assignment = core.finishEnding(of: run, by: worker)
+      case .linger:
+        core.lingerForWork()
+        assignment = core.startWorker(worker)
       case .end: break loop
       }
     }

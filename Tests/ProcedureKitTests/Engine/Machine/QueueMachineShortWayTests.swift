@@ -92,6 +92,25 @@ import Testing
     #expect(!machine.members[Int(member)].holdsSlot)
   }
 
+  @Test(
+    "A worker that lingers stands for one that starts: none is made until it has asked again, and it does not linger twice"
+  )
+  func lingering() {
+    var machine = QueueMachine(width: 2, isSuspended: false)
+    var actions: [QueueMachine.Action] = []
+    #expect(machine.collect { _ = $0.workerAsked(isNew: false, mayLinger: true, &$1) }.isEmpty)
+    #expect(machine.workerIsStarting)
+    let member = machine.admitted(.detached, priority: 20, &actions)
+    #expect(actions.isEmpty)
+    let work = machine.workerAsked(isNew: true, &actions)
+    #expect(work == .execute(member) && !machine.workerIsStarting)
+
+    // While one lingers, the next that finds nothing ends.
+    let first = machine.workerAsked(isNew: false, mayLinger: true, &actions)
+    let second = machine.workerAsked(isNew: false, mayLinger: true, &actions)
+    #expect(first == .linger && second == .end)
+  }
+
   private func work(_ machine: inout QueueMachine) -> QueueMachine.Work {
     var actions: [QueueMachine.Action] = []
     return machine.workerAsked(isNew: false, &actions)

@@ -59,7 +59,7 @@ extension QueueModel {
       return evaluation == nil && !isSuspended && hasFreeSlot && first(in: .returning) == nil
         && first(in: .ready) == index && isServedByWorker(index)
         && (work == .claim(index)) == (self[index].resources == .wanted)
-    case .end:
+    case .end, .linger:
       guard evaluation == nil, !isSuspended, hasFreeSlot, let first = first(in: .ready) else {
         return evaluation == nil
       }
@@ -79,7 +79,7 @@ extension QueueModel {
       leave(.ready, index)
       takeSlot(index)
       self[index].phase = .executing
-    case .end: break
+    case .end, .linger: break
     }
   }
 

@@ -20,7 +20,7 @@ extension QueueScript {
       worker.member = member
       member.worker = worker
       if case .evaluate = work { member.phase = .evaluating } else { member.startBody() }
-    case .end: workers.removeAll { $0 === worker }
+    case .end, .linger: workers.removeAll { $0 === worker }
     }
   }
 
