@@ -467,7 +467,11 @@ struct QueueMachine {
 
   /// A worker asks what to do, for the first time or again.
   ///
-  /// - Parameter mayLinger: Whether it may stay for a moment if there is nothing to do.
+  /// - Parameters:
+  ///   - isNew: Whether it has just started, or comes back from lingering.
+  ///   - mayLinger: Whether it may stay for a moment if there is nothing to do.
+  ///   - actions: What is to be done besides.
+  /// - Returns: What it is to do.
   mutating func workerAsked(isNew: Bool, mayLinger: Bool = false, _ actions: inout [Action]) -> Work {
     if isNew { workerIsStarting = false }
     var work = Work.end
