@@ -62,8 +62,10 @@ struct ValueLayout: Sendable {
 ///
 /// Invariant: each slot is written once, by its producer, and read by its consumers after the producer has finished, which
 /// the run's progress orders. A value that has to be destroyed is owned by its consumers, and counts them: a consumer reads
-/// it before it gives its share up, and whoever gives up the last share destroys it. So a slot is never read before it was
-/// written, nor after it was destroyed. A value that is nothing but its bits is left where it is.
+/// it before it gives its share up, and whoever gives up the last share destroys it, if it is there: which is said, with
+/// release, after it has been written. A consumer that is skipped may give up its share while the producer writes; if it
+/// does not see the value, that is destroyed with the run. So a slot is never read before it was written, nor after it was
+/// destroyed. A value that is nothing but its bits is left where it is.
 @usableFromInline
 final class ValueArena: @unchecked Sendable {
   private let layout: ValueLayout
@@ -71,7 +73,7 @@ final class ValueArena: @unchecked Sendable {
   /// How many are still to take each value; nothing where all values are nothing but their bits.
   private let shares: UnsafeMutablePointer<Atomic<Int32>>
   /// Which of those that have to be destroyed are there.
-  private let isPresent: UnsafeMutablePointer<Bool>
+  private let isPresent: UnsafeMutablePointer<Atomic<Bool>>
   private let errors = Mutex<[Int32: any Error]>([:])
 
   init(_ layout: ValueLayout) {
@@ -80,14 +82,17 @@ final class ValueArena: @unchecked Sendable {
     memory = .allocate(byteCount: max(layout.size, 1), alignment: layout.alignment)
     shares = .allocate(capacity: count)
     isPresent = .allocate(capacity: count)
-    isPresent.initialize(repeating: false, count: count)
-    for slot in 0..<count { (shares + slot).initialize(to: Atomic(layout.slots[slot].consumers)) }
+    for slot in 0..<count {
+      (shares + slot).initialize(to: Atomic(layout.slots[slot].consumers))
+      (isPresent + slot).initialize(to: Atomic(false))
+    }
   }
 
   deinit {
     if layout.countsShares {
-      for slot in layout.slots.indices where isPresent[slot] { destroy(Int32(slot)) }
+      for slot in layout.slots.indices where isPresent[slot].load(ordering: .acquiring) { destroy(Int32(slot)) }
       shares.deinitialize(count: layout.slots.count)
+      isPresent.deinitialize(count: layout.slots.count)
     }
     shares.deallocate()
     isPresent.deallocate()
@@ -97,8 +102,9 @@ final class ValueArena: @unchecked Sendable {
   /// Stores a value, once, by its producer.
   @inlinable
   func put<Value>(_ value: consuming Value, into slot: ValueSlot<Value>) {
-    if !_isPOD(Value.self), !expectsValue(in: slot.index) { return }
+    if !_isPOD(Value.self), !isWanted(slot.index) { return }
     (memory + Int(slot.offset)).initializeMemory(as: Value.self, to: value)
+    if !_isPOD(Value.self) { noteValue(in: slot.index) }
   }
 
   /// A consumer's copy of a value; for the last consumer the value itself.
@@ -122,19 +128,23 @@ final class ValueArena: @unchecked Sendable {
     return .success(take(slot))
   }
 
-  /// A value that has to be destroyed is about to be stored. Says whether to do so: not if nobody will take it.
+  /// Whether anybody may still take a value that has to be destroyed, and is about to be stored.
   @usableFromInline
-  func expectsValue(in slot: Int32) -> Bool {
-    let isTaken = layout.slots[Int(slot)].consumers > 0
-    isPresent[Int(slot)] = isTaken
-    return isTaken
+  func isWanted(_ slot: Int32) -> Bool {
+    shares[Int(slot)].load(ordering: .relaxed) > 0
+  }
+
+  /// A value that has to be destroyed has been stored.
+  @usableFromInline
+  func noteValue(in slot: Int32) {
+    isPresent[Int(slot)].store(true, ordering: .releasing)
   }
 
   /// Whether nobody else is to take this value, which the caller is to move out then.
   @usableFromInline
   func claimLastShare(of slot: Int32) -> Bool {
     guard shares[Int(slot)].load(ordering: .acquiring) == 1 else { return false }
-    isPresent[Int(slot)] = false
+    isPresent[Int(slot)].store(false, ordering: .relaxed)
     shares[Int(slot)].store(0, ordering: .relaxed)
     return true
   }
@@ -144,11 +154,11 @@ final class ValueArena: @unchecked Sendable {
   func giveUpShare(of slot: Int32) {
     guard layout.slots[Int(slot)].destroy != nil else { return }
     let old = shares[Int(slot)].subtract(1, ordering: .acquiringAndReleasing).oldValue
-    if old == 1, isPresent[Int(slot)] { destroy(slot) }
+    if old == 1, isPresent[Int(slot)].load(ordering: .acquiring) { destroy(slot) }
   }
 
   private func destroy(_ slot: Int32) {
-    isPresent[Int(slot)] = false
+    isPresent[Int(slot)].store(false, ordering: .relaxed)
     layout.slots[Int(slot)].destroy?(memory + Int(layout.slots[Int(slot)].offset))
   }
 

@@ -58,4 +58,18 @@ import Testing
     }
     #expect(weakValue == nil)
   }
+
+  @Test("D3: a value that all of its consumers have given up before it was there is not kept", arguments: 1...2)
+  func givenUpBefore(_ consumers: Int) {
+    let (arena, slot) = arena(consumers: consumers)
+    for _ in 0..<consumers { arena.giveUpShare(of: slot.index) }
+    weak var weakValue: Value?
+    do {
+      let value = Value()
+      weakValue = value
+      arena.put(value, into: slot)
+    }
+    #expect(weakValue == nil)
+    withExtendedLifetime(arena) {}
+  }
 }
