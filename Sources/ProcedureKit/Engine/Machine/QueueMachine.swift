@@ -233,6 +233,8 @@ struct QueueMachine {
   }
 
   private mutating func vacate(_ index: Int32) {
+    // A task that the body has left behind may still pause.
+    if !pauses.isEmpty { pauses[index] = nil }
     members[Int(index)].isPresent = false
     members[Int(index)].holdsSlot = false
     vacant.append(index)
@@ -254,7 +256,6 @@ struct QueueMachine {
       members[Int(index)].lifecycle.finished()
       runs -= 1
       if !idleWaits.isEmpty { idleWaits[index] = nil }
-      if !pauses.isEmpty { pauses[index] = nil }
     }
     vacate(index)
   }

@@ -8,6 +8,10 @@ import Testing
     machine.startedAtOnce(priority: priority)
   }
 
+  private func add(_ machine: inout QueueMachine, _ priority: UInt8) -> Int32 {
+    machine.addedAtOnce(priority: priority)?.member ?? -1
+  }
+
   private func finish(_ machine: inout QueueMachine, _ member: Int32) -> Bool {
     machine.finishedAtOnce(member)
   }
@@ -114,5 +118,30 @@ import Testing
   private func work(_ machine: inout QueueMachine) -> QueueMachine.Work {
     var actions: [QueueMachine.Action] = []
     return machine.workerAsked(isNew: false, &actions)
+  }
+
+  @Test("A pause that was not over when its run left is not that of the next run with the same number")
+  func pauses() throws {
+    var machine = QueueMachine(width: 1, isSuspended: false)
+    let first = try #require(start(&machine, 20))
+    machine.pauseStarted(first)
+    #expect(finish(&machine, first))
+    let second = try #require(start(&machine, 20))
+    #expect(second == first)
+    machine.pauseStarted(second)
+    #expect(machine.members[Int(second)].lifecycle.state == .pausing)
+    machine.pauseEnded(second)
+    #expect(machine.members[Int(second)].lifecycle.state == .executing)
+
+    machine.pauseStarted(second)
+    let third = add(&machine, 20)
+    #expect(machine.successor(of: second) == third)
+    machine.succeeded(second, by: third)
+    let fourth = add(&machine, 20)
+    #expect(fourth == second)
+    machine.succeeded(third, by: fourth)
+    machine.pauseStarted(fourth)
+    machine.pauseEnded(fourth)
+    #expect(machine.members[Int(fourth)].lifecycle.state == .executing)
   }
 }
