@@ -28,6 +28,27 @@ struct QueueLimitTests {
     }
   }
 
+  @Test("Whoever waits for room is called as soon as one run starts after another, and not only when none is left")
+  func roomAfterEachStart() async throws {
+    try await exploreRace("there was room", "waited for room") { env in
+      let queue = ProcedureQueue(
+        "limited", maxConcurrentProcedures: 1, executor: env.executor, maxWaitingProcedures: 2)
+      let (first, second) = (ProbeProcedure<Void, Void>("first"), ProbeProcedure<Void, Void>("second"))
+      queue.add(first)
+      await pause(env, upTo: 8)
+      queue.add(second)
+      queue.add(ProcedureTask("third") {})
+      async let enqueued = queue.enqueue(ProcedureTask("fourth") {})
+      await pause(env, upTo: 8)
+      let isThere = queue.snapshot().procedures.contains { $0.procedure.name == "fourth" }
+      env.tally(isThere ? "there was room" : "waited for room")
+      first.finish(())
+      _ = try await enqueued
+      second.finish(())
+      await queue.shutDown()
+    }
+  }
+
   @Test("Who is cancelled while it waits for room is not added, and its room goes to the next")
   func cancelledEnqueue() async throws {
     try await exploreRace("cancelled", "added") { env in

@@ -18,7 +18,8 @@ extension QueueCore {
     }
     let run = StructuredRun(traits, admission, core: self, origin: nil)
     let priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
-    return withState { $0.startAtOnce(run, priority) } ? run : nil
+    // Asked again under the lock: whoever sees by that that a run has come later than its subscription is told of the run.
+    return withState { !broadcaster.isObserved && $0.startAtOnce(run, priority) } ? run : nil
   }
 
   /// Admits a run, if it has to wait for nothing but a slot.
@@ -56,6 +57,7 @@ extension QueueCore {
     let now = time.now
     var effects: [QueueState.Effect] = []
     var woken: [Waiter] = []
+    var called: [Place] = []
     let next = withState { state -> (DetachedRun, ResourceClaim?)? in
       guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
       if run.hasNeeds {
@@ -86,11 +88,14 @@ extension QueueCore {
         woken = state.woken.takeAll()
       }
       updateGate(state)
+      // The next does not wait to be started any more.
+      if limitsWaiting { called = state.roomCalls() }
       return (next, next.claim)
     }
     for waiter in woken { waiter.resume() }
     for effect in effects { perform(effect) }
     guard let next else { return nil }
+    for place in called { call(place) }
     run.releaseBody()
     run.notifyListeners()
     return next
@@ -109,8 +114,8 @@ extension QueueCore {
   /// The body has returned. Says whether that is the end of the run; if not, the other `finish` has to follow.
   @usableFromInline
   func finish(_ run: StructuredRun) -> Bool {
-    guard run.endProduction() == nil, !broadcaster.isObserved, !Task.isCancelled else { return false }
-    return withState { $0.finishAtOnce(run) }
+    guard run.endProduction() == nil, !Task.isCancelled else { return false }
+    return withState { !broadcaster.isObserved && $0.finishAtOnce(run) }
   }
 
   /// The same, whatever the body has come to and whatever has to follow.
