@@ -133,7 +133,7 @@ extension ProcedureError: CustomStringConvertible {
     case .conditionFailed(let procedure, let condition, let error):
       "\(procedure) was not executed: its condition \"\(condition)\" failed: \(error)"
     case .ignored(let procedure, let condition):
-      "\(procedure) was not executed: its condition \"\(condition)\" was not satisfied"
+      "\(procedure) was not executed: the condition \"\(condition)\", its own or that of what it needs, was not satisfied"
     case .dependencyFailed(let procedure, let dependency, let error):
       "\(procedure) was not executed: it depends on \(dependency), which failed: \(error). "
         + "To execute whatever happened there, depend on its result instead"
@@ -145,18 +145,21 @@ extension ProcedureError: CustomStringConvertible {
     case .exclusionDeadlock(let procedure, let circle):
       "\(procedure) was not executed, because it would have waited for ever: "
         + circle.map(\.description).joined(separator: "; ")
-        + ". Let all of them claim what they need at once, or in the same order"
+        + (circle.count == 1
+          ? ". That waits for it in turn. What a body needs has what the body holds if the body runs or produces it, "
+            + "and does not add it to a queue"
+          : ". Let all of them claim what they need at once, or in the same order")
     case .producerFinished(let procedure, let producer):
       "\(procedure) was not executed: \(producer), which was to produce it, had ended before. Produce it inside the body, "
         + "or add it to a queue"
     case .queueFull(let procedure, let queue, let limit):
-      "\(procedure) was not admitted: \(limit) procedures wait on the queue \"\(queue)\" already, and no more may. "
+      "\(procedure) was not admitted: the queue \"\(queue)\" is full, since no more than \(limit) may wait on it. "
         + "To wait for room, use enqueue"
     case .timedOut(let procedure, let duration):
       duration > .zero
         ? "\(procedure) timed out after \(duration)" : "\(procedure) was not executed: its deadline had passed before"
     case .circuitOpen(let procedure, let breaker, let delay):
-      "\(procedure) was not executed: \"\(breaker)\" is open, since too many calls have failed"
+      "\(procedure) was not executed: its circuit breaker \"\(breaker)\" is open, since too many calls have failed"
         + (delay.map { "; it lets one through after \($0)" } ?? ", and a call is under way that may close it")
     case .rateExceeded(let procedure, let delay):
       "\(procedure) was not executed: its rate limiter would have let it through "

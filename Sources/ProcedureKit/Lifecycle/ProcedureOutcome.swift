@@ -12,6 +12,18 @@ public enum ProcedureOutcome<Output> {
 
 extension ProcedureOutcome: Sendable where Output: Sendable {}
 
+extension ProcedureOutcome: CustomStringConvertible {
+  /// The outcome as people read it in a log: `finished(42)`, `failed: NotFound()`, `cancelled`, `ignored by "online"`.
+  public var description: String {
+    switch self {
+    case .finished(let value): value is Void ? "finished" : "finished(\(value))"
+    case .failed(let error): "failed: \(error)"
+    case .cancelled(let reason): reason.map { "cancelled: \($0)" } ?? "cancelled"
+    case .ignored(let condition): "ignored by \"\(condition)\""
+    }
+  }
+}
+
 extension ProcedureOutcome {
   /// The value, if the run finished with one.
   public var value: Output? {

@@ -47,7 +47,8 @@ public struct QueueSnapshot: Sendable {
 extension QueueSnapshot: CustomStringConvertible {
   /// The queue as people read it: a line for itself and one for each procedure.
   public var description: String {
-    let head = "queue \"\(name)\": \(slotsInUse) slots in use\(isSuspended ? ", suspended" : "")"
+    let head =
+      "queue \"\(name)\": \(slotsInUse) \(slotsInUse == 1 ? "slot" : "slots") in use\(isSuspended ? ", suspended" : "")"
     let lines = procedures.map { "  \($0.procedure) \($0.state)\($0.wait.map { ", waits for \($0)" } ?? "")" }
     return ([head] + lines).joined(separator: "\n")
   }

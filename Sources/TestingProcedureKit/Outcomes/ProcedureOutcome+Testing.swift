@@ -29,9 +29,9 @@ extension ProcedureOutcome {
     error as? Failure
   }
 
-  /// What the framework decided, if it was the framework that failed the run.
+  /// What the framework decided, if it failed the run or gave the reason of its cancel, as a timeout does.
   public var procedureError: ProcedureError? {
-    error(as: ProcedureError.self)
+    error(as: ProcedureError.self) ?? cancellationReason(as: ProcedureError.self)
   }
 
   /// Why the run was cancelled, if it was and a reason was given.

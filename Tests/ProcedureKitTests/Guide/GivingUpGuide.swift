@@ -112,11 +112,11 @@ import TestingProcedureKit
         try await clock.sleep(for: .seconds(10))
         return "page \(number)"
       }
-      let breaker = CircuitBreaker("server", clock: clock)
-      let limiter = RateLimiter(10, per: .seconds(1), clock: clock)
       let quick = download.timeout(.seconds(2)).fallback(to: archive)
       let punctual = download.deadline(clock.now.advanced(by: .seconds(20)), on: clock)
       let later = download.delay(.seconds(1))
+      let breaker = CircuitBreaker("server", failureRatio: 0.5, minimumCalls: 10, cooldown: .seconds(10), clock: clock)
+      let limiter = RateLimiter(10, per: .seconds(1), clock: clock)
       let guarded = download.timeout(.seconds(2))
         .circuitBreaker(breaker)  // refuses at once while most calls fail
         .rateLimited(limiter)  // waits for its turn, as in a pause

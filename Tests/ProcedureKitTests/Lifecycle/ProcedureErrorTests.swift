@@ -1,0 +1,68 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// What people read when something has gone wrong.
+@Suite struct ProcedureErrorTests {
+  struct Cause: Error {}
+
+  private let one = ProcedureTask("one") { 1 }
+
+  @Test("A dependent does not call a condition its own that belongs to what it depends on")
+  func ignoredDependency() async throws {
+    let queue = ProcedureQueue("q")
+    let dependency = queue.add(one.condition(Condition("never") { false }))
+    let dependent = queue.add(ProcedureTask("two") { (_: Int) in }, from: dependency)
+    let error = await #expect(throws: ProcedureError.self) { try await dependent.value }
+    let message = "\(try #require(error))"
+    #expect(message.contains("\"two\"") && message.contains("condition \"never\", its own or that of what it needs"))
+  }
+
+  @Test("Who waits for what its own body holds is told to be run by it, and circles of several to claim in one order")
+  func circles() async throws {
+    let queue = ProcedureQueue("q")
+    let stuck = ProcedureTask("stuck") {
+      try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value
+    }.exclusive("printer")
+    let error = try #require(await #expect(throws: ProcedureError.self) { try await queue.run(stuck) })
+    #expect("\(error)".contains("runs or produces it") && !"\(error)".contains("same order"))
+
+    guard case .exclusionDeadlock(let procedure, let circle) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    let wide = ProcedureError.exclusionDeadlock(procedure: procedure, circle: circle + circle)
+    #expect("\(wide)".contains("same order") && !"\(wide)".contains("runs or produces it"))
+  }
+
+  @Test("A full queue and an open breaker are called what they are")
+  func refusals() async throws {
+    let queue = ProcedureQueue("q", isSuspended: true, maxWaitingProcedures: 1)
+    queue.add(one)
+    let full = await queue.add(one).outcome
+    #expect("\(full)".contains("the queue \"q\" is full"))
+
+    let error = ProcedureError.circuitOpen(
+      procedure: try #require(full.procedureError).procedure, breaker: "api", retryAfter: nil)
+    #expect("\(error)".contains("its circuit breaker \"api\" is open"))
+    await queue.cancelAll()
+  }
+
+  @Test("An outcome is printed as its kind and what is behind it")
+  func outcomes() {
+    #expect("\(ProcedureOutcome.finished(42))" == "finished(42)")
+    #expect("\(ProcedureOutcome.finished(()))" == "finished")
+    #expect("\(ProcedureOutcome<Int>.failed(Cause()))" == "failed: Cause()")
+    #expect("\(ProcedureOutcome<Int>.cancelled(reason: nil))" == "cancelled")
+    #expect("\(ProcedureOutcome<Int>.cancelled(reason: Cause()))" == "cancelled: Cause()")
+    #expect("\(ProcedureOutcome<Int>.ignored(by: "online"))" == "ignored by \"online\"")
+  }
+
+  @Test("What the framework gave as the reason of a cancel counts as what it decided")
+  func timeouts() async {
+    let clock = VirtualClock()
+    let queue = ProcedureQueue("q", clock: clock)
+    let late = queue.add(one.deadline(clock.now, on: clock))
+    #expect(await late.outcome.procedureError?.kind == .timedOut)
+  }
+}
