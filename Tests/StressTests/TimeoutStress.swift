@@ -1,19 +1,17 @@
 import Testing
 import TestingProcedureKit
 
+@testable import ProcedureKit
+
 extension StressTests {
-  @Test("100,000 procedures with a timeout each cost at most twice as much as without")
+  /// What they cost the benchmark measures: a test has no time of its own.
+  @Test("100,000 procedures with a timeout each finish, and no timer is left")
   func timeouts() async throws {
-    let plain = ProcedureTask {}
-    let limited = plain.timeout(.seconds(60))
-    _ = (try await cost(of: plain), try await cost(of: limited))
-    var (without, with): (Duration, Duration) = (.seconds(1_000), .seconds(1_000))
-    for _ in 0..<7 {
-      without = min(without, try await cost(of: plain))
-      with = min(with, try await cost(of: limited))
-    }
-    print("stress: 100,000 procedures in \(without), with timeouts in \(with): \(with / without) times as much")
-    #expect(with <= without * 2)
+    let queue = ProcedureQueue("timeouts")
+    let limited = ProcedureTask {}.timeout(.seconds(60))
+    let handles = (0..<100_000).map { _ in queue.add(limited) }
+    for handle in handles { try await handle.value }
+    #expect(queue.core.timers.count == 0)
   }
 
   @Test("20,000 procedures that time out, retry, hedge and exclude each other as others return, end once each")
@@ -54,14 +52,4 @@ extension StressTests {
   }
 
   private struct CancelledStressError: Error {}
-
-  private func cost(of procedure: ProcedureTask<Void, Void>) async throws -> Duration {
-    let queue = ProcedureQueue("timeouts", maxConcurrentProcedures: 2)
-    let duration = try await ContinuousClock().measure {
-      let handles = (0..<100_000).map { _ in queue.add(procedure) }
-      for handle in handles { try await handle.value }
-    }
-    await queue.shutDown()
-    return duration
-  }
 }
