@@ -57,7 +57,6 @@ extension QueueCore {
     let now = time.now
     var effects: [QueueState.Effect] = []
     var woken: [Waiter] = []
-    var called: [Place] = []
     let next = withState { state -> (DetachedRun, ResourceClaim?)? in
       guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
       if run.hasNeeds {
@@ -89,13 +88,12 @@ extension QueueCore {
       }
       updateGate(state)
       // The next does not wait to be started any more.
-      if limitsWaiting { called = state.roomCalls() }
+      if limitsWaiting { state.announceRoom(&effects) }
       return (next, next.claim)
     }
     for waiter in woken { waiter.resume() }
     for effect in effects { perform(effect) }
     guard let next else { return nil }
-    for place in called { call(place) }
     run.releaseBody()
     run.notifyListeners()
     return next

@@ -158,14 +158,7 @@ struct QueueState {
 
   /// Lets those in who wait to be admitted, as far as there is room.
   mutating func announceRoom(_ effects: inout [Effect]) {
-    for place in roomCalls() { effects.append(.call(place)) }
-  }
-
-  /// Those who are to be called, since there is room for them.
-  mutating func roomCalls() -> [Place] {
-    var called: [Place] = []
-    while let place = room.next(machine) { called.append(place) }
-    return called
+    while let place = room.next(machine) { effects.append(.call(place)) }
   }
 
   /// Tells those who wait for it that the queue is idle, if it is.
