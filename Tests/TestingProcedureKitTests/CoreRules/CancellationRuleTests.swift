@@ -51,7 +51,7 @@ struct CancellationRuleTests {
         queue.add(
           ProcedureTask {
             await pause(env, upTo: 1)
-            env.clock.advance(by: .milliseconds(1))  // for which the worker yields, once this has returned
+            env.clock.advance(by: .milliseconds(10))  // for which the worker yields, once this has returned
             returned { $0 = number }
           })
       }

@@ -1,13 +1,14 @@
 /// Internal. Says when one task that executes many bodies in a row has to let other tasks have the thread.
 ///
 /// A body that never suspends does not give the thread up, and a worker goes straight on with the next. So a worker yields
-/// after a millisecond. It looks at the clock the more seldom the shorter the bodies are: after one, two, four …, so that
-/// looking costs short ones next to nothing. To yield is dear (it wakes another thread), which is why bodies are counted
-/// only where there is no clock that goes on by itself.
+/// after ten milliseconds, about as long as operating systems leave a processor to a thread that others wait for. It looks
+/// at the clock the more seldom the shorter the bodies are: after one, two, four …, so that looking costs short ones next to
+/// nothing. To yield is dear, since it wakes another thread: it is not done for each body that sleeps for a moment, and by
+/// counting bodies only where there is no clock that goes on by itself.
 struct Fairness {
   private static let mostPiecesBetweenLooks = 128
   private static let mostPiecesWithoutClock = 1_024
-  private static let longestTimeBetweenYields = Duration.milliseconds(1)
+  private static let longestTimeBetweenYields = Duration.milliseconds(10)
 
   /// `nil` without a queue; bodies are only counted then.
   private let time: QueueTime?
