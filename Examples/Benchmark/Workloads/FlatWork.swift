@@ -61,7 +61,7 @@ enum FlatWork {
     group.wait()
   }
 
-  private static func observe(_ events: AsyncStream<ProcedureEvent>, ends: Int) async {
+  private static func observe(_ events: ProcedureEvents, ends: Int) async {
     var left = ends
     for await event in events {
       if case .didFinish = event.kind { left -= 1 }

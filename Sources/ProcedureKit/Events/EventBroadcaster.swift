@@ -2,10 +2,6 @@ import Synchronization
 
 /// Internal. Passes events on to everybody who watches. Costs one atomic load where nobody does.
 final class EventBroadcaster<Event: Sendable>: Sendable {
-  /// What is done around a wait for an event.
-  typealias WaitSurrounding =
-    @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> Event?) async -> Event?
-
   private struct Contents {
     var subscribers: [EventSubscriber<Event>] = []
     var isClosed = false
@@ -25,15 +21,15 @@ final class EventBroadcaster<Event: Sendable>: Sendable {
     for subscriber in subscribers { subscriber.append(event, &woken) }
   }
 
-  /// A new stream. It ends when the broadcaster is closed; dropping the stream ends the subscription.
+  /// A new subscription. Its events end when the broadcaster is closed; dropping it ends the subscription.
   ///
   /// - Parameters:
   ///   - past: What happened before, to be read first.
   ///   - surround: Calls what it is given, which may wait for the next event.
-  /// - Returns: The events, from the first of `past` on.
-  func stream(
-    replaying past: ContiguousArray<Event> = [], waiting surround: @escaping WaitSurrounding
-  ) -> AsyncStream<Event> {
+  /// - Returns: The subscription, which reads from the first of `past` on.
+  func subscribe(
+    replaying past: ContiguousArray<Event> = [], waiting surround: @escaping EventSubscription<Event>.WaitSurrounding
+  ) -> EventSubscription<Event> {
     let subscriber = EventSubscriber(replaying: past)
     let isClosed = contents.withLock { contents in
       if !contents.isClosed {
@@ -44,11 +40,7 @@ final class EventBroadcaster<Event: Sendable>: Sendable {
       return contents.isClosed
     }
     if isClosed { subscriber.close() }
-    let subscription = EventSubscription(subscriber: subscriber, broadcaster: self)
-    return AsyncStream {
-      if let event = subscription.subscriber.nextIfThere() { return event }
-      return await surround { await subscription.subscriber.next() }
-    }
+    return EventSubscription(subscriber: subscriber, broadcaster: self, waiting: surround)
   }
 
   /// O(1), however many there are: the last one takes its place.
@@ -63,7 +55,7 @@ final class EventBroadcaster<Event: Sendable>: Sendable {
     }
   }
 
-  /// Nothing follows: every stream ends after what it has buffered.
+  /// Nothing follows: every subscription ends after what it has buffered.
   func close() {
     let subscribers = contents.withLock { contents in
       contents.isClosed = true
@@ -71,20 +63,5 @@ final class EventBroadcaster<Event: Sendable>: Sendable {
       return contents.subscribers.takeAll()
     }
     for subscriber in subscribers { subscriber.close() }
-  }
-}
-
-/// Internal. Lives as long as the stream that it belongs to, and takes the subscriber away with it.
-private final class EventSubscription<Event: Sendable>: Sendable {
-  let subscriber: EventSubscriber<Event>
-  private weak let broadcaster: EventBroadcaster<Event>?
-
-  init(subscriber: EventSubscriber<Event>, broadcaster: EventBroadcaster<Event>) {
-    self.subscriber = subscriber
-    self.broadcaster = broadcaster
-  }
-
-  deinit {
-    broadcaster?.remove(subscriber)
   }
 }

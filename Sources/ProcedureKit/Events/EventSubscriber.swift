@@ -43,6 +43,11 @@ final class EventSubscriber<Event: Sendable>: Sendable {
     for reader in readers { reader.resume() }
   }
 
+  /// The next of what readers have taken.
+  func nextFetched() -> Event? {
+    taken.withLock { $0.popLast() }
+  }
+
   /// The next event, if there is one already.
   func nextIfThere() -> Event? {
     // Moved out, so that nothing is let go of under the lock: it may be the last reference to an error of the user's.

@@ -113,10 +113,10 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
 
   /// The events of this run. Each access is a new subscription, which begins with the run's first event.
   ///
-  /// The stream ends after ``ProcedureEvent/Kind-swift.enum/didFinish(_:)``. Events are buffered without bounds: a slow
-  /// reader delays nobody. Cancelling the task that iterates ends the iteration.
-  public var events: AsyncStream<ProcedureEvent> {
-    run.core.events(of: run)
+  /// They end after ``ProcedureEvent/Kind-swift.enum/didFinish(_:)``. They are buffered without bounds: a slow reader delays
+  /// nobody. Cancelling the task that iterates ends the iteration.
+  public var events: ProcedureEvents {
+    ProcedureEvents(run.core.events(of: run))
   }
 
   /// The same run, as one that never fails: for dependents that are to run whatever happened.

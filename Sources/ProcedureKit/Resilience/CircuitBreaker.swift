@@ -58,7 +58,10 @@ public final class CircuitBreaker: Sendable {
   /// The state as it is, and then each one that follows, in order; each access is a new subscriber. A slow one delays
   /// nobody. The stream ends when the breaker has gone.
   public var states: AsyncStream<State> {
-    machine.withLock { broadcaster.stream(replaying: [$0.publicState], waiting: ProcedureContext.lendingSlot) }
+    let subscription = machine.withLock {
+      broadcaster.subscribe(replaying: [$0.publicState], waiting: ProcedureContext.lendingSlot)
+    }
+    return AsyncStream { await subscription.next() }
   }
 
   /// Internal. Asks to make a call. Whoever is admitted has to tell how it ended.

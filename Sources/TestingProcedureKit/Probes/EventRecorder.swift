@@ -25,10 +25,12 @@ public final class EventRecorder: Sendable {
   /// Begins to record a stream of events.
   ///
   /// - Parameters:
-  ///   - stream: The events of a queue or of a handle.
+  ///   - events: Those of a queue or of a handle.
   ///   - executor: Where the stream is read; `nil` for the exploration's executor within one, and else the global one.
-  public init(_ stream: AsyncStream<ProcedureEvent>, executor: (any TaskExecutor)? = nil) {
-    KitSpawner.startReader(of: stream, on: executor ?? ScheduleExecutor.current) { [weak self] event in
+  public init(
+    _ events: some AsyncSequence<ProcedureEvent, Never> & Sendable, executor: (any TaskExecutor)? = nil
+  ) {
+    KitSpawner.startReader(of: events, on: executor ?? ScheduleExecutor.current) { [weak self] event in
       guard let self else { return false }
       if let event { append(event) } else { end() }
       return true

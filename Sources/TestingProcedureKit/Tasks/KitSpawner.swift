@@ -9,7 +9,7 @@ enum KitSpawner {
 
   /// Starts what reads a stream. It ends with the stream, or when `read` says so.
   static func startReader<Element: Sendable>(
-    of stream: AsyncStream<Element>, on executor: (any TaskExecutor)?,
+    of stream: some AsyncSequence<Element, Never> & Sendable, on executor: (any TaskExecutor)?,
     read: @escaping @Sendable (Element?) -> Bool
   ) {
     Task(executorPreference: executor) {

@@ -10,26 +10,26 @@ import Testing
     print("seed \(seed)")
     var generator = Draws(seed: seed)
     let broadcaster = EventBroadcaster<Int>()
-    var streams: [AsyncStream<Int>?] = (0..<1_000).map { _ in
-      broadcaster.stream(waiting: { wait in await wait() })
+    var subscriptions: [EventSubscription<Int>?] = (0..<1_000).map { _ in
+      broadcaster.subscribe(waiting: { wait in await wait() })
     }
-    var firsts = [Int](repeating: 0, count: streams.count)
+    var firsts = [Int](repeating: 0, count: subscriptions.count)
     for event in 0..<50 {
       var woken: [Waiter] = []
       broadcaster.send(event, &woken)
       #expect(woken.isEmpty)
       for _ in 0..<30 {
-        let index = generator.below(streams.count)
-        let isThere = streams[index] != nil
-        streams[index] = isThere ? nil : broadcaster.stream(waiting: { wait in await wait() })
+        let index = generator.below(subscriptions.count)
+        let isThere = subscriptions[index] != nil
+        subscriptions[index] = isThere ? nil : broadcaster.subscribe(waiting: { wait in await wait() })
         firsts[index] = event + 1
       }
     }
     broadcaster.close()
-    for (stream, first) in zip(streams, firsts) {
-      guard let stream else { continue }
+    for (subscription, first) in zip(subscriptions, firsts) {
+      guard let subscription else { continue }
       var events: [Int] = []
-      for await event in stream { events.append(event) }
+      while let event = await subscription.next() { events.append(event) }
       #expect(events == Array(first..<50))
     }
     #expect(!broadcaster.isObserved)

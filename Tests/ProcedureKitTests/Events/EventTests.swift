@@ -4,7 +4,7 @@ import Testing
 @Suite struct EventTests {
   private static let complete = ["didAttach", "willExecute", "didExecute", "willFinish", "didFinish"]
 
-  private func names(_ events: AsyncStream<ProcedureEvent>) async -> [String] {
+  private func names(_ events: ProcedureEvents) async -> [String] {
     await events.reduce(into: []) { $0.append($1.shortName) }
   }
 

@@ -357,13 +357,13 @@ extension QueueCore {
     }
   }
   /// The events of one run, from its first on.
-  func events(of run: DetachedRun) -> AsyncStream<ProcedureEvent> {
-    let (stream, log, isOver) = withState { state in
+  func events(of run: DetachedRun) -> EventSubscription<ProcedureEvent> {
+    let (subscription, log, isOver) = withState { state in
       let log = self.log(of: run, state)
-      return (log.broadcaster.stream(replaying: log.past, waiting: ProcedureContext.lendingSlot), log, run.isFinished)
+      return (log.broadcaster.subscribe(replaying: log.past, waiting: ProcedureContext.lendingSlot), log, run.isFinished)
     }
     if isOver { log.broadcaster.close() }
-    return stream
+    return subscription
   }
 
   /// The events of a run, which are kept from now on.
