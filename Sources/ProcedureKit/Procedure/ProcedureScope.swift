@@ -54,7 +54,8 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
     case ended
   }
 
-  init(origin: Origin?) {
+  @inline(__always)
+  init(origin: consuming Origin?) {
     self.origin = origin
   }
 

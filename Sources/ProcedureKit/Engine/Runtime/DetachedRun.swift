@@ -37,15 +37,15 @@ final class DetachedRun: Run, @unchecked Sendable {
   var times = RunTimes()
 
   init(
-    _ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, parent: ProcedureContext? = nil,
-    body: @escaping Body
+    _ traits: consuming ProcedureTraits, _ admission: consuming Admission, core: consuming QueueCore,
+    parent: ProcedureContext? = nil, body: consuming @escaping Body
   ) {
     self.body = body
-    super.init(
-      traits, admission, core: core, origin: .of(parent, bindings: core.carried, limit: traits.contents.limit),
-      priority: traits.contents.rawPriority ?? Task.currentPriority.rawValue,
-      isBare: traits.contents.hooks == nil && traits.contents.limit?.deadline == nil
-        && !core.hasFinishHooks)
+    let origin = Origin.of(parent, bindings: core.carried, limit: traits.contents.limit)
+    let priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
+    let isBare =
+      traits.contents.hooks == nil && traits.contents.limit?.deadline == nil && !core.hasFinishHooks
+    super.init(traits, admission, core: core, origin: origin, priority: priority, isBare: isBare)
   }
 
   var bindings: [ContextCarrier.Binding] { origin?.bindings ?? [] }

@@ -18,16 +18,19 @@ class Run: SlotHolder, @unchecked Sendable {
     }
   }
 
+  @inline(__always)
   init(
-    _ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, origin: Origin?, priority: UInt8 = 0,
-    isBare: Bool = false
+    _ traits: consuming ProcedureTraits, _ admission: consuming Admission, core: consuming QueueCore,
+    origin: consuming Origin?, priority: UInt8 = 0, isBare: Bool = false
   ) {
     self.traits = traits
     super.init(core: core, origin: origin, priority: priority, isBare: isBare, hasNeeds: !admission.isFree)
-    if !admission.isFree {
-      madeExtras.admission = admission
-      extras?.demands = admission.demands(in: core.resources)
-    }
+    if !admission.isFree { needs(admission) }
+  }
+
+  private func needs(_ admission: Admission) {
+    madeExtras.admission = admission
+    extras?.demands = admission.demands(in: core.resources)
   }
 
   final var name: String { traits.contents.name }

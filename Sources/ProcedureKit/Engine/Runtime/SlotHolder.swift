@@ -22,7 +22,10 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   let core: QueueCore
   final var extras: RunExtras?
 
-  init(core: QueueCore, origin: Origin?, priority: UInt8 = 0, isBare: Bool = false, hasNeeds: Bool = false) {
+  @inline(__always)
+  init(
+    core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0, isBare: Bool = false, hasNeeds: Bool = false
+  ) {
     self.core = core
     self.priority = priority
     self.isBare = isBare

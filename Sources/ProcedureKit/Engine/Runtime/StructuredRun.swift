@@ -4,7 +4,7 @@
 @usableFromInline
 final class StructuredRun: Run, @unchecked Sendable {
   /// What wants to know when the run is cancelled otherwise than through its task.
-  var cancellationHandlers: [ObjectIdentifier: @Sendable () -> Void] = [:]
+  var cancellationHandlers: [ObjectIdentifier: @Sendable () -> Void] = Dictionary()
 
   /// Its body, where that has a task of its own, so that it can be cancelled without the caller's.
   let body: CancellableWork?
@@ -12,8 +12,11 @@ final class StructuredRun: Run, @unchecked Sendable {
   /// Why it ends without its body, where what it wanted to hold would never have been there.
   var refusal: (any Error)?
 
-  init(_ traits: ProcedureTraits, _ admission: Admission, core: QueueCore, origin: Origin?) {
-    body = origin?.limit == nil ? nil : CancellableWork()
+  init(
+    _ traits: consuming ProcedureTraits, _ admission: consuming Admission, core: consuming QueueCore,
+    origin: consuming Origin?
+  ) {
+    body = origin?.limit == nil ? nil : .make()
     super.init(traits, admission, core: core, origin: origin)
   }
 

@@ -27,6 +27,10 @@ final class CancellableWork: Sendable {
 
   private let state = Mutex(State())
 
+  /// Never part of another function, which would look up the layout of this at each call, also of those that make none.
+  @inline(never)
+  static func make() -> CancellableWork { CancellableWork() }
+
   /// Executes the work, once. Cancelling the caller cancels it, as ``cancel()`` does.
   ///
   /// - Parameters:
