@@ -2,7 +2,7 @@ extension Report {
   /// Everything, for people: a line for each of ProcedureKit's ways, the others beside it.
   var table: String {
     let others: [Contestant.Role] = [.floor, .operationQueue, .dispatch]
-    var rows = [["ns each", "", "floor", "OperationQueue", "Dispatch", "ProcedureKit", "of floor", "target"]]
+    var rows = [["ns each", "", "floor", "OperationQueue", "Dispatch", "bare", "ProcedureKit", "of floor", "target"]]
     for measurement in measurements {
       var first = [measurement.workload.id, measurement.workload.title(units: measurement.units)]
       var beside = others.map { cell(measurement[$0]) }
@@ -11,7 +11,7 @@ extension Report {
         let ratio = measurement[.floor].map { result.sample.ratios(to: $0).median.brief } ?? ""
         rows.append(
           [first[0], first[1] + (first[1].isEmpty ? "" : ": ") + way] + beside
-            + [cell(result.sample), ratio, verdict(measurement.workload.id, way)])
+            + [cell(measurement[.bare(way)]), cell(result.sample), ratio, verdict(measurement.workload.id, way)])
         first = ["", ""]
         beside = others.map { _ in "" }
       }

@@ -6,6 +6,8 @@ struct Contestant: Sendable {
     case floor
     case operationQueue
     case dispatch
+    /// The least that one of ProcedureKit's ways needs, without ProcedureKit.
+    case bare(String)
     /// One of ProcedureKit's ways.
     case procedureKit(String)
   }
@@ -81,6 +83,7 @@ extension Contestant.Role: CustomStringConvertible {
     case .floor: "floor"
     case .operationQueue: "OperationQueue"
     case .dispatch: "Dispatch"
+    case .bare(let way): "bare \(way)"
     case .procedureKit(let way): way
     }
   }

@@ -40,6 +40,8 @@ enum FlatWork {
         await end
       }
     },
+    BareWork.run,
+    BareWork.add,
   ]
 
   /// Adds, and awaits every handle.

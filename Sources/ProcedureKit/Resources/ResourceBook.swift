@@ -14,6 +14,9 @@ final class ResourceBook: Sendable {
     var claims: ContiguousArray<ResourceClaim?> = []
     /// Who made them: known also of claims that have ended, and are kept by what is inside of them.
     var procedures: ContiguousArray<ProcedureIdentity> = []
+    /// What the ledger tells of an end; empty but in ``end(_:)``, so that no end has to allocate it.
+    var granted: [Int32] = []
+    var vacated: [Int32] = []
   }
 
   private let state = Mutex(State())
@@ -37,9 +40,8 @@ final class ResourceBook: Sendable {
     let former = claim.wants
     defer { _ = former }
     return state.withLock { state in
-      let demands = wants.demands.map { demand in
-        ResourceLedger.Demand(pool: state.pool(of: demand.entry), units: demand.units)
-      }
+      for demand in wants.demands { state.open(demand.entry) }
+      let demands = wants.demands.lazy.map { ResourceLedger.Demand(pool: $0.entry.pool, units: $0.units) }
       let (number, answer) = state.ledger.claimed(demands, inside: Self.enclosing(of: claim), for: runs)
       claim.reference = state.ledger.reference(to: number)
       claim.wants = wants
@@ -53,7 +55,7 @@ final class ResourceBook: Sendable {
       case .granted: return .granted
       case .waits(let others):
         var news = state.raise(for: claim, number)
-        news.granted = others.compactMap { state.claims[Int($0)]?.claimant }
+        if !others.isEmpty { news.granted = others.compactMap { state.claims[Int($0)]?.claimant } }
         return .waits(news)
       case .deadlocked(let circle): return .refused(state.waits(of: circle))
       }
@@ -72,11 +74,17 @@ final class ResourceBook: Sendable {
   func end(_ claim: ResourceClaim) -> ResourceTable.News {
     state.withLock { state in
       guard let reference = claim.reference.take() else { return ResourceTable.News() }
-      var (granted, vacated): ([Int32], [Int32]) = ([], [])
       state.claims[Int(reference.claim)] = nil
-      state.ledger.ended(reference.claim, granted: &granted, vacated: &vacated)
-      var news = ResourceTable.News(granted: granted.compactMap { state.claims[Int($0)]?.claimant })
-      for pool in vacated {
+      state.ledger.ended(reference.claim, granted: &state.granted, vacated: &state.vacated)
+      defer {
+        state.granted.removeAll(keepingCapacity: state.granted.count < 64)
+        state.vacated.removeAll(keepingCapacity: state.vacated.count < 64)
+      }
+      var news = ResourceTable.News()
+      for number in state.granted {
+        if let claimant = state.claims[Int(number)]?.claimant { news.granted.append(claimant) }
+      }
+      for pool in state.vacated {
         guard let entry = state.close(pool) else { continue }
         // Whoever ends the claim has it still; one that was kept by what was inside of it may be nobody's any more.
         if !claim.wants(entry) { news.abandoned.append(entry) }
@@ -174,14 +182,14 @@ final class ResourceBook: Sendable {
 }
 
 extension ResourceBook.State {
-  fileprivate mutating func pool(of entry: ResourceEntry) -> Int32 {
-    if entry.pool >= 0 { return entry.pool }
+  /// Has a pool stand for a key, if none does.
+  fileprivate mutating func open(_ entry: ResourceEntry) {
+    guard entry.pool < 0 else { return }
     let pool = ledger.resourceOpened(capacity: entry.capacity)
     entry.pool = pool
     while entries.count <= Int(pool) { entries.append(nil) }
     entries[Int(pool)] = entry
     entry.table.openPools.wrappingAdd(1, ordering: .releasing)
-    return pool
   }
 
   fileprivate mutating func close(_ pool: Int32) -> ResourceEntry? {

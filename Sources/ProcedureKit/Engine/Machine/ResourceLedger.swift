@@ -232,7 +232,7 @@ struct ResourceLedger {
   ///   - runs: The runs that cannot end before it is granted.
   /// - Returns: The claim, which has to be ended in any case; and what becomes of it at first.
   mutating func claimed(
-    _ demands: [Demand], inside ancestors: [Reference] = [], for runs: ClaimRuns = ClaimRuns()
+    _ demands: some Sequence<Demand>, inside ancestors: [Reference] = [], for runs: ClaimRuns = ClaimRuns()
   ) -> (claim: Int32, answer: Answer) {
     let claim = makeClaim(inside: effective(ancestors), for: runs)
     for demand in demands { addPlaces(for: demand, of: claim) }
@@ -397,6 +397,7 @@ struct ResourceLedger {
 
   /// Those of a new claim's ancestors in whose parts it has its own. One that has ended may be kept by one further in.
   private func effective(_ ancestors: [Reference]) -> [Reference] {
+    guard !ancestors.isEmpty else { return ancestors }
     var isInside = false
     return ancestors.filter { ancestor in
       if isHolding(ancestor) { isInside = true }
@@ -475,8 +476,8 @@ struct ResourceLedger {
 
   // MARK: Looking
 
-  /// Who comes before a claim that waits: those in line before it, from behind, up to the first for which `isEnough`; and
-  /// the holders, if none was.
+  /// Who comes before a claim that waits: those in line before it, from behind, up to the first for which `isEnough`; and, if
+  /// none was, those holders for which it is not.
   func inTheWay(of claim: Int32, upTo isEnough: (Int32) -> Bool) -> [Int32] {
     var found: [Int32] = []
     _ = allPlaces(of: claim) { place in
@@ -489,7 +490,8 @@ struct ResourceLedger {
       }
       var holder = pools[Int(place.pool)].firstHolder
       while holder >= 0 {
-        found.append(places[Int(holder)].claim)
+        let other = places[Int(holder)].claim
+        if !isEnough(other) { found.append(other) }
         holder = places[Int(holder)].next
       }
       return true

@@ -41,7 +41,9 @@ final class DetachedRun: Run, @unchecked Sendable {
     parent: ProcedureContext? = nil, body: consuming @escaping Body
   ) {
     self.body = body
-    let origin = Origin.of(parent, bindings: core.carried, limit: traits.contents.limit)
+    let origin =
+      parent == nil && core.carriers.isEmpty && traits.contents.limit == nil
+      ? nil : Origin(parent, bindings: core.carried, limit: traits.contents.limit.map(RunLimit.init))
     let priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
     let isBare =
       traits.contents.hooks == nil && traits.contents.limit?.deadline == nil && !core.hasFinishHooks

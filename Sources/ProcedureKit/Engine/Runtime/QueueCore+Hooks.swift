@@ -1,10 +1,5 @@
 /// Internal. The hooks of a queue around the body of one run.
 extension QueueCore {
-  var hasFinishHooks: Bool {
-    guard let hooks else { return false }
-    return hooks.onDidCancel != nil || hooks.onWillFinish != nil || hooks.onDidFinish != nil
-  }
-
   /// Whether there may be something to call around bodies.
   @usableFromInline var hooksBodies: Bool { hooks != nil }
 

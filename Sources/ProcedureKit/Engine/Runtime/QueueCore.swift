@@ -17,6 +17,7 @@ final class QueueCore: Sendable {
   let carriers: [ContextCarrier]
   let resources: ResourceTable
   let hooks: ProcedureHooks?
+  let hasFinishHooks: Bool
   let time: QueueTime
   let timers: Timers
   let randomNumbers: RandomNumbers
@@ -45,6 +46,7 @@ final class QueueCore: Sendable {
     self.name = name
     self.resources = resources
     self.hooks = hooks
+    hasFinishHooks = hooks?.hasFinishHooks ?? false
     self.executor = executor
     self.carriers = carriers
     time = QueueTime(clock)

@@ -136,12 +136,13 @@ struct QueueState {
     _ news: ResourceTable.News, on core: QueueCore, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
   ) {
     guard !news.isEmpty else { return }
-    var pending = [news]
+    var pending: [ResourceTable.News] = []
     var others = ResourceTable.News()
-    while let next = pending.popLast() {
-      others.refused += next.refused
-      others.raised += next.raised
-      others.abandoned += next.abandoned
+    var next = news
+    while true {
+      if !next.refused.isEmpty { others.refused += next.refused }
+      if !next.raised.isEmpty { others.raised += next.raised }
+      if !next.abandoned.isEmpty { others.abandoned += next.abandoned }
       for claimant in next.granted {
         guard let run = claimant as? Run, run.core === core else {
           others.granted.append(claimant)
@@ -150,6 +151,8 @@ struct QueueState {
         guard run.member >= 0, !machine.resourcesGranted(run.member, &actions) else { continue }
         if let claim = run.claim.take() { pending.append(claim.end()) }
       }
+      guard let more = pending.popLast() else { break }
+      next = more
     }
     if !others.isEmpty { effects.append(.tell(others)) }
   }
