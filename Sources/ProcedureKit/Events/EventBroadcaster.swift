@@ -86,5 +86,7 @@ private final class EventSubscription<Event: Sendable>: Sendable {
 
   deinit {
     broadcaster?.remove(subscriber)
+    // Somebody who is telling it something just now may be the last to let go of it, under a lock.
+    subscriber.leave()
   }
 }
