@@ -48,6 +48,13 @@ final class EventSubscriber<Event: Sendable>: Sendable {
     taken.withLock { $0.popLast() }
   }
 
+  /// Nobody reads any more: lets go of what was not read, and of all that follows.
+  func leave() {
+    close()
+    let unread = (taken.withLock { $0.takeAll() }, contents.withLock { $0.events.takeAll() })
+    _ = unread
+  }
+
   /// The next event, if there is one already.
   func nextIfThere() -> Event? {
     // Moved out, so that nothing is let go of under the lock: it may be the last reference to an error of the user's.
@@ -72,11 +79,14 @@ final class EventSubscriber<Event: Sendable>: Sendable {
       var isOver = false
       await withTaskCancellationHandler {
         await Waiter.suspend { waiter in
-          contents.withLock { contents in
-            guard contents.events.isEmpty else { return false }
-            isOver = contents.isClosed || Task.isCancelled
-            if !isOver { contents.readers.append(waiter) }
-            return !isOver
+          // Another reader may have taken meanwhile what it does not read.
+          taken.withLock { taken in
+            contents.withLock { contents in
+              guard taken.isEmpty, contents.events.isEmpty else { return false }
+              isOver = contents.isClosed || Task.isCancelled
+              if !isOver { contents.readers.append(waiter) }
+              return !isOver
+            }
           }
         }
       } onCancel: {

@@ -18,6 +18,8 @@ final class EventSubscription<Event: Sendable>: Sendable {
 
   deinit {
     broadcaster?.remove(subscriber)
+    // Somebody who is telling it something just now may be the last to let go of it, under a lock.
+    subscriber.leave()
   }
 
   /// The next of the events that have been fetched already.

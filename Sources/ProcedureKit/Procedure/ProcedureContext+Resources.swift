@@ -92,13 +92,15 @@ private final class ClaimWait: ResourceClaimant {
   }
 
   private let state = Mutex(State())
-  private let scope: ProcedureScope
+  /// Weak, since a claim keeps its claimant, and what waits may itself be inside of what keeps the claim. It is there as long
+  /// as anybody waits or holds.
+  private weak let scope: ProcedureScope?
 
   init(scope: ProcedureScope) {
     self.scope = scope
   }
 
-  func raise(to priority: TaskPriority) { scope.raise(to: priority) }
+  func raise(to priority: TaskPriority) { scope?.raise(to: priority) }
 
   func resourcesGranted() { decide(.granted) }
 

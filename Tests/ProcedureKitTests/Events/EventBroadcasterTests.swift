@@ -35,6 +35,56 @@ import Testing
     #expect(!broadcaster.isObserved)
   }
 
+  @Test("Two who read one stream miss nothing: what one has taken and not read is there for the other")
+  func twoReaders() async {
+    for _ in 0..<100_000 {
+      let subscriber = EventSubscriber<Int>()
+      let events = await withTaskGroup(of: Int?.self) { readers in
+        for _ in 0..<2 { readers.addTask { await subscriber.next() } }
+        var woken: [Waiter] = []
+        subscriber.append(1, &woken)
+        subscriber.append(2, &woken)
+        for waiter in woken { waiter.resume() }
+        subscriber.close()
+        return await readers.reduce(into: []) { $0.append($1) }
+      }
+      #expect(Set(events) == [1, 2])
+    }
+  }
+
+  /// An event that looks at something locked when it is let go of.
+  private final class Payload: Sendable {
+    private let look: @Sendable () -> Void
+
+    init(_ look: @escaping @Sendable () -> Void) {
+      self.look = look
+    }
+
+    deinit { look() }
+  }
+
+  private struct Failure: Error {
+    let payload: Payload
+  }
+
+  @Test("A reader that goes while it is told lets go of what it has not read outside of all locks")
+  func leavingWhileTold() async {
+    let queue = ProcedureQueue("q")
+    let failing = ProcedureTask { throw Failure(payload: Payload { [weak queue] in _ = queue?.snapshot() }) }
+    await withTaskGroup(of: Void.self) { tasks in
+      tasks.addTask {
+        for _ in 0..<100_000 { try? await queue.run(failing) }
+      }
+      tasks.addTask {
+        for _ in 0..<100_000 {
+          _ = queue.events
+          await Task.yield()
+        }
+      }
+    }
+    #expect(queue.snapshot().procedures.isEmpty)
+  }
+
   /// A generator of its own, so that a seed means the same everywhere.
   private struct Draws {
     private var state: UInt64

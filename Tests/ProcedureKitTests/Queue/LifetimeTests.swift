@@ -93,6 +93,27 @@ private final class Tracked: Sendable {
     #expect(handles.count == 100)
   }
 
+  @Test("What pauses inside of what it holds is released when it has ended, on any level")
+  func pausesWhileHolding() async {
+    let live = Box(0)
+    let queue = ProcedureQueue("q", resources: ResourceTable())
+    func paused() -> ProcedureTask<Void, Void> {
+      let captured = Tracked(live)
+      let failing = ProcedureTask<Void, Void> {
+        _ = captured
+        throw TestError()
+      }
+      return failing.retry(.constant(.nanoseconds(1)), maxAttempts: 2).timeout(.seconds(100))
+    }
+    _ = try? await queue.run(paused().exclusive("a").recover { throw $0 })
+    _ = try? await queue.run(paused().map {}.exclusive("a"))
+    _ = try? await queue.add(paused().map {}.exclusive("a")).value
+    _ = try? await queue.run(ProcedureGraph("g") { g in g.add(paused().exclusive("a")) })
+    _ = try? await paused().exclusive("a").execute()
+    let isGone = await settle { live.value == 0 }
+    #expect(isGone)
+  }
+
   @Test("Dropped streams and unread queues keep nothing")
   func streamsAreReleased() async throws {
     weak var weakQueue: ProcedureQueue?

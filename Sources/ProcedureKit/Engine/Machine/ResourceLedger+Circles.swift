@@ -70,7 +70,8 @@ extension ResourceLedger {
 
   /// For whom a claim waits, and what the holder has that cannot end without that one.
   private func waits(of claim: Int32, _ obstacles: Obstacles) -> [(link: Link, claim: Int32)] {
-    let own = Set(claims[Int(claim)].ancestors.map(\.claim))
+    // Of those only that are still there: another claim may have come under the number of one that has ended.
+    let own = Set(claims[Int(claim)].ancestors.filter(isPresent).map(\.claim))
     var waits: [(link: Link, claim: Int32)] = []
     forEachPool(of: claim) { pool, wanted in
       let others = obstacles[pool] ?? []

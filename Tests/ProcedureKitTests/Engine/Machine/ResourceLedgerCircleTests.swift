@@ -55,6 +55,23 @@ private let all = ResourceLedger.wholeCategory
     #expect(desk.end(inA) + desk.end(a) == [] && desk.isVacant)
   }
 
+  @Test("R4: a circle is found also where a holder in it has the number of one that has ended")
+  func numberUsedAgain() {
+    var desk = LedgerDesk()
+    let (x, y, z) = (desk.category(), desk.category(), desk.category())
+    let (a, b) = (desk.hold([x: all]), desk.hold([y: 1]))
+    let behind = desk.wait(for: [x: all, z: all])
+    let ended = desk.hold([y: 1], inside: [b])
+    let inB = desk.wait(for: [z: all], inside: [ended, b])
+    #expect(desk.end(ended) == [])
+    let again = desk.hold([z: all], inside: [a])
+    #expect(again == ended)
+    let (claim, answer) = desk.claim([y: all], inside: [again, a])
+    #expect(answer == .deadlocked([Link(claim: claim, pool: y, holder: b), Link(claim: inB, pool: z, holder: again)]))
+    for claim in [claim, again, inB, behind, b, a] { _ = desk.end(claim) }
+    #expect(desk.isVacant)
+  }
+
   @Test("R4: a circle is named by what is missing, and not by what its claims could have")
   func namedByWhatIsMissing() {
     var desk = LedgerDesk()
