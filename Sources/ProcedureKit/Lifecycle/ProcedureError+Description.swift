@@ -6,8 +6,9 @@ extension ProcedureError: CustomStringConvertible {
       "\(procedure) was not executed: its condition \"\(condition)\" failed: \(error)"
     case .ignored(let procedure, let condition):
       "\(procedure) was not executed: the condition \"\(condition)\", its own or that of what it needs, was not satisfied"
-    case .dependencyFailed(let procedure, let dependency, let error):
-      "\(procedure) was not executed: it depends on \(dependency), which failed: \(error). "
+    case .dependencyFailed(let procedure, let dependency, let origin, let error):
+      "\(procedure) was not executed: it depends on \(dependency), which failed"
+        + (origin.id == dependency.id ? "" : " because \(origin) did") + ": \(error). "
         + "To execute whatever happened there, depend on its result instead"
     case .queueShutDown(let procedure, let queue):
       "\(procedure) was not executed: the queue \"\(queue)\" has been shut down. Add procedures before shutDown()"

@@ -6,9 +6,10 @@ public enum ProcedureError: Error, Sendable {
   case conditionFailed(procedure: ProcedureIdentity, condition: String, underlying: any Error)
   /// A condition was not satisfied, so the body was not executed; that is no failure of anything.
   case ignored(procedure: ProcedureIdentity, by: String)
-  /// Something that the procedure depends on failed: the body was not executed. `dependency` is what it depends on;
-  /// `underlying` is the error that began it, however many dependents lie between.
-  case dependencyFailed(procedure: ProcedureIdentity, dependency: ProcedureIdentity, underlying: any Error)
+  /// Something that the procedure depends on failed: the body was not executed. `dependency` is what it depends on itself;
+  /// `origin` is where the failure began and `underlying` is the error there, however many dependents lie between.
+  case dependencyFailed(
+    procedure: ProcedureIdentity, dependency: ProcedureIdentity, origin: ProcedureIdentity, underlying: any Error)
   /// The queue had been shut down before the procedure came to it.
   case queueShutDown(procedure: ProcedureIdentity, queue: String)
   /// Parts of a graph failed whose policy is to go on: all of them, in the order in which they failed.
@@ -42,7 +43,7 @@ public enum ProcedureError: Error, Sendable {
     case conditionFailed
     /// See ``ProcedureError/ignored(procedure:by:)``.
     case ignored
-    /// See ``ProcedureError/dependencyFailed(procedure:dependency:underlying:)``.
+    /// See ``ProcedureError/dependencyFailed(procedure:dependency:origin:underlying:)``.
     case dependencyFailed
     /// See ``ProcedureError/queueShutDown(procedure:queue:)``.
     case queueShutDown
@@ -91,7 +92,7 @@ public enum ProcedureError: Error, Sendable {
   /// The run that the error is about.
   public var procedure: ProcedureIdentity {
     switch self {
-    case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _),
+    case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _, _),
       .queueShutDown(let procedure, _), .partsFailed(let procedure, _), .exclusionDeadlock(let procedure, _),
       .producerFinished(let procedure, _), .queueFull(let procedure, _, _), .replaced(let procedure, _),
       .capabilityUnavailable(let procedure, _), .capabilityUnauthorized(let procedure, _),
@@ -104,19 +105,33 @@ public enum ProcedureError: Error, Sendable {
   /// The error of a procedure that depends on one that failed with `error`.
   ///
   /// A chain of dependents passes the first error on and does not wrap it again and again: a chain may be long.
+  ///
+  /// - Parameters:
+  ///   - procedure: Whose error it is.
+  ///   - dependency: What it depends on itself.
+  ///   - origin: What failed with `error`; `nil` where that is the dependency.
+  ///   - error: What it failed with.
+  /// - Returns: The error.
   static func dependencyFailed(
-    of procedure: ProcedureIdentity, _ dependency: ProcedureIdentity, _ error: any Error
+    of procedure: ProcedureIdentity, _ dependency: ProcedureIdentity, origin: ProcedureIdentity? = nil,
+    _ error: any Error
   ) -> ProcedureError {
-    if case .dependencyFailed(_, _, let root)? = error as? ProcedureError {
-      return .dependencyFailed(procedure: procedure, dependency: dependency, underlying: root)
+    if case .dependencyFailed(_, _, let first, let root)? = error as? ProcedureError {
+      return .dependencyFailed(procedure: procedure, dependency: dependency, origin: first, underlying: root)
     }
-    return .dependencyFailed(procedure: procedure, dependency: dependency, underlying: error)
+    return .dependencyFailed(
+      procedure: procedure, dependency: dependency, origin: origin ?? dependency, underlying: error)
+  }
+
+  /// Where the failure of a dependency began, however many dependents lie between; `nil` for every other error.
+  public var origin: ProcedureIdentity? {
+    if case .dependencyFailed(_, _, let origin, _) = self { origin } else { nil }
   }
 
   /// The error behind this one; of several failed parts, the first one's; `nil` where the framework alone decided.
   public var underlying: (any Error)? {
     switch self {
-    case .conditionFailed(_, _, let error), .dependencyFailed(_, _, let error), .capabilityUnavailable(_, let error),
+    case .conditionFailed(_, _, let error), .dependencyFailed(_, _, _, let error), .capabilityUnavailable(_, let error),
       .capabilityUnauthorized(_, let error):
       error
     case .partsFailed(_, let failures): failures.first?.error
