@@ -28,17 +28,17 @@ extension ProcedureError: CustomStringConvertible {
     case .queueFull(let procedure, let queue, let limit):
       "\(procedure) was not admitted: the queue \"\(queue)\" is full, since no more than \(limit) may wait on it. "
         + "To wait for room, use enqueue"
-    case .timedOut(let procedure, let duration, true): "\(procedure) timed out after \(duration)"
+    case .timedOut(let procedure, let duration, true): "\(procedure) timed out after \(duration.inWords)"
     case .timedOut(let procedure, let duration, false):
       "\(procedure) was not executed: its deadline passed before it started"
-        + (duration > .zero ? ", \(duration) after it had come" : ", and even before it came")
+        + (duration > .zero ? ", \(duration.inWords) after it had come" : ", and even before it came")
         + ". Give it a later deadline, or a timeout, which begins only when the body does"
     case .circuitOpen(let procedure, let breaker, let delay):
       "\(procedure) was not executed: its circuit breaker \"\(breaker)\" is open, since too many calls have failed"
-        + (delay.map { "; it lets one through after \($0)" } ?? ", and a call is under way that may close it")
+        + (delay.map { "; it lets one through after \($0.inWords)" } ?? ", and a call is under way that may close it")
     case .rateExceeded(let procedure, let delay):
       "\(procedure) was not executed: its rate limiter would have let it through "
-        + (delay.map { "only after \($0)" } ?? "never")
+        + (delay.map { "only after \($0.inWords)" } ?? "never")
     case .replaced(let procedure, let other):
       "\(procedure) was not executed: its place on the full queue went to \(other)"
     case .capabilityUnavailable(let procedure, let error), .capabilityUnauthorized(let procedure, let error):

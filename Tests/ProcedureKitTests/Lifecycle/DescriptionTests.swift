@@ -1,0 +1,41 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// What people read in logs.
+@Suite struct DescriptionTests {
+  private let identity = ProcedureQueue("q").add(ProcedureTask("work") {}).identity
+
+  @Test(
+    "Messages round durations to three digits of a unit that fits",
+    arguments: [
+      (Duration.zero, "0 seconds"), (.nanoseconds(1), "1 nanosecond"), (.nanoseconds(1_234), "1.23 microseconds"),
+      (.nanoseconds(1_050), "1.05 microseconds"), (.seconds(0.0123456789), "12.3 milliseconds"),
+      (.milliseconds(300), "300 milliseconds"), (.milliseconds(999.6), "1 second"), (.seconds(1.23456), "1.23 seconds"),
+      (.seconds(90), "90 seconds"), (.seconds(9_999.4), "9999 seconds"), (.seconds(-2.5), "-2.5 seconds"),
+      (Duration(attoseconds: 3), "0 seconds"), (Duration(attoseconds: .max), "170141183460469231732 seconds"),
+    ])
+  func durations(_ duration: Duration, _ words: String) {
+    let late = ProcedureError.timedOut(procedure: identity, duration: duration, hasStarted: true)
+    #expect("\(late)" == "\(identity) timed out after \(words)")
+    let open = ProcedureError.circuitOpen(procedure: identity, breaker: "b", retryAfter: duration)
+    #expect("\(open)".hasSuffix("it lets one through after \(words)"))
+    let excessive = ProcedureError.rateExceeded(procedure: identity, retryAfter: duration)
+    #expect("\(excessive)".hasSuffix("only after \(words)"))
+  }
+
+  @Test("Instants are in seconds, to the microsecond")
+  func instants() async throws {
+    let clock = VirtualClock()
+    let queue = ProcedureQueue("q", clock: clock)
+    clock.advance(by: .nanoseconds(12_345_678))
+    let recorder = EventRecorder(queue)
+    try await queue.run(ProcedureTask {})
+    await queue.shutDown()
+    try await recorder.waitUntilEnded()
+    let instant = try #require(recorder.events.first?.instant)
+    #expect("\(instant)" == "0.012346 seconds")
+    #expect("\(instant.advanced(by: .seconds(3_600) - .nanoseconds(12_345_678)))" == "3600 seconds")
+    #expect("\(instant.advanced(by: .seconds(-1)))" == "-0.987654 seconds")
+  }
+}
