@@ -38,4 +38,55 @@ import TestingProcedureKit
     #expect("\(instant.advanced(by: .seconds(3_600) - .nanoseconds(12_345_678)))" == "3600 seconds")
     #expect("\(instant.advanced(by: .seconds(-1)))" == "-0.987654 seconds")
   }
+
+  @Test("An event is told with the run, and what happened without the word Optional")
+  func events() async throws {
+    let queue = ProcedureQueue("q")
+    let recorder = EventRecorder(queue)
+    let flaky = ProcedureTask<Void, Int>("flaky") {
+      if ProcedureContext.current?.attempt == 1 { throw TestError(code: 1) }
+      return 7
+    }
+    let retried = queue.add(flaky.retry(.constant(.nanoseconds(1_234)), maxAttempts: 2))
+    _ = await retried.outcome
+    let held = queue.add(ProbeProcedure("held"))
+    held.cancel(TestError(code: 2))
+    _ = await held.outcome
+    await queue.shutDown()
+    try await recorder.waitUntilEnded()
+
+    let lines = recorder.events.map { "\($0)" }
+    #expect(
+      lines.filter { $0.hasPrefix("\(retried.id) ") }
+        == [
+          "didAttach", "willExecute(attempt: 1)", "didExecute(attempt: 1)",
+          "retrying(attempt: 1, delay: 1.23 microseconds, error: \(TestError(code: 1)))", "willExecute(attempt: 2)",
+          "didExecute(attempt: 2)", "willFinish(finished)", "didFinish(finished)",
+        ].map { "\(retried.id) flaky \($0)" })
+    #expect(lines.contains("\(held.id) held didCancel(reason: \(TestError(code: 2)))"))
+    #expect(lines.contains("\(held.id) held didFinish(cancelled: \(TestError(code: 2)))"))
+    #expect(!lines.joined().contains("Optional("))
+  }
+
+  @Test("Every kind of event, outcome and wait does without the word Optional")
+  func optionals() async {
+    let kinds: [ProcedureEvent.Kind] = [
+      .didCancel(reason: nil), .didCancel(reason: TestError(code: 1)), .willProduce(identity), .didProduce(identity),
+      .didFinish(.cancelled(reason: TestError(code: 1))),
+    ]
+    #expect("\(kinds[0])" == "didCancel" && "\(kinds[2])" == "willProduce(\(identity))")
+    #expect("\(ProcedureOutcome<Int?>.finished(3))" == "finished(3)")
+    #expect("\(ProcedureOutcome<Int??>.finished(.some(.some(3))))" == "finished(3)")
+    #expect("\(ProcedureOutcome<Int?>.finished(nil))" == "finished(nil)")
+
+    let queue = ProcedureQueue("q", isSuspended: true)
+    queue.add(ProcedureTask("still") {})
+    let snapshot = queue.snapshot()
+    #expect(
+      snapshot.procedures.map { "\($0)".drop { $0 != ")" } } == [") waiting, waits for the queue to be resumed"])
+    #expect("\(snapshot)".hasSuffix("\n  \(snapshot.procedures[0])"))
+    let words = [kinds.description, "\(snapshot)", "\(snapshot.procedures)"]
+    #expect(!words.joined().contains("Optional("))
+    await queue.cancelAll()
+  }
 }
