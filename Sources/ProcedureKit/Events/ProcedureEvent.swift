@@ -42,3 +42,21 @@ extension ProcedureEvent: CustomStringConvertible {
     "\(id) \(name) \(kind)"
   }
 }
+
+extension ProcedureEvent.Kind: CustomStringConvertible {
+  /// What happened as people read it in a log: `willExecute(attempt: 1)`, `didCancel`, `didFinish(finished)`.
+  public var description: String {
+    switch self {
+    case .didAttach: "didAttach"
+    case .willExecute(let attempt): "willExecute(attempt: \(attempt))"
+    case .didExecute(let attempt): "didExecute(attempt: \(attempt))"
+    case .retrying(let attempt, let delay, let error):
+      "retrying(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"
+    case .didCancel(let reason): reason.map { "didCancel(reason: \($0))" } ?? "didCancel"
+    case .willProduce(let child): "willProduce(\(child))"
+    case .didProduce(let child): "didProduce(\(child))"
+    case .willFinish(let outcome): "willFinish(\(outcome))"
+    case .didFinish(let outcome): "didFinish(\(outcome))"
+    }
+  }
+}

@@ -46,3 +46,14 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     }
   }
 }
+
+extension ElementWork {
+  /// Work that returns the elements for which a predicate returns `true`, and `nil` for the others.
+  init(keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy)
+  where Output == Element? {
+    let verdict = ProcedureTask<Element, Element?>(name: predicate.name, priority: predicate.priority) { element in
+      try await predicate.execute(element) ? element : nil
+    }
+    self.init(verdict, limit: limit, policy: policy)
+  }
+}

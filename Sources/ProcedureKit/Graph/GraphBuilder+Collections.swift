@@ -44,12 +44,8 @@ extension GraphBuilder {
     _ elements: Node<[Element]>, with predicate: P, limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast
   ) -> Node<[Element]> where P.Input == Element, P.Output == Bool {
-    let task = predicate.procedureTask
-    let verdict = ProcedureTask<Element, Element?>(name: task.name, priority: task.priority) { element in
-      try await task.execute(element) ? element : nil
-    }
-    let work = ElementWork(verdict, limit: limit, policy: policy)
-    return add(work.task.named("filter \(task.name)").map { $0.compactMap(\.self) }, from: elements)
+    let work = ElementWork(keeping: predicate.procedureTask, limit: limit, policy: policy)
+    return add(work.task.named("filter \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
   /// Adds a node that combines the elements of an array, one after the other in their order.

@@ -6,9 +6,10 @@ public enum ProcedureError: Error, Sendable {
   case conditionFailed(procedure: ProcedureIdentity, condition: String, underlying: any Error)
   /// A condition was not satisfied, so the body was not executed; that is no failure of anything.
   case ignored(procedure: ProcedureIdentity, by: String)
-  /// Something that the procedure depends on failed: the body was not executed. `dependency` is what it depends on;
-  /// `underlying` is the error that began it, however many dependents lie between.
-  case dependencyFailed(procedure: ProcedureIdentity, dependency: ProcedureIdentity, underlying: any Error)
+  /// Something that the procedure depends on failed: the body was not executed. `dependency` is what it depends on itself;
+  /// `origin` is where the failure began and `underlying` is the error there, however many dependents lie between.
+  case dependencyFailed(
+    procedure: ProcedureIdentity, dependency: ProcedureIdentity, origin: ProcedureIdentity, underlying: any Error)
   /// The queue had been shut down before the procedure came to it.
   case queueShutDown(procedure: ProcedureIdentity, queue: String)
   /// Parts of a graph failed whose policy is to go on: all of them, in the order in which they failed.
@@ -21,8 +22,9 @@ public enum ProcedureError: Error, Sendable {
   /// As many procedures as the queue allows waited to be started already. This one was not admitted.
   case queueFull(procedure: ProcedureIdentity, queue: String, limit: Int)
   /// The procedure took longer than it was allowed to: `duration` from the start of its body, or from its coming until its
-  /// deadline; zero where that had passed before, and nothing was executed.
-  case timedOut(procedure: ProcedureIdentity, duration: Duration)
+  /// deadline; zero where that had passed before. `hasStarted` is false where the deadline passed while the procedure waited,
+  /// or before it came: then the body was not executed.
+  case timedOut(procedure: ProcedureIdentity, duration: Duration, hasStarted: Bool)
   /// The circuit breaker `breaker` lets no calls through. It is worth while to ask again after `retryAfter`; `nil` where that
   /// depends on how a call ends that is under way.
   case circuitOpen(procedure: ProcedureIdentity, breaker: String, retryAfter: Duration?)
@@ -41,7 +43,7 @@ public enum ProcedureError: Error, Sendable {
     case conditionFailed
     /// See ``ProcedureError/ignored(procedure:by:)``.
     case ignored
-    /// See ``ProcedureError/dependencyFailed(procedure:dependency:underlying:)``.
+    /// See ``ProcedureError/dependencyFailed(procedure:dependency:origin:underlying:)``.
     case dependencyFailed
     /// See ``ProcedureError/queueShutDown(procedure:queue:)``.
     case queueShutDown
@@ -59,7 +61,7 @@ public enum ProcedureError: Error, Sendable {
     case capabilityUnavailable
     /// See ``ProcedureError/capabilityUnauthorized(procedure:underlying:)``.
     case capabilityUnauthorized
-    /// See ``ProcedureError/timedOut(procedure:duration:)``.
+    /// See ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
     case timedOut
     /// See ``ProcedureError/circuitOpen(procedure:breaker:retryAfter:)``.
     case circuitOpen
@@ -90,10 +92,11 @@ public enum ProcedureError: Error, Sendable {
   /// The run that the error is about.
   public var procedure: ProcedureIdentity {
     switch self {
-    case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _),
+    case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _, _),
       .queueShutDown(let procedure, _), .partsFailed(let procedure, _), .exclusionDeadlock(let procedure, _),
       .producerFinished(let procedure, _), .queueFull(let procedure, _, _), .replaced(let procedure, _),
-      .capabilityUnavailable(let procedure, _), .capabilityUnauthorized(let procedure, _), .timedOut(let procedure, _),
+      .capabilityUnavailable(let procedure, _), .capabilityUnauthorized(let procedure, _),
+      .timedOut(let procedure, _, _),
       .circuitOpen(let procedure, _, _), .rateExceeded(let procedure, _):
       procedure
     }
@@ -102,19 +105,33 @@ public enum ProcedureError: Error, Sendable {
   /// The error of a procedure that depends on one that failed with `error`.
   ///
   /// A chain of dependents passes the first error on and does not wrap it again and again: a chain may be long.
+  ///
+  /// - Parameters:
+  ///   - procedure: Whose error it is.
+  ///   - dependency: What it depends on itself.
+  ///   - origin: What failed with `error`; `nil` where that is the dependency.
+  ///   - error: What it failed with.
+  /// - Returns: The error.
   static func dependencyFailed(
-    of procedure: ProcedureIdentity, _ dependency: ProcedureIdentity, _ error: any Error
+    of procedure: ProcedureIdentity, _ dependency: ProcedureIdentity, origin: ProcedureIdentity? = nil,
+    _ error: any Error
   ) -> ProcedureError {
-    if case .dependencyFailed(_, _, let root)? = error as? ProcedureError {
-      return .dependencyFailed(procedure: procedure, dependency: dependency, underlying: root)
+    if case .dependencyFailed(_, _, let first, let root)? = error as? ProcedureError {
+      return .dependencyFailed(procedure: procedure, dependency: dependency, origin: first, underlying: root)
     }
-    return .dependencyFailed(procedure: procedure, dependency: dependency, underlying: error)
+    return .dependencyFailed(
+      procedure: procedure, dependency: dependency, origin: origin ?? dependency, underlying: error)
+  }
+
+  /// Where the failure of a dependency began, however many dependents lie between; `nil` for every other error.
+  public var origin: ProcedureIdentity? {
+    if case .dependencyFailed(_, _, let origin, _) = self { origin } else { nil }
   }
 
   /// The error behind this one; of several failed parts, the first one's; `nil` where the framework alone decided.
   public var underlying: (any Error)? {
     switch self {
-    case .conditionFailed(_, _, let error), .dependencyFailed(_, _, let error), .capabilityUnavailable(_, let error),
+    case .conditionFailed(_, _, let error), .dependencyFailed(_, _, _, let error), .capabilityUnavailable(_, let error),
       .capabilityUnauthorized(_, let error):
       error
     case .partsFailed(_, let failures): failures.first?.error
@@ -122,52 +139,6 @@ public enum ProcedureError: Error, Sendable {
       .circuitOpen,
       .rateExceeded:
       nil
-    }
-  }
-}
-
-extension ProcedureError: CustomStringConvertible {
-  /// What happened, to which procedure, why, and what to do about it.
-  public var description: String {
-    switch self {
-    case .conditionFailed(let procedure, let condition, let error):
-      "\(procedure) was not executed: its condition \"\(condition)\" failed: \(error)"
-    case .ignored(let procedure, let condition):
-      "\(procedure) was not executed: the condition \"\(condition)\", its own or that of what it needs, was not satisfied"
-    case .dependencyFailed(let procedure, let dependency, let error):
-      "\(procedure) was not executed: it depends on \(dependency), which failed: \(error). "
-        + "To execute whatever happened there, depend on its result instead"
-    case .queueShutDown(let procedure, let queue):
-      "\(procedure) was not executed: the queue \"\(queue)\" has been shut down. Add procedures before shutDown()"
-    case .partsFailed(let procedure, let failures):
-      "\(failures.count) of the parts of \(procedure) failed: "
-        + failures.map { "\($0.procedure): \($0.error)" }.joined(separator: "; ")
-    case .exclusionDeadlock(let procedure, let circle):
-      "\(procedure) was not executed, because it would have waited for ever: "
-        + circle.map(\.description).joined(separator: "; ")
-        + (circle.count == 1
-          ? ". That waits for it in turn. What a body needs has what the body holds if the body runs or produces it, "
-            + "and does not add it to a queue"
-          : ". Let all of them claim what they need at once, or in the same order")
-    case .producerFinished(let procedure, let producer):
-      "\(procedure) was not executed: \(producer), which was to produce it, had ended before. Produce it inside the body, "
-        + "or add it to a queue"
-    case .queueFull(let procedure, let queue, let limit):
-      "\(procedure) was not admitted: the queue \"\(queue)\" is full, since no more than \(limit) may wait on it. "
-        + "To wait for room, use enqueue"
-    case .timedOut(let procedure, let duration):
-      duration > .zero
-        ? "\(procedure) timed out after \(duration)" : "\(procedure) was not executed: its deadline had passed before"
-    case .circuitOpen(let procedure, let breaker, let delay):
-      "\(procedure) was not executed: its circuit breaker \"\(breaker)\" is open, since too many calls have failed"
-        + (delay.map { "; it lets one through after \($0)" } ?? ", and a call is under way that may close it")
-    case .rateExceeded(let procedure, let delay):
-      "\(procedure) was not executed: its rate limiter would have let it through "
-        + (delay.map { "only after \($0)" } ?? "never")
-    case .replaced(let procedure, let other):
-      "\(procedure) was not executed: its place on the full queue went to \(other)"
-    case .capabilityUnavailable(let procedure, let error), .capabilityUnauthorized(let procedure, let error):
-      "\(procedure) failed: \(error)"
     }
   }
 }

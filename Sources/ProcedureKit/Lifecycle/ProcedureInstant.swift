@@ -32,8 +32,8 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStrin
     lhs.nanoseconds < rhs.nanoseconds
   }
 
-  /// The instant as people read it: `0.0123 seconds`.
+  /// The instant as people read it, to the microsecond: `0.0123 seconds`.
   public var description: String {
-    "\(sinceStart)"
+    sinceStart.inSeconds
   }
 }

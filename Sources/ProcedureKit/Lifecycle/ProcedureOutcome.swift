@@ -16,11 +16,18 @@ extension ProcedureOutcome: CustomStringConvertible {
   /// The outcome as people read it in a log: `finished(42)`, `failed: NotFound()`, `cancelled`, `ignored by "online"`.
   public var description: String {
     switch self {
-    case .finished(let value): value is Void ? "finished" : "finished(\(value))"
+    case .finished(let value): value is Void ? "finished" : "finished(\(Self.words(for: value)))"
     case .failed(let error): "failed: \(error)"
     case .cancelled(let reason): reason.map { "cancelled: \($0)" } ?? "cancelled"
     case .ignored(let condition): "ignored by \"\(condition)\""
     }
+  }
+
+  /// A value that is there as what it is, without the word `Optional`.
+  private static func words(for value: Any) -> String {
+    let mirror = Mirror(reflecting: value)
+    guard mirror.displayStyle == .optional else { return "\(value)" }
+    return mirror.children.first.map { words(for: $0.value) } ?? "nil"
   }
 }
 

@@ -1,6 +1,6 @@
 extension Procedure {
   /// The same procedure, which is cancelled when it takes longer than this, with
-  /// ``ProcedureError/timedOut(procedure:duration:)`` as the reason.
+  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason.
   ///
   /// The time begins when the body starts: what the procedure waits for before that, for its conditions, its resources and a
   /// slot, does not count; for that there is ``deadline(_:)``. It is for all of the body, what that produces included, and for
@@ -20,7 +20,7 @@ extension Procedure {
   }
 
   /// The same procedure, which is cancelled when this instant comes before it has ended, with
-  /// ``ProcedureError/timedOut(procedure:duration:)`` as the reason.
+  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason.
   ///
   /// In contrast to ``timeout(_:)``, what it waits for before its body starts counts: if the instant comes meanwhile, or has
   /// passed already, the body never starts. Of several deadlines the earliest counts.

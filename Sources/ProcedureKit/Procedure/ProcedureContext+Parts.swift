@@ -18,16 +18,21 @@ extension ProcedureContext {
   /// - Parameters:
   ///   - limit: How long it may take.
   ///   - name: Of whose level it is, for the error.
+  ///   - start: Knows whether its body has started; `nil` if that is all that there is.
   ///   - operation: The part. It is waited for, also when its time is over.
   /// - Returns: What `operation` returns.
-  /// - Throws: ``ProcedureError/timedOut(procedure:duration:)``; what `operation` throws, or its children have come to.
+  /// - Throws: ``ProcedureError/timedOut(procedure:duration:hasStarted:)``; what `operation` throws, or its children have come to.
   func executePart<R: Sendable>(
-    within limit: Duration, name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
+    within limit: Duration, name: String, startingAt start: BodyStart? = nil,
+    _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {
     let part = PartScope(of: self)
-    let timeout = ProcedureError.timedOut(procedure: ProcedureIdentity(id: id, name: name), duration: limit)
+    let identity = ProcedureIdentity(id: id, name: name)
     let timers = scope.timers
-    let timer = timers.schedule(after: limit) { part.stop(timeout) }
+    let timer = timers.schedule(after: limit) {
+      part.stop(
+        ProcedureError.timedOut(procedure: identity, duration: limit, hasStarted: start?.hasHappened ?? true))
+    }
     let result = await executeAlone(part, attempt: attempt, operation)
     timers.cancel(timer)
     return try await end(part, result)

@@ -118,17 +118,22 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     guard let deadline = limit?.deadline else { return try await executeAdmitted(input, in: context) }
     let remaining = deadline.remaining
     guard remaining > .zero else {
-      throw ProcedureError.timedOut(procedure: ProcedureIdentity(id: context.id, name: name), duration: .zero)
+      throw ProcedureError.timedOut(
+        procedure: ProcedureIdentity(id: context.id, name: name), duration: .zero, hasStarted: false)
     }
-    return try await context.executePart(within: remaining, name: name) {
-      try await executeAdmitted(input, in: .ofBody(name))
+    let start = BodyStart()
+    return try await context.executePart(within: remaining, name: name, startingAt: start) {
+      try await executeAdmitted(input, in: .ofBody(name), telling: start)
     }
   }
 
-  private func executeAdmitted(_ input: Input, in context: ProcedureContext) async throws -> Output {
+  private func executeAdmitted(
+    _ input: Input, in context: ProcedureContext, telling start: BodyStart? = nil
+  ) async throws -> Output {
     try await context.requireConditions(admission.conditions, name: name)
     return try await context.holding(admission.resources, name: name) {
-      try await foldingTimeout().operation(input)
+      start?.bodyStarts()
+      return try await foldingTimeout().operation(input)
     }
   }
 

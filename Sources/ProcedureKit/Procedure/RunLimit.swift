@@ -10,6 +10,8 @@ final class RunLimit: Sendable {
     var deadline: TimerHeap.ID?
     /// How long there was until the deadline when the run came.
     var allowance: Duration?
+    /// Whether the body of a run with a deadline has started.
+    var hasStarted = false
     var isOver = false
   }
 
@@ -31,7 +33,7 @@ final class RunLimit: Sendable {
   func arrived(_ run: ProcedureScope) -> ProcedureError? {
     guard let remaining = limit.deadline?.remaining else { return nil }
     state.withLock { $0.allowance = max(remaining, .zero) }
-    return remaining > .zero ? nil : timeout(of: run, after: .zero)
+    return remaining > .zero ? nil : timeout(.deadline, of: run, after: .zero)
   }
 
   /// The run was admitted: from now on it is cancelled at its deadline, if it has one.
@@ -42,16 +44,24 @@ final class RunLimit: Sendable {
 
   /// The body is about to start: from now on it is cancelled when it has taken too long, if it has a timeout.
   ///
-  /// - Throws: ``ProcedureError/timedOut(procedure:duration:)`` where the deadline has come, and only the timer has not.
+  /// - Throws: ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` where the deadline has come, and only the timer has not.
   func bodyStarts(_ run: ProcedureScope) throws {
-    if let deadline = limit.deadline, deadline.remaining <= .zero {
-      throw timeout(of: run, after: state.withLock { $0.allowance } ?? .zero)
+    if let deadline = limit.deadline {
+      guard deadline.remaining > .zero else {
+        throw timeout(.deadline, of: run, after: state.withLock { $0.allowance } ?? .zero)
+      }
+      state.withLock { $0.hasStarted = true }
     }
     if let timeout = limit.timeout { arm(.timeout, after: timeout, run) }
   }
 
-  private func timeout(of run: ProcedureScope, after duration: Duration) -> ProcedureError {
-    .timedOut(procedure: run.identity, duration: duration)
+  private func timeout(_ kind: Kind, of run: ProcedureScope, after duration: Duration) -> ProcedureError {
+    let hasStarted =
+      switch kind {
+      case .timeout: true
+      case .deadline: state.withLock { $0.hasStarted }
+      }
+    return .timedOut(procedure: run.identity, duration: duration, hasStarted: hasStarted)
   }
 
   /// Nothing is to cancel the run any more; what comes to do so nevertheless comes too late, or just in time.
@@ -65,7 +75,7 @@ final class RunLimit: Sendable {
   }
 
   private func arm(_ kind: Kind, after duration: Duration, _ run: ProcedureScope) {
-    let id = run.timers.schedule(after: duration) { [self] in run.cancel(timeout(of: run, after: duration)) }
+    let id = run.timers.schedule(after: duration) { [self] in run.cancel(timeout(kind, of: run, after: duration)) }
     let isOver = state.withLock { state in
       if !state.isOver {
         switch kind {

@@ -157,7 +157,7 @@ public actor ProcedureQueue {
   /// Adds a procedure that is given the values of others, on this queue or elsewhere, when all of them have finished.
   ///
   /// If one of them fails, is cancelled or is ignored, the procedure is not executed: it fails with
-  /// ``ProcedureError/dependencyFailed(procedure:dependency:underlying:)``, or is cancelled or ignored like it. To run
+  /// ``ProcedureError/dependencyFailed(procedure:dependency:origin:underlying:)``, or is cancelled or ignored like it. To run
   /// whatever happened there, depend on ``ProcedureHandle/result``.
   ///
   /// - Parameters:

@@ -49,8 +49,14 @@ extension QueueSnapshot: CustomStringConvertible {
   public var description: String {
     let head =
       "queue \"\(name)\": \(slotsInUse) \(slotsInUse == 1 ? "slot" : "slots") in use\(isSuspended ? ", suspended" : "")"
-    let lines = procedures.map { "  \($0.procedure) \($0.state)\($0.wait.map { ", waits for \($0)" } ?? "")" }
-    return ([head] + lines).joined(separator: "\n")
+    return ([head] + procedures.map { "  \($0)" }).joined(separator: "\n")
+  }
+}
+
+extension QueueSnapshot.Entry: CustomStringConvertible {
+  /// The procedure as people read it: `"mail" (#6) pending, waits for "copy" (#2)`.
+  public var description: String {
+    "\(procedure) \(state)\(wait.map { ", waits for \($0)" } ?? "")"
   }
 }
 

@@ -5,6 +5,15 @@ import Synchronization
 /// Where everything fails, retries multiply the load by the number of attempts. A budget allows few at once; each retry
 /// costs one of them, which come back with time and with successes. One that is spent ends retrying: the last error is
 /// thrown. One budget is meant to be shared by everything that calls the same server, from any number of queues.
+///
+/// ```swift
+/// let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // made once
+/// let careful = download.retry(.constant(.seconds(1)), maxAttempts: 3, budget: budget)
+/// let page = try await queue.run(careful, input: 7)
+/// ```
+///
+/// ``Procedure/retry(_:maxAttempts:budget:when:)`` does all the accounting. Who retries in a way of their own asks
+/// ``takeRetry()`` before each retry, and reports each ``attemptSucceeded()``.
 public final class RetryBudget: Sendable {
   /// The most retries that can be saved up.
   public let capacity: Int

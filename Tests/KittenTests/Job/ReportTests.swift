@@ -37,7 +37,7 @@ import Testing
     let sources = ["a", "b", "c"].map { Source(file: PPMFile(path: $0 + ".ppm"), stem: $0) }
     let procedure = ProcedureIdentity(id: try #require(await Self.anyID), name: "load")
     let missing = ProcedureError.dependencyFailed(
-      procedure: procedure, dependency: procedure,
+      procedure: procedure, dependency: procedure, origin: procedure,
       underlying: ProcedureError.conditionFailed(
         procedure: procedure, condition: "the file exists", underlying: KittenError.noSuchFile("a.ppm")))
     let report = await CollectReport(sources: sources).execute([

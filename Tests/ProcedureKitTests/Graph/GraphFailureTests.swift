@@ -84,6 +84,41 @@ import Testing
     #expect(error as? TestError == TestError(code: 2))
   }
 
+  @Test("D1: a node that is not executed names the nearest and the first that failed, in a chain of 100,000, too")
+  func origin() async throws {
+    let graph = ProcedureGraph("g") { g in
+      var last = g.add(ProcedureTask<Void, Int>("bad") { throw TestError(code: 1) })
+      for number in 1...100_000 { last = g.add("n\(number)", from: last) { $0 } }
+      return last.result
+    }
+    guard case .failure(let error as ProcedureError) = try await graph.execute(),
+      case .dependencyFailed(let procedure, let dependency, let origin, let underlying) = error
+    else {
+      Issue.record("not the failure of a dependency")
+      return
+    }
+    #expect(procedure.name == "n100000" && dependency.name == "n99999" && origin.name == "bad")
+    #expect(origin.id < dependency.id && underlying as? TestError == TestError(code: 1))
+  }
+
+  @Test("D1: who fails with the failure of what it awaited does not hide where that began")
+  func originBeyond() async throws {
+    let queue = ProcedureQueue("q")
+    let bad = queue.add(ProcedureTask<Void, Int>("bad") { throw TestError(code: 1) })
+    let stopped = queue.add(ProcedureTask("stopped") { (x: Int) in x }, from: bad)
+    let graph = ProcedureGraph("g") { g in
+      let reader = g.add(ProcedureTask("reader") { try await stopped.value })
+      return g.add("dependent", from: reader) { $0 }.result
+    }
+    guard case .failure(let error as ProcedureError) = try await queue.run(graph) else {
+      Issue.record("not a failure")
+      return
+    }
+    #expect(error.procedure.name == "dependent" && error.origin == bad.identity)
+    #expect("\(error)".contains("\"reader\"") && "\(error)".contains("because \(bad.identity) did"))
+    #expect(ProcedureError.ignored(procedure: bad.identity, by: "x").origin == nil)
+  }
+
   @Test("D1: an ignored node ignores what depends on it, and the graph if its output does")
   func ignored() async throws {
     let ran = Box(0)

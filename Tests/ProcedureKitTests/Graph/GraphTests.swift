@@ -73,6 +73,66 @@ import Testing
     #expect(try await queue.run(graph, input: []) == "")
   }
 
+  @Test("map, compactMap and filter take closures like procedures", arguments: widths)
+  func collectionFunctions(width: Int) async throws {
+    let running = Box((now: 0, most: 0))
+    let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
+      let squares = g.map(numbers, named: "squares", limit: 3) { number in
+        running.update {
+          $0.now += 1
+          $0.most = max($0.most, $0.now)
+        }
+        await Task.yield()
+        running.update { $0.now -= 1 }
+        return number * number
+      }
+      let even = g.filter(squares) { $0.isMultiple(of: 2) }
+      let halves = g.compactMap(even) { $0 == 16 ? nil : $0 / 2 }
+      return g.reduce(halves, "") { "\($0) \($1)" }
+    }
+    #expect(graph.mermaid.matches(of: /\["(squares|filter|compactMap|reduce)"\]/).count == 4)
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: width)
+    #expect(try await queue.run(graph, input: Array(0..<9)) == " 0 2 18 32")
+    #expect(running.value.most <= min(3, width))
+    #expect(try await queue.run(graph, input: []) == "")
+  }
+
+  @Test("A closure that fails for an element is named with its index, and the policy holds for it")
+  func failingFunctions() async throws {
+    func graph(_ policy: ElementFailurePolicy) -> ProcedureGraph<[Int], [Int]> {
+      ProcedureGraph("g") { g, numbers in
+        let odd = g.map(numbers, named: "odd", onFailure: policy) { number in
+          if number.isMultiple(of: 2) { throw TestError(code: number) }
+          return number
+        }
+        return g.filter(odd, onFailure: policy) { number in
+          if number == 3 { throw TestError(code: number) }
+          return true
+        }
+      }
+    }
+    #expect(try await graph(.drop).execute(Array(0..<6)) == [1, 5])
+    await #expect(throws: TestError(code: 4)) { try await graph(.failFast).execute([1, 4]) }
+    do {
+      _ = try await graph(.collect).execute(Array(0..<6))
+      Issue.record("did not throw")
+    } catch let error as ProcedureError {
+      guard case .partsFailed(_, let failures) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(Set(failures.map(\.procedure.name)) == ["odd[0]", "odd[2]", "odd[4]"])
+    }
+  }
+
+  @Test("A closure for elements does not execute on the actor that builds and runs the graph")
+  @MainActor func isolationOfFunctions() async throws {
+    let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
+      g.reduce(g.map(numbers) { _ in isOnMainActor() ? 1 : 0 }, 0) { $0 + $1 }
+    }
+    #expect(try await graph.execute([1, 2, 3]) == 0)
+  }
+
   @Test("The failure of an element is fatal, collected or dropped, as the policy says; an ignored one is left out")
   func elementFailures() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)

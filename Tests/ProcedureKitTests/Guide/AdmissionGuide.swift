@@ -12,28 +12,37 @@ import TestingProcedureKit
     func execute(_ page: Page) async throws {}
   }
 
+  actor Link {
+    private(set) var isUp = false
+    func connect() { isUp = true }
+  }
+
+  actor Log {
+    private(set) var lines: [String] = []
+    func note(_ line: String) { lines.append(line) }
+  }
+
   @Test("All that can keep a procedure waiting, in one")
   func everything() async throws {
-    let link = Box(false)
+    let (link, log) = (Link(), Log())
     let pages = ProcedureTask("pages") { Page(text: "a kitten") }
-    let lines = Box<[String]>([])
 
     let isOnline = Condition("online") {
-      link.update { $0 = true }  // prepare: brings it about
+      await link.connect()  // prepare: brings it about
     } evaluate: {
-      link.value  // true: goes on; false: ignored; throws: failed
+      await link.isUp  // true: goes on; false: ignored; throws: failed
     }
     let printing = Print()
       .condition(isOnline)
       .exclusive("printer")
       .uses(Resource("paper", capacity: 500), units: 2)
-      .onWillExecute { page in lines.update { $0.append("prints \(page.text)") } }
+      .onWillExecute { page in await log.note("prints \(page.text)") }
 
     let queue = ProcedureQueue("office", maxConcurrentProcedures: 2)
     let page = queue.add(pages)
     let printed = queue.add(printing, from: page)
     try await printed.value
-    #expect(lines.value == ["prints a kitten"])
+    #expect(await log.lines == ["prints a kitten"])
   }
 
   @Test("What a snapshot says of each wait")
@@ -87,7 +96,7 @@ import TestingProcedureKit
   @Test("R4: a circle is refused")
   func circle() async throws {
     let queue = ProcedureQueue("office")
-    let refusals = Box<[String]>([])
+    var refusals: [String] = []
 
     let stuck = ProcedureTask("stuck") {
       // Nobody's part: it waits for the printer, which waits for it.
@@ -96,9 +105,9 @@ import TestingProcedureKit
     do {
       try await queue.run(stuck)
     } catch let error as ProcedureError where error.kind == .exclusionDeadlock {
-      refusals.update { $0.append("\(error)") }  // names who waits for what, and who holds it
+      refusals.append("\(error)")  // names who waits for what, and who holds it
     }
-    #expect(refusals.value.count == 1)
+    #expect(refusals.count == 1)
 
     let starter = ProcedureTask("starter") {
       ProcedureContext.$current.withValue(nil) {
@@ -112,15 +121,15 @@ import TestingProcedureKit
   @Test("Produced children")
   func children() async throws {
     let queue = ProcedureQueue("office", maxConcurrentProcedures: 1)
-    let printed = Box(0)
+    let log = Log()
 
     let book = ProcedureTask("book") {
       for _ in 1...3 {
-        ProcedureContext.current?.produce(ProcedureTask("chapter") { printed.update { $0 += 1 } })
+        ProcedureContext.current?.produce(ProcedureTask("chapter") { await log.note("a chapter") })
       }
     }  // finishes after its chapters
     try await queue.run(book)
-    #expect(printed.value == 3)
+    #expect(await log.lines.count == 3)
   }
 
   @Test("Queue limits")

@@ -73,6 +73,22 @@ import TestingProcedureKit
     }
   }
 
+  @Test("Sharing a budget")
+  func budget() async throws {
+    try await exploreSchedules(10) { env in
+      let queue = env.makeQueue()
+      let download = download(failing: Array(repeating: NotFound(), count: 6))
+      let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // made once
+      let careful = download.retry(.constant(.seconds(1)), maxAttempts: 3, budget: budget)
+      var failures = 0
+      for number in 1...2 where await queue.add(careful, input: number).outcome.isFailed { failures += 1 }
+      env.check(failures == 2 && budget.retriesLeft == 1, "\(failures), \(budget.retriesLeft)")
+      let page = try await queue.run(careful, input: 7)
+      env.check(page == "page 7" && budget.retriesLeft == 1)
+      await queue.shutDown()
+    }
+  }
+
   @Test("Repeating")
   func repeating() async throws {
     try await exploreSchedules(10) { env in

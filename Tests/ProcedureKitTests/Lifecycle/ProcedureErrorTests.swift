@@ -65,4 +65,24 @@ import TestingProcedureKit
     let late = queue.add(one.deadline(clock.now, on: clock))
     #expect(await late.outcome.procedureError?.kind == .timedOut)
   }
+
+  @Test("A deadline that passed before the start is told as that, with what to do; one that passed later as a timeout")
+  func deadlines() async throws {
+    let clock = VirtualClock()
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, clock: clock)
+    let past = await queue.add(one.deadline(clock.now, on: clock)).outcome
+    #expect("\(past)".contains("deadline passed before it started, and even before it came. Give it a later deadline"))
+
+    let probe = ProbeProcedure("probe")
+    let due = clock.now.advanced(by: .seconds(2))
+    let executing = queue.add(probe.deadline(due, on: clock))
+    try await probe.waitUntilStarted()
+    let waiting = queue.add(one.deadline(due, on: clock))
+    clock.advance(by: .seconds(2))
+    let late = "\(await waiting.outcome)"
+    #expect(late.contains("deadline passed before it started, 2") && late.contains("or a timeout, which begins only"))
+    let slow = "\(await executing.outcome)"
+    #expect(slow.contains("\"probe\" (\(executing.id)) timed out after 2") && !slow.contains("before it started"))
+    await queue.shutDown()
+  }
 }

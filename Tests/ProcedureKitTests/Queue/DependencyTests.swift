@@ -16,13 +16,17 @@ import Testing
     let error = try #require(await third.outcome.failure as? ProcedureError)
     #expect(error.kind == .dependencyFailed)
     #expect(error.procedure.name == "third")
-    guard case .dependencyFailed(_, let dependency, let underlying) = error else {
+    guard case .dependencyFailed(_, let dependency, let origin, let underlying) = error else {
       Issue.record("\(error)")
       return
     }
     #expect(dependency.name == "second")
+    #expect(origin.id == first.id && error.origin == origin)
     #expect(underlying as? TestError == TestError(code: 3))
-    #expect("\(error)".contains("\"third\"") && "\(error)".contains("\"second\""))
+    #expect("\(error)".contains("\(third.identity) was not executed: it depends on \(second.identity)"))
+    #expect("\(error)".contains("which failed because \(first.identity) did: "))
+    let nearest = try #require(await second.outcome.failure)
+    #expect("\(nearest)".contains("it depends on \(first.identity), which failed: "))
     #expect(ran.value == 0)
   }
 
@@ -112,7 +116,9 @@ import Testing
       release.set()
       let outcome = await last.outcome
       if fails {
-        #expect((outcome.failure as? ProcedureError)?.kind == .dependencyFailed)
+        let error = try #require(outcome.failure as? ProcedureError)
+        #expect(error.kind == .dependencyFailed && error.origin?.id == first.id)
+        #expect(error.underlying is TestError)
       } else {
         #expect(outcome.value == 100_000)
       }

@@ -215,6 +215,7 @@ struct TimeoutRuleTests {
       env.check(way == 3 ? outcome.isFinished : outcome.timeout == max(instant - .seconds(1), .zero), "\(outcome)")
       env.check(env.elapsed == (way == 3 ? .seconds(15) : max(instant, .seconds(1))), "\(env.elapsed)")
       env.check(hasStarted.value == (way % 2 == 1))
+      env.check(way == 3 || outcome.hasStartedBeforeTimeout == hasStarted.value, "\(outcome)")
       env.tally(["waiting", "executing", "past", "in time"][way])
       _ = await blocker.outcome
       await env.settle()
@@ -257,10 +258,31 @@ struct TimeoutRuleTests {
       }
       env.check(way == "produced" || outcome.timeout == allowance, "\(outcome), not \(allowance)")
       env.check(outcome.timeout != nil && !hasStarted.value, "\(outcome)")
+      env.check(outcome.hasStartedBeforeTimeout == false, "\(outcome)")
       env.tally(way)
       await queue.shutDown()
       try await recorder.waitUntilEnded()
       env.check(recorder.events.orderViolations().isEmpty, "\(recorder.events.orderViolations())")
+    }
+  }
+
+  @Test(
+    "What passes its deadline is told whether its body had started, wherever it is executed", arguments: Way.allCases)
+  func startBeforeDeadline(_ way: Way) async throws {
+    try await exploreRace("waiting", "executing", "past") { env in
+      let queue = env.makeQueue()
+      let kind = ["waiting", "executing", "past"][env.random.below(3)]
+      if kind == "past" { await env.wait(until: .seconds(2)) }
+      let procedure = env.sleeper("late", for: .seconds(5)).condition("slow") {
+        if kind == "waiting" { await env.wait(until: .seconds(3)) }
+        return true
+      }
+      let outcome = await outcome(of: procedure.deadline(.init(offset: .seconds(2)), on: env.clock), way, on: queue)
+      env.check(outcome.timeout == (kind == "past" ? .zero : .seconds(2)), "\(outcome)")
+      env.check(outcome.hasStartedBeforeTimeout == (kind == "executing"), "\(outcome)")
+      env.check("\(outcome)".contains("passed before it started") == (kind != "executing"), "\(outcome)")
+      env.tally(kind)
+      await queue.shutDown()
     }
   }
 

@@ -147,7 +147,7 @@ final class GraphRun: Sendable {
     let skipped = countdown.nodeStopped(node, ending)
     // Before anything is released, since a node that accepts the failure may be executed at once.
     arena.recordError(error, of: plan.slot(of: node))
-    for skip in skipped { arena.recordError(self.error(of: skip, root: error), of: plan.slot(of: skip.node)) }
+    for skip in skipped { arena.recordError(self.error(of: skip, since: node, error), of: plan.slot(of: skip.node)) }
     let released = countdown.release(byStopping: node, skipped)
     let advance = state.withLock { state in
       let wasStopping = state.progress.isStopping
@@ -157,20 +157,21 @@ final class GraphRun: Sendable {
       }
       return advance
     }
-    for skip in skipped { finishSkipped(skip, root: error) }
+    for skip in skipped { finishSkipped(skip, since: node, error) }
     return carryOut(advance)
   }
 
   /// What a node throws that is not executed because of another one.
-  private func error(of skip: GraphCountdown.Skipped, root: any Error) -> ProcedureError {
+  private func error(of skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error) -> ProcedureError {
     if skip.ending == .ignored, case .ignored(_, let condition)? = root as? ProcedureError {
       return .ignored(procedure: identity(of: skip.node), by: condition)
     }
-    return .dependencyFailed(of: identity(of: skip.node), identity(of: skip.cause), root)
+    return .dependencyFailed(
+      of: identity(of: skip.node), identity(of: skip.cause), origin: identity(of: node), root)
   }
 
-  private func finishSkipped(_ skip: GraphCountdown.Skipped, root: any Error) {
-    reportEnd(of: skip.node, ProcedureOutcome(thrown: error(of: skip, root: root)), hasExecuted: false)
+  private func finishSkipped(_ skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error) {
+    reportEnd(of: skip.node, ProcedureOutcome(thrown: error(of: skip, since: node, root)), hasExecuted: false)
     for input in plan.inputs(of: skip.node) { arena.giveUpShare(of: input) }
   }
 

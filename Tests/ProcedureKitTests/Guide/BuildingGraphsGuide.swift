@@ -1,0 +1,179 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// The code of the guide *Graphs*, compiled and run; `ProjectTests` compares the two.
+@Suite struct BuildingGraphsGuide {
+  struct Image: Sendable, Equatable {
+    var side: Int
+  }
+
+  struct LoadImage: Procedure {
+    func execute(_ path: String) async throws -> Image { Image(side: path.count * 100) }
+  }
+
+  struct ResizeImage: Procedure {
+    var side: Int
+    func execute(_ image: Image) async throws -> Image { Image(side: min(side, image.side)) }
+  }
+
+  struct Download: Procedure {
+    func execute(_ path: String) async throws -> String {
+      if path.isEmpty { throw NotFound() }
+      return "<\(path)>"
+    }
+  }
+
+  struct NotFound: Error {}
+
+  actor Disk {
+    private(set) var folderCount = 0
+    func makeFolder() throws { folderCount += 1 }
+  }
+
+  private var thumbnails: ProcedureGraph<String, [Image]> {
+    let thumbnails = ProcedureGraph("thumbnails") { (g, path: Node<String>) in
+      let photo = g.add(LoadImage(), from: path)
+      let small = g.add(ResizeImage(side: 64), from: photo)
+      let large = g.add(ResizeImage(side: 512), from: photo)
+      return g.add("pack", from: small, large) { small, large in [small, large] }
+    }
+    return thumbnails
+  }
+
+  @Test("Building and running")
+  func building() async throws {
+    let queue = ProcedureQueue("images", maxConcurrentProcedures: 2)
+    let thumbnails = thumbnails
+    let images = try await queue.run(thumbnails, input: "kitten.ppm")  // in this task, cancelled with it
+    let handle = queue.add(thumbnails, input: "cat.ppm")  // outlives this task
+    let others = try await handle.value
+    #expect(images.map(\.side) == [64, 512] && others.map(\.side) == [64, 512])
+  }
+
+  @Test("Passing values")
+  func values() async throws {
+    let disk = Disk()
+    let report = ProcedureGraph("report") { (g, month: Node<Int>) in
+      let title = g.add("title", from: month) { month in "Month \(month)" }
+      let body = g.add(Download(), input: "body")  // known now, the same in every run
+      let folder = g.add("folder") { try await disk.makeFolder() }
+      let text = g.add("text", from: title, body) { title, body in "\(title): \(body)" }
+      return g.add("save", from: text, after: [folder]) { text in "saved \(text)" }
+    }
+    #expect(try await report.execute(7) == "saved Month 7: <body>")
+    #expect(await disk.folderCount == 1)
+  }
+
+  @Test("Fanning out and in")
+  func fan() async throws {
+    let paths = ["a", "b", "c"]
+    let book = ProcedureGraph("book") { g in
+      let chapters = paths.map { path in g.add(Download().named(path), input: path) }
+      return g.add("bind", from: chapters) { chapters in chapters.joined() }
+    }
+    #expect(try await book.execute() == "<a><b><c>")
+  }
+
+  @Test("Collections")
+  func collections() async throws {
+    let site = ProcedureGraph("site") { (g, index: Node<String>) in
+      let paths = g.add("paths", from: index) { index in index.split(separator: " ").map(String.init) }
+      let wanted = g.filter(paths, named: "wanted") { path in !path.hasPrefix("#") }
+      let pages = g.map(wanted, with: Download(), limit: 4, onFailure: .drop)  // a procedure, four at once
+      let lengths = g.map(pages, named: "lengths") { page in page.count }  // or a closure
+      return g.reduce(lengths, 0) { sum, length in sum + length }
+    }
+    #expect(try await site.execute("a #b ccc") == 8)
+  }
+
+  @Test("Failures")
+  func failures() async throws {
+    let queue = ProcedureQueue("q", clock: VirtualClock())
+    let archive = ProcedureTask("archive") { (path: String) in "old \(path)" }
+    let news = ProcedureGraph("news") { (g, path: Node<String>) in
+      let fresh = g.add(Download().timeout(.seconds(5)).retry(.constant(.zero), maxAttempts: 2), from: path)
+      let old = g.add(archive, from: path)
+      return g.add("choose", from: fresh.result, old) { fresh, old in
+        switch fresh {
+        case .success(let page): page
+        case .failure: old
+        }
+      }
+    }
+    #expect(try await queue.run(news, input: "a") == "<a>")
+    #expect(try await queue.run(news, input: "") == "old ")
+
+    let both = ProcedureGraph("both") { g in
+      g.add(Download().named("first"), input: "")
+      g.add(Download().named("second"), input: "")
+    }
+    var messages: [String] = []
+    do {
+      try await queue.run(both.errorPolicy(.continue))
+    } catch ProcedureError.partsFailed(_, let failures) {
+      for failure in failures { messages.append("\(failure.procedure.name): \(failure.error)") }
+    }
+    #expect(Set(messages) == ["first: NotFound()", "second: NotFound()"])
+  }
+
+  @Test("Cancelling")
+  func cancelling() async throws {
+    let queue = ProcedureQueue("images", isSuspended: true, clock: VirtualClock())
+    let thumbnails = thumbnails
+    let handle = queue.add(thumbnails, input: "kitten.ppm")
+    handle.cancel()  // what executes is told, nothing more starts
+    let impatient = thumbnails.limit(2).errorPolicy(.continue).timeout(.seconds(10))
+    #expect(await handle.outcome.isCancelled)
+    await queue.resume()
+    #expect(try await queue.run(impatient, input: "kitten.ppm").count == 2)
+  }
+
+  @Test("Watching")
+  func watching() async throws {
+    let queue = ProcedureQueue("images")
+    let thumbnails = thumbnails
+    var names: [String] = []
+    let events = queue.events  // before the graph is added
+    queue.add(thumbnails, input: "kitten.ppm")
+    await queue.shutDown()  // ends the events
+    for await event in events {
+      if case .didFinish(.finished) = event.kind { names.append(event.name) }
+    }
+    #expect(names.sorted() == ["LoadImage", "ResizeImage", "ResizeImage", "pack", "thumbnails"])
+  }
+
+  @Test("Reading the diagram, which is that of the guide")
+  func diagram() {
+    #expect(
+      thumbnails.mermaid == """
+        flowchart TD
+          input(["String"])
+          n0["LoadImage"]
+          n1["ResizeImage"]
+          n2["ResizeImage"]
+          n3["pack"]
+          output(["Array<Image>"])
+          input --> n0
+          n0 --> n1
+          n0 --> n2
+          n1 --> n3
+          n2 --> n3
+          n3 --> output
+        """)
+  }
+
+  @Test("Using a graph again, and inside of another")
+  func reuse() async throws {
+    let thumbnails = thumbnails
+    let album = ProcedureGraph("album") { g in
+      let cats = g.add(thumbnails.named("cats"), input: "cat.ppm")
+      let kittens = g.add(thumbnails.named("kittens"), input: "kitten.ppm")
+      return g.add("join", from: cats, kittens) { cats, kittens in cats + kittens }
+    }
+    async let one = album.execute()
+    async let other = album.execute()  // at the same time
+    let both = try await [one, other]
+    #expect(both[0].count == 4 && both[0] == both[1])
+  }
+}
