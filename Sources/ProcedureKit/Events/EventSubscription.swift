@@ -9,7 +9,8 @@ final class EventSubscription<Event: Sendable>: Sendable {
   private let surround: WaitSurrounding
 
   init(
-    subscriber: EventSubscriber<Event>, broadcaster: EventBroadcaster<Event>, waiting surround: @escaping WaitSurrounding
+    subscriber: EventSubscriber<Event>, broadcaster: EventBroadcaster<Event>,
+    waiting surround: @escaping WaitSurrounding
   ) {
     self.subscriber = subscriber
     self.broadcaster = broadcaster

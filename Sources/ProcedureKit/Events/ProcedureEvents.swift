@@ -40,15 +40,18 @@ public struct ProcedureEvents: AsyncSequence, Sendable {
       self.reader = reader
     }
 
-    /// Returns the next event as soon as there is one; `nil` after the last one. Cancelling the caller ends the wait.
+    /// Waits for the next event. Cancelling the caller ends the wait.
+    ///
+    /// - Returns: The event; `nil` after the last one.
     @inlinable
     public mutating func next() async -> ProcedureEvent? {
       await next(isolation: #isolation)
     }
 
-    /// Returns the next event as soon as there is one; `nil` after the last one. Cancelling the caller ends the wait.
+    /// Waits for the next event. Cancelling the caller ends the wait.
     ///
     /// - Parameter actor: Where the caller is, which is left only if the event has not been fetched yet.
+    /// - Returns: The event; `nil` after the last one.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)?) async -> ProcedureEvent? {
       if let event = reader.nextFetched() { return event }

@@ -360,7 +360,9 @@ extension QueueCore {
   func events(of run: DetachedRun) -> EventSubscription<ProcedureEvent> {
     let (subscription, log, isOver) = withState { state in
       let log = self.log(of: run, state)
-      return (log.broadcaster.subscribe(replaying: log.past, waiting: ProcedureContext.lendingSlot), log, run.isFinished)
+      return (
+        log.broadcaster.subscribe(replaying: log.past, waiting: ProcedureContext.lendingSlot), log, run.isFinished
+      )
     }
     if isOver { log.broadcaster.close() }
     return subscription

@@ -24,7 +24,8 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
 
   @inline(__always)
   init(
-    core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0, isBare: Bool = false, hasNeeds: Bool = false
+    core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0, isBare: Bool = false,
+    hasNeeds: Bool = false
   ) {
     self.core = core
     self.priority = priority
