@@ -27,7 +27,9 @@ extension ProcedureContext {
   /// What is held for the levels that a pause is in, and given back during it; innermost first.
   var claimsOfLevels: [ResourceClaim] {
     guard let hold, hold !== keptHold else { return [] }
-    return Array(sequence(first: hold, next: \.enclosing).prefix { $0 !== keptHold })
+    // Not up to the kept one itself: one that has ended is not among what a claim is inside of any more.
+    let keptDepth = keptHold?.depth ?? 0
+    return Array(sequence(first: hold, next: \.enclosing).prefix { $0.depth > keptDepth })
   }
 
   /// Claims again what was given back. No slot is held while this waits; cancelling the run ends the wait.

@@ -158,10 +158,12 @@ public struct ProcedureContext: Sendable {
     if case .failure(let thrown) = result { error = thrown }
     if error != nil, children.stopsAtFirstFailure { children.cancel(nil) }
     scope.lendSlot()
-    await withRunCancellationHandler(in: self, key: children) {
-      await children.close()
-    } onCancel: {
-      children.cancel(cancellationReason)
+    await awaiting(children) {
+      await withRunCancellationHandler(in: self, key: children) {
+        await children.close()
+      } onCancel: {
+        children.cancel(cancellationReason)
+      }
     }
     await scope.regainSlot()
     if let error = children.error(besides: error, of: identity) { throw error }

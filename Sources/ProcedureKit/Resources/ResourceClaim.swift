@@ -18,6 +18,8 @@ final class ResourceClaim: @unchecked Sendable {
   let table: ResourceTable
   /// The claim that it is inside of, in any table, unless that has ended before it.
   private(set) var enclosing: ResourceClaim?
+  /// How many it was inside of when it was made, and itself.
+  let depth: Int32
   let procedure: ProcedureIdentity
   var claimant: any ResourceClaimant
   /// What it was placed for the last time; read without the lock by whoever made it.
@@ -33,6 +35,7 @@ final class ResourceClaim: @unchecked Sendable {
   ) {
     self.table = table
     self.enclosing = enclosing
+    depth = (enclosing?.depth ?? 0) + 1
     self.procedure = procedure
     self.claimant = claimant
     self.priority = priority

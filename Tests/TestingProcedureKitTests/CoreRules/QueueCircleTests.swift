@@ -90,6 +90,32 @@ struct QueueCircleTests {
     }
   }
 
+  @Test("R4: a circle may go through what a part on another queue has produced, or what that has", arguments: 1...2)
+  func producedByPart(generations: Int) async throws {
+    try await exploreRace("refused", "finished") { env in
+      let (queue, other) = (env.makeQueue("queue"), env.makeQueue("other"))
+      let added = Locked<[ProcedureHandle<Void>]>([])
+      let child = Work("child") {
+        let inner = other.add(Work("inner") {}.exclusive("a"))
+        added { $0.append(inner) }
+        _ = await inner.outcome
+      }
+      let descendant = generations == 1 ? child : Work("parent") { ProcedureContext.current?.produce(child) }
+      let part = Work("part") { ProcedureContext.current?.produce(descendant) }
+      let runner = queue.add(Work("runner") { try await other.run(part) })
+      let holder = queue.add(
+        Work("holder") {
+          await pause(env, upTo: 3)
+          await queue.waitUntilIdle()
+        }.exclusive("a"))
+      for handle in [runner, holder] { env.check(await handle.outcome.isFinished, "a body was refused") }
+      for handle in added.value { env.tally(await circle(of: handle) == nil ? "finished" : "refused") }
+      await queue.shutDown()
+      await other.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
   @Test("R4: waiting for a queue is no circle where others hold what its runs want, or the body holds nothing of it")
   func noCircle() async throws {
     try await exploreRace("finished") { env in

@@ -2,6 +2,8 @@
 enum AwaitTarget {
   case run(DetachedRun)
   case queue(QueueCore, ResourceLedger.QueueWait)
+  /// What a part of a body has produced; what an added run has is found by the run.
+  case children(ChildGroup)
 }
 
 /// Internal. What bodies wait for.
@@ -37,15 +39,19 @@ extension ProcedureContext {
     return await operation()
   }
 
-  /// The runs that others can find to wait for what this body does: up to the first that was added or produced, and further
-  /// where it was produced by a part of another body.
+  /// Calls `operation`, which waits for what this body has produced.
+  func awaiting(_ children: ChildGroup, _ operation: () async -> Void) async {
+    if scope is DetachedRun { return await operation() }
+    await awaiting(.children(children), operation)
+  }
+
+  /// The runs that others can find to wait for what this body does: up to the first that was added or produced.
   private var waitingRuns: [Run] {
     var runs: [Run] = []
     for scope in sequence(first: self, next: \.scope.parent).lazy.map(\.scope) {
       guard let run = scope as? Run else { continue }
       runs.append(run)
-      guard run.detachedRun != nil else { continue }
-      guard let parent = run.parent, !(parent.scope is Run) else { break }
+      if run.detachedRun != nil { break }
     }
     return runs
   }
@@ -69,9 +75,7 @@ extension AwaitTarget {
       while let run = reached.next() {
         let (targets, children) = run.core.withState { _ in (Array(run.awaited.values), run.children) }
         for target in targets { reached.visit(target) }
-        for child in children?.unfinishedChildren ?? [] {
-          if let run = child as? Run { reached.visit(run) }
-        }
+        if let children { reached.visit(children) }
         guard let run = run.detachedRun else { continue }
         let dependencies = run.core.withState { _ in run.dependencyHandles }
         for dependency in dependencies {
@@ -109,6 +113,13 @@ private struct Reached {
         return
       }
       for run in core.runs(for: wait) { visit(run) }
+    case .children(let children): visit(children)
+    }
+  }
+
+  mutating func visit(_ children: ChildGroup) {
+    for child in children.unfinishedChildren {
+      if let run = child as? Run { visit(run) }
     }
   }
 
