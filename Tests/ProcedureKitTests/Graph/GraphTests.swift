@@ -1,5 +1,6 @@
 import ProcedureKit
 import Testing
+import TestingProcedureKit
 
 @Suite struct GraphTests {
   private static let widths = [1, 2, 5, Int.max]
@@ -75,17 +76,8 @@ import Testing
 
   @Test("map, compactMap and filter take closures like procedures", arguments: widths)
   func collectionFunctions(width: Int) async throws {
-    let running = Box((now: 0, most: 0))
     let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
-      let squares = g.map(numbers, named: "squares", limit: 3) { number in
-        running.update {
-          $0.now += 1
-          $0.most = max($0.most, $0.now)
-        }
-        await Task.yield()
-        running.update { $0.now -= 1 }
-        return number * number
-      }
+      let squares = g.map(numbers, named: "squares") { $0 * $0 }
       let even = g.filter(squares) { $0.isMultiple(of: 2) }
       let halves = g.compactMap(even) { $0 == 16 ? nil : $0 / 2 }
       return g.reduce(halves, "") { "\($0) \($1)" }
@@ -93,8 +85,31 @@ import Testing
     #expect(graph.mermaid.matches(of: /\["(squares|filter|compactMap|reduce)"\]/).count == 4)
     let queue = ProcedureQueue("q", maxConcurrentProcedures: width)
     #expect(try await queue.run(graph, input: Array(0..<9)) == " 0 2 18 32")
-    #expect(running.value.most <= min(3, width))
     #expect(try await queue.run(graph, input: []) == "")
+  }
+
+  @Test("No more closures than the limit says execute at once, and so many do")
+  func limitOfFunctions() async throws {
+    try await exploreSchedules(20) { env in
+      let (queue, clock) = (env.makeQueue(), env.clock)
+      let graph = ProcedureGraph("g") { (g, numbers: Node<[Int]>) in
+        let mapped = g.map(numbers, limit: 2) { number in
+          try await clock.sleep(for: .seconds(1))
+          return number
+        }
+        let kept = g.filter(mapped, limit: 3) { number in
+          try await clock.sleep(for: .seconds(10))
+          return number > 1
+        }
+        return g.compactMap(kept, limit: 5) { number in
+          try await clock.sleep(for: .seconds(100))
+          return number > 2 ? number : nil
+        }
+      }
+      env.check(try await queue.run(graph, input: Array(1...6)) == [3, 4, 5, 6])
+      env.check(clock.now.offset == .seconds(3 + 20 + 100), "\(clock.now.offset)")
+      await queue.shutDown()
+    }
   }
 
   @Test("A closure that fails for an element is named with its index, and the policy holds for it")
