@@ -133,7 +133,7 @@ struct QueueMachine {
     if countsAsWaiting { waiting += 1 }
     let index = place(member)
     if kind != .helper { runs += 1 }
-    if claimsAtOnce, hasResources, !hasDependencies, !hasConditions, mayClaim(index) {
+    if claimsAtOnce, hasResources, !hasDependencies, !hasConditions, mayClaim(priority, position) {
       _ = members[Int(index)].lifecycle.conditionsSettled(.satisfied)
       takeSlot(for: index)
     } else if !hasDependencies {
@@ -143,10 +143,9 @@ struct QueueMachine {
   }
 
   /// Whether a detached member that has just come would have the next free slot.
-  private func mayClaim(_ index: Int32) -> Bool {
-    let member = members[Int(index)]
-    return !isSuspended && slots.hasFree && returning.isEmpty && evaluations.isEmpty && endings.isEmpty
-      && !ready.hasMember(before: rank(of: member), member.order)
+  private func mayClaim(_ priority: UInt8, _ order: UInt64) -> Bool {
+    !isSuspended && slots.hasFree && returning.isEmpty && evaluations.isEmpty && endings.isEmpty
+      && !ready.hasMember(before: priority, order)
   }
 
   private mutating func place(_ member: Member) -> Int32 {
@@ -174,15 +173,15 @@ struct QueueMachine {
     return place(member)
   }
 
-  /// A detached run came that waits for nothing but a slot, and stands in line now.
+  /// A detached run came that waits for nothing but a slot, and with it for resources, and stands in line now.
   ///
-  /// - Returns: Its number, and whether a worker has to be made that executes it; `nil` if the queue has been shut down.
-  mutating func addedAtOnce(priority: UInt8) -> (member: Int32, needsWorker: Bool)? {
-    guard !isShutDown else { return nil }
+  /// - Returns: Its number, and whether a worker has to be made that executes it; `nil` if the queue has been shut down, or
+  ///   the run has to claim at once.
+  mutating func addedAtOnce(priority: UInt8, wantsResources: Bool = false) -> (member: Int32, needsWorker: Bool)? {
+    guard !isShutDown, !wantsResources || !mayClaim(priority, nextOrder) else { return nil }
     let member = Member(
-      kind: .detached, priority: priority, lifecycle: .waiting, hasConditions: false, resources: .none,
-      hasEnding: false,
-      order: nextOrder)
+      kind: .detached, priority: priority, lifecycle: .waiting, hasConditions: false,
+      resources: wantsResources ? .wanted : .none, hasEnding: false, order: nextOrder)
     nextOrder += 1
     runs += 1
     let index = place(member)
@@ -199,18 +198,30 @@ struct QueueMachine {
   func successor(of index: Int32) -> Int32? {
     let member = members[Int(index)]
     guard !isSuspended, !slots.isOverdrawn, returning.isEmpty, evaluations.isEmpty, endings.isEmpty, member.holdsSlot,
-      idleWaits.isEmpty, !ready.contains(index), let next = ready.first, isServedByWorker(next),
-      members[Int(next)].resources != .wanted
+      idleWaits.isEmpty, !ready.contains(index), let next = ready.first, isServedByWorker(next)
     else { return nil }
     return next
   }
+
+  /// A `successor` that wants resources claims them, before it has the slot: `resourcesHeldBySuccessor`, `resourcesAwaited` or
+  /// `resourcesRefused` follows.
+  ///
+  /// - Returns: Whether it does; if not, it wants none or holds them.
+  mutating func successorClaims(_ index: Int32) -> Bool {
+    guard members[Int(index)].resources == .wanted else { return false }
+    ready.remove(index)
+    return true
+  }
+
+  /// A `successor` holds all that it wants; `succeeded` follows.
+  mutating func resourcesHeldBySuccessor(_ index: Int32) { members[Int(index)].resources = .held }
 
   /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot.
   mutating func succeeded(_ index: Int32, by next: Int32) {
     members[Int(index)].lifecycle.bodyEnded()
     members[Int(index)].lifecycle.finished()
     runs -= 1
-    ready.remove(next)
+    if ready.contains(next) { ready.remove(next) }
     members[Int(next)].holdsSlot = true
     _ = execute(next)
     vacate(index)

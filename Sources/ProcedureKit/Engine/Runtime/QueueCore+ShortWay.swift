@@ -22,18 +22,19 @@ extension QueueCore {
     return withState { !broadcaster.isObserved && $0.startAtOnce(run, priority) } ? run : nil
   }
 
-  /// Admits a run, if it has to wait for nothing but a slot.
+  /// Admits a run, if it has to wait for nothing but a slot, and with it for resources.
   ///
   /// - Returns: Whether it did; if not, nothing has happened.
   func admitAtOnce(_ run: DetachedRun) -> Bool {
-    guard run.isBare, !run.hasNeeds, !limitsWaiting else { return false }
+    guard run.isBare, !limitsWaiting, !run.hasNeeds || run.conditions.isEmpty else { return false }
+    let wantsResources = run.hasNeeds && run.resources != nil
     let now = time.now
     run.times.attached = now.nanoseconds
     var woken: [Waiter] = []
     let needsWorker = withState { state -> Bool? in
-      guard !state.isDoomed, let (member, needsWorker) = state.machine.addedAtOnce(priority: run.priority) else {
-        return nil
-      }
+      guard !state.isDoomed,
+        let (member, needsWorker) = state.machine.addedAtOnce(priority: run.priority, wantsResources: wantsResources)
+      else { return nil }
       state.seat(run, at: member)
       if broadcaster.isObserved {
         record(.didAttach, of: run, at: now, &state)
@@ -68,6 +69,7 @@ extension QueueCore {
       guard let member = state.machine.successor(of: run.member),
         let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
       else { return nil }
+      if next.hasNeeds, !state.successorClaims(next, &effects) { return nil }
       let isObserved = broadcaster.isObserved
       if isObserved {
         recordEndOfBody(of: run, at: now, &state)
@@ -129,6 +131,17 @@ extension QueueState {
     guard !isDoomed, let member = machine.startedAtOnce(priority: priority) else { return false }
     seat(run, at: member)
     return true
+  }
+
+  /// Claims what a `successor` wants, unless it holds it. Says whether it does now; if not, it waits for that without a
+  /// slot, or its end is decided.
+  fileprivate mutating func successorClaims(_ run: DetachedRun, _ effects: inout [Effect]) -> Bool {
+    guard let wants = run.resources, machine.successorClaims(run.member) else { return true }
+    var actions: [QueueMachine.Action] = []
+    let holdsThem = claimResources(for: run, wants, &actions, &effects)
+    if holdsThem { machine.resourcesHeldBySuccessor(run.member) }
+    resolve(&actions, &effects)
+    return holdsThem
   }
 
   /// Ends a run whose body has returned, if nobody waits for that or for its slot. Says whether it did; if not, nothing has

@@ -84,13 +84,12 @@ final class QueueCore: Sendable {
     var effects: [QueueState.Effect] = []
     var woken: [Waiter] = []
     let result = state.withLock { state in
-      let wasGated = state.machine.isGated
       var actions: [QueueMachine.Action] = []
       let result = change(&state, &actions, &effects)
       state.resolve(&actions, &effects)
       state.announceIdle(&effects)
       if state.room.isLimited { state.announceRoom(&effects) }
-      if state.machine.isGated != wasGated { updateGate(state) }
+      updateGate(state)
       if !state.woken.isEmpty { woken = state.woken.takeAll() }
       return result
     }

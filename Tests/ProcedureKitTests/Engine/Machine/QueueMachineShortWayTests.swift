@@ -86,6 +86,49 @@ import Testing
     #expect(machine.members[Int(second)].lifecycle.state == .executing && machine.slots.taken == 1)
   }
 
+  @Test(
+    "Who has to claim first is the successor as well, and holds what it wants before it has the slot, or waits without")
+  func successorsClaim() throws {
+    var machine = QueueMachine(width: 1, isSuspended: false)
+    var actions: [QueueMachine.Action] = []
+    let first = add(&machine, 20)
+    #expect(work(&machine) == .execute(first))
+    let second = try #require(machine.addedAtOnce(priority: 20, wantsResources: true)?.member)
+    let third = try #require(machine.addedAtOnce(priority: 20, wantsResources: true)?.member)
+    let fourth = add(&machine, 20)
+    #expect(machine.successor(of: first) == second)
+    let (claims, claimsAgain) = (machine.successorClaims(second), machine.successor(of: first))
+    #expect(claims && claimsAgain == third)
+    machine.resourcesAwaited(second, &actions)
+
+    let thirdClaims = machine.successorClaims(third)
+    #expect(thirdClaims)
+    machine.resourcesHeldBySuccessor(third)
+    machine.succeeded(first, by: third)
+    #expect(machine.members[Int(third)].lifecycle.state == .executing && machine.slots.taken == 1)
+
+    let (isKept, fourthClaims) = (machine.resourcesGranted(second, &actions), machine.successorClaims(fourth))
+    #expect(isKept && !fourthClaims && machine.successor(of: third) == second)
+    let holdsAlready = !machine.successorClaims(second)
+    #expect(holdsAlready)
+    machine.succeeded(third, by: second)
+    #expect(machine.successor(of: second) == fourth && actions.isEmpty)
+  }
+
+  @Test(
+    "What wants resources and would have the next slot goes the long way to claim them; otherwise it stands in line")
+  func wantsResources() {
+    var machine = QueueMachine(width: 2, isSuspended: false)
+    let first = machine.addedAtOnce(priority: 20, wantsResources: true)
+    #expect(first == nil && machine.isEmpty)
+    let second = add(&machine, 20)
+    let third = machine.addedAtOnce(priority: 20, wantsResources: true)
+    let urgent = machine.addedAtOnce(priority: 21, wantsResources: true)
+    #expect(third?.needsWorker == false && urgent == nil)
+    #expect(work(&machine) == .execute(second))
+    #expect(work(&machine) == third.map { .claim($0.member) })
+  }
+
   @Test("Nobody claims as it comes who waits for something else first", arguments: 0..<4)
   func claimsLater(_ way: Int) {
     var machine = QueueMachine(width: way == 3 ? 0 : 1, isSuspended: way == 0)
