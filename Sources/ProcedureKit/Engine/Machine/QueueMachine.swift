@@ -88,6 +88,9 @@ struct QueueMachine {
   /// How many of those that count wait to be started.
   private(set) var waiting = 0
   private var runs = 0
+  /// Members that have come to stand in line while the queue is suspended, and go on with what they have once it resumes:
+  /// so that resuming need not look at all that wait. Some may have left since.
+  private(set) var stalled: [Int32] = []
   /// By member: how many tasks inside its body pause between two attempts.
   private var pauses: [Int32: Int] = [:]
   /// By member: how many tasks inside its body wait until the rest of the queue is idle.
@@ -338,6 +341,7 @@ struct QueueMachine {
   mutating func evaluationStarted(_ index: Int32) -> Bool {
     guard isSuspended else { return true }
     if !evaluations.contains(index) {
+      stalled.append(index)
       evaluations.insert(index, priority: members[Int(index)].priority, order: members[Int(index)].order)
     }
     return false
@@ -546,7 +550,8 @@ struct QueueMachine {
 
   /// A member that stands in line, between two pieces of its work, may start the next.
   private mutating func leaveLine(_ index: Int32, _ actions: inout [Action]) {
-    guard !isSuspended, ready.contains(index) else { return }
+    guard ready.contains(index) else { return }
+    guard !isSuspended else { return stalled.append(index) }
     ready.remove(index)
     actions.append(.wake(index))
   }
@@ -615,7 +620,10 @@ struct QueueMachine {
       && (slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: rank(of: member), member.order))
     guard isSuspended || yields else { return true }
     giveSlotBack(index)
-    if isSuspended, holdsUnusedResources(index) { giveBackResources(index, &actions) }
+    if isSuspended {
+      stalled.append(index)
+      if holdsUnusedResources(index) { giveBackResources(index, &actions) }
+    }
     enterLine(index)
     grant(&actions)
     return !ready.contains(index)
@@ -681,7 +689,7 @@ struct QueueMachine {
   mutating func resumed(_ actions: inout [Action]) {
     guard isSuspended else { return }
     isSuspended = false
-    for index in members.indices.lazy.map(Int32.init) where members[Int(index)].isPresent {
+    for index in stalled.takeAll() where Int(index) < members.count && members[Int(index)].isPresent {
       let member = members[Int(index)]
       // Structured runs evaluate their conditions in their own tasks.
       if member.kind == .structured, evaluations.contains(index) {

@@ -187,4 +187,17 @@ import Testing
     machine.pauseEnded(fourth)
     #expect(machine.members[Int(fourth)].lifecycle.state == .executing)
   }
+
+  @Test("Q2: resuming looks at those who go on with what they have, and not at 100,000 who wait")
+  func resuming() {
+    var machine = QueueMachine(width: 2, isSuspended: true)
+    var actions: [QueueMachine.Action] = []
+    for _ in 0..<100_000 { _ = add(&machine, 20) }
+    #expect(machine.stalled.isEmpty)
+    let judge = machine.admitted(.structured, priority: 20, hasConditions: true, &actions)
+    let mayEvaluate = machine.evaluationStarted(judge)
+    #expect(!mayEvaluate && machine.stalled == [judge])
+    machine.resumed(&actions)
+    #expect(machine.stalled.isEmpty && actions == [.wake(judge), .addWorker(priority: 20)])
+  }
 }
