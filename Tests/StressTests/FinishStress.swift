@@ -30,8 +30,16 @@ extension StressTests {
         let orders = (0..<3).map { _ in Array(0..<batch).shuffled(using: &random) }
         await withTaskGroup(of: Void.self) { tasks in
           tasks.addTask { for index in orders[0] { probes[index].finish(index) } }
-          tasks.addTask { for index in orders[1] { handles[index].cancel(Side.cancel) } }
-          tasks.addTask { for index in orders[2] { handles[index].cancel(Side.timeout) } }
+          for (order, side) in zip(orders.dropFirst(), Side.allCases) {
+            // A cancel counts at once, while a body that is told to finish has to get a thread first.
+            let lead = number % 4
+            tasks.addTask {
+              for index in order {
+                for _ in 0..<lead { await Task.yield() }
+                handles[index].cancel(side)
+              }
+            }
+          }
           if number % 10 == 0 { tasks.addTask { await queue.cancelAll() } }
         }
         for (index, handle) in handles.enumerated() {
