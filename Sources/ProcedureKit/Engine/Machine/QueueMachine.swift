@@ -219,7 +219,8 @@ struct QueueMachine {
   /// A `successor` holds all that it wants; `succeeded` follows.
   mutating func resourcesHeldBySuccessor(_ index: Int32) { members[Int(index)].resources = .held }
 
-  /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot.
+  /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot. `settled` has to
+  /// follow if anybody has been granted resources in the same visit.
   mutating func succeeded(_ index: Int32, by next: Int32) {
     members[Int(index)].lifecycle.bodyEnded()
     members[Int(index)].lifecycle.finished()

@@ -61,7 +61,7 @@ extension QueueCore {
     let next = withState { state -> (DetachedRun, ResourceClaim?)? in
       guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
       if run.hasNeeds {
-        // Who is granted what it held comes first, so this is before anybody is taken; no action follows from it.
+        // Who is granted what it held comes first, so this is before anybody is taken.
         var actions: [QueueMachine.Action] = []
         state.endClaim(of: run, &actions, &effects)
         state.resolve(&actions, &effects)
@@ -87,6 +87,12 @@ extension QueueCore {
         record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
         record(.willExecute(attempt: 1), of: next, at: now, &state)
         woken = state.woken.takeAll()
+      }
+      if run.hasNeeds {
+        // The next has one of the slots; others who were granted what it held may have those that are free.
+        var actions: [QueueMachine.Action] = []
+        state.machine.settled(&actions)
+        state.resolve(&actions, &effects)
       }
       updateGate(state)
       // The next does not wait to be started any more.
