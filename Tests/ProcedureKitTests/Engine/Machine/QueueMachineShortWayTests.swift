@@ -200,4 +200,24 @@ import Testing
     machine.resumed(&actions)
     #expect(machine.stalled.isEmpty && actions == [.wake(judge), .addWorker(priority: 20)])
   }
+
+  @Test("Q2: a queue that stays suspended remembers nobody who has left, and nobody twice")
+  func stalledMembers() {
+    var machine = QueueMachine(width: 2, isSuspended: false)
+    var actions: [QueueMachine.Action] = []
+    let body = machine.execute()
+    machine.suspend()
+    let mayGoOn = machine.startPiece(body)
+    #expect(!mayGoOn)
+    for _ in 0..<100 {
+      _ = machine.startLoan(body)
+      _ = machine.endLoan(body)
+      let judge = machine.admitted(.structured, priority: 20, hasConditions: true, &actions)
+      _ = machine.evaluationStarted(judge)
+      _ = machine.cancel(judge)
+      _ = machine.leave(judge)
+    }
+    #expect(machine.stalled == [body])
+    #expect(machine.resume() == [.wake(body)])
+  }
 }
