@@ -219,9 +219,9 @@ struct QueueMachine {
   /// A `successor` holds all that it wants; `succeeded` follows.
   mutating func resourcesHeldBySuccessor(_ index: Int32) { members[Int(index)].resources = .held }
 
-  /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot. `settled` has to
-  /// follow if anybody has been granted resources in the same visit.
-  mutating func succeeded(_ index: Int32, by next: Int32) {
+  /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot. Those who come
+  /// after that one may have other slots: they may have been granted resources just now, or have waited only behind it.
+  mutating func succeeded(_ index: Int32, by next: Int32, _ actions: inout [Action]) {
     members[Int(index)].lifecycle.bodyEnded()
     members[Int(index)].lifecycle.finished()
     runs -= 1
@@ -229,6 +229,7 @@ struct QueueMachine {
     members[Int(next)].holdsSlot = true
     _ = execute(next)
     vacate(index)
+    if slots.hasFree { grant(&actions) }
   }
 
   /// The body of a structured run has ended, and the run with it.

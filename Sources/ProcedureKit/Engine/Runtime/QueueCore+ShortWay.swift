@@ -75,7 +75,9 @@ extension QueueCore {
         recordEndOfBody(of: run, at: now, &state)
         record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
       }
-      state.machine.succeeded(run.member, by: member)
+      var actions: [QueueMachine.Action] = []
+      state.machine.succeeded(run.member, by: member, &actions)
+      state.resolve(&actions, &effects)
       state.holders[Int(run.member)] = nil
       run.member = -1
       run.times.ended = now.nanoseconds
@@ -87,12 +89,6 @@ extension QueueCore {
         record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
         record(.willExecute(attempt: 1), of: next, at: now, &state)
         woken = state.woken.takeAll()
-      }
-      if run.hasNeeds {
-        // The next has one of the slots; others who were granted what it held may have those that are free.
-        var actions: [QueueMachine.Action] = []
-        state.machine.settled(&actions)
-        state.resolve(&actions, &effects)
       }
       updateGate(state)
       // The next does not wait to be started any more.
