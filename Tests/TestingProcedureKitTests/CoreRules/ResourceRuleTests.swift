@@ -71,6 +71,31 @@ struct ResourceRuleTests {
     }
   }
 
+  @Test("R1, Q1: all readers that the end of a writer lets in execute at once, where there are slots")
+  func readersAfterWriter() async throws {
+    try await exploreRace("together") { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 4)
+      let (written, allCame, come) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream(), Locked(0))
+      // Each goes on only when all have come; none lends its slot meanwhile.
+      let meet = ProcedureTask {
+        if come({
+          $0 += 1
+          return $0
+        }) == 3 {
+          allCame.continuation.finish()
+        }
+        for await _ in allCame.stream {}
+      }
+      let writer = queue.add(ProcedureTask { for await _ in written.stream {} }.exclusive("a"))
+      let readers = (0..<3).map { _ in queue.add(meet.shared("a")) }
+      await pause(env)
+      written.continuation.finish()
+      for handle in [writer] + readers { try await handle.value }
+      env.tally("together")
+      await queue.shutDown()
+    }
+  }
+
   @Test(
     "R1: all resources of one level are taken together: no deadlock between those that name them the other way round")
   func together() async throws {

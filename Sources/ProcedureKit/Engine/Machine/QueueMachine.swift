@@ -89,8 +89,8 @@ struct QueueMachine {
   private(set) var waiting = 0
   private var runs = 0
   /// Members that have come to stand in line while the queue is suspended, and go on with what they have once it resumes:
-  /// so that resuming need not look at all that wait. Some may have left since.
-  private(set) var stalled: [Int32] = []
+  /// so that resuming need not look at all that wait.
+  private(set) var stalled: Set<Int32> = []
   /// By member: how many tasks inside its body pause between two attempts.
   private var pauses: [Int32: Int] = [:]
   /// By member: how many tasks inside its body wait until the rest of the queue is idle.
@@ -219,8 +219,9 @@ struct QueueMachine {
   /// A `successor` holds all that it wants; `succeeded` follows.
   mutating func resourcesHeldBySuccessor(_ index: Int32) { members[Int(index)].resources = .held }
 
-  /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot.
-  mutating func succeeded(_ index: Int32, by next: Int32) {
+  /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot. Those who come
+  /// after that one may have other slots: they may have been granted resources just now, or have waited only behind it.
+  mutating func succeeded(_ index: Int32, by next: Int32, _ actions: inout [Action]) {
     members[Int(index)].lifecycle.bodyEnded()
     members[Int(index)].lifecycle.finished()
     runs -= 1
@@ -228,6 +229,7 @@ struct QueueMachine {
     members[Int(next)].holdsSlot = true
     _ = execute(next)
     vacate(index)
+    if slots.hasFree { grant(&actions) }
   }
 
   /// The body of a structured run has ended, and the run with it.
@@ -249,6 +251,7 @@ struct QueueMachine {
   private mutating func vacate(_ index: Int32) {
     // A task that the body has left behind may still pause.
     if !pauses.isEmpty { pauses[index] = nil }
+    if !stalled.isEmpty { stalled.remove(index) }
     members[Int(index)].isPresent = false
     members[Int(index)].holdsSlot = false
     vacant.append(index)
@@ -341,7 +344,7 @@ struct QueueMachine {
   mutating func evaluationStarted(_ index: Int32) -> Bool {
     guard isSuspended else { return true }
     if !evaluations.contains(index) {
-      stalled.append(index)
+      stalled.insert(index)
       evaluations.insert(index, priority: members[Int(index)].priority, order: members[Int(index)].order)
     }
     return false
@@ -551,7 +554,10 @@ struct QueueMachine {
   /// A member that stands in line, between two pieces of its work, may start the next.
   private mutating func leaveLine(_ index: Int32, _ actions: inout [Action]) {
     guard ready.contains(index) else { return }
-    guard !isSuspended else { return stalled.append(index) }
+    if isSuspended {
+      stalled.insert(index)
+      return
+    }
     ready.remove(index)
     actions.append(.wake(index))
   }
@@ -621,7 +627,7 @@ struct QueueMachine {
     guard isSuspended || yields else { return true }
     giveSlotBack(index)
     if isSuspended {
-      stalled.append(index)
+      stalled.insert(index)
       if holdsUnusedResources(index) { giveBackResources(index, &actions) }
     }
     enterLine(index)
@@ -689,7 +695,10 @@ struct QueueMachine {
   mutating func resumed(_ actions: inout [Action]) {
     guard isSuspended else { return }
     isSuspended = false
-    for index in stalled.takeAll() where Int(index) < members.count && members[Int(index)].isPresent {
+    // In an order that is the same each time, which that of a set is not.
+    let stalled = stalled.sorted()
+    self.stalled = []
+    for index in stalled {
       let member = members[Int(index)]
       // Structured runs evaluate their conditions in their own tasks.
       if member.kind == .structured, evaluations.contains(index) {

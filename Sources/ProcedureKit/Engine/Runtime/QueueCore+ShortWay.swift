@@ -61,7 +61,7 @@ extension QueueCore {
     let next = withState { state -> (DetachedRun, ResourceClaim?)? in
       guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
       if run.hasNeeds {
-        // Who is granted what it held comes first, so this is before anybody is taken; no action follows from it.
+        // Who is granted what it held comes first, so this is before anybody is taken.
         var actions: [QueueMachine.Action] = []
         state.endClaim(of: run, &actions, &effects)
         state.resolve(&actions, &effects)
@@ -75,7 +75,9 @@ extension QueueCore {
         recordEndOfBody(of: run, at: now, &state)
         record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
       }
-      state.machine.succeeded(run.member, by: member)
+      var actions: [QueueMachine.Action] = []
+      state.machine.succeeded(run.member, by: member, &actions)
+      state.resolve(&actions, &effects)
       state.holders[Int(run.member)] = nil
       run.member = -1
       run.times.ended = now.nanoseconds

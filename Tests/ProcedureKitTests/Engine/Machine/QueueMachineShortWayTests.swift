@@ -82,7 +82,7 @@ import Testing
     #expect(machine.successor(of: first) == nil)
     #expect(machine.resourcesGranted(second, &actions))
     #expect(machine.successor(of: first) == second)
-    machine.succeeded(first, by: second)
+    machine.succeeded(first, by: second, &actions)
     #expect(machine.members[Int(second)].lifecycle.state == .executing && machine.slots.taken == 1)
   }
 
@@ -104,14 +104,14 @@ import Testing
     let thirdClaims = machine.successorClaims(third)
     #expect(thirdClaims)
     machine.resourcesHeldBySuccessor(third)
-    machine.succeeded(first, by: third)
+    machine.succeeded(first, by: third, &actions)
     #expect(machine.members[Int(third)].lifecycle.state == .executing && machine.slots.taken == 1)
 
     let (isKept, fourthClaims) = (machine.resourcesGranted(second, &actions), machine.successorClaims(fourth))
     #expect(isKept && !fourthClaims && machine.successor(of: third) == second)
     let holdsAlready = !machine.successorClaims(second)
     #expect(holdsAlready)
-    machine.succeeded(third, by: second)
+    machine.succeeded(third, by: second, &actions)
     #expect(machine.successor(of: second) == fourth && actions.isEmpty)
   }
 
@@ -166,6 +166,7 @@ import Testing
   @Test("A pause that was not over when its run left is not that of the next run with the same number")
   func pauses() throws {
     var machine = QueueMachine(width: 1, isSuspended: false)
+    var actions: [QueueMachine.Action] = []
     let first = try #require(start(&machine, 20))
     machine.pauseStarted(first)
     #expect(finish(&machine, first))
@@ -179,10 +180,10 @@ import Testing
     machine.pauseStarted(second)
     let third = add(&machine, 20)
     #expect(machine.successor(of: second) == third)
-    machine.succeeded(second, by: third)
+    machine.succeeded(second, by: third, &actions)
     let fourth = add(&machine, 20)
     #expect(fourth == second)
-    machine.succeeded(third, by: fourth)
+    machine.succeeded(third, by: fourth, &actions)
     machine.pauseStarted(fourth)
     machine.pauseEnded(fourth)
     #expect(machine.members[Int(fourth)].lifecycle.state == .executing)
@@ -199,5 +200,25 @@ import Testing
     #expect(!mayEvaluate && machine.stalled == [judge])
     machine.resumed(&actions)
     #expect(machine.stalled.isEmpty && actions == [.wake(judge), .addWorker(priority: 20)])
+  }
+
+  @Test("Q2: a queue that stays suspended remembers nobody who has left, and nobody twice")
+  func stalledMembers() {
+    var machine = QueueMachine(width: 2, isSuspended: false)
+    var actions: [QueueMachine.Action] = []
+    let body = machine.execute()
+    machine.suspend()
+    let mayGoOn = machine.startPiece(body)
+    #expect(!mayGoOn)
+    for _ in 0..<100 {
+      _ = machine.startLoan(body)
+      _ = machine.endLoan(body)
+      let judge = machine.admitted(.structured, priority: 20, hasConditions: true, &actions)
+      _ = machine.evaluationStarted(judge)
+      _ = machine.cancel(judge)
+      _ = machine.leave(judge)
+    }
+    #expect(machine.stalled == [body])
+    #expect(machine.resume() == [.wake(body)])
   }
 }

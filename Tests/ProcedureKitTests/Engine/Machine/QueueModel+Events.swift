@@ -4,7 +4,7 @@
 extension QueueModel {
   mutating func admitted(
     _ index: Int32, _ kind: QueueMachine.Kind, priority: UInt8, order: UInt64, isInherited: Bool,
-    hasDependencies: Bool = false, hasConditions: Bool = false, hasResources: Bool = false
+    hasDependencies: Bool = false, hasConditions: Bool = false, hasResources: Bool = false, claimsAtOnce: Bool = false
   ) {
     while members.count <= Int(index) { members.append(nil) }
     if members[Int(index)] != nil { object("the number \(index) was given away twice") }
@@ -12,6 +12,10 @@ extension QueueModel {
     if hasResources { self[index].resources = .wanted }
     noteOrder(of: index, isInherited: isInherited)
     if hasDependencies { self[index].phase = .pending } else { evaluate(index) }
+    if claimsAtOnce, mayClaimAtOnce(index) {
+      leave(.ready, index)
+      takeSlot(index)
+    }
   }
 
   private mutating func evaluate(_ index: Int32) {

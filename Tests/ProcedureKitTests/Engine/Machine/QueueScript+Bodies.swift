@@ -58,6 +58,7 @@ extension QueueScript {
     // Its task is found to be cancelled.
     if member.kind == .structured, random.chance(percent: 10) { visit { cancel(member) } }
     visit {
+      if let worker = member.worker, random.chance(percent: 50), exchange(member, for: worker) { return }
       call("\(index) body ended") { machine, _ in
         machine.bodyEnded(index)
       } follow: { model, _ in

@@ -38,7 +38,7 @@ extension QueueScript {
   }
 
   /// Says whether everything is there at once.
-  private func claims(_ member: ScriptMember) -> Bool {
+  func claims(_ member: ScriptMember) -> Bool {
     let index = member.index
     switch random.below(10) {
     case 0..<5:

@@ -5,7 +5,12 @@ extension QueueScript {
   func admitFromOutside() {
     if random.chance(percent: 30) { return admitStructured(from: nil) }
     let member = ScriptMember(.detached, parent: nil, lender: nil)
-    visit { admit(member, hasDependencies: random.chance(percent: 20), hasConditions: random.chance(percent: 25)) }
+    let (hasDependencies, hasConditions) = (random.chance(percent: 20), random.chance(percent: 25))
+    visit {
+      if !hasDependencies, !hasConditions, random.chance(percent: 50), admitAtOnce(member) { return }
+      admit(member, hasDependencies: hasDependencies, hasConditions: hasConditions)
+      if machine.members[Int(member.index)].holdsSlot { claimAtOnce(member) }
+    }
   }
 
   func admit(
@@ -22,14 +27,15 @@ extension QueueScript {
       machine, actions in
       machine.admitted(
         member.kind, priority: priority, inheriting: order, hasDependencies: hasDependencies,
-        hasConditions: hasConditions, hasResources: hasResources, &actions)
+        hasConditions: hasConditions, hasResources: hasResources, claimsAtOnce: member.kind == .detached, &actions)
     } follow: { model, index in
       let given = machine.members[Int(index)]
       if let order, given.order != order { model.object("Q1: \(index) has not inherited the order") }
       if given.priority != priority { model.object("Q1: \(index) has another priority") }
       model.admitted(
         index, member.kind, priority: priority, order: given.order, isInherited: order != nil,
-        hasDependencies: hasDependencies, hasConditions: hasConditions, hasResources: hasResources)
+        hasDependencies: hasDependencies, hasConditions: hasConditions, hasResources: hasResources,
+        claimsAtOnce: member.kind == .detached)
     }
     seat(member, at: index)
     if member.kind != .structured {

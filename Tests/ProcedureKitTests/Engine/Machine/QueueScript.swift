@@ -168,6 +168,11 @@ final class QueueScript {
     } follow: { model, _ in
       model.left(member.index)
     }
+    forget(member)
+  }
+
+  /// A member has left.
+  func forget(_ member: ScriptMember) {
     if member.parts.contains(where: { $0.waits && !$0.isAwake }) {
       model.object("\(member.index) left, and a part waits for ever")
     }

@@ -1,0 +1,48 @@
+@testable import ProcedureKit
+
+/// How runs come in one step, and what it means that a worker goes straight on with another in the slot of one that ended.
+extension QueueModel {
+  /// Whether one that has just come, and wants resources, would have the next free slot.
+  func mayClaimAtOnce(_ index: Int32) -> Bool {
+    self[index].resources == .wanted && self[index].phase == .waiting && !isSuspended && hasFreeSlot
+      && first(in: .returning) == nil && first(in: .evaluations) == nil && first(in: .ready) == index
+  }
+
+  mutating func addedAtOnce(_ index: Int32, needsWorker: Bool) {
+    if mayClaimAtOnce(index) { object("\(index) stands in line although it may claim") }
+    guard needsWorker else { return }
+    if workerIsOrdered { object("a second worker was ordered") }
+    if isSuspended || !hasFreeSlot { object("Q1, Q2: a worker was ordered, and has nothing to do") }
+    workerIsOrdered = true
+  }
+
+  mutating func resourcesHeldAtOnce(_ index: Int32) {
+    self[index].resources = .held
+    self[index].holdsSlot = false
+    stand(index, in: .ready)
+  }
+
+  mutating func successorClaims(_ index: Int32, answer: Bool) {
+    checkSuccessor(index)
+    if first(in: .ready) != index { object("Q1: \(index) comes next out of order") }
+    if answer != (self[index].resources == .wanted) { object("R2: \(index) claims: \(answer)") }
+    if answer { leave(.ready, index) }
+  }
+
+  mutating func succeeded(_ index: Int32, by next: Int32) {
+    checkSuccessor(next)
+    let member = self[index]
+    if !member.holdsSlot || member.phase != .executing || member.isListed { object("\(index) has no slot to pass on") }
+    members[Int(index)] = nil
+    leave(.ready, next)
+    takeSlot(next)
+    self[next].phase = .executing
+  }
+
+  private mutating func checkSuccessor(_ index: Int32) {
+    if isSuspended { object("Q2: \(index) comes next on a suspended queue") }
+    if !isServedByWorker(index) { object("\(index) comes next, and has a task of its own or is decided") }
+    if taken > width { object("Q1: \(index) comes next on a queue that has become narrower") }
+    if let other = first(in: .returning) ?? first(in: .evaluations) { object("\(index) comes next, before \(other)") }
+  }
+}
