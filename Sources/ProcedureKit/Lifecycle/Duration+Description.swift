@@ -6,18 +6,23 @@ extension Duration {
   var inWords: String {
     var step = Self.nanosecond
     while step < Self.second, attoseconds.magnitude >= step * 1_000 { step *= 10 }
-    let rounded = (attoseconds.magnitude + step / 2) / step * step
-    guard rounded > 0, let unit = Self.units.first(where: { rounded >= $0.size }) else { return "0 seconds" }
-    let number = Self.decimal(rounded, of: unit.size, places: 3)
-    return "\(attoseconds < 0 ? "-" : "")\(number) \(unit.name)\(number == "1" ? "" : "s")"
+    let rounded = magnitude(roundedTo: step)
+    return words(for: rounded, in: Self.units.first { rounded >= $0.size } ?? Self.units[0], places: 3)
   }
 
   /// The duration in seconds to the microsecond, so that many of them can be compared at a glance: `12.000345 seconds`.
   var inSeconds: String {
-    let step = Self.nanosecond * 1_000
-    let rounded = (attoseconds.magnitude + step / 2) / step * step
-    let number = Self.decimal(rounded, of: Self.second, places: 6)
-    return "\(attoseconds < 0 && rounded > 0 ? "-" : "")\(number) \(number == "1" ? "second" : "seconds")"
+    words(for: magnitude(roundedTo: Self.nanosecond * 1_000), in: Self.units[0], places: 6)
+  }
+
+  /// The attoseconds without their sign, as a multiple of a step.
+  private func magnitude(roundedTo step: UInt128) -> UInt128 {
+    (attoseconds.magnitude + step / 2) / step * step
+  }
+
+  private func words(for rounded: UInt128, in unit: (size: UInt128, name: String), places: Int) -> String {
+    let number = Self.decimal(rounded, of: unit.size, places: places)
+    return "\(attoseconds < 0 && rounded > 0 ? "-" : "")\(number) \(unit.name)\(number == "1" ? "" : "s")"
   }
 
   private static let second: UInt128 = 1_000_000_000_000_000_000
