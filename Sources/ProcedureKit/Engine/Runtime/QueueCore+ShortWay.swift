@@ -60,24 +60,20 @@ extension QueueCore {
     var woken: [Waiter] = []
     let next = withState { state -> (DetachedRun, ResourceClaim?)? in
       guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
-      if run.hasNeeds {
-        // Who is granted what it held comes first, so this is before anybody is taken.
-        var actions: [QueueMachine.Action] = []
-        state.endClaim(of: run, &actions, &effects)
-        state.resolve(&actions, &effects)
-      }
+      var actions: [QueueMachine.Action] = []
+      defer { state.resolve(&actions, &effects) }
+      // Who is granted what it held comes first, so this is before anybody is taken.
+      if run.hasNeeds { state.endClaim(of: run, &actions, &effects) }
       guard let member = state.machine.successor(of: run.member),
         let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
       else { return nil }
-      if next.hasNeeds, !state.successorClaims(next, &effects) { return nil }
+      if next.hasNeeds, !state.successorClaims(next, &actions, &effects) { return nil }
       let isObserved = broadcaster.isObserved
       if isObserved {
         recordEndOfBody(of: run, at: now, &state)
         record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
       }
-      var actions: [QueueMachine.Action] = []
       state.machine.succeeded(run.member, by: member, &actions)
-      state.resolve(&actions, &effects)
       state.holders[Int(run.member)] = nil
       run.member = -1
       run.times.ended = now.nanoseconds
@@ -137,13 +133,13 @@ extension QueueState {
 
   /// Claims what a `successor` wants, unless it holds it. Says whether it does now; if not, it waits for that without a
   /// slot, or its end is decided.
-  fileprivate mutating func successorClaims(_ run: DetachedRun, _ effects: inout [Effect]) -> Bool {
+  fileprivate mutating func successorClaims(
+    _ run: DetachedRun, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
+  ) -> Bool {
     guard let wants = run.resources, machine.successorClaims(run.member) else { return true }
-    var actions: [QueueMachine.Action] = []
-    let holdsThem = claimResources(for: run, wants, &actions, &effects)
-    if holdsThem { machine.resourcesHeldBySuccessor(run.member) }
-    resolve(&actions, &effects)
-    return holdsThem
+    guard claimResources(for: run, wants, &actions, &effects) else { return false }
+    machine.resourcesHeldBySuccessor(run.member)
+    return true
   }
 
   /// Ends a run whose body has returned, if nobody waits for that or for its slot. Says whether it did; if not, nothing has
