@@ -280,6 +280,7 @@ struct QueueMachine {
   private mutating func releaseStorage() {
     members = []
     vacant = []
+    stalled = []
     ready.releaseStorage()
     returning.releaseStorage()
     evaluations.releaseStorage()

@@ -4,7 +4,7 @@
 @usableFromInline
 final class StructuredRun: Run, @unchecked Sendable {
   /// What wants to know when the run is cancelled otherwise than through its task.
-  var cancellationHandlers: [ObjectIdentifier: @Sendable () -> Void] = Dictionary()
+  var cancellationHandlers: [ObjectIdentifier: @Sendable () -> Void] = [:]
 
   /// Its body, where that has a task of its own, so that it can be cancelled without the caller's.
   let body: CancellableWork?
