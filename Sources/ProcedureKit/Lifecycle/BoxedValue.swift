@@ -1,24 +1,22 @@
 /// Internal. A value of any type, which whoever reads it knows.
 ///
-/// Nothing is allocated for `Void`.
+/// Nothing is allocated for `Void`, nor shared between all who have it.
 @usableFromInline
 struct BoxedValue: Sendable {
-  /// One word, which leaves room to tell it from something else.
-  @usableFromInline let box: any AnyObject & Sendable
-
-  /// What stands for `Void`.
-  @usableFromInline static let void = ValueBox(())
+  /// One word, which leaves room to tell it from something else; `nil` for `Void`.
+  @usableFromInline let box: (any AnyObject & Sendable)?
 
   @inlinable
   init<Value: Sendable>(_ value: Value) {
-    box = Value.self == Void.self ? Self.void : ValueBox(value)
+    box = Value.self == Void.self ? nil : ValueBox(value)
   }
 
   /// The value. Invariant: it has the type with which it was boxed; a handle and the body of its run are made together, by
   /// one function that is generic over that type.
   @inlinable
   func unboxed<Value: Sendable>(_ type: Value.Type = Value.self) -> Value {
-    unsafeDowncast(box, to: ValueBox<Value>.self).value
+    if Value.self == Void.self { return unsafeBitCast((), to: Value.self) }
+    return unsafeDowncast(box.unsafelyUnwrapped, to: ValueBox<Value>.self).value
   }
 }
 

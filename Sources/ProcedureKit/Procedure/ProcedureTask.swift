@@ -17,10 +17,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     set { change { $0.rawPriority = newValue?.rawValue } }
   }
 
-  @usableFromInline private(set) var traits: ProcedureTraits
-  /// What the outermost level needs before its body starts: whatever wraps it keeps its own.
-  @usableFromInline var admission: Admission
-  @usableFromInline var operation: @concurrent @Sendable (Input) async throws -> Output
+  @usableFromInline private(set) var work: ProcedureWork<Input, Output>
 
   /// A procedure from an async function.
   ///
@@ -48,7 +45,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable () async throws -> Output
   ) where Input == Void {
-    self.init(name: name, priority: priority) { (_: Void) in try await operation() }
+    work = ProcedureWork(
+      ProcedureTraits(name: name, priority: priority), .free, { (_: Void) in try await operation() }, plain: operation)
   }
 
   /// What any procedure executes, and nothing besides: the start for a type that implements ``Procedure/procedureTask``.
@@ -62,9 +60,19 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     name: String, priority: TaskPriority?, admission: Admission = .free,
     operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
-    traits = ProcedureTraits(ProcedureTraits.Contents(name: name, rawPriority: priority?.rawValue))
-    self.admission = admission
-    self.operation = operation
+    work = ProcedureWork(ProcedureTraits(name: name, priority: priority), admission, operation)
+  }
+
+  var traits: ProcedureTraits { work.traits }
+
+  var admission: Admission {
+    get { work.admission }
+    set { work = ProcedureWork(traits, newValue, operation, plain: work.plain) }
+  }
+
+  @usableFromInline var operation: @concurrent @Sendable (Input) async throws -> Output {
+    get { work.operation }
+    set { work = ProcedureWork(traits, admission, newValue) }
   }
 
   /// Itself.
@@ -172,7 +180,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   private mutating func change(_ change: (inout ProcedureTraits.Contents) -> Void) {
     var contents = traits.contents
     change(&contents)
-    traits = ProcedureTraits(contents)
+    work = ProcedureWork(ProcedureTraits(contents), admission, operation, plain: work.plain)
   }
 
   /// The same procedure with something changed.

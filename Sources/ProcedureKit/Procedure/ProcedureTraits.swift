@@ -18,6 +18,10 @@ final class ProcedureTraits: Sendable {
   init(_ contents: Contents) {
     self.contents = contents
   }
+
+  convenience init(name: String, priority: TaskPriority?) {
+    self.init(Contents(name: name, rawPriority: priority?.rawValue))
+  }
 }
 
 /// Internal. What is called at the end of a run, whatever type its value has.

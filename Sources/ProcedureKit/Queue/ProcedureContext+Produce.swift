@@ -20,10 +20,8 @@ extension ProcedureContext {
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {
     let task = procedure.procedureTask
     let core = slotHolder?.core ?? ProcedureQueue.shared.core
-    let operation = task.operation
-    let run = DetachedRun(task.traits, task.admission, core: core, parent: self) { run in
-      guard !core.hooksBodies else { return BoxedValue(try await run.hooked(operation, input)) }
-      return BoxedValue(try await operation(input))
+    let run = DetachedRun(task.work, core: core, parent: self) { run in
+      try await run.callBody(of: P.Output.self, with: input)
     }
     let handle = ProcedureHandle<P.Output>(run)
     guard scope.mayProduce, let children = scope.makeChildren() else {

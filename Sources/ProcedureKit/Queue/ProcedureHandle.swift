@@ -1,7 +1,8 @@
 /// What `add` returns: the run that was added, to be watched, awaited, depended on and cancelled.
 ///
-/// Dropping a handle changes nothing: the procedure runs all the same.
-public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
+/// A value, like a `Task`: its copies, and all that are equal to it, stand for the same run. Dropping a handle changes
+/// nothing: the procedure runs all the same.
+public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
   /// Where the outcome comes from, once the run has finished.
   @usableFromInline
   enum Source: Sendable {
@@ -153,6 +154,21 @@ public final class ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Pr
     case .derived(let derivation): derivation.run.whenFinished { _ in notify(.finished(())) }
     }
   }
+}
+
+extension ProcedureHandle: Hashable {
+  /// Whether both stand for the same run.
+  ///
+  /// - Parameters:
+  ///   - left: A handle.
+  ///   - right: Another one.
+  /// - Returns: Whether they do.
+  public static func == (left: Self, right: Self) -> Bool { left.run === right.run }
+
+  /// Feeds the run to a hasher.
+  ///
+  /// - Parameter hasher: The hasher.
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 extension ProcedureHandle: CustomStringConvertible {

@@ -106,13 +106,13 @@ public actor ProcedureQueue {
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input
   ) async throws -> Output {
-    guard let run = core.start(task.traits, task.admission) else {
+    guard let run = core.start(task.work) else {
       return try await core.run(task, input)
     }
     let value: Output
     do {
       value = try await ProcedureContext.$current.withValue(ProcedureContext(of: run)) {
-        try await task.operation(input)
+        try await task.work(input)
       }
     } catch {
       return try await core.finish(run, .failure(error))
@@ -217,9 +217,8 @@ public actor ProcedureQueue {
     gathering input: @escaping @Sendable () -> Input
   ) -> ProcedureHandle<Output> {
     ProcedureHandle(
-      core.add(task.traits, task.admission, after: dependencies) { [operation = task.operation] run in
-        guard !run.core.hooksBodies else { return BoxedValue(try await run.hooked(operation, input())) }
-        return BoxedValue(try await operation(input()))
+      core.add(task.work, after: dependencies) { run in
+        try await run.callBody(of: Output.self, with: input())
       })
   }
 
@@ -229,17 +228,14 @@ public actor ProcedureQueue {
     _ task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
     hasRoom: Bool = false
   ) -> ProcedureHandle<Output> where Input: Sendable {
-    let operation = task.operation
-    guard core.hooksBodies else {
-      return ProcedureHandle(
-        core.add(task.traits, task.admission, after: dependencies, hasRoom: hasRoom) { _ in
-          BoxedValue(try await operation(input))
-        })
+    let body: DetachedRun.Body
+    if Input.self == Void.self {
+      // A closure that captures nothing is not allocated.
+      body = { run in try await run.callBody(of: Output.self, with: ()) }
+    } else {
+      body = { run in try await run.callBody(of: Output.self, with: input) }
     }
-    return ProcedureHandle(
-      core.add(task.traits, task.admission, after: dependencies, hasRoom: hasRoom) { run in
-        BoxedValue(try await run.hooked(operation, input))
-      })
+    return ProcedureHandle(core.add(task.work, after: dependencies, hasRoom: hasRoom, body: body))
   }
 
   // MARK: The queue as a whole

@@ -1,5 +1,6 @@
-import ProcedureKit
 import Testing
+
+@testable import ProcedureKit
 
 /// Counts how many of it there are.
 private final class Tracked: Sendable {
@@ -40,11 +41,11 @@ private final class Tracked: Sendable {
     #expect(live.value == 0)
   }
 
-  @Test("A queue, its handles, graphs and their values are released when they are done")
+  @Test("A queue, its runs, graphs and their values are released when they are done")
   func everythingIsReleased() async throws {
     let live = Box(0)
     weak var weakQueue: ProcedureQueue?
-    weak var weakHandle: ProcedureHandle<Tracked>?
+    weak var weakRun: DetachedRun?
     do {
       let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
       weakQueue = queue
@@ -59,7 +60,7 @@ private final class Tracked: Sendable {
           _ = captured
           return Tracked(live)
         })
-      weakHandle = handle
+      weakRun = handle.run
       let dependent = queue.add(ProcedureTask { (_: Tracked) in }, from: handle)
       let cancelled = queue.add(ProcedureTask { (_: Tracked) in await untilCancelled() }, from: handle)
       let failed = queue.add(ProcedureTask { (_: Tracked) in throw TestError() }, from: handle)
@@ -72,8 +73,8 @@ private final class Tracked: Sendable {
     }
     #expect(await settle { live.value == 0 })
     let queueIsGone = await settle { [weak weakQueue] in weakQueue == nil }
-    let handleIsGone = await settle { [weak weakHandle] in weakHandle == nil }
-    #expect(queueIsGone && handleIsGone)
+    let runIsGone = await settle { [weak weakRun] in weakRun == nil }
+    #expect(queueIsGone && runIsGone)
   }
 
   @Test("What a body captures and is given is released when it has ended, not when its handle goes")

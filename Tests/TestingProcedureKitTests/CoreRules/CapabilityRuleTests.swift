@@ -269,11 +269,11 @@ struct CapabilityRuleTests {
       victim.cancel(Reason())
       for handle in handles {
         let outcome = await handle.outcome
-        if handle === victim, outcome.isCancelled {
+        if handle == victim, outcome.isCancelled {
           env.check(outcome.cancellationReason(as: Reason.self) != nil)
         } else {
           env.check(outcome.isFinished, "\(outcome)")
-          if handle === victim { env.tally("finished before") }
+          if handle == victim { env.tally("finished before") }
         }
       }
       if await victim.outcome.isCancelled {

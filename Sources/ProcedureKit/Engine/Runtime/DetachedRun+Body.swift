@@ -3,14 +3,20 @@ extension DetachedRun {
   /// Executes the body, with its context and all that was carried here for it, and stores what became of it.
   ///
   /// - Parameter hold: What it holds meanwhile.
+  @inline(__always) @concurrent
   func execute(holding hold: ResourceClaim?) async {
-    guard let body = body.take() else { preconditionFailure("\(identity) was executed twice") }
+    guard let body = body.take() else { executedTwice() }
     guard !bindings.isEmpty else { return await execute(body, holding: hold) }
+    await executeBound(body, holding: hold)
+  }
+
+  @concurrent
+  private func executeBound(_ body: @escaping Body, holding hold: ResourceClaim?) async {
     await Self.bind(bindings[...]) { await self.execute(body, holding: hold) }
   }
 
   /// One function from the worker to the body, since each more on the way costs as much as a visit to the lock.
-  @inline(__always)
+  @inline(__always) @concurrent
   private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {
     let limit = limit
     let context = ProcedureContext(scope: self, hold: hold)
@@ -25,6 +31,8 @@ extension DetachedRun {
     limit?.ended(self)
   }
 
+  func executedTwice() -> Never { preconditionFailure("\(identity) was executed twice") }
+
   private func inContext(_ operation: @escaping @Sendable (DetachedRun) async -> Void) async {
     let context = ProcedureContext(scope: self)
     await Self.bind(bindings[...]) { await context.run { await operation(self) } }
@@ -36,6 +44,14 @@ extension DetachedRun {
   ) async {
     guard let binding = bindings.first else { return await operation() }
     await binding { await bind(bindings.dropFirst(), operation) }
+  }
+
+  /// Calls the work, where its types are known: once, by the task that executes the body.
+  @inlinable @inline(__always)
+  func callBody<Input: Sendable, Output: Sendable>(of _: Output.Type, with input: Input) async throws -> BoxedValue {
+    let work = unsafeDowncast(takeWork(), to: ProcedureWork<Input, Output>.self)
+    guard core.hooksBodies else { return BoxedValue(try await work(input)) }
+    return BoxedValue(try await hooked(work.operation, input))
   }
 
   /// Calls a body between the hooks of the queue.
@@ -71,7 +87,7 @@ extension DetachedRun {
 
   /// Lets go of all that only the body needed, and of a value that a cancel overruled.
   func releaseBody() {
-    body = nil
+    (body, work) = (nil, nil)
     if cancellation != nil { stored = .nothing }
     // Nobody else looks at these once the run has left its queue, and what they are in was made with the run.
     guard hasNeeds, let extras else { return }

@@ -6,7 +6,8 @@ import Synchronization
 /// known, so that no metadata is looked up while it goes its way.
 ///
 /// Invariant: `worker`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. `body`
-/// belongs to the worker that executes it, and to whoever ends the run. `stored` is written before the outcome is
+/// and `work` belong to the worker that executes them, and to whoever ends the run; `work` has the types that `body` asks for,
+/// since both come from one function that is generic over them. `stored` is written before the outcome is
 /// published, by whoever decides it: the worker that executed the body, or, under the lock, what ended the run before its
 /// body; it is not read where a cancel overruled it. Nothing of all that changes once `isFinished` is true, which is
 /// published with release and read with acquire.
@@ -32,22 +33,34 @@ final class DetachedRun: Run, @unchecked Sendable {
   private static let heard: UInt8 = 2
   private let listeners = AtomicLazyReference<Listeners>()
   var body: Body?
+  var work: AnyProcedureWork?
   var stored = Stored.nothing
-  var worker: QueueWorker?
+  /// Whose task executes the body, or evaluates the conditions. (Invariant: only set as long as that task does, which keeps
+  /// the worker; so it need not be counted here.)
+  unowned(unsafe) var worker: QueueWorker?
   var times = RunTimes()
 
+  @inline(__always)
   init(
-    _ traits: consuming ProcedureTraits, _ admission: consuming Admission, core: consuming QueueCore,
-    parent: ProcedureContext? = nil, body: consuming @escaping Body
+    _ work: AnyProcedureWork, core: QueueCore, parent: ProcedureContext? = nil, body: @escaping Body
   ) {
-    self.body = body
+    let traits = work.traits
     let origin =
       parent == nil && core.carriers.isEmpty && traits.contents.limit == nil
       ? nil : Origin(parent, bindings: core.carried, limit: traits.contents.limit.map(RunLimit.init))
     let priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
     let isBare =
       traits.contents.hooks == nil && traits.contents.limit?.deadline == nil && !core.hasFinishHooks
-    super.init(traits, admission, core: core, origin: origin, priority: priority, isBare: isBare)
+    self.body = body
+    self.work = work
+    super.init(work, core: core, origin: origin, priority: priority, isDetached: true, isBare: isBare)
+  }
+
+  /// What the body calls, once.
+  @usableFromInline
+  func takeWork() -> AnyProcedureWork {
+    guard let taken = work.take() else { executedTwice() }
+    return taken
   }
 
   var bindings: [ContextCarrier.Binding] { origin?.bindings ?? [] }
@@ -82,8 +95,6 @@ final class DetachedRun: Run, @unchecked Sendable {
   override func stopBody() { core.stopBody(of: self) }
 
   override var isCancelledByTask: Bool { true }
-
-  override var detachedRun: DetachedRun? { self }
 
   override var log: EventLog? { storedLog }
 

@@ -59,10 +59,10 @@ extension QueueCore {
   /// Adds a run, which tells of its end by what it is told by `body`.
   @usableFromInline
   func add(
-    _ traits: ProcedureTraits, _ admission: Admission, after dependencies: [any ProcedureDependency],
-    hasRoom: Bool = false, body: @escaping DetachedRun.Body
+    _ work: AnyProcedureWork, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
+    body: @escaping DetachedRun.Body
   ) -> DetachedRun {
-    let run = DetachedRun(traits, admission, core: self, body: body)
+    let run = DetachedRun(work, core: self, body: body)
     if dependencies.isEmpty, !hasRoom, admitAtOnce(run) { return run }
     admit(run, dependencies: dependencies, hasRoom: hasRoom)
     for (index, dependency) in dependencies.enumerated() {

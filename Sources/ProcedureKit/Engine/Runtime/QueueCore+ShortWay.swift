@@ -5,19 +5,17 @@
 extension QueueCore {
   /// Starts a run, if nothing has to be waited for and nobody has to be told of it.
   ///
-  /// - Parameters:
-  ///   - traits: What it is besides its work.
-  ///   - admission: What has to be there for its body.
+  /// - Parameter work: What it executes.
   /// - Returns: The run, whose body has started; `nil` if it has to go the long way, and nothing has happened yet.
   @usableFromInline
-  func start(_ traits: ProcedureTraits, _ admission: Admission) -> StructuredRun? {
-    guard isPlain, traits.isBare, admission.isFree, !broadcaster.isObserved, ProcedureContext.current == nil,
+  func start(_ work: AnyProcedureWork) -> StructuredRun? {
+    guard isPlain, work.traits.isBare, work.admission.isFree, !broadcaster.isObserved, ProcedureContext.current == nil,
       !Task.isCancelled
     else {
       return nil
     }
-    let run = StructuredRun(traits, admission, core: self, origin: nil)
-    let priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
+    let run = StructuredRun(work, core: self, origin: nil)
+    let priority = work.traits.contents.rawPriority ?? Task.currentPriority.rawValue
     // Asked again under the lock: whoever sees by that that a run has come later than its subscription is told of the run.
     return withState { !broadcaster.isObserved && $0.startAtOnce(run, priority) } ? run : nil
   }
@@ -50,24 +48,28 @@ extension QueueCore {
 
   /// A worker has executed a run's body: ends the run, if nothing else has to follow, and gives its slot to the next.
   ///
-  /// - Returns: A run that is to be executed, and what it holds; `nil` if the run has to end the long way.
-  func exchange(
-    _ run: DetachedRun, for worker: QueueWorker
-  ) -> (run: DetachedRun, hold: ResourceClaim?)? {
-    guard run.isBare, !run.hasDependents else { return nil }
+  /// - Parameters:
+  ///   - run: The run; afterwards the one that is to be executed.
+  ///   - hold: What that one holds.
+  ///   - worker: The worker.
+  /// - Returns: Whether there is one; if not, the run has to end the long way.
+  func exchange(_ run: inout DetachedRun, holding hold: inout ResourceClaim?, for worker: QueueWorker) -> Bool {
+    guard run.isBare, !run.hasDependents else { return false }
     let now = time.now
     var effects: [QueueState.Effect] = []
     var woken: [Waiter] = []
-    let next = withState { state -> (DetachedRun, ResourceClaim?)? in
-      guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
+    var successor: DetachedRun?
+    var claim: ResourceClaim?
+    withState { state in
+      guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return }
       var actions: [QueueMachine.Action] = []
       defer { state.resolve(&actions, &effects) }
       // Who is granted what it held comes first, so this is before anybody is taken.
       if run.hasNeeds { state.endClaim(of: run, &actions, &effects) }
       guard let member = state.machine.successor(of: run.member),
         let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
-      else { return nil }
-      if next.hasNeeds, !state.successorClaims(next, &actions, &effects) { return nil }
+      else { return }
+      if next.hasNeeds, !state.successorClaims(next, &actions, &effects) { return }
       let isObserved = broadcaster.isObserved
       if isObserved {
         recordEndOfBody(of: run, at: now, &state)
@@ -89,14 +91,17 @@ extension QueueCore {
       updateGate(state)
       // The next does not wait to be started any more.
       if limitsWaiting { state.announceRoom(&effects) }
-      return (next, next.claim)
+      if next.hasNeeds { claim = next.claim }
+      successor = next
     }
     for waiter in woken { waiter.resume() }
     for effect in effects { perform(effect) }
-    guard let next else { return nil }
-    run.releaseBody()
-    run.notifyListeners()
-    return next
+    guard var finished = successor.take() else { return false }
+    swap(&run, &finished)
+    hold = claim
+    finished.releaseBody()
+    finished.notifyListeners()
+    return true
   }
 
   /// Returns as soon as something stands in line, or after a few microseconds.

@@ -19,7 +19,7 @@ final class QueueWorker: @unchecked Sendable {
   }
 
   /// What a worker's task does, from its start to its end.
-  static func work(for core: QueueCore) async {
+  @concurrent static func work(for core: QueueCore) async {
     guard let task = withUnsafeCurrentTask(body: { $0 }) else {
       preconditionFailure("QueueWorker: there is no current task")
     }
@@ -28,11 +28,10 @@ final class QueueWorker: @unchecked Sendable {
     var assignment = core.startWorker(worker)
     loop: while true {
       switch assignment {
-      case .execute(var run, let hold):
-        await run.execute(holding: hold)
-        while !fairness.pieceEnds(), let next = core.exchange(run, for: worker) {
-          await next.run.execute(holding: next.hold)
-          run = next.run
+      case .execute(var run, var hold):
+        while true {
+          await run.execute(holding: hold)
+          guard !fairness.pieceEnds(), core.exchange(&run, holding: &hold, for: worker) else { break }
         }
         assignment = core.finishBody(of: run, executedBy: worker, pauses: fairness.isDue)
       case .pause:

@@ -20,12 +20,14 @@ class Run: SlotHolder, @unchecked Sendable {
 
   @inline(__always)
   init(
-    _ traits: consuming ProcedureTraits, _ admission: consuming Admission, core: consuming QueueCore,
-    origin: consuming Origin?, priority: UInt8 = 0, isBare: Bool = false
+    _ work: AnyProcedureWork, core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0,
+    isDetached: Bool = false, isBare: Bool = false
   ) {
-    self.traits = traits
-    super.init(core: core, origin: origin, priority: priority, isBare: isBare, hasNeeds: !admission.isFree)
-    if !admission.isFree { needs(admission) }
+    traits = work.traits
+    super.init(
+      core: core, origin: origin, priority: priority, isDetached: isDetached, isBare: isBare,
+      hasNeeds: !work.admission.isFree)
+    if !work.admission.isFree { needs(work.admission) }
   }
 
   private func needs(_ admission: Admission) {

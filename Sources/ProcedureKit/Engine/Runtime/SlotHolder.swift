@@ -13,20 +13,23 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   final let flags = Atomic<UInt8>(0)
   /// For an added run, the priority with which it was admitted.
   final let priority: UInt8
+  /// Whether it is an added run.
+  final let isDetached: Bool
   /// For an added run: whether something has to be there for its body.
   final let hasNeeds: Bool
   /// For an added run: whether nothing has to happen before its body and after it.
   ///
   /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
   final let isBare: Bool
-  let core: QueueCore
+  @usableFromInline let core: QueueCore
   final var extras: RunExtras?
 
   @inline(__always)
   init(
-    core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0, isBare: Bool = false,
-    hasNeeds: Bool = false
+    core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0, isDetached: Bool = false,
+    isBare: Bool = false, hasNeeds: Bool = false
   ) {
+    self.isDetached = isDetached
     self.core = core
     self.priority = priority
     self.isBare = isBare
@@ -50,8 +53,8 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   /// Called outside of the lock.
   func granted() {}
 
-  /// Itself, where a worker of the queue executes it: cheaper than a cast.
-  var detachedRun: DetachedRun? { nil }
+  /// Itself, where a worker of the queue executes it: cheaper than a cast. (Invariant: `isDetached` is set by `DetachedRun`.)
+  final var detachedRun: DetachedRun? { isDetached ? unsafeDowncast(self, to: DetachedRun.self) : nil }
 
   final override var linePriority: UInt8 {
     core.withState { state in member >= 0 ? state[self].priority : TaskPriority.medium.rawValue }

@@ -13,11 +13,10 @@ final class StructuredRun: Run, @unchecked Sendable {
   var refusal: (any Error)?
 
   init(
-    _ traits: consuming ProcedureTraits, _ admission: consuming Admission, core: consuming QueueCore,
-    origin: consuming Origin?
+    _ work: AnyProcedureWork, core: consuming QueueCore, origin: consuming Origin?
   ) {
     body = origin?.limit == nil ? nil : .make()
-    super.init(traits, admission, core: core, origin: origin)
+    super.init(work, core: core, origin: origin)
   }
 
   override func refused(by error: ProcedureError) { refusal = error }
