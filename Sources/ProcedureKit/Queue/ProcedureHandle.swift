@@ -66,6 +66,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   @inlinable
   public var value: Output {
     get async throws {
+      let run = run
       if !run.isFinished { await run.waitUntilFinished() }
       return try finishedValue()
     }

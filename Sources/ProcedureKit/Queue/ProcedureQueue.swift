@@ -112,7 +112,7 @@ public actor ProcedureQueue {
     let value: Output
     do {
       value = try await ProcedureContext.$current.withValue(ProcedureContext(of: run)) {
-        try await task.work(input)
+        if let plain = task.work.plain { try await plain() } else { try await task.work.operation(input) }
       }
     } catch {
       return try await core.finish(run, .failure(error))

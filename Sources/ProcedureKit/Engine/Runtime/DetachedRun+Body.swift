@@ -3,7 +3,7 @@ extension DetachedRun {
   /// Executes the body, with its context and all that was carried here for it, and stores what became of it.
   ///
   /// - Parameter hold: What it holds meanwhile.
-  @inline(__always) @concurrent
+  @inline(__always)
   func execute(holding hold: ResourceClaim?) async {
     guard let body = body.take() else { executedTwice() }
     guard !bindings.isEmpty else { return await execute(body, holding: hold) }
@@ -16,18 +16,20 @@ extension DetachedRun {
   }
 
   /// One function from the worker to the body, since each more on the way costs as much as a visit to the lock.
-  @inline(__always) @concurrent
+  @inline(__always)
   private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {
     let limit = limit
-    let context = ProcedureContext(scope: self, hold: hold)
     do {
       if let limit, core.hooks == nil { try limit.bodyStarts(self) }
+      let context = ProcedureContext(scope: self, hold: hold)
       stored = .value(try await ProcedureContext.$current.withValue(context) { try await body(self) })
     } catch {
       noteTimeout(error)
       stored = Stored(thrown: error)
     }
-    if endProduction() != nil { await context.run { await settleChildren() } }
+    if endProduction() != nil {
+      await ProcedureContext(scope: self, hold: hold).run { await settleChildren() }
+    }
     limit?.ended(self)
   }
 

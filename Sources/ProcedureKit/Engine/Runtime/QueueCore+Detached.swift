@@ -184,18 +184,21 @@ extension QueueCore {
   }
 
   /// A worker has started and asks for its first work.
+  @inline(never)
   func startWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
     return visit { state, actions, effects in assign(to: worker, isNew: true, at: now, &state, &actions, &effects) }
   }
 
   /// A worker asks for work after a pause.
+  @inline(never)
   func continueWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
     return visit { state, actions, effects in assign(to: worker, isNew: false, at: now, &state, &actions, &effects) }
   }
 
   /// A worker has evaluated a run's conditions and asks for its next work.
+  @inline(never)
   func settleConditions(of run: DetachedRun, _ verdict: ConditionVerdict, judgedBy worker: QueueWorker) -> Assignment {
     let now = time.now
     return visit { state, actions, effects in
@@ -218,6 +221,7 @@ extension QueueCore {
   }
 
   /// A worker has executed a body and asks for its next work, or for none yet. The run has finished when this returns.
+  @inline(never)
   func finishBody(of run: DetachedRun, executedBy worker: QueueWorker, pauses: Bool) -> Assignment {
     let now = time.now
     // What depends on the run may come first now, so it is told before anybody is taken.
@@ -253,6 +257,7 @@ extension QueueCore {
   }
 
   /// The outcome of a run with an ending can be read from now on.
+  @inline(never)
   func publish(_ run: DetachedRun) {
     let now = time.now
     let log = visit { state, _, _ in
@@ -266,6 +271,7 @@ extension QueueCore {
   }
 
   /// A worker has carried out a run's ending, and asks for its next work.
+  @inline(never)
   func finishEnding(of run: DetachedRun, by worker: QueueWorker) -> Assignment {
     let now = time.now
     return visit { state, actions, effects in

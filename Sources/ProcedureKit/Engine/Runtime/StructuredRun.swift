@@ -12,9 +12,8 @@ final class StructuredRun: Run, @unchecked Sendable {
   /// Why it ends without its body, where what it wanted to hold would never have been there.
   var refusal: (any Error)?
 
-  init(
-    _ work: AnyProcedureWork, core: consuming QueueCore, origin: consuming Origin?
-  ) {
+  @inline(__always)
+  init(_ work: AnyProcedureWork, core: QueueCore, origin: Origin?) {
     body = origin?.limit == nil ? nil : .make()
     super.init(work, core: core, origin: origin)
   }
