@@ -1,7 +1,6 @@
 /// Internal. A queue's time: the only place in the library that reads a clock, or sleeps on one.
 struct QueueTime: Sendable {
-  /// What it is counted from on the system's clock.
-  private let start = ContinuousClock.now
+  private let system = SystemStopwatch()
   /// The clock that is read instead, if it is not the system's.
   private let stopwatch: (any Stopwatch)?
 
@@ -36,28 +35,46 @@ struct QueueTime: Sendable {
   var isSystem: Bool { stopwatch == nil }
 
   var now: ProcedureInstant {
-    guard let stopwatch else { return ProcedureInstant(sinceStart: start.duration(to: ContinuousClock.now)) }
-    return ProcedureInstant(sinceStart: stopwatch.elapsed)
+    ProcedureInstant(sinceStart: stopwatch?.elapsed ?? system.elapsed)
   }
 
   /// Sleeps, in the current task. Cancelling it ends the sleep.
   ///
   /// - Throws: `CancellationError`; whatever else a clock of the user's throws.
   func wait(until instant: ProcedureInstant) async throws {
-    guard let stopwatch else { return try await ContinuousClock().sleep(until: start.advanced(by: instant.sinceStart)) }
-    try await stopwatch.wait(until: instant.sinceStart)
+    if let stopwatch {
+      try await stopwatch.wait(until: instant.sinceStart)
+    } else {
+      try await system.wait(until: instant.sinceStart)
+    }
+  }
+}
+
+/// The system's clock and the instant from which it is read: in an object, since only the runtime knows the layout of an
+/// instant, and would be asked for that of all that has one.
+private final class SystemStopwatch: Sendable {
+  private let start = ContinuousClock.now
+
+  var elapsed: Duration { start.duration(to: ContinuousClock.now) }
+
+  func wait(until elapsed: Duration) async throws {
+    try await ContinuousClock().sleep(until: start.advanced(by: elapsed))
   }
 }
 
 /// A clock of the user's and the instant from which it is read.
-private protocol Stopwatch: Sendable {
+private protocol Stopwatch: AnyObject, Sendable {
   var elapsed: Duration { get }
   func wait(until elapsed: Duration) async throws
 }
 
-private struct RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Duration {
+private final class RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Duration {
   let clock: C
   let start: C.Instant
+
+  init(clock: C, start: C.Instant) {
+    (self.clock, self.start) = (clock, start)
+  }
 
   var elapsed: Duration { start.duration(to: clock.now) }
 
