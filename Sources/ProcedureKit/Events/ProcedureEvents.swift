@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The events of a queue, or of one run, as they happen.
 ///
 /// ```swift
@@ -21,7 +23,7 @@ public struct ProcedureEvents: AsyncSequence, Sendable {
 
   @usableFromInline let reader: Reader
 
-  init(_ subscription: EventSubscription<ProcedureEvent>) {
+  init(_ subscription: EventSubscription<ProcedureOccurrence>) {
     reader = Reader(subscription)
   }
 
@@ -62,20 +64,33 @@ public struct ProcedureEvents: AsyncSequence, Sendable {
   /// Internal. The subscription, behind a type that clients can call without looking up what its events are.
   @usableFromInline
   final class Reader: Sendable {
-    private let subscription: EventSubscription<ProcedureEvent>
+    private let subscription: EventSubscription<ProcedureOccurrence>
+    /// Events of occurrences of which the first has been read, the next one last. Its lock is taken before those of the
+    /// subscription.
+    private let rest = Mutex<ContiguousArray<ProcedureEvent>>([])
 
-    init(_ subscription: EventSubscription<ProcedureEvent>) {
+    init(_ subscription: EventSubscription<ProcedureOccurrence>) {
       self.subscription = subscription
     }
 
     @usableFromInline
     func nextFetched() -> ProcedureEvent? {
-      subscription.nextFetched()
+      rest.withLock { rest in
+        if let event = rest.popLast() { return event }
+        return subscription.nextFetched()?.unfold(before: &rest)
+      }
     }
 
     @usableFromInline @concurrent
     func next() async -> ProcedureEvent? {
-      await subscription.next()
+      guard let occurrence = await subscription.next() else { return nil }
+      return rest.withLock { rest in
+        var own: ContiguousArray<ProcedureEvent> = []
+        let event = occurrence.unfold(before: &own)
+        // Another reader may have left a rest of what came before.
+        rest.insert(contentsOf: own, at: 0)
+        return event
+      }
     }
   }
 }

@@ -289,7 +289,7 @@ public actor ProcedureQueue {
   /// Each access is a new subscription, which ends when the queue has been shut down or is no more. Events are buffered
   /// without bounds: a slow reader delays nobody. Cancelling the task that iterates ends the iteration.
   public nonisolated var events: ProcedureEvents {
-    ProcedureEvents(core.broadcaster.subscribe(waiting: ProcedureContext.lendingSlot))
+    ProcedureEvents(core.events())
   }
 
   private static func requireValidWidth(_ width: Int, of name: String) {

@@ -19,6 +19,9 @@ final class Ledger: Sendable {
   /// How many bodies have started.
   var startCount: Int { entries.withLock { $0.started.count } }
 
+  /// Whether the body of a run has started.
+  func hasStarted(_ id: ProcedureID) -> Bool { entries.withLock { $0.started.contains(id) } }
+
   /// Something that is counted as long as it is held: for bodies to capture.
   func token() -> LivingCount.Token { LivingCount.Token(of: living) }
 

@@ -110,6 +110,12 @@ struct QueueMachine {
   /// Whether work that holds a slot has to ask before it starts the next piece.
   var isGated: Bool { isSuspended || slots.isOverdrawn || !ready.isEmpty || !returning.isEmpty }
 
+  /// A priority below which nobody's is who stands in line; `nil` if nobody does.
+  var leastPriority: UInt8? { ready.leastPriority }
+
+  /// Whether nobody stands in line.
+  var lineIsEmpty: Bool { ready.isEmpty }
+
   /// Whether a member waits in one of the lists.
   func isListed(_ member: Int32) -> Bool {
     ready.contains(member) || returning.contains(member) || evaluations.contains(member)
@@ -195,15 +201,41 @@ struct QueueMachine {
     return (index, true)
   }
 
+  /// Whether nothing follows from a run that `addedAtOnce` admits where others stand in line, unless it comes before them:
+  /// what these wait for is on its way.
+  var letsRunsComeUnseen: Bool { !isShutDown && !isSuspended && (workerIsStarting || !slots.hasFree) }
+
   /// Who would have a detached run's slot next if it were over now and nothing else had to follow.
   ///
   /// - Returns: A member whose body can be executed at once; `nil` if the long way has to be gone.
+  @inline(__always)
   func successor(of index: Int32) -> Int32? {
-    let member = members[Int(index)]
-    guard !isSuspended, !slots.isOverdrawn, returning.isEmpty, evaluations.isEmpty, endings.isEmpty, member.holdsSlot,
-      idleWaits.isEmpty, !ready.contains(index), let next = ready.first, isServedByWorker(next)
-    else { return nil }
+    guard mayBeSucceeded(index), !ready.contains(index), let next = ready.first, isServedByWorker(next) else {
+      return nil
+    }
     return next
+  }
+
+  /// Whether a run that comes now could have the slot of a detached run if that were over.
+  @inline(__always)
+  func mayBeSucceededByArrival(_ index: Int32) -> Bool { ready.isEmpty && mayBeSucceeded(index) }
+
+  @inline(__always)
+  private func mayBeSucceeded(_ index: Int32) -> Bool {
+    !isSuspended && !slots.isOverdrawn && returning.isEmpty && evaluations.isEmpty && endings.isEmpty
+      && members[Int(index)].holdsSlot && idleWaits.isEmpty
+  }
+
+  /// A worker has executed a detached run's body and goes on with that of a run that comes at this moment, of which
+  /// `addedAtOnce` and `succeeded` would make the same: it has the number of the one that leaves.
+  mutating func succeededByArrival(_ index: Int32, priority: UInt8) {
+    members[Int(index)].lifecycle.bodyEnded()
+    members[Int(index)].lifecycle.finished()
+    forget(index)
+    members[Int(index)] = Member(
+      kind: .detached, priority: priority, lifecycle: .executing, hasConditions: false, resources: .none,
+      hasEnding: false, holdsSlot: true, order: nextOrder)
+    nextOrder += 1
   }
 
   /// A `successor` that wants resources claims them, before it has the slot: `resourcesHeldBySuccessor`, `resourcesAwaited` or
@@ -248,10 +280,14 @@ struct QueueMachine {
     return true
   }
 
-  private mutating func vacate(_ index: Int32) {
-    // A task that the body has left behind may still pause.
+  /// A task that the body of a member has left behind may still pause.
+  private mutating func forget(_ index: Int32) {
     if !pauses.isEmpty { pauses[index] = nil }
     if !stalled.isEmpty { stalled.remove(index) }
+  }
+
+  private mutating func vacate(_ index: Int32) {
+    forget(index)
     members[Int(index)].isPresent = false
     members[Int(index)].holdsSlot = false
     vacant.append(index)

@@ -57,6 +57,12 @@ struct ReadyList {
   /// The member that is next, if any.
   var first: Int32? { next?.member }
 
+  /// A priority below which no member's is; `nil` where there is none. No more is known where some were overtaken.
+  var leastPriority: UInt8? {
+    guard count > 0 else { return nil }
+    return overtaken.isEmpty ? bands.last { $0.head >= 0 }?.priority : 0
+  }
+
   /// The members of one priority, in no particular order.
   func members(ofPriority priority: UInt8) -> [Int32] {
     guard let band = bands.first(where: { $0.priority == priority }) else { return [] }

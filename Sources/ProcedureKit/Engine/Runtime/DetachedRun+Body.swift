@@ -129,6 +129,12 @@ extension DetachedRun {
     return value
   }
 
+  /// Whether it has come to a value in its first attempt, and has no events of its own.
+  var isPlainSuccess: Bool {
+    guard progress == nil, storedLog == nil, case .value = stored else { return false }
+    return true
+  }
+
   /// The outcome, of which the value is left out. Only once it is decided.
   var outcomeWithoutValue: ProcedureOutcome<Void> { outcome.withoutValue }
 

@@ -3,7 +3,7 @@
 /// Invariant: `past` is guarded by the lock of the queue that the run belongs to.
 final class EventLog: @unchecked Sendable {
   var past: ContiguousArray<ProcedureEvent>
-  let broadcaster = EventBroadcaster<ProcedureEvent>()
+  let broadcaster = EventBroadcaster<ProcedureOccurrence>()
 
   init(past: ContiguousArray<ProcedureEvent>) {
     self.past = past

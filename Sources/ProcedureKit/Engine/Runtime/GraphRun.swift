@@ -27,7 +27,7 @@ final class GraphRun: Sendable {
   private let countdown: GraphCountdown
   let context: ProcedureContext
   private let holder: SlotHolder?
-  private let broadcaster: EventBroadcaster<ProcedureEvent>?
+  private let broadcaster: EventBroadcaster<ProcedureOccurrence>?
   private let stopsAtFirstFailure: Bool
   private let firstID: ProcedureID
   private let state: Mutex<State>
@@ -255,8 +255,8 @@ final class GraphRun: Sendable {
     guard isObserved, let core = holder?.core else { return }
     let identity = identity(of: node)
     var woken: [Waiter] = []
-    core.broadcaster.send(
-      ProcedureEvent(id: identity.id, name: identity.name, instant: core.time.now, kind: kind()), &woken)
+    let event = ProcedureEvent(id: identity.id, name: identity.name, instant: core.time.now, kind: kind())
+    core.broadcaster.send(.event(event), &woken)
     for waiter in woken { waiter.resume() }
   }
 

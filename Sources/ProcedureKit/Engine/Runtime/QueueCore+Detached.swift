@@ -187,14 +187,18 @@ extension QueueCore {
   @inline(never)
   func startWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
-    return visit { state, actions, effects in assign(to: worker, isNew: true, at: now, &state, &actions, &effects) }
+    return visit(admitting: .first) { state, actions, effects in
+      assign(to: worker, isNew: true, at: now, &state, &actions, &effects)
+    }
   }
 
   /// A worker asks for work after a pause.
   @inline(never)
   func continueWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
-    return visit { state, actions, effects in assign(to: worker, isNew: false, at: now, &state, &actions, &effects) }
+    return visit(admitting: .first) { state, actions, effects in
+      assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
+    }
   }
 
   /// A worker has evaluated a run's conditions and asks for its next work.
@@ -227,7 +231,9 @@ extension QueueCore {
     // What depends on the run may come first now, so it is told before anybody is taken.
     let hasDependents = run.hasDependents
     var log: EventLog?
-    let assignment = visit { state, actions, effects -> Assignment? in
+    let assignment = visit(admitting: .first) { state, actions, effects -> Assignment? in
+      // Its slot is left free, and what comes must not have a worker made for it: this one takes it, once they have been told.
+      if hasDependents { closeInbox(&state) }
       state.machine.bodyEnded(run.member)
       run.worker = nil
       recordEndOfBody(of: run, at: now, &state)
@@ -363,11 +369,13 @@ extension QueueCore {
     }
   }
   /// The events of one run, from its first on.
-  func events(of run: DetachedRun) -> EventSubscription<ProcedureEvent> {
+  func events(of run: DetachedRun) -> EventSubscription<ProcedureOccurrence> {
     let (subscription, log, isOver) = withState { state in
       let log = self.log(of: run, state)
       return (
-        log.broadcaster.subscribe(replaying: log.past, waiting: ProcedureContext.lendingSlot), log, run.isFinished
+        log.broadcaster.subscribe(
+          replaying: ContiguousArray(log.past.map(ProcedureOccurrence.event)), waiting: ProcedureContext.lendingSlot),
+        log, run.isFinished
       )
     }
     if isOver { log.broadcaster.close() }

@@ -28,80 +28,113 @@ extension QueueCore {
     let wantsResources = run.hasNeeds && run.resources != nil
     let now = time.now
     run.times.attached = now.nanoseconds
-    var woken: [Waiter] = []
+    if !run.hasNeeds, comesByInbox(run, at: now) { return true }
     let needsWorker = withState { state -> Bool? in
       guard !state.isDoomed,
         let (member, needsWorker) = state.machine.addedAtOnce(priority: run.priority, wantsResources: wantsResources)
       else { return nil }
       state.seat(run, at: member)
-      if broadcaster.isObserved {
-        record(.didAttach, of: run, at: now, &state)
-        woken = state.woken.takeAll()
-      }
+      state.usualPriority = run.priority
+      if broadcaster.isObserved { record(.didAttach, of: run, at: now, &state) }
       updateGate(state)
       return needsWorker
     }
-    for waiter in woken { waiter.resume() }
     if needsWorker ?? false { addWorker(priority: run.priority) }
     return needsWorker != nil
+  }
+
+  /// Puts a run into the inbox, if it is open for it.
+  @inline(__always)
+  private func comesByInbox(_ run: DetachedRun, at now: ProcedureInstant) -> Bool {
+    var woken: [Waiter] = []
+    let comes = inbox.put(run) {
+      guard broadcaster.isObserved else { return }
+      let event = ProcedureEvent(id: run.id, name: run.name, instant: now, kind: .didAttach)
+      broadcaster.send(.event(event), &woken)
+    }
+    if !woken.isEmpty { for waiter in woken { waiter.resume() } }
+    return comes
   }
 
   /// A worker has executed a run's body: ends the run, if nothing else has to follow, and gives its slot to the next.
   ///
   /// - Parameters:
-  ///   - run: The run; afterwards the one that is to be executed.
-  ///   - hold: What that one holds.
+  ///   - run: The run.
+  ///   - hold: What the run holds; afterwards what the next one does.
   ///   - worker: The worker.
-  /// - Returns: Whether there is one; if not, the run has to end the long way.
-  func exchange(_ run: inout DetachedRun, holding hold: inout ResourceClaim?, for worker: QueueWorker) -> Bool {
-    guard run.isBare, !run.hasDependents else { return false }
+  /// - Returns: The run that is to be executed; `nil` if `run` has to end the long way.
+  func exchange(
+    _ run: DetachedRun, holding hold: inout ResourceClaim?, for worker: QueueWorker
+  ) -> DetachedRun? {
+    guard run.isBare, !run.hasDependents else { return nil }
     let now = time.now
     var effects: [QueueState.Effect] = []
-    var woken: [Waiter] = []
     var successor: DetachedRun?
     var claim: ResourceClaim?
-    withState { state in
+    withState(admitting: .none) { state in
       guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return }
       var actions: [QueueMachine.Action] = []
       defer { state.resolve(&actions, &effects) }
       // Who is granted what it held comes first, so this is before anybody is taken.
       if run.hasNeeds { state.endClaim(of: run, &actions, &effects) }
-      guard let member = state.machine.successor(of: run.member),
-        let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
-      else { return }
-      if next.hasNeeds, !state.successorClaims(next, &actions, &effects) { return }
-      let isObserved = broadcaster.isObserved
-      if isObserved {
-        recordEndOfBody(of: run, at: now, &state)
-        record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
-      }
-      state.machine.succeeded(run.member, by: member, &actions)
-      state.holders[Int(run.member)] = nil
-      run.member = -1
+      guard let next = succeed(run, &state, &actions, &effects) else { return }
+      if broadcaster.isObserved { recordSuccession(of: run, by: next, at: now, &state) }
       run.times.ended = now.nanoseconds
       run.publishOutcome()
       run.worker = nil
       next.worker = worker
       next.times.started = now.nanoseconds
-      if isObserved {
-        record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
-        record(.willExecute(attempt: 1), of: next, at: now, &state)
-        woken = state.woken.takeAll()
-      }
-      updateGate(state)
       // The next does not wait to be started any more.
       if limitsWaiting { state.announceRoom(&effects) }
       if next.hasNeeds { claim = next.claim }
       successor = next
     }
-    for waiter in woken { waiter.resume() }
-    for effect in effects { perform(effect) }
-    guard var finished = successor.take() else { return false }
-    swap(&run, &finished)
+    if !effects.isEmpty { perform(effects) }
+    guard let successor else { return nil }
     hold = claim
-    finished.releaseBody()
-    finished.notifyListeners()
-    return true
+    run.releaseBody()
+    run.notifyListeners()
+    return successor
+  }
+
+  /// Lets a run leave, and the next have its slot: one that has come by the inbox, where nobody stands in line, or the first who
+  /// does. Called under the lock.
+  ///
+  /// - Returns: The next; `nil` if the long way has to be gone, and then the run has not left.
+  @inline(__always)
+  private func succeed(
+    _ run: DetachedRun, _ state: inout QueueState, _ actions: inout [QueueMachine.Action],
+    _ effects: inout [QueueState.Effect]
+  ) -> DetachedRun? {
+    if state.machine.mayBeSucceededByArrival(run.member), let next = state.takeArrival(from: inbox) {
+      state.machine.succeededByArrival(run.member, priority: next.priority)
+      state.exchange(run, for: next)
+      return next
+    }
+    if state.inboxPriority != nil { admit(.first, &state) }
+    guard let member = state.machine.successor(of: run.member),
+      let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
+    else { return nil }
+    if next.hasNeeds, !state.successorClaims(next, &actions, &effects) { return nil }
+    state.machine.succeeded(run.member, by: member, &actions)
+    state.holders[Int(run.member)] = nil
+    run.member = -1
+    updateGate(state)
+    return next
+  }
+
+  /// Reports that a run has finished, and that the worker goes on with the next.
+  private func recordSuccession(
+    of run: DetachedRun, by next: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState
+  ) {
+    if run.isPlainSuccess {
+      let succession = ProcedureSuccession(finished: run.identity, next: next.identity, instant: now)
+      return broadcaster.send(.succession(succession), &state.woken)
+    }
+    recordEndOfBody(of: run, at: now, &state)
+    record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+    record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+    record(.willExecute(attempt: 1), of: next, at: now, &state)
   }
 
   /// Returns as soon as something stands in line, or after a few microseconds.

@@ -2,12 +2,14 @@ import Synchronization
 
 /// Internal. The engine behind a ``ProcedureQueue``: one lock around one ``QueueMachine``, and what performs its decisions.
 ///
-/// Every decision about a procedure is made in a visit to the lock; adding one takes one visit, and one more does all at
-/// once that lies between the end of one body and the start of the next. The lock is a `Mutex` and no actor, since it is
-/// contended by the workers: an uncontended visit costs the same, a contended one a fraction. Nothing of the user's is
-/// called inside: effects are collected and performed after the lock has been left.
+/// Every decision about a procedure is made in a visit to the lock; adding one takes one visit, or none where it only has to
+/// stand in line (see ``Inbox``), and one more does all at once that lies between the end of one body and the start of the
+/// next. The lock is a `Mutex` and no actor, since it is contended by the workers: an uncontended visit costs the same, a
+/// contended one a fraction. Nothing of the user's is called inside: effects are collected and performed after the lock has
+/// been left.
 ///
-/// The lock guards all that members store and can change. Locks that may be taken inside it: those of event streams.
+/// The lock guards all that members store and can change. Locks that may be taken inside it: that of the inbox, and those of
+/// event streams.
 @usableFromInline
 final class QueueCore: Sendable {
   /// What claims and waits know it by.
@@ -28,9 +30,12 @@ final class QueueCore: Sendable {
   let letsWorkersLinger: Bool
   /// Whether there is a limit to how many may wait.
   let limitsWaiting: Bool
-  let broadcaster = EventBroadcaster<ProcedureEvent>()
+  let broadcaster = EventBroadcaster<ProcedureOccurrence>()
   private let desk = CrewDesk()
+  private let paddingBeforeState = CacheLinePadding()
   private let state: Mutex<QueueState>
+  private let paddingAfterState = CacheLinePadding()
+  let inbox = Inbox()
   /// Whether work that holds a slot has to ask before it starts the next piece.
   private let gate: Atomic<Bool>
   private let owner = Mutex(Owner())
@@ -79,28 +84,31 @@ final class QueueCore: Sendable {
   /// One visit to the lock, and then what follows from it.
   @discardableResult
   func visit<R: Sendable>(
+    admitting arrivals: Arrivals = .all,
     _ change: (inout QueueState, inout [QueueMachine.Action], inout [QueueState.Effect]) -> R
   ) -> R {
     var effects: [QueueState.Effect] = []
-    var woken: [Waiter] = []
-    let result = state.withLock { state in
+    let result = withState(admitting: arrivals) { state in
       var actions: [QueueMachine.Action] = []
       let result = change(&state, &actions, &effects)
       state.resolve(&actions, &effects)
       state.announceIdle(&effects)
       if state.room.isLimited { state.announceRoom(&effects) }
       updateGate(state)
-      if !state.woken.isEmpty { woken = state.woken.takeAll() }
       return result
     }
-    for waiter in woken { waiter.resume() }
-    for effect in effects { perform(effect) }
+    if !effects.isEmpty { perform(effects) }
     return result
+  }
+
+  @inline(never)
+  func perform(_ effects: [QueueState.Effect]) {
+    for effect in effects { perform(effect) }
   }
 
   /// Called under the lock.
   func updateGate(_ state: borrowing QueueState) {
-    let isGated = state.machine.isGated
+    let isGated = state.machine.isGated || state.inboxPriority != nil
     if gate.load(ordering: .relaxed) != isGated { gate.store(isGated, ordering: .relaxed) }
   }
 
@@ -198,7 +206,10 @@ final class QueueCore: Sendable {
 
   /// No more is admitted; returns at once.
   func refuse() {
-    visit { state, _, _ in state.machine.shutDown() }
+    visit { state, _, _ in
+      closeInbox(&state)
+      state.machine.shutDown()
+    }
   }
 
   /// Admits nothing more from outside, and returns when nothing is left. A suspended queue is resumed.
@@ -227,7 +238,7 @@ final class QueueCore: Sendable {
       for run in ancestors where run.member >= 0 { state.machine.idleWaitStarted(run.member) }
     }
     await Waiter.suspend { waiter in
-      state.withLock { state in
+      withState { state in
         if ancestors.isEmpty {
           if !state.machine.isEmpty { state.emptyWaiters.append(waiter) }
           return !state.machine.isEmpty
@@ -248,7 +259,8 @@ final class QueueCore: Sendable {
   ///   - reason: Why, if a reason was given.
   ///   - includesLater: Whether runs that come later are cancelled as they come.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
-    let runs = state.withLock { state in
+    let runs = withState { state in
+      closeInbox(&state)
       if includesLater { state.isDoomed = true }
       return state.machine.runIndices.compactMap { state.holders[Int($0)] as? Run }
     }
@@ -259,7 +271,7 @@ final class QueueCore: Sendable {
 
   /// Where a run stands.
   func state(of run: Run) -> ProcedureState {
-    state.withLock { state in run.member >= 0 ? state[run].lifecycle.state : .finished }
+    withState { state in run.member >= 0 ? state[run].lifecycle.state : .finished }
   }
 
   func cancellation(of run: Run) -> Run.Cancellation? {
@@ -349,7 +361,7 @@ final class QueueCore: Sendable {
     var isOver = false
     while !isOver {
       await Waiter.suspend { waiter in
-        state.withLock { state in
+        withState { state in
           isOver = holder.member < 0 || !isWaiting(state)
           if !isOver { holder.addWaiter(waiter) }
           return !isOver
@@ -366,6 +378,15 @@ final class QueueCore: Sendable {
 
   // MARK: Events
 
+  /// The events of every run, from now on: those that have come before are admitted first.
+  func events() -> EventSubscription<ProcedureOccurrence> {
+    withState { state in
+      // So that nobody who has not seen that the queue is watched comes meanwhile.
+      closeInbox(&state)
+      return broadcaster.subscribe(waiting: ProcedureContext.lendingSlot)
+    }
+  }
+
   /// Reports an event. Called under the lock, so that events of one run are ordered as the decisions that they tell of.
   func record(
     _ kind: @autoclosure () -> ProcedureEvent.Kind, of run: Run, at instant: @autoclosure () -> ProcedureInstant,
@@ -374,10 +395,10 @@ final class QueueCore: Sendable {
     let log = run.log
     guard log != nil || broadcaster.isObserved else { return }
     let event = ProcedureEvent(id: run.id, name: run.name, instant: instant(), kind: kind())
-    broadcaster.send(event, &state.woken)
+    broadcaster.send(.event(event), &state.woken)
     if let log {
       log.past.append(event)
-      log.broadcaster.send(event, &state.woken)
+      log.broadcaster.send(.event(event), &state.woken)
     }
   }
 
@@ -391,7 +412,22 @@ final class QueueCore: Sendable {
     }
   }
 
-  func withState<R: Sendable>(_ body: (inout QueueState) -> R) -> R {
-    state.withLock { body(&$0) }
+  /// One visit to the lock, from which nothing follows but what `body` does.
+  ///
+  /// - Parameters:
+  ///   - arrivals: Which of the runs that came by the inbox are admitted before.
+  ///   - body: Called under the lock.
+  /// - Returns: What `body` returns.
+  @inline(__always)
+  func withState<R: Sendable>(admitting arrivals: Arrivals = .all, _ body: (inout QueueState) -> R) -> R {
+    var aftermath: Aftermath?
+    let result = state.withLock { state in
+      if state.inboxPriority != nil { admit(arrivals, &state) }
+      let result = body(&state)
+      if state.hasAftermath { aftermath = takeAftermath(&state) }
+      return result
+    }
+    if let aftermath { perform(aftermath) }
+    return result
   }
 }

@@ -35,8 +35,71 @@ struct QueueState {
   /// that a chain of dependents, each of which finishes the next, is a loop and not a recursion.
   var decided: [DetachedRun] = []
   var isFinishingDecided = false
+  /// Of what priority runs may come by the inbox at this moment; `nil` if it is closed.
+  var inboxPriority: UInt8?
+  /// Of what priority the last run was that came otherwise, for which the inbox is opened.
+  var usualPriority = TaskPriority.medium.rawValue
+  /// Runs that were taken from the inbox and are not admitted yet, from `nextArrival` on.
+  private var arrivals: ContiguousArray<DetachedRun?> = []
+  private var nextArrival = 0
+  /// The priority of a worker that has to be made for a run that came by the inbox.
+  var wantedWorker: UInt8?
   /// Readers of events, to be resumed.
   var woken: [Waiter] = []
+
+  init(machine: QueueMachine, room: WaitingRoom) {
+    (self.machine, self.room) = (machine, room)
+  }
+
+  // MARK: Arrivals
+
+  /// Whether nothing follows from a run that comes and waits for nothing but a slot: others wait as well, and what they wait
+  /// for is on its way.
+  var letsRunsComeUnseen: Bool {
+    machine.letsRunsComeUnseen && !isDoomed && !room.isLimited && (!machine.lineIsEmpty || nextArrival < arrivals.count)
+  }
+
+  /// Whether something follows from a visit besides.
+  var hasAftermath: Bool {
+    letsRunsComeUnseen != (inboxPriority != nil) || !woken.isEmpty || wantedWorker != nil
+  }
+
+  /// The next run that came by the inbox, if any.
+  mutating func takeArrival(from inbox: borrowing Inbox) -> DetachedRun? {
+    guard inboxPriority != nil else { return nil }
+    refillArrivals(from: inbox)
+    guard nextArrival < arrivals.count else { return nil }
+    nextArrival += 1
+    return arrivals[nextArrival - 1].take()
+  }
+
+  /// Takes what has come by the inbox, unless something is left of what was taken before.
+  mutating func refillArrivals(from inbox: borrowing Inbox) {
+    guard nextArrival == arrivals.count else { return }
+    nextArrival = 0
+    arrivals.removeAll(keepingCapacity: true)
+    inbox.takeAll(&arrivals)
+  }
+
+  /// For tests: for how many arrivals there is memory.
+  var arrivalCapacity: Int { arrivals.capacity }
+
+  /// Gives the memory of many arrivals back. Only where nothing is left of them and the inbox is closed.
+  mutating func releaseArrivals(of inbox: borrowing Inbox) {
+    inbox.releaseStorage()
+    guard arrivals.capacity > Inbox.mostKept else { return }
+    arrivals = []
+    nextArrival = 0
+  }
+
+  /// Whether a run that came by the inbox may come before anybody who stands in line, or nobody does. It is not enough to look
+  /// at the first of these: a worker may find several unable to go on, and give free slots to more than one.
+  var arrivalMayBeNext: Bool {
+    guard let inboxPriority else { return false }
+    return machine.leastPriority.map { $0 < inboxPriority } ?? true
+  }
+
+  // MARK: Members
 
   subscript(holder: SlotHolder) -> QueueMachine.Member {
     machine.members[Int(holder.member)]
@@ -52,6 +115,13 @@ struct QueueState {
     while holders.count <= Int(member) { holders.append(nil) }
     holders[Int(member)] = holder
     holder.member = member
+  }
+
+  /// Gives a holder's number to another.
+  mutating func exchange(_ holder: SlotHolder, for other: SlotHolder) {
+    holders[Int(holder.member)] = other
+    other.member = holder.member
+    holder.member = -1
   }
 
   /// Takes a holder's number away; the machine is told by the caller.

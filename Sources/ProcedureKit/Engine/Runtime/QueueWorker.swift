@@ -31,7 +31,8 @@ final class QueueWorker: @unchecked Sendable {
       case .execute(var run, var hold):
         while true {
           await run.execute(holding: hold)
-          guard !fairness.pieceEnds(), core.exchange(&run, holding: &hold, for: worker) else { break }
+          guard !fairness.pieceEnds(), let next = core.exchange(run, holding: &hold, for: worker) else { break }
+          run = next
         }
         assignment = core.finishBody(of: run, executedBy: worker, pauses: fairness.isDue)
       case .pause:

@@ -39,6 +39,22 @@ extension QueueModel {
     self[next].phase = .executing
   }
 
+  /// What comes at this moment would stand in line alone, and have the slot that is given back.
+  mutating func succeededByArrival(_ index: Int32, priority: UInt8, order: UInt64) {
+    let member = self[index]
+    if !member.holdsSlot || member.phase != .executing || member.isListed { object("\(index) has no slot to pass on") }
+    if isSuspended || taken > width { object("Q1, Q2: what comes starts, and would have to wait") }
+    if members.contains(where: { $0.map { $0.idleWaits > 0 } ?? false }) { object("Q4: somebody waits for this end") }
+    members[Int(index)] = nil
+    for line in Line.allCases {
+      if let other = first(in: line) { object("Q1: what comes starts before \(other)") }
+    }
+    admitted(index, .detached, priority: priority, order: order, isInherited: false)
+    leave(.ready, index)
+    takeSlot(index)
+    self[index].phase = .executing
+  }
+
   private mutating func checkSuccessor(_ index: Int32) {
     if isSuspended { object("Q2: \(index) comes next on a suspended queue") }
     if !isServedByWorker(index) { object("\(index) comes next, and has a task of its own or is decided") }

@@ -38,6 +38,10 @@ extension QueueScript {
     guard !member.isCancelled, !worker.isSpent else { return false }
     let index = member.index
     endClaim(of: member)
+    if machine.mayBeSucceededByArrival(index), !isDraining, random.chance(percent: 30) {
+      succeedByArrival(member, for: worker)
+      return true
+    }
     guard let successor = machine.successor(of: index), let next = members.first(where: { $0.index == successor }),
       claimsInPassing(next)
     else { return false }
@@ -50,6 +54,21 @@ extension QueueScript {
     (worker.member, next.worker) = (next, worker)
     next.startBody()
     return true
+  }
+
+  /// A worker goes straight on with what comes at this moment.
+  private func succeedByArrival(_ member: ScriptMember, for worker: ScriptWorker) {
+    let (index, priority) = (member.index, random.pick(from: [9, 17, 17, 17, 25] as [UInt8]))
+    call("\(index) succeeded by what comes") { machine, _ in
+      machine.succeededByArrival(index, priority: priority)
+    } follow: { model, _ in
+      model.succeededByArrival(index, priority: priority, order: machine.members[Int(index)].order)
+    }
+    forget(member)
+    let next = ScriptMember(.detached, parent: nil, lender: nil)
+    seat(next, at: index)
+    (worker.member, next.worker) = (next, worker)
+    next.startBody()
   }
 
   /// Says whether a successor holds all that it wants.

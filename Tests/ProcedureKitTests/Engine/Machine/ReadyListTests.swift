@@ -27,6 +27,24 @@ import Testing
     #expect(list.drained() == [0, 10, 1, 2, 3, 4, 11, 13, 5, 6, 7, 8, 9, 12])
   }
 
+  @Test("The least priority of those in line is known where nobody was overtaken, and never too high")
+  func leastPriority() {
+    var list = ReadyList()
+    #expect(list.leastPriority == nil)
+    for (member, priority) in [7, 3, 5, 3].enumerated() {
+      list.insert(Int32(member), priority: UInt8(priority), order: UInt64(member))
+    }
+    #expect(list.leastPriority == 3)
+    list.remove(1)
+    #expect(list.leastPriority == 3)
+    list.remove(3)
+    #expect(list.leastPriority == 5)
+    list.insert(4, priority: 7, order: 4)
+    list.insert(5, priority: 7, order: 2)
+    #expect(list.leastPriority ?? 9 <= 5)
+    #expect(list.drained() == [0, 5, 4, 2] && list.leastPriority == nil)
+  }
+
   @Test("A list whose memory was given back can be used again")
   func storageIsReleased() {
     var list = ReadyList()
@@ -76,6 +94,8 @@ import Testing
       let order = UInt64.random(in: 0...admitted + 1, using: &random)
       guard list.first == model.entries.first?.member, list.count == model.entries.count,
         list.isEmpty == model.entries.isEmpty, list.contains(member) == model.contains(member),
+        (list.leastPriority == nil) == model.entries.isEmpty,
+        list.leastPriority ?? 0 <= model.entries.last?.priority ?? 0,
         list.hasMember(before: priority, order) == model.hasMember(before: priority, order)
       else { return "step \(step): not \(model.entries)" }
     }

@@ -1,0 +1,81 @@
+/// Internal. How runs come by the inbox, and what every visit to the lock sees to besides its own business.
+///
+/// All but `perform` is called under the lock.
+extension QueueCore {
+  /// Which runs that came by the inbox a visit has to know of.
+  enum Arrivals {
+    case all
+    /// Those that may be next, as many as one visit can make use of: none of them waits for anything but a slot, so no
+    /// worker gets past them.
+    case first
+    /// It looks for itself.
+    case none
+  }
+
+  /// How many runs are admitted for whoever wants to know of the next.
+  private static let mostArrivalsAtOnce = 64
+
+  /// Admits runs that came by the inbox.
+  @inline(never)
+  func admit(_ arrivals: Arrivals, _ state: inout QueueState) {
+    var left =
+      switch arrivals {
+      case .all: Int.max
+      case .first: state.arrivalMayBeNext ? Self.mostArrivalsAtOnce : 0
+      case .none: 0
+      }
+    while left > 0, let run = state.takeArrival(from: inbox) {
+      admit(run, &state)
+      left -= 1
+    }
+  }
+
+  private func admit(_ run: DetachedRun, _ state: inout QueueState) {
+    guard let (member, needsWorker) = state.machine.addedAtOnce(priority: run.priority) else {
+      preconditionFailure("QueueCore: \(run.identity) came to the inbox of a queue that has been shut down")
+    }
+    state.seat(run, at: member)
+    if needsWorker { state.wantedWorker = run.priority }
+  }
+
+  /// Admits what has come, and lets nothing come without a visit any more.
+  func closeInbox(_ state: inout QueueState) {
+    guard state.inboxPriority != nil else { return }
+    inbox.close()
+    admit(.all, &state)
+    state.inboxPriority = nil
+    state.releaseArrivals(of: inbox)
+  }
+
+  // MARK: The end of a visit
+
+  /// What follows from a visit besides, now and then.
+  struct Aftermath {
+    /// The priority of a worker that has to be made.
+    let worker: UInt8?
+    let woken: [Waiter]
+  }
+
+  /// Opens or closes the inbox, and collects what is to be done outside.
+  @inline(never)
+  func takeAftermath(_ state: inout QueueState) -> Aftermath {
+    if state.inboxPriority != nil {
+      // It stays open as long as there is more in it, and a worker is made for that if none is on its way.
+      if !state.letsRunsComeUnseen { state.refillArrivals(from: inbox) }
+      if !state.letsRunsComeUnseen { admit(.first, &state) }
+      if !state.letsRunsComeUnseen { closeInbox(&state) }
+    }
+    if state.inboxPriority == nil, state.letsRunsComeUnseen {
+      state.inboxPriority = state.usualPriority
+      inbox.open(for: state.usualPriority)
+    }
+    updateGate(state)
+    return Aftermath(worker: state.wantedWorker.take(), woken: state.woken.takeAll())
+  }
+
+  @inline(never)
+  func perform(_ aftermath: Aftermath) {
+    for waiter in aftermath.woken { waiter.resume() }
+    if let worker = aftermath.worker { addWorker(priority: worker) }
+  }
+}
