@@ -56,7 +56,7 @@ struct QueueState {
   /// Whether nothing follows from a run that comes and waits for nothing but a slot: others wait as well, and what they wait
   /// for is on its way.
   var letsRunsComeUnseen: Bool {
-    machine.letsRunsComeUnseen && !isDoomed && !room.isLimited && (!machine.lineIsEmpty || nextArrival < arrivals.count)
+    (!machine.lineIsEmpty || nextArrival < arrivals.count) && machine.letsRunsComeUnseen && !isDoomed && !room.isLimited
   }
 
   /// Whether something follows from a visit besides.
