@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Internal. Passes events on to everybody who watches. Costs one atomic load where nobody does.
-final class EventBroadcaster<Event: Sendable>: Sendable {
+final class EventBroadcaster<Event: BufferedEvent>: Sendable {
   private struct Contents {
     var subscribers: [EventSubscriber<Event>] = []
     var isClosed = false

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Reporting appends and never waits. Reading suspends only where nothing is buffered. Readers take all that has come at
 /// once, and then read that without getting in the way of those who report.
-final class EventSubscriber<Event: Sendable>: Sendable {
+final class EventSubscriber<Event: BufferedEvent>: Sendable {
   private struct Contents {
     var events: ContiguousArray<Event> = []
     var readers: [Waiter] = []
@@ -45,7 +45,7 @@ final class EventSubscriber<Event: Sendable>: Sendable {
 
   /// The next of what readers have taken.
   func nextFetched() -> Event? {
-    taken.withLock { $0.popLast() }
+    taken.withLock { Self.pop(&$0) }
   }
 
   /// Nobody reads any more: lets go of what was not read, and of all that follows.
@@ -59,10 +59,15 @@ final class EventSubscriber<Event: Sendable>: Sendable {
   func nextIfThere() -> Event? {
     // Moved out, so that nothing is let go of under the lock: it may be the last reference to an error of the user's.
     taken.withLock { taken in
-      if let event = taken.popLast() { return event }
+      if let event = Self.pop(&taken) { return event }
       swapInReverse(&taken)
-      return taken.popLast()
+      return Self.pop(&taken)
     }
+  }
+
+  /// One step with the look whether there is anything: what is divided is seen by every reader that looks.
+  private static func pop(_ taken: inout ContiguousArray<Event>) -> Event? {
+    taken.popLast()?.first(before: &taken)
   }
 
   /// The memory of what was read goes to those who report.

@@ -1,5 +1,5 @@
 /// Internal. The reader's side of a subscription, which ends with the last reference to this.
-final class EventSubscription<Event: Sendable>: Sendable {
+final class EventSubscription<Event: BufferedEvent>: Sendable {
   /// What is done around a wait for an event.
   typealias WaitSurrounding =
     @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> Event?) async -> Event?

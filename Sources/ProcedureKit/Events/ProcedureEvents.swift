@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The events of a queue, or of one run, as they happen.
 ///
 /// ```swift
@@ -65,9 +63,6 @@ public struct ProcedureEvents: AsyncSequence, Sendable {
   @usableFromInline
   final class Reader: Sendable {
     private let subscription: EventSubscription<ProcedureOccurrence>
-    /// Events of occurrences of which the first has been read, the next one last. Its lock is taken before those of the
-    /// subscription.
-    private let rest = Mutex<ContiguousArray<ProcedureEvent>>([])
 
     init(_ subscription: EventSubscription<ProcedureOccurrence>) {
       self.subscription = subscription
@@ -75,22 +70,12 @@ public struct ProcedureEvents: AsyncSequence, Sendable {
 
     @usableFromInline
     func nextFetched() -> ProcedureEvent? {
-      rest.withLock { rest in
-        if let event = rest.popLast() { return event }
-        return subscription.nextFetched()?.unfold(before: &rest)
-      }
+      subscription.nextFetched()?.event
     }
 
     @usableFromInline @concurrent
     func next() async -> ProcedureEvent? {
-      guard let occurrence = await subscription.next() else { return nil }
-      return rest.withLock { rest in
-        var own: ContiguousArray<ProcedureEvent> = []
-        let event = occurrence.unfold(before: &own)
-        // Another reader may have left a rest of what came before.
-        rest.insert(contentsOf: own, at: 0)
-        return event
-      }
+      await subscription.next()?.event
     }
   }
 }

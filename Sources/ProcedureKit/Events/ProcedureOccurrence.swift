@@ -1,14 +1,19 @@
 /// Internal. What is passed on to those who watch: an event, or several that are one step of a worker, in a fraction of the room.
-enum ProcedureOccurrence: Sendable {
+enum ProcedureOccurrence: BufferedEvent {
   case event(ProcedureEvent)
   case succession(ProcedureSuccession)
 
-  /// Its first event; those after it are put before `rest`, of which the next event is the last.
-  func unfold(before rest: inout ContiguousArray<ProcedureEvent>) -> ProcedureEvent {
+  func first(before rest: inout ContiguousArray<ProcedureOccurrence>) -> ProcedureOccurrence {
     switch self {
-    case .event(let event): return event
-    case .succession(let succession): return succession.unfold(before: &rest)
+    case .event: self
+    case .succession(let succession): succession.first(before: &rest)
     }
+  }
+
+  /// The event. Only of what a reader has taken, which is divided.
+  var event: ProcedureEvent {
+    guard case .event(let event) = self else { preconditionFailure("ProcedureOccurrence: \(self) was not divided") }
+    return event
   }
 }
 
@@ -18,14 +23,14 @@ struct ProcedureSuccession: Sendable {
   let next: ProcedureIdentity
   let instant: ProcedureInstant
 
-  fileprivate func unfold(before rest: inout ContiguousArray<ProcedureEvent>) -> ProcedureEvent {
-    rest.append(event(of: next, .willExecute(attempt: 1)))
-    rest.append(event(of: finished, .didFinish(.finished(()))))
-    rest.append(event(of: finished, .willFinish(.finished(()))))
-    return event(of: finished, .didExecute(attempt: 1))
+  fileprivate func first(before rest: inout ContiguousArray<ProcedureOccurrence>) -> ProcedureOccurrence {
+    rest.append(occurrence(of: next, .willExecute(attempt: 1)))
+    rest.append(occurrence(of: finished, .didFinish(.finished(()))))
+    rest.append(occurrence(of: finished, .willFinish(.finished(()))))
+    return occurrence(of: finished, .didExecute(attempt: 1))
   }
 
-  private func event(of run: ProcedureIdentity, _ kind: ProcedureEvent.Kind) -> ProcedureEvent {
-    ProcedureEvent(id: run.id, name: run.name, instant: instant, kind: kind)
+  private func occurrence(of run: ProcedureIdentity, _ kind: ProcedureEvent.Kind) -> ProcedureOccurrence {
+    .event(ProcedureEvent(id: run.id, name: run.name, instant: instant, kind: kind))
   }
 }

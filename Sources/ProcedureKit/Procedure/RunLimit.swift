@@ -44,18 +44,15 @@ final class RunLimit: Sendable {
 
   /// The body is about to start: from now on it is cancelled when it has taken too long, if it has a timeout.
   ///
-  /// - Parameters:
-  ///   - run: The run.
-  ///   - instant: When that is, if the clock of its queue has been read for that already.
   /// - Throws: ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` where the deadline has come, and only the timer has not.
-  func bodyStarts(_ run: ProcedureScope, at instant: ProcedureInstant? = nil) throws {
+  func bodyStarts(_ run: ProcedureScope) throws {
     if let deadline = limit.deadline {
       guard deadline.remaining > .zero else {
         throw timeout(.deadline, of: run, after: state.withLock { $0.allowance } ?? .zero)
       }
       state.withLock { $0.hasStarted = true }
     }
-    if let timeout = limit.timeout { arm(.timeout, after: timeout, from: instant, run) }
+    if let timeout = limit.timeout { arm(.timeout, after: timeout, run) }
   }
 
   private func timeout(_ kind: Kind, of run: ProcedureScope, after duration: Duration) -> ProcedureError {
@@ -77,8 +74,8 @@ final class RunLimit: Sendable {
     if let deadline { run.timers.cancel(deadline) }
   }
 
-  private func arm(_ kind: Kind, after duration: Duration, from start: ProcedureInstant? = nil, _ run: ProcedureScope) {
-    let id = run.timers.schedule(after: duration, from: start) { [self] in
+  private func arm(_ kind: Kind, after duration: Duration, _ run: ProcedureScope) {
+    let id = run.timers.schedule(after: duration) { [self] in
       run.cancel(timeout(kind, of: run, after: duration))
     }
     let isOver = state.withLock { state in

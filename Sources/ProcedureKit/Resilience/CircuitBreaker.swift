@@ -104,3 +104,5 @@ extension CircuitBreakerMachine {
     }
   }
 }
+
+extension CircuitBreaker.State: BufferedEvent {}

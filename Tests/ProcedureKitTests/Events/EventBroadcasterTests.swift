@@ -2,6 +2,22 @@ import Testing
 
 @testable import ProcedureKit
 
+extension Int: BufferedEvent {}
+
+/// Three events in one, and each of them.
+private enum Portion: BufferedEvent {
+  case three(from: Int)
+  case one(Int)
+
+  func first(before rest: inout ContiguousArray<Portion>) -> Portion {
+    guard case .three(let first) = self else { return self }
+    rest += [.one(first + 2), .one(first + 1)]
+    return .one(first)
+  }
+
+  var number: Int? { if case .one(let number) = self { number } else { nil } }
+}
+
 /// Subscribers come and go in any order, and each reads what was sent while it was there.
 @Suite struct EventBroadcasterTests {
   @Test(
@@ -49,6 +65,32 @@ import Testing
         return await readers.reduce(into: []) { $0.append($1) }
       }
       #expect(Set(events) == [1, 2])
+    }
+  }
+
+  @Test(
+    "What is several events in one is divided between several readers, in order, and nobody waits while some are left")
+  func divided() async {
+    for _ in 0..<20_000 {
+      let subscriber = EventSubscriber<Portion>()
+      let read = await withTaskGroup(of: [Int].self) { readers in
+        for _ in 0..<2 {
+          readers.addTask {
+            var numbers: [Int] = []
+            while let entry = await subscriber.next() { numbers.append(entry.number ?? -1) }
+            return numbers
+          }
+        }
+        for first in [0, 3, 6] {
+          var woken: [Waiter] = []
+          subscriber.append(.three(from: first), &woken)
+          for waiter in woken { waiter.resume() }
+        }
+        subscriber.close()
+        return await readers.reduce(into: []) { $0.append($1) }
+      }
+      #expect(read.allSatisfy { $0 == $0.sorted() })
+      #expect(read.joined().sorted() == Array(0..<9))
     }
   }
 

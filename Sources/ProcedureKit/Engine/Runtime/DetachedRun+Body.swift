@@ -20,10 +20,7 @@ extension DetachedRun {
   private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {
     let limit = limit
     do {
-      if let limit, core.hooks == nil {
-        // Which only the worker changes that executes the body.
-        try limit.bodyStarts(self, at: ProcedureInstant(nanoseconds: times.started))
-      }
+      if let limit, core.hooks == nil { try limit.bodyStarts(self) }
       let context = ProcedureContext(scope: self, hold: hold)
       stored = .value(try await ProcedureContext.$current.withValue(context) { try await body(self) })
     } catch {

@@ -78,10 +78,10 @@ extension QueueCore {
       // Who is granted what it held comes first, so this is before anybody is taken.
       if run.hasNeeds { state.endClaim(of: run, &actions, &effects) }
       guard let next = succeed(run, &state, &actions, &effects) else { return }
-      if broadcaster.isObserved { recordSuccession(of: run, by: next, at: now, &state) }
       run.times.ended = now.nanoseconds
       run.publishOutcome()
       run.worker = nil
+      if broadcaster.isObserved { recordSuccession(of: run, by: next, at: now, &state) }
       next.worker = worker
       next.times.started = now.nanoseconds
       // The next does not wait to be started any more.

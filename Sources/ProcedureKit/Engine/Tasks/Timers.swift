@@ -33,11 +33,9 @@ final class Timers: Sendable {
   /// The number of timers that are pending.
   var count: Int { table.count }
 
-  /// Has `action` called once `duration` has passed since `start`, or since now; at once if it is not positive.
-  func schedule(
-    after duration: Duration, from start: ProcedureInstant? = nil, _ action: @escaping Action
-  ) -> TimerHeap.ID {
-    schedule(at: (start ?? time.now).advanced(by: duration.saturated.roundedUpToNanoseconds), action)
+  /// Has `action` called once `duration` has passed, at once if it is not positive.
+  func schedule(after duration: Duration, _ action: @escaping Action) -> TimerHeap.ID {
+    schedule(at: time.now.advanced(by: duration.saturated.roundedUpToNanoseconds), action)
   }
 
   /// Has `action` called at that instant, at once if it has passed.
