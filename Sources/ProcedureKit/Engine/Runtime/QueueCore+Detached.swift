@@ -183,6 +183,8 @@ extension QueueCore {
     }
   }
 
+  // None of what a worker calls is inlined: its function would hold each once for every place where it may suspend.
+
   /// A worker has started and asks for its first work.
   @inline(never)
   func startWorker(_ worker: QueueWorker) -> Assignment {
@@ -367,46 +369,5 @@ extension QueueCore {
         return .execute(run, holding: run.claim)
       }
     }
-  }
-  /// The events of one run, from its first on.
-  func events(of run: DetachedRun) -> EventSubscription<ProcedureOccurrence> {
-    let (subscription, log, isOver) = withState { state in
-      let log = self.log(of: run, state)
-      return (
-        log.broadcaster.subscribe(
-          replaying: ContiguousArray(log.past.map(ProcedureOccurrence.event)), waiting: ProcedureContext.lendingSlot),
-        log, run.isFinished
-      )
-    }
-    if isOver { log.broadcaster.close() }
-    return subscription
-  }
-
-  /// The events of a run, which are kept from now on.
-  func log(of run: DetachedRun, _ state: QueueState) -> EventLog {
-    let log = run.storedLog ?? EventLog(past: pastEvents(of: run, state))
-    run.storedLog = log
-    return log
-  }
-
-  /// What happened to a run that nobody has watched, told from what it remembers.
-  private func pastEvents(of run: DetachedRun, _ state: QueueState) -> ContiguousArray<ProcedureEvent> {
-    var past: ContiguousArray<ProcedureEvent> = []
-    func tell(_ kind: ProcedureEvent.Kind, at nanoseconds: Int64) {
-      guard nanoseconds >= 0 else { return }
-      past.append(
-        ProcedureEvent(
-          id: run.id, name: run.name, instant: ProcedureInstant(nanoseconds: nanoseconds), kind: kind))
-    }
-    tell(.didAttach, at: run.times.attached)
-    tell(.willExecute(attempt: 1), at: run.times.started)
-    if let cancellation = run.cancellation {
-      tell(.didCancel(reason: cancellation.reason), at: cancellation.instant.nanoseconds)
-    }
-    guard run.isFinished else { return past }
-    if run.times.started >= 0 { tell(.didExecute(attempt: 1), at: run.times.ended) }
-    tell(.willFinish(run.outcomeWithoutValue), at: run.times.ended)
-    tell(.didFinish(run.outcomeWithoutValue), at: run.times.ended)
-    return past
   }
 }

@@ -376,42 +376,6 @@ final class QueueCore: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  // MARK: Events
-
-  /// The events of every run, from now on: those that have come before are admitted first.
-  func events() -> EventSubscription<ProcedureOccurrence> {
-    withState { state in
-      // So that nobody who has not seen that the queue is watched comes meanwhile.
-      closeInbox(&state)
-      return broadcaster.subscribe(waiting: ProcedureContext.lendingSlot)
-    }
-  }
-
-  /// Reports an event. Called under the lock, so that events of one run are ordered as the decisions that they tell of.
-  func record(
-    _ kind: @autoclosure () -> ProcedureEvent.Kind, of run: Run, at instant: @autoclosure () -> ProcedureInstant,
-    _ state: inout QueueState
-  ) {
-    let log = run.log
-    guard log != nil || broadcaster.isObserved else { return }
-    let event = ProcedureEvent(id: run.id, name: run.name, instant: instant(), kind: kind())
-    broadcaster.send(.event(event), &state.woken)
-    if let log {
-      log.past.append(event)
-      log.broadcaster.send(.event(event), &state.woken)
-    }
-  }
-
-  /// Reports an event of a run at once. Runs do not remember such events, so it is kept for those who ask late.
-  func report(_ kind: ProcedureEvent.Kind, of run: Run) {
-    let moment = time.moment()
-    visit { state, _, _ in
-      guard run.member >= 0 else { return }
-      if let run = run.detachedRun { _ = log(of: run, state) }
-      record(kind, of: run, at: moment.instant, &state)
-    }
-  }
-
   /// One visit to the lock, from which nothing follows but what `body` does.
   ///
   /// - Parameters:
