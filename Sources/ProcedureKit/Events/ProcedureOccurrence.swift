@@ -17,17 +17,22 @@ enum ProcedureOccurrence: BufferedEvent {
   }
 }
 
-/// Internal. A run has come to a value, and the worker goes straight on with the next in the same slot.
+/// Internal. A run has finished, and the worker goes straight on with the next in the same slot.
 struct ProcedureSuccession: Sendable {
   let finished: ProcedureIdentity
+  /// The attempt that has ended with it, unless that has been told before.
+  let attempt: Int?
+  let outcome: ProcedureOutcome<Void>
   let next: ProcedureIdentity
   let instant: ProcedureInstant
 
   fileprivate func first(before rest: inout ContiguousArray<ProcedureOccurrence>) -> ProcedureOccurrence {
     rest.append(occurrence(of: next, .willExecute(attempt: 1)))
-    rest.append(occurrence(of: finished, .didFinish(.finished(()))))
-    rest.append(occurrence(of: finished, .willFinish(.finished(()))))
-    return occurrence(of: finished, .didExecute(attempt: 1))
+    rest.append(occurrence(of: finished, .didFinish(outcome)))
+    let decision = occurrence(of: finished, .willFinish(outcome))
+    guard let attempt else { return decision }
+    rest.append(decision)
+    return occurrence(of: finished, .didExecute(attempt: attempt))
   }
 
   private func occurrence(of run: ProcedureIdentity, _ kind: ProcedureEvent.Kind) -> ProcedureOccurrence {

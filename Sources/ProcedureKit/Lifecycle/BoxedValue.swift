@@ -3,7 +3,7 @@
 /// Nothing is allocated for `Void`, nor shared between all who have it.
 @usableFromInline
 struct BoxedValue: Sendable {
-  /// One word, which leaves room to tell it from something else; `nil` for `Void`.
+  /// One word, which leaves room to tell it from something else; `nil` for `Void`, and only for that.
   @usableFromInline let box: (any AnyObject & Sendable)?
 
   @inlinable
@@ -15,8 +15,8 @@ struct BoxedValue: Sendable {
   /// one function that is generic over that type.
   @inlinable
   func unboxed<Value: Sendable>(_ type: Value.Type = Value.self) -> Value {
-    if Value.self == Void.self { return unsafeBitCast((), to: Value.self) }
-    return unsafeDowncast(box.unsafelyUnwrapped, to: ValueBox<Value>.self).value
+    guard let box else { return () as! Value }
+    return unsafeDowncast(box, to: ValueBox<Value>.self).value
   }
 }
 

@@ -13,6 +13,8 @@ class AnyProcedureWork: @unchecked Sendable {
 }
 
 /// Internal. The same with the function that is executed.
+///
+/// Invariant: see ``AnyProcedureWork``.
 @usableFromInline
 final class ProcedureWork<Input: Sendable, Output: Sendable>: AnyProcedureWork, @unchecked Sendable {
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output

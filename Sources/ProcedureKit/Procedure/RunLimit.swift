@@ -75,9 +75,7 @@ final class RunLimit: Sendable {
   }
 
   private func arm(_ kind: Kind, after duration: Duration, _ run: ProcedureScope) {
-    let id = run.timers.schedule(after: duration) { [self] in
-      run.cancel(timeout(kind, of: run, after: duration))
-    }
+    let id = run.timers.schedule(after: duration) { [self] in run.cancel(timeout(kind, of: run, after: duration)) }
     let isOver = state.withLock { state in
       if !state.isOver {
         switch kind {

@@ -112,6 +112,7 @@ public actor ProcedureQueue {
     let value: Output
     do {
       value = try await ProcedureContext.$current.withValue(ProcedureContext(of: run)) {
+        // What calling `task.work` does, which would come back to an executor once more on the way.
         if let plain = task.work.plain { try await plain() } else { try await task.work.operation(input) }
       }
     } catch {

@@ -10,7 +10,6 @@ extension DetachedRun {
     await executeBound(body, holding: hold)
   }
 
-  @concurrent
   private func executeBound(_ body: @escaping Body, holding hold: ResourceClaim?) async {
     await Self.bind(bindings[...]) { await self.execute(body, holding: hold) }
   }
@@ -48,7 +47,8 @@ extension DetachedRun {
     await binding { await bind(bindings.dropFirst(), operation) }
   }
 
-  /// Calls the work, where its types are known: once, by the task that executes the body.
+  /// Calls the work, where its types are known: once, by the task that executes the body. (Invariant: the work has these types,
+  /// since whoever makes a run with a body that calls this is generic over them, as the work is; see ``DetachedRun``.)
   @inlinable @inline(__always)
   func callBody<Input: Sendable, Output: Sendable>(of _: Output.Type, with input: Input) async throws -> BoxedValue {
     let work = unsafeDowncast(takeWork(), to: ProcedureWork<Input, Output>.self)
@@ -127,12 +127,6 @@ extension DetachedRun {
   var value: BoxedValue? {
     guard cancellation == nil, case .value(let value) = stored else { return nil }
     return value
-  }
-
-  /// Whether it has come to a value in its first attempt, and has no events of its own.
-  var isPlainSuccess: Bool {
-    guard progress == nil, storedLog == nil, case .value = stored else { return false }
-    return true
   }
 
   /// The outcome, of which the value is left out. Only once it is decided.

@@ -41,9 +41,7 @@ extension QueueCore {
 
   /// Reports the end of the last attempt, unless that has been reported.
   func recordEndOfBody(of run: Run, at now: @autoclosure () -> ProcedureInstant, _ state: inout QueueState) {
-    if run.progress?.isUnderWay ?? true {
-      record(.didExecute(attempt: run.progress?.attempt ?? 1), of: run, at: now(), &state)
-    }
+    if let attempt = run.attemptUnderWay { record(.didExecute(attempt: attempt), of: run, at: now(), &state) }
   }
 }
 

@@ -81,7 +81,12 @@ extension QueueCore {
       run.times.ended = now.nanoseconds
       run.publishOutcome()
       run.worker = nil
-      if broadcaster.isObserved { recordSuccession(of: run, by: next, at: now, &state) }
+      if broadcaster.isObserved {
+        let succession = ProcedureSuccession(
+          finished: run.identity, attempt: run.attemptUnderWay, outcome: run.outcomeWithoutValue, next: next.identity,
+          instant: now)
+        broadcaster.send(.succession(succession), &state.woken)
+      }
       next.worker = worker
       next.times.started = now.nanoseconds
       // The next does not wait to be started any more.
@@ -121,20 +126,6 @@ extension QueueCore {
     run.member = -1
     updateGate(state)
     return next
-  }
-
-  /// Reports that a run has finished, and that the worker goes on with the next.
-  private func recordSuccession(
-    of run: DetachedRun, by next: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState
-  ) {
-    if run.isPlainSuccess {
-      let succession = ProcedureSuccession(finished: run.identity, next: next.identity, instant: now)
-      return broadcaster.send(.succession(succession), &state.woken)
-    }
-    recordEndOfBody(of: run, at: now, &state)
-    record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
-    record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
-    record(.willExecute(attempt: 1), of: next, at: now, &state)
   }
 
   /// Returns as soon as something stands in line, or after a few microseconds.

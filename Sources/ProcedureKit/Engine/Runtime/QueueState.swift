@@ -87,9 +87,7 @@ struct QueueState {
   /// Gives the memory of many arrivals back. Only where nothing is left of them and the inbox is closed.
   mutating func releaseArrivals(of inbox: borrowing Inbox) {
     inbox.releaseStorage()
-    guard arrivals.capacity > Inbox.mostKept else { return }
-    arrivals = []
-    nextArrival = 0
+    if arrivals.capacity > Inbox.mostKept { arrivals = [] }
   }
 
   /// Whether a run that came by the inbox may come before anybody who stands in line, or nobody does. It is not enough to look

@@ -19,7 +19,7 @@ final class QueueWorker: @unchecked Sendable {
   }
 
   /// What a worker's task does, from its start to its end.
-  @concurrent static func work(for core: QueueCore) async {
+  static func work(for core: QueueCore) async {
     guard let task = withUnsafeCurrentTask(body: { $0 }) else {
       preconditionFailure("QueueWorker: there is no current task")
     }

@@ -57,6 +57,12 @@ class Run: SlotHolder, @unchecked Sendable {
   /// Where it stands between its attempts, once it has paused or failed for the first time.
   final var progress: AttemptProgress? { extras?.progress }
 
+  /// The attempt that it makes; `nil` between two.
+  final var attemptUnderWay: Int? {
+    guard let progress else { return 1 }
+    return progress.isUnderWay ? progress.attempt : nil
+  }
+
   /// What it claims or holds of what it wants to hold.
   final var claim: ResourceClaim? {
     get { extras?.claim }

@@ -1,11 +1,13 @@
 /// Internal. A queue's time: the only place in the library that reads a clock, or sleeps on one.
 struct QueueTime: Sendable {
-  private let system = SystemStopwatch()
-  /// The clock that is read instead, if it is not the system's.
-  private let stopwatch: (any Stopwatch)?
+  private let stopwatch: any Stopwatch
+  /// Whether this is the system's clock. It goes on whatever is executed, and nobody can tell who sleeps on it; one of the
+  /// user's may stand still.
+  let isSystem: Bool
 
   init(_ clock: any Clock<Duration>) {
-    stopwatch = clock is ContinuousClock ? nil : Self.stopwatch(clock)
+    isSystem = clock is ContinuousClock
+    stopwatch = isSystem ? SystemStopwatch() : Self.stopwatch(clock)
   }
 
   private static func stopwatch<C: Clock>(_ clock: C) -> any Stopwatch where C.Duration == Duration {
@@ -15,11 +17,7 @@ struct QueueTime: Sendable {
   /// A moment that may be read under a lock: at once from a clock of the user's, which is not called there, and only if it
   /// is asked for from the system's.
   func moment() -> Moment {
-    if let stopwatch {
-      Moment(time: self, reading: ProcedureInstant(sinceStart: stopwatch.elapsed))
-    } else {
-      Moment(time: self, reading: nil)
-    }
+    Moment(time: self, reading: isSystem ? nil : now)
   }
 
   /// See ``moment()``.
@@ -30,29 +28,18 @@ struct QueueTime: Sendable {
     var instant: ProcedureInstant { reading ?? time.now }
   }
 
-  /// Whether this is the system's clock. It goes on whatever is executed, and nobody can tell who sleeps on it; one of the
-  /// user's may stand still.
-  var isSystem: Bool { stopwatch == nil }
-
-  var now: ProcedureInstant {
-    ProcedureInstant(sinceStart: stopwatch?.elapsed ?? system.elapsed)
-  }
+  var now: ProcedureInstant { ProcedureInstant(sinceStart: stopwatch.elapsed) }
 
   /// Sleeps, in the current task. Cancelling it ends the sleep.
   ///
   /// - Throws: `CancellationError`; whatever else a clock of the user's throws.
   func wait(until instant: ProcedureInstant) async throws {
-    if let stopwatch {
-      try await stopwatch.wait(until: instant.sinceStart)
-    } else {
-      try await system.wait(until: instant.sinceStart)
-    }
+    try await stopwatch.wait(until: instant.sinceStart)
   }
 }
 
-/// The system's clock and the instant from which it is read: in an object, since only the runtime knows the layout of an
-/// instant, and would be asked for that of all that has one.
-private final class SystemStopwatch: Sendable {
+/// The system's clock, without a type to look up at each reading.
+private final class SystemStopwatch: Stopwatch {
   private let start = ContinuousClock.now
 
   var elapsed: Duration { start.duration(to: ContinuousClock.now) }
@@ -62,12 +49,14 @@ private final class SystemStopwatch: Sendable {
   }
 }
 
-/// A clock of the user's and the instant from which it is read.
+/// A clock and the instant from which it is read: in an object, since only the runtime knows the layout of an instant, and
+/// would be asked for that of all that has one.
 private protocol Stopwatch: AnyObject, Sendable {
   var elapsed: Duration { get }
   func wait(until elapsed: Duration) async throws
 }
 
+/// A clock of the user's.
 private final class RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Duration {
   let clock: C
   let start: C.Instant

@@ -70,6 +70,24 @@ import TestingProcedureKit
     #expect(seen[late.id] == ["didAttach"] + whole)
   }
 
+  @Test("A worker that goes straight on tells of each run in full, whatever it has come to")
+  func succession() async throws {
+    let held = try await HeldQueue()
+    let events = held.queue.events
+    let failing = held.queue.add(ProcedureTask<Void, Int>("failing") { throw TestError() })
+    let retried = held.queue.add(
+      ProcedureTask<Void, Int>("retried") { throw TestError() }.retry(.constant(.zero), maxAttempts: 2))
+    let last = held.add("last")
+    _ = await held.release()
+    await held.queue.shutDown()
+    var seen: [ProcedureID: [String]] = [:]
+    for await event in events { seen[event.id, default: []].append(event.kind.description) }
+    let failed = ["willFinish", "didFinish"].map { "\($0)(failed: \(TestError()))" }
+    #expect(seen[failing.id] == ["didAttach", "willExecute(attempt: 1)", "didExecute(attempt: 1)"] + failed)
+    #expect(seen[retried.id]?.suffix(4) == ["willExecute(attempt: 2)", "didExecute(attempt: 2)"] + failed)
+    #expect(seen[last.id]?.suffix(2) == ["willFinish(finished)", "didFinish(finished)"])
+  }
+
   @Test("The events of one run that was in the inbox begin with its admission")
   func eventsOfRun() async throws {
     let held = try await HeldQueue()
