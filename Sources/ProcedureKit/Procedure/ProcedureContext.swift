@@ -39,7 +39,7 @@ public struct ProcedureContext: Sendable {
       isOutermost: false)
   }
 
-  private init(_ frame: ContextFrame) {
+  init(_ frame: ContextFrame) {
     self.frame = frame
   }
 

@@ -1,6 +1,6 @@
 /// Internal. How the body of an added run is executed, what comes of it, and what is called at its end.
 extension DetachedRun {
-  /// Executes the body, with its context and all that was carried here for it, and stores what became of it.
+  /// Executes the body, with all that was carried here for it, and stores what became of it. Its context is bound.
   ///
   /// - Parameter hold: What it holds meanwhile.
   @inline(__always)
@@ -11,7 +11,9 @@ extension DetachedRun {
   }
 
   private func executeBound(_ body: @escaping Body, holding hold: ResourceClaim?) async {
-    await Self.bind(bindings[...]) { await self.execute(body, holding: hold) }
+    // What is carried may be the context of whoever added the run.
+    let context = ProcedureContext(scope: self, hold: hold)
+    await Self.bind(bindings[...]) { await context.run { await self.execute(body, holding: hold) } }
   }
 
   /// One function from the worker to the body, since each more on the way costs as much as a visit to the lock.
@@ -20,8 +22,7 @@ extension DetachedRun {
     let limit = limit
     do {
       if let limit, core.hooks == nil { try limit.bodyStarts(self) }
-      let context = ProcedureContext(scope: self, hold: hold)
-      stored = .value(try await ProcedureContext.$current.withValue(context) { try await body(self) })
+      stored = .value(try await body(self))
     } catch {
       noteTimeout(error)
       stored = Stored(thrown: error)

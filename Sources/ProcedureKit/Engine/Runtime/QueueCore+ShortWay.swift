@@ -60,24 +60,19 @@ extension QueueCore {
   ///
   /// - Parameters:
   ///   - run: The run.
-  ///   - hold: What the run holds; afterwards what the next one does.
   ///   - worker: The worker.
-  /// - Returns: The run that is to be executed; `nil` if `run` has to end the long way.
-  func exchange(
-    _ run: DetachedRun, holding hold: inout ResourceClaim?, for worker: QueueWorker
-  ) -> DetachedRun? {
+  /// - Returns: The run that is to be executed, and what it holds; `nil` if `run` has to end the long way.
+  func exchange(_ run: DetachedRun, for worker: QueueWorker) -> (run: DetachedRun, hold: ResourceClaim?)? {
     guard run.isBare, !run.hasDependents else { return nil }
     let now = time.now
     var effects: [QueueState.Effect] = []
-    var successor: DetachedRun?
-    var claim: ResourceClaim?
-    withState(admitting: .none) { state in
-      guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return }
+    let successor = withState(admitting: .none) { state -> (run: DetachedRun, hold: ResourceClaim?)? in
+      guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
       var actions: [QueueMachine.Action] = []
       defer { state.resolve(&actions, &effects) }
       // Who is granted what it held comes first, so this is before anybody is taken.
       if run.hasNeeds { state.endClaim(of: run, &actions, &effects) }
-      guard let next = succeed(run, &state, &actions, &effects) else { return }
+      guard let next = succeed(run, &state, &actions, &effects) else { return nil }
       run.times.ended = now.nanoseconds
       run.publishOutcome()
       run.worker = nil
@@ -91,12 +86,10 @@ extension QueueCore {
       next.times.started = now.nanoseconds
       // The next does not wait to be started any more.
       if limitsWaiting { state.announceRoom(&effects) }
-      if next.hasNeeds { claim = next.claim }
-      successor = next
+      return (next, next.hasNeeds ? next.claim : nil)
     }
-    if !effects.isEmpty { perform(effects) }
+    if !effects.isEmpty { ProcedureContext.$current.withValue(nil) { perform(effects) } }
     guard let successor else { return nil }
-    hold = claim
     run.releaseBody()
     run.notifyListeners()
     return successor

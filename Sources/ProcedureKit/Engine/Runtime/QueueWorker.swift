@@ -28,13 +28,9 @@ final class QueueWorker: @unchecked Sendable {
     var assignment = core.startWorker(worker)
     loop: while true {
       switch assignment {
-      case .execute(var run, var hold):
-        while true {
-          await run.execute(holding: hold)
-          guard !fairness.pieceEnds(), let next = core.exchange(run, holding: &hold, for: worker) else { break }
-          run = next
-        }
-        assignment = core.finishBody(of: run, executedBy: worker, pauses: fairness.isDue)
+      case .execute(let run, let hold):
+        let last = await worker.execute(run, holding: hold, of: core, &fairness)
+        assignment = core.finishBody(of: last, executedBy: worker, pauses: fairness.isDue)
       case .pause:
         await Task.yield()
         assignment = core.continueWorker(worker)
@@ -53,5 +49,42 @@ final class QueueWorker: @unchecked Sendable {
       }
     }
     await core.retire(worker)
+  }
+
+  /// Executes the body of a run, and then those of its successors, each in its context.
+  ///
+  /// - Returns: The run whose body was executed last, which has to end the long way.
+  private func execute(
+    _ first: DetachedRun, holding hold: ResourceClaim?, of core: QueueCore, _ fairness: inout Fairness
+  ) async -> DetachedRun {
+    var (run, hold) = (first, hold)
+    while true {
+      let frame = WorkerFrame(run, holding: hold)
+      let next = await ProcedureContext(frame).run {
+        await execute(run, holding: hold, in: Unmanaged.passUnretained(frame), of: core, &fairness)
+      }
+      guard let next else { return frame.run }
+      (run, hold) = next
+    }
+  }
+
+  /// The same, as long as one frame will do, which is bound. Never inlined: nobody who waits for this does anything meanwhile.
+  ///
+  /// - Returns: The run that is to be executed in another frame, and what it holds; `nil` if the one in the frame has to end
+  ///   the long way.
+  @inline(never)
+  private func execute(
+    _ first: DetachedRun, holding hold: ResourceClaim?, in frame: Unmanaged<WorkerFrame>, of core: QueueCore,
+    _ fairness: inout Fairness
+  ) async -> (run: DetachedRun, hold: ResourceClaim?)? {
+    var lease = WorkerFrameLease(frame)
+    var (next, hold): (DetachedRun?, ResourceClaim?) = (first, hold)
+    while let run = next.take() {
+      await run.execute(holding: hold)
+      guard !fairness.pieceEnds(), let successor = core.exchange(run, for: self) else { return nil }
+      guard lease.pass(to: successor.run, holding: successor.hold) else { return successor }
+      (next, hold) = successor
+    }
+    return nil
   }
 }

@@ -1,0 +1,60 @@
+/// Internal. The frame of the bodies that a worker executes one after another: bound once for all of them, since binding a
+/// task local costs as much as all else between two bodies.
+///
+/// A task that a body creates has it as well, and so has whatever else keeps the context of a body; for these it has to stand
+/// for that body as long as they live. So the worker goes on with another frame after a body of which it is still referred to.
+///
+/// Invariant: what it stores changes between two bodies, by the worker, where nothing but the worker's own binding refers to
+/// it: see ``WorkerFrameLease``. Tasks of a body that are over by then have let go of it, as of any value that is changed in
+/// place while it is uniquely referenced.
+final class WorkerFrame: ContextFrame, @unchecked Sendable {
+  fileprivate(set) var run: DetachedRun
+  fileprivate(set) var claim: ResourceClaim?
+
+  init(_ run: DetachedRun, holding claim: ResourceClaim?) {
+    (self.run, self.claim) = (run, claim)
+  }
+
+  override var scope: ProcedureScope { run }
+
+  override var hold: ResourceClaim? { claim ?? run.hold }
+
+  override var keptHold: ResourceClaim? { run.keptHold }
+}
+
+/// Internal. Knows whether anybody but the binding refers to a worker's frame.
+///
+/// Invariant: as long as it lives, none of those who referred to the frame at its beginning lets go of that reference: they
+/// are the task local, and functions that wait for the one that this belongs to. It counts all these as one reference, its own:
+/// it gives the others up on their behalf, and takes them back at its end. So the frame is uniquely referenced where nobody
+/// has come to refer to it since. Nobody else knows of the frame when it begins.
+struct WorkerFrameLease: ~Copyable {
+  private var frame: WorkerFrame
+  private var givenUp = 0
+
+  init(_ shared: Unmanaged<WorkerFrame>) {
+    frame = shared.takeRetainedValue()
+    while !isKnownUniquelyReferenced(&frame) {
+      shared.release()
+      givenUp += 1
+    }
+  }
+
+  deinit {
+    let shared = Unmanaged.passRetained(frame)
+    for _ in 0..<givenUp { _ = shared.retain() }
+  }
+
+  /// Has the frame stand for another body, unless it is still the context of something else.
+  ///
+  /// - Parameters:
+  ///   - run: The run whose body is executed next.
+  ///   - claim: What it holds.
+  /// - Returns: Whether it does.
+  mutating func pass(to run: DetachedRun, holding claim: ResourceClaim?) -> Bool {
+    guard isKnownUniquelyReferenced(&frame) else { return false }
+    frame.run = run
+    frame.claim = claim
+    return true
+  }
+}
