@@ -1,12 +1,17 @@
 /// Internal. What is buffered between those who report events and those who read them: an event, or several as one.
 protocol BufferedEvent: Sendable {
-  /// Its first event. Those that follow are put before `rest`, of which the next is the last.
-  ///
-  /// - Parameter rest: What is read after it.
-  /// - Returns: The first event.
-  func first(before rest: inout ContiguousArray<Self>) -> Self
+  /// What is read.
+  associatedtype Part: Sendable = Self
+
+  /// How many events it is; at least one.
+  var partCount: Int { get }
+
+  /// One of them, counted from 0.
+  func part(_ index: Int) -> Part
 }
 
-extension BufferedEvent {
-  func first(before rest: inout ContiguousArray<Self>) -> Self { self }
+extension BufferedEvent where Part == Self {
+  var partCount: Int { 1 }
+
+  func part(_ index: Int) -> Self { self }
 }

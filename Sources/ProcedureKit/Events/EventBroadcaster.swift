@@ -17,8 +17,9 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
 
   /// Passes an event on. The readers that it wakes are to be resumed by the caller, outside of all locks.
   func send(_ event: Event, _ woken: inout [Waiter]) {
-    let subscribers = contents.withLock { $0.subscribers }
-    for subscriber in subscribers { subscriber.append(event, &woken) }
+    contents.withLock { contents in
+      for subscriber in contents.subscribers { subscriber.append(event, &woken) }
+    }
   }
 
   /// A new subscription. Its events end when the broadcaster is closed; dropping it ends the subscription.

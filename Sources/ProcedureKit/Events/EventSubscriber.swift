@@ -11,11 +11,31 @@ final class EventSubscriber<Event: BufferedEvent>: Sendable {
     var isClosed = false
   }
 
+  /// What readers have taken.
+  private struct Taken {
+    /// The next event last.
+    var events: ContiguousArray<Event> = []
+    /// How many parts of that have been read.
+    var partsRead = 0
+
+    /// The next event, one step with the look whether there is any; and what has been read by that, to be let go of outside of
+    /// the lock, since it may be the last to refer to an error of the user's.
+    mutating func next() -> (part: Event.Part, read: Event?)? {
+      let last = events.count - 1
+      guard last >= 0 else { return nil }
+      let part = events[last].part(partsRead)
+      partsRead += 1
+      guard partsRead == events[last].partCount else { return (part, nil) }
+      partsRead = 0
+      return (part, events.removeLast())
+    }
+  }
+
   private let contents: Mutex<Contents>
   /// Where it stands among the subscribers of its broadcaster, under whose lock this changes.
   let place = Atomic(0)
-  /// What readers have taken, the next event last. Its lock is taken before that of `contents`.
-  private let taken = Mutex<ContiguousArray<Event>>([])
+  /// Its lock is taken before that of `contents`.
+  private let taken = Mutex(Taken())
 
   /// - Parameter past: What happened before, to be read first.
   init(replaying past: ContiguousArray<Event> = []) {
@@ -44,30 +64,24 @@ final class EventSubscriber<Event: BufferedEvent>: Sendable {
   }
 
   /// The next of what readers have taken.
-  func nextFetched() -> Event? {
-    taken.withLock { Self.pop(&$0) }
+  func nextFetched() -> Event.Part? {
+    taken.withLock { $0.next() }?.part
   }
 
   /// Nobody reads any more: lets go of what was not read, and of all that follows.
   func leave() {
     close()
-    let unread = (taken.withLock { $0.takeAll() }, contents.withLock { $0.events.takeAll() })
+    let unread = (taken.withLock { $0.events.takeAll() }, contents.withLock { $0.events.takeAll() })
     _ = unread
   }
 
   /// The next event, if there is one already.
-  func nextIfThere() -> Event? {
-    // Moved out, so that nothing is let go of under the lock: it may be the last reference to an error of the user's.
-    taken.withLock { taken in
-      if let event = Self.pop(&taken) { return event }
-      swapInReverse(&taken)
-      return Self.pop(&taken)
-    }
-  }
-
-  /// One step with the look whether there is anything: what is divided is seen by every reader that looks.
-  private static func pop(_ taken: inout ContiguousArray<Event>) -> Event? {
-    taken.popLast()?.first(before: &taken)
+  func nextIfThere() -> Event.Part? {
+    taken.withLock { taken -> (part: Event.Part, read: Event?)? in
+      if let next = taken.next() { return next }
+      swapInReverse(&taken.events)
+      return taken.next()
+    }?.part
   }
 
   /// The memory of what was read goes to those who report.
@@ -77,7 +91,7 @@ final class EventSubscriber<Event: BufferedEvent>: Sendable {
   }
 
   /// The next event; `nil` after the last one, and for a cancelled caller that would have to wait.
-  func next() async -> Event? {
+  func next() async -> Event.Part? {
     while true {
       if let event = nextIfThere() { return event }
       if Task.isCancelled { return nil }
@@ -87,7 +101,7 @@ final class EventSubscriber<Event: BufferedEvent>: Sendable {
           // Another reader may have taken meanwhile what it does not read.
           taken.withLock { taken in
             contents.withLock { contents in
-              guard taken.isEmpty, contents.events.isEmpty else { return false }
+              guard taken.events.isEmpty, contents.events.isEmpty else { return false }
               isOver = contents.isClosed || Task.isCancelled
               if !isOver { contents.readers.append(waiter) }
               return !isOver

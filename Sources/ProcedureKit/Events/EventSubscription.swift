@@ -2,7 +2,7 @@
 final class EventSubscription<Event: BufferedEvent>: Sendable {
   /// What is done around a wait for an event.
   typealias WaitSurrounding =
-    @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> Event?) async -> Event?
+    @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> Event.Part?) async -> Event.Part?
 
   private let subscriber: EventSubscriber<Event>
   private weak let broadcaster: EventBroadcaster<Event>?
@@ -24,12 +24,12 @@ final class EventSubscription<Event: BufferedEvent>: Sendable {
   }
 
   /// The next of the events that have been fetched already.
-  func nextFetched() -> Event? {
+  func nextFetched() -> Event.Part? {
     subscriber.nextFetched()
   }
 
   /// The next event; `nil` after the last one, and for a cancelled caller.
-  @concurrent func next() async -> Event? {
+  @concurrent func next() async -> Event.Part? {
     if Task.isCancelled { return nil }
     if let event = subscriber.nextIfThere() { return event }
     return await surround { [subscriber] in await subscriber.next() }

@@ -70,12 +70,12 @@ public struct ProcedureEvents: AsyncSequence, Sendable {
 
     @usableFromInline
     func nextFetched() -> ProcedureEvent? {
-      subscription.nextFetched()?.event
+      subscription.nextFetched()
     }
 
     @usableFromInline @concurrent
     func next() async -> ProcedureEvent? {
-      await subscription.next()?.event
+      await subscription.next()
     }
   }
 }

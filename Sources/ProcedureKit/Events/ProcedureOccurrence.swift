@@ -3,17 +3,18 @@ enum ProcedureOccurrence: BufferedEvent {
   case event(ProcedureEvent)
   case succession(ProcedureSuccession)
 
-  func first(before rest: inout ContiguousArray<ProcedureOccurrence>) -> ProcedureOccurrence {
+  var partCount: Int {
     switch self {
-    case .event: self
-    case .succession(let succession): succession.first(before: &rest)
+    case .event: 1
+    case .succession(let succession): succession.partCount
     }
   }
 
-  /// The event. Only of what a reader has taken, which is divided.
-  var event: ProcedureEvent {
-    guard case .event(let event) = self else { preconditionFailure("ProcedureOccurrence: \(self) was not divided") }
-    return event
+  func part(_ index: Int) -> ProcedureEvent {
+    switch self {
+    case .event(let event): event
+    case .succession(let succession): succession.part(index)
+    }
   }
 }
 
@@ -26,16 +27,18 @@ struct ProcedureSuccession: Sendable {
   let next: ProcedureIdentity
   let instant: ProcedureInstant
 
-  fileprivate func first(before rest: inout ContiguousArray<ProcedureOccurrence>) -> ProcedureOccurrence {
-    rest.append(occurrence(of: next, .willExecute(attempt: 1)))
-    rest.append(occurrence(of: finished, .didFinish(outcome)))
-    let decision = occurrence(of: finished, .willFinish(outcome))
-    guard let attempt else { return decision }
-    rest.append(decision)
-    return occurrence(of: finished, .didExecute(attempt: attempt))
+  fileprivate var partCount: Int { attempt == nil ? 3 : 4 }
+
+  fileprivate func part(_ index: Int) -> ProcedureEvent {
+    if index == 0, let attempt { return event(of: finished, .didExecute(attempt: attempt)) }
+    return switch partCount - index {
+    case 3: event(of: finished, .willFinish(outcome))
+    case 2: event(of: finished, .didFinish(outcome))
+    default: event(of: next, .willExecute(attempt: 1))
+    }
   }
 
-  private func occurrence(of run: ProcedureIdentity, _ kind: ProcedureEvent.Kind) -> ProcedureOccurrence {
-    .event(ProcedureEvent(id: run.id, name: run.name, instant: instant, kind: kind))
+  private func event(of run: ProcedureIdentity, _ kind: ProcedureEvent.Kind) -> ProcedureEvent {
+    ProcedureEvent(id: run.id, name: run.name, instant: instant, kind: kind)
   }
 }

@@ -4,21 +4,15 @@ import Testing
 
 extension Int: BufferedEvent {}
 
-/// Three events in one, and each of them.
-private enum Portion: BufferedEvent {
-  case three(from: Int)
-  case one(Int)
+/// Three events in one.
+private struct Portion: BufferedEvent {
+  let first: Int
 
-  func first(before rest: inout ContiguousArray<Portion>) -> Portion {
-    guard case .three(let first) = self else { return self }
-    rest += [.one(first + 2), .one(first + 1)]
-    return .one(first)
-  }
+  let partCount = 3
 
-  var number: Int? { if case .one(let number) = self { number } else { nil } }
+  func part(_ index: Int) -> Int { first + index }
 }
 
-/// Subscribers come and go in any order, and each reads what was sent while it was there.
 @Suite struct EventBroadcasterTests {
   @Test(
     "1,000 subscribers come and go in any order: who is left reads everything, who has gone nothing", arguments: 0..<5)
@@ -77,13 +71,13 @@ private enum Portion: BufferedEvent {
         for _ in 0..<2 {
           readers.addTask {
             var numbers: [Int] = []
-            while let entry = await subscriber.next() { numbers.append(entry.number ?? -1) }
+            while let number = await subscriber.next() { numbers.append(number) }
             return numbers
           }
         }
         for first in [0, 3, 6] {
           var woken: [Waiter] = []
-          subscriber.append(.three(from: first), &woken)
+          subscriber.append(Portion(first: first), &woken)
           for waiter in woken { waiter.resume() }
         }
         subscriber.close()
