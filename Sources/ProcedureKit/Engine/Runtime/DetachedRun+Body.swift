@@ -98,6 +98,12 @@ extension DetachedRun {
     extras.demands = nil
   }
 
+  /// Whether nothing of the user's goes with it once it has left its queue and its body is released.
+  var keepsNothing: Bool {
+    guard case .value(let value) = stored else { return false }
+    return value.box == nil && origin == nil && extras == nil && !mayHaveListeners
+  }
+
   // MARK: The outcome
 
   /// Stores an outcome that was decided before the body.

@@ -121,7 +121,8 @@ final class DetachedRun: Run, @unchecked Sendable {
     return listeners.load()?.contents.withLock { !$0.dependents.isEmpty } ?? false
   }
 
-  private var mayHaveListeners: Bool { flags.load(ordering: .acquiring) & Self.heard != 0 }
+  /// Whether anybody may listen. If not, and the outcome has been published, nobody will.
+  var mayHaveListeners: Bool { flags.load(ordering: .acquiring) & Self.heard != 0 }
 
   func notifyListeners() {
     guard mayHaveListeners, let listeners = listeners.load() else { return }

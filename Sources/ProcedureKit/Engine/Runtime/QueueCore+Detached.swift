@@ -3,7 +3,7 @@ extension QueueCore {
   /// What a worker is to do next.
   enum Assignment: Sendable {
     case evaluate(DetachedRun, [Condition], [ContextCarrier.Binding])
-    case execute(DetachedRun, holding: ResourceClaim?)
+    case execute(WorkerFrame)
     /// Call what is to be called when a run ends.
     case conclude(DetachedRun)
     /// Nothing at this moment; ask again after a while.
@@ -366,7 +366,7 @@ extension QueueCore {
         run.worker = worker
         run.times.started = now.nanoseconds
         record(.willExecute(attempt: 1), of: run, at: now, &state)
-        return .execute(run, holding: run.claim)
+        return .execute(WorkerFrame(run, holding: run.claim))
       }
     }
   }

@@ -88,10 +88,17 @@ extension QueueCore {
       if limitsWaiting { state.announceRoom(&effects) }
       return (next, next.hasNeeds ? next.claim : nil)
     }
-    if !effects.isEmpty { ProcedureContext.$current.withValue(nil) { perform(effects) } }
-    guard let successor else { return nil }
-    run.releaseBody()
-    run.notifyListeners()
+    guard successor == nil || !effects.isEmpty || run.hasNeeds || run.mayHaveListeners else {
+      run.releaseBody()
+      return successor
+    }
+    // All that follows may call what is the user's, which is no part of the body.
+    ProcedureContext.$current.withValue(nil) {
+      perform(effects.takeAll())
+      guard successor != nil else { return }
+      run.releaseBody()
+      run.notifyListeners()
+    }
     return successor
   }
 

@@ -28,8 +28,8 @@ final class QueueWorker: @unchecked Sendable {
     var assignment = core.startWorker(worker)
     loop: while true {
       switch assignment {
-      case .execute(let run, let hold):
-        let last = await worker.execute(run, holding: hold, of: core, &fairness)
+      case .execute(let frame):
+        let last = await worker.execute(frame, of: core, &fairness)
         assignment = core.finishBody(of: last, executedBy: worker, pauses: fairness.isDue)
       case .pause:
         await Task.yield()
@@ -51,40 +51,51 @@ final class QueueWorker: @unchecked Sendable {
     await core.retire(worker)
   }
 
-  /// Executes the body of a run, and then those of its successors, each in its context.
+  /// Executes the body of the run in a frame, and then those of its successors, each in its context.
   ///
   /// - Returns: The run whose body was executed last, which has to end the long way.
-  private func execute(
-    _ first: DetachedRun, holding hold: ResourceClaim?, of core: QueueCore, _ fairness: inout Fairness
-  ) async -> DetachedRun {
-    var (run, hold) = (first, hold)
+  private func execute(_ first: WorkerFrame, of core: QueueCore, _ fairness: inout Fairness) async -> DetachedRun {
+    var frame = first
     while true {
-      let frame = WorkerFrame(run, holding: hold)
       let next = await ProcedureContext(frame).run {
-        await execute(run, holding: hold, in: Unmanaged.passUnretained(frame), of: core, &fairness)
+        await execute(in: Unmanaged.passUnretained(frame), of: core, &fairness)
       }
       guard let next else { return frame.run }
-      (run, hold) = next
+      frame = next
     }
   }
 
   /// The same, as long as one frame will do, which is bound. Never inlined: nobody who waits for this does anything meanwhile.
   ///
-  /// - Returns: The run that is to be executed in another frame, and what it holds; `nil` if the one in the frame has to end
-  ///   the long way.
+  /// - Returns: The frame with the run that is to be executed next; `nil` if the one in this frame has to end the long way.
   @inline(never)
   private func execute(
-    _ first: DetachedRun, holding hold: ResourceClaim?, in frame: Unmanaged<WorkerFrame>, of core: QueueCore,
-    _ fairness: inout Fairness
-  ) async -> (run: DetachedRun, hold: ResourceClaim?)? {
+    in frame: Unmanaged<WorkerFrame>, of core: QueueCore, _ fairness: inout Fairness
+  ) async -> WorkerFrame? {
     var lease = WorkerFrameLease(frame)
-    var (next, hold): (DetachedRun?, ResourceClaim?) = (first, hold)
+    var (next, hold): (DetachedRun?, ResourceClaim?) = (lease.run, lease.claim)
     while let run = next.take() {
       await run.execute(holding: hold)
-      guard !fairness.pieceEnds(), let successor = core.exchange(run, for: self) else { return nil }
-      guard lease.pass(to: successor.run, holding: successor.hold) else { return successor }
-      (next, hold) = successor
+      guard !fairness.pieceEnds(), var (other, otherHold) = core.exchange(run, for: self) else { return nil }
+      (next, hold) = (other, otherHold)
+      guard lease.exchange(&other, holding: &otherHold) else { return WorkerFrame(other, holding: otherHold) }
+      Self.letGo(of: consume run, consume other, consume otherHold)
     }
     return nil
+  }
+
+  /// Lets go of a run that has ended, and of what it has held: outside of its context, since that may end the lives of values
+  /// of the user's, which may look where they are.
+  @inline(__always)
+  private static func letGo(
+    of run: consuming DetachedRun, _ sameRun: consuming DetachedRun, _ hold: consuming ResourceClaim?
+  ) {
+    guard !run.keepsNothing else { return }
+    let (lastRun, lastHold) = (Unmanaged.passRetained(run), hold.map(Unmanaged.passRetained))
+    _ = (consume run, consume sameRun, consume hold)
+    ProcedureContext.$current.withValue(nil) {
+      lastRun.release()
+      lastHold?.release()
+    }
   }
 }

@@ -9,6 +9,7 @@
 /// place while it is uniquely referenced.
 final class WorkerFrame: ContextFrame, @unchecked Sendable {
   fileprivate(set) var run: DetachedRun
+  /// What the run holds.
   fileprivate(set) var claim: ResourceClaim?
 
   init(_ run: DetachedRun, holding claim: ResourceClaim?) {
@@ -45,16 +46,21 @@ struct WorkerFrameLease: ~Copyable {
     for _ in 0..<givenUp { _ = shared.retain() }
   }
 
+  var run: DetachedRun { frame.run }
+
+  var claim: ResourceClaim? { frame.claim }
+
   /// Has the frame stand for another body, unless it is still the context of something else.
   ///
   /// - Parameters:
-  ///   - run: The run whose body is executed next.
-  ///   - claim: What it holds.
-  /// - Returns: Whether it does.
-  mutating func pass(to run: DetachedRun, holding claim: ResourceClaim?) -> Bool {
+  ///   - run: The run whose body is executed next; afterwards the former one, so that nothing is let go of here: that may call
+  ///     what is the user's.
+  ///   - claim: What it holds; afterwards what the former one did.
+  /// - Returns: Whether it does; if not, nothing has changed.
+  mutating func exchange(_ run: inout DetachedRun, holding claim: inout ResourceClaim?) -> Bool {
     guard isKnownUniquelyReferenced(&frame) else { return false }
-    frame.run = run
-    frame.claim = claim
+    swap(&frame.run, &run)
+    swap(&frame.claim, &claim)
     return true
   }
 }

@@ -113,47 +113,75 @@ import Testing
 
   @TaskLocal private static var word: String?
 
-  @Test("A frame is passed on unless somebody refers to it")
-  func lease() async {
+  @Test("A frame is passed on unless somebody refers to it, and goes with the last who does")
+  func lease() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)
     let runs = (0..<3).map { queue.add(ProcedureTask("\($0)") {}).run }
-    let frame = WorkerFrame(runs[0], holding: nil)
-    await ProcedureContext(frame).run {
-      var lease = WorkerFrameLease(Unmanaged.passUnretained(frame))
-      let isPassed = lease.pass(to: runs[1], holding: nil)
-      let kept = ProcedureContext.current
-      let isPassedAgain = lease.pass(to: runs[2], holding: nil)
-      #expect(isPassed && !isPassedAgain)
-      #expect(kept?.scope === runs[1])
+    let kept = Box<ProcedureContext?>(nil)
+    weak var weakFrame: WorkerFrame?
+    func use() async {
+      let frame = WorkerFrame(runs[0], holding: nil)
+      weakFrame = frame
+      await ProcedureContext(frame).run { Self.use(Unmanaged.passUnretained(frame), runs, kept) }
+      #expect(frame.scope === runs[2])
     }
-    #expect(frame.scope === runs[1])
+    await use()
+    #expect(weakFrame != nil && kept.value?.scope === runs[2])
+    kept.update { $0 = nil }
+    #expect(weakFrame == nil)
     await queue.resume()
   }
 
-  @Test("A frame goes with its worker, unless somebody keeps it", arguments: [false, true])
-  func lifetime(isKept: Bool) async throws {
-    struct Weak: Sendable {
-      weak var frame: ContextFrame?
+  @inline(never)
+  private static func use(_ frame: Unmanaged<WorkerFrame>, _ runs: [DetachedRun], _ kept: Box<ProcedureContext?>) {
+    var lease = WorkerFrameLease(frame)
+    func pass(_ lease: inout WorkerFrameLease, to run: DetachedRun) -> DetachedRun? {
+      var (run, claim) = (run, ResourceClaim?.none)
+      return lease.exchange(&run, holding: &claim) ? run : nil
     }
-    let (frames, kept) = (Box<[Weak]>([]), Box<[ProcedureContext?]>([]))
+    let first = pass(&lease, to: runs[1])
+    kept.update { $0 = ProcedureContext.current }
+    let refused = pass(&lease, to: runs[2])
+    #expect(first === runs[0] && refused == nil && kept.value?.scope === runs[1])
+    kept.update { $0 = nil }
+    let second = pass(&lease, to: runs[2])
+    kept.update { $0 = ProcedureContext.current }
+    #expect(second === runs[1] && kept.value?.scope === runs[2])
+  }
+
+  @Test("What a run holds goes with it: in a frame of those that hold something and others that do not")
+  func holds() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
-    let handles = (0..<10).map { _ in
+    let handles = (0..<30).map { number in
+      let inner = ProcedureTask("\(number)") { () -> (String?, Bool, Bool) in
+        let context = ProcedureContext.current
+        let hold = context?.hold
+        return (hold?.procedure.name, hold?.isHeld ?? false, context?.keptHold == nil)
+      }
+      return number % 3 == 0 ? queue.add(inner.exclusive("x")) : queue.add(inner)
+    }
+    await queue.resume()
+    for (number, handle) in handles.enumerated() {
+      let (name, isHeld, keepsNone) = try await handle.value
+      #expect(name == (number % 3 == 0 ? "\(number)" : nil) && isHeld == (number % 3 == 0) && keepsNone)
+    }
+  }
+
+  @Test("A reader that looks while its worker goes on sees its own body")
+  func looking() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
+    let wrong = Box(0)
+    let handles = (0..<2_000).map { number in
       queue.add(
-        ProcedureTask("look") {
-          frames.update { $0.append(Weak(frame: ProcedureContext.current?.frame)) }
-          if isKept { kept.update { $0.append(ProcedureContext.current) } }
+        ProcedureTask("\(number)") { () -> Task<Void, Never>? in
+          guard number % 10 == 0 else { return nil }
+          return Task {
+            for _ in 0..<100 where ProcedureContext.current?.name != "\(number)" { wrong.update { $0 += 1 } }
+          }
         })
     }
     await queue.resume()
-    for handle in handles { try await handle.value }
-    #expect(!isKept || Set(frames.value.map { $0.frame.map(ObjectIdentifier.init) }).count == 10)
-    kept.update { $0 = [] }
-    // After the last body that can be awaited, its worker has to leave the frame.
-    var looks = 0
-    while frames.value.contains(where: { $0.frame != nil }), looks < 100_000 {
-      await Task.yield()
-      looks += 1
-    }
-    #expect(frames.value.allSatisfy { $0.frame == nil })
+    for handle in handles { await (try await handle.value)?.value }
+    #expect(wrong.value == 0)
   }
 }
