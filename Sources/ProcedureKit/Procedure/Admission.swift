@@ -14,13 +14,9 @@ struct Admission: Sendable {
   /// Somewhere else, since most procedures need nothing: so they are small, and cheap to copy.
   private final class Storage: Sendable {
     let needs: Needs
-    /// What one table has made of the resources, as long as any run wants them: so that adding a procedure many times
-    /// does not look for its keys each time.
-    let known = Mutex(Known())
-
-    struct Known {
-      weak var demands: ResourceDemands?
-    }
+    /// What the last table has made of the resources: so that adding a procedure many times does not look for its keys each
+    /// time.
+    let known = Mutex<ResourceDemands?>(nil)
 
     init(_ needs: Needs) {
       self.needs = needs
@@ -34,6 +30,12 @@ struct Admission: Sendable {
 
   /// Whether nothing has to be there.
   var isFree: Bool { storage == nil }
+
+  /// Nothing, where it is nothing but what is to be held.
+  var withoutResources: Admission {
+    guard let storage, storage.needs.conditions.isEmpty, storage.needs.key == nil else { return self }
+    return .free
+  }
 
   /// Evaluated first, all at once, while nothing is held.
   var conditions: [Condition] {
@@ -55,10 +57,16 @@ struct Admission: Sendable {
 
   /// The resources, as a table knows them. May call what is the user's: not under any lock.
   func demands(in table: ResourceTable) -> ResourceDemands? {
-    guard let storage, let resources = storage.needs.resources else { return nil }
-    if let demands = storage.known.withLock({ $0.demands }), demands.table === table { return demands }
+    guard let storage else { return nil }
+    if let demands = storage.known.withLock(\.self), demands.table === table { return demands }
+    guard let resources = storage.needs.resources else { return nil }
     let demands = ResourceDemands(resources, in: table)
-    storage.known.withLock { $0.demands = demands }
+    // Let go of outside of the lock: it may be the last that refers to keys of the user's.
+    let former = storage.known.withLock { known in
+      defer { known = demands }
+      return known
+    }
+    _ = former
     return demands
   }
 

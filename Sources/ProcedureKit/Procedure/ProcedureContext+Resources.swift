@@ -18,7 +18,7 @@ extension ProcedureContext {
     let procedure = ProcedureIdentity(id: id, name: name)
     let wait = ClaimWait(scope: scope)
     let table = table ?? scope.resourceTable
-    let claim = ResourceClaim(in: table, inside: hold, of: procedure, for: wait, priority: scope.linePriority)
+    let claim = ResourceClaim(inside: hold, of: procedure, for: wait, priority: scope.linePriority)
     defer { ResourceTable.deliver(claim.end()) }
     try await place(claim, ResourceDemands(request, in: table), wait)
     return try await holding(claim).run(operation)

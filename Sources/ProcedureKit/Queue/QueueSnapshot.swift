@@ -96,12 +96,13 @@ extension ProcedureQueue {
         guard let run = state.holders[Int(member)] as? Run, let producer = run.detachedRun?.parent?.id else { continue }
         children[producer, default: []].append(run.identity)
       }
+      let leader = machine.leader.flatMap { state.holders[Int($0)] as? Run }
       let entries = machine.runIndices.compactMap { member -> QueueSnapshot.Entry? in
         guard let run = state.holders[Int(member)] as? Run else { return nil }
         return QueueSnapshot.Entry(
           procedure: run.identity, state: machine.members[Int(member)].lifecycle.state,
           producer: run.detachedRun?.parent?.identity,
-          wait: Self.wait(of: run, at: member, machine, waits, children[run.id] ?? []))
+          wait: Self.wait(of: run, at: member, machine, waits, following: leader, children[run.id] ?? []))
       }
       return QueueSnapshot(
         name: core.name, maxConcurrentProcedures: machine.slots.width, slotsInUse: machine.slots.taken,
@@ -111,7 +112,7 @@ extension ProcedureQueue {
 
   private static func wait(
     of run: Run, at member: Int32, _ machine: QueueMachine, _ claims: [ObjectIdentifier: [ExclusionWait]],
-    _ children: [ProcedureIdentity]
+    following leader: Run?, _ children: [ProcedureIdentity]
   ) -> QueueSnapshot.Wait? {
     let entry = machine.members[Int(member)]
     switch entry.lifecycle.state {
@@ -120,6 +121,8 @@ extension ProcedureQueue {
       return machine.isListed(member) && machine.isSuspended ? .resumption : .conditions(run.conditions.map(\.name))
     case .waiting where entry.resources == .awaited:
       return .resources(run.claim.flatMap { claims[ObjectIdentifier($0)] } ?? [])
+    case .waiting where machine.follows(member):
+      return .resources(leader.flatMap { ExclusionWait(of: run, for: $0) }.map { [$0] } ?? [])
     case .waiting: return machine.isSuspended ? .resumption : .slot
     case .executing, .pausing:
       if machine.isInLine(member) { return machine.isSuspended ? .resumption : .slot }
@@ -134,6 +137,14 @@ extension ProcedureQueue {
       return children.isEmpty ? .otherProcedures : .children(children)
     case .finishing, .finished: return nil
     }
+  }
+}
+
+extension ExclusionWait {
+  /// What a run waits for that follows another.
+  fileprivate init?(of run: Run, for leader: Run) {
+    guard let entry = run.resources?.wholeEntry else { return nil }
+    self.init(procedure: run.identity, key: entry.key, holder: leader.identity)
   }
 }
 

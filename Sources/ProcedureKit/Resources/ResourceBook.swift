@@ -32,18 +32,22 @@ final class ResourceBook: Sendable {
   /// - Parameters:
   ///   - claim: Who wants it; new, or ended before.
   ///   - wants: What is wanted.
+  ///   - turn: When it has come, if that is one thing and long ago; `nil` for now.
   ///   - runs: The runs that cannot end before it is granted.
   /// - Returns: What becomes of it.
-  func place(_ claim: ResourceClaim, _ wants: ResourceDemands, for runs: ResourceLedger.ClaimRuns)
-    -> ResourceTable.Answer
-  {
+  func place(
+    _ claim: ResourceClaim, _ wants: ResourceDemands, inTurn turn: ResourceClaim.Turn? = nil,
+    for runs: ResourceLedger.ClaimRuns
+  ) -> ResourceTable.Answer {
     let former = claim.wants
     defer { _ = former }
     return state.withLock { state in
       for demand in wants.demands { state.open(demand.entry) }
       let demands = wants.demands.lazy.map { ResourceLedger.Demand(pool: $0.entry.pool, units: $0.units) }
-      let (number, answer) = state.ledger.claimed(demands, inside: Self.enclosing(of: claim), for: runs)
-      claim.reference = state.ledger.reference(to: number)
+      let (number, answer) = state.ledger.claimed(
+        demands, inside: Self.enclosing(of: claim), before: turn?.serial, for: runs)
+      let reference = state.ledger.reference(to: number)
+      claim.reference = reference
       claim.wants = wants
       while state.claims.count <= Int(number) {
         state.claims.append(nil)
@@ -51,10 +55,20 @@ final class ResourceBook: Sendable {
       }
       state.claims[Int(number)] = claim
       state.procedures[Int(number)] = claim.procedure
+      claim.turn = nil
       switch answer {
-      case .granted: return .granted
+      case .granted:
+        // Nobody waits for it, or it would have had to.
+        if let entry = wants.wholeEntry {
+          claim.turn = ResourceClaim.Turn(serial: reference.serial, waits: entry.waitCount)
+        }
+        return .granted
       case .waits(let others):
+        for demand in wants.demands { demand.entry.waitStarted() }
+        // Others may wait behind it already, for whom the holder was raised.
+        let isRaised = turn != nil && state.raiseToHolder(claim, wants)
         var news = state.raise(for: claim, number)
+        if isRaised { news.raised.append((claim.claimant, claim.priority)) }
         if !others.isEmpty { news.granted = others.compactMap { state.claims[Int($0)]?.claimant } }
         return .waits(news)
       case .deadlocked(let circle): return .refused(state.waits(of: circle))
@@ -66,6 +80,29 @@ final class ResourceBook: Sendable {
   private static func enclosing(of claim: ResourceClaim) -> [ResourceLedger.Reference] {
     guard claim.enclosing != nil else { return [] }
     return sequence(first: claim, next: \.enclosing).dropFirst().compactMap(\.reference)
+  }
+
+  /// A claim ends, and another takes over what it holds, before anybody who waits for that.
+  ///
+  /// - Parameters:
+  ///   - claim: One that holds all of one thing.
+  ///   - other: A new one that wants the same. It need not be ended if it is not granted.
+  ///   - runs: The runs that could not end before that.
+  /// - Returns: The priority of the other, or the highest of those that wait for it; `nil` if nothing is passed on, since
+  ///   something was claimed inside of the former, or keeps it from ending.
+  func passOn(_ claim: ResourceClaim, to other: ResourceClaim, for runs: ResourceLedger.ClaimRuns) -> UInt8? {
+    state.withLock { state in
+      guard let number = claim.reference?.claim, let reference = state.ledger.passedOn(number, to: runs) else {
+        return nil
+      }
+      other.priority = max(other.priority, claim.priority)
+      claim.reference = nil
+      other.reference = reference
+      (other.wants, other.turn) = (claim.wants.take(), claim.turn)
+      state.claims[Int(number)] = other
+      state.procedures[Int(number)] = other.procedure
+      return other.priority
+    }
   }
 
   /// Gives back what a claim holds, or withdraws it.
@@ -200,6 +237,15 @@ extension ResourceBook.State {
     // What is empty keeps the memory of what was in it.
     if ledger.pools.isEmpty { (claims, procedures, entries) = ([], [], []) }
     return entry
+  }
+
+  /// Gives a claim the priority of who holds the first thing that it wants, if that is higher; says whether it is.
+  fileprivate func raiseToHolder(_ claim: ResourceClaim, _ wants: ResourceDemands) -> Bool {
+    guard let entry = wants.demands.first?.entry, let holder = ledger.holder(of: entry.pool),
+      let priority = claims[Int(holder)]?.priority, priority > claim.priority
+    else { return false }
+    claim.priority = priority
+    return true
   }
 
   /// Raises who comes before a claim to its priority.

@@ -10,12 +10,11 @@ protocol ResourceClaimant: AnyObject, Sendable {
 
 /// Internal. What one level of one run wants to hold, or holds: the owner of its part of the resources.
 ///
-/// Invariant: `priority`, `reference`, `wants` and `enclosing` are guarded by the lock of ``ResourceBook``; the latter two
+/// Invariant: `priority`, `reference`, `wants`, `turn` and `enclosing` are guarded by the lock of ``ResourceBook``; the latter three
 /// are changed only for whoever made the claim, who may read them without. `claimant` is changed only by whoever
 /// made the claim, between an end of it and its next placing, when nobody else looks at it; news have the claimant of their
 /// time. A claim keeps its claimant until it is let go of, which whoever made it does when it has ended.
 final class ResourceClaim: @unchecked Sendable {
-  let table: ResourceTable
   /// The claim that it is inside of, in any table, unless that has ended before it.
   private(set) var enclosing: ResourceClaim?
   /// How many it was inside of when it was made, and itself.
@@ -28,12 +27,21 @@ final class ResourceClaim: @unchecked Sendable {
   var priority: UInt8
   /// Its number and serial in the ledger; `nil` before it was made and after it has ended.
   var reference: ResourceLedger.Reference?
+  /// When it was granted, if that was all of one thing and nobody waited for it then.
+  var turn: Turn?
+
+  /// A moment at which nobody waited for one thing.
+  struct Turn {
+    /// The serial of the claim that was granted: who comes then comes before all claims of higher ones.
+    var serial: UInt64 = 0
+    /// How many claims had come to wait for that thing.
+    var waits: UInt64 = 0
+  }
 
   init(
-    in table: ResourceTable, inside enclosing: ResourceClaim?, of procedure: ProcedureIdentity,
-    for claimant: any ResourceClaimant, priority: UInt8
+    inside enclosing: ResourceClaim?, of procedure: ProcedureIdentity, for claimant: any ResourceClaimant,
+    priority: UInt8
   ) {
-    self.table = table
     self.enclosing = enclosing
     depth = (enclosing?.depth ?? 0) + 1
     self.procedure = procedure
@@ -55,9 +63,17 @@ final class ResourceClaim: @unchecked Sendable {
     wants?.demands.contains { $0.entry === entry } ?? false
   }
 
-  /// Claims all that is wanted; see ``ResourceBook/place(_:_:for:)``.
-  func place(_ wants: ResourceDemands, for runs: ResourceLedger.ClaimRuns) -> ResourceTable.Answer {
-    ResourceBook.shared.place(self, wants, for: runs)
+  /// Claims all that is wanted; see ``ResourceBook/place(_:_:inTurn:for:)``.
+  func place(_ wants: ResourceDemands, inTurn turn: Turn? = nil, for runs: ResourceLedger.ClaimRuns)
+    -> ResourceTable.Answer
+  {
+    ResourceBook.shared.place(self, wants, inTurn: turn, for: runs)
+  }
+
+  /// Passes on what it holds to a claim that wants the same, before anybody who waits for that; see
+  /// ``ResourceBook/passOn(_:to:for:)``.
+  func passOn(to other: ResourceClaim, for runs: ResourceLedger.ClaimRuns) -> UInt8? {
+    ResourceBook.shared.passOn(self, to: other, for: runs)
   }
 
   /// Gives back what it holds, or withdraws it.

@@ -5,8 +5,13 @@ import Synchronization
 /// Keys are values of the user's. Finding the entry of a key, which compares it to others, is done outside of all locks, and
 /// so is letting go of the last reference to one.
 ///
-/// Invariant: `pool` is guarded by the lock of ``ResourceBook``; the rest is constant.
+/// Invariant: `pool` is guarded by the lock of ``ResourceBook``; the rest is constant or atomic.
 final class ResourceEntry: @unchecked Sendable {
+  private static let identifiers = Atomic<UInt64>(0)
+
+  /// What it is known by in the process; never 0.
+  let identifier = ResourceEntry.identifiers.wrappingAdd(1, ordering: .relaxed).newValue
+  private let waits = Atomic<UInt64>(0)
   let table: ResourceTable
   let key: ResourceKey
   let capacity: Int32
@@ -14,6 +19,12 @@ final class ResourceEntry: @unchecked Sendable {
   fileprivate let number: UInt64
   /// What stands for it in the ledger; -1 while nobody claims it.
   var pool: Int32 = -1
+
+  /// How many claims have come to wait for it; looked at without a lock.
+  var waitCount: UInt64 { waits.load(ordering: .relaxed) }
+
+  /// A claim has come to wait for it. Called under the lock of ``ResourceBook``.
+  func waitStarted() { waits.wrappingAdd(1, ordering: .relaxed) }
 
   fileprivate init(_ demand: ResourceRequest.Demand, number: UInt64, in table: ResourceTable) {
     self.table = table
@@ -79,6 +90,11 @@ final class ResourceDemands: Sendable {
 
   let table: ResourceTable
   let demands: [Demand]
+  /// The one thing that is wanted, where it is all there is of it: so that nobody who wants the same can hold it too.
+  let wholeEntry: ResourceEntry?
+
+  /// What it is known by that exactly this is wanted alone; 0 where something else is.
+  var wish: UInt64 { wholeEntry?.identifier ?? 0 }
 
   /// Traps where a resource is used with two capacities.
   init(_ request: ResourceRequest, in table: ResourceTable) {
@@ -90,5 +106,6 @@ final class ResourceDemands: Sendable {
         "Resource \"\(demand.key)\" is used with the capacities \(entry.capacity) and \(demand.capacity)")
       return Demand(entry: entry, units: demand.units)
     }
+    wholeEntry = demands.count == 1 && demands[0].units == demands[0].entry.capacity ? demands[0].entry : nil
   }
 }

@@ -71,6 +71,8 @@ struct QueueMachine {
     case finish(Int32)
     /// Give back what this member holds although its body has not started.
     case giveBackResources(Int32)
+    /// Nobody is followed any more: claim what those want who did, each `nextToClaim`, in the turns in which they came.
+    case claimForFollowers
   }
 
   private(set) var members: ContiguousArray<Member> = []
@@ -79,6 +81,9 @@ struct QueueMachine {
   private var returning = ReadyList()
   private var evaluations = ReadyList()
   private var endings = ReadyList()
+  /// What those who stand in line want alone, where all of them want exactly the same; 0 otherwise, and for nothing.
+  private var lineWish: UInt64 = 0
+  private var following = Following()
   private(set) var slots: SlotPool
   private(set) var isSuspended: Bool
   private(set) var isShutDown = false
@@ -119,6 +124,7 @@ struct QueueMachine {
   /// Whether a member waits in one of the lists.
   func isListed(_ member: Int32) -> Bool {
     ready.contains(member) || returning.contains(member) || evaluations.contains(member)
+      || following.line.contains(member)
   }
 
   // MARK: Coming and going
@@ -184,17 +190,29 @@ struct QueueMachine {
 
   /// A detached run came that waits for nothing but a slot, and with it for resources, and stands in line now.
   ///
+  /// - Parameters:
+  ///   - priority: Its priority.
+  ///   - wantsResources: Whether it wants any.
+  ///   - wish: What it is known by that it wants alone; 0 if it wants something else, or has to claim that in any case.
+  ///   - claimsAtOnce: Whether a run that wants resources and would have the next free slot has to claim them at once.
   /// - Returns: Its number, and whether a worker has to be made that executes it; `nil` if the queue has been shut down, or
   ///   the run has to claim at once.
-  mutating func addedAtOnce(priority: UInt8, wantsResources: Bool = false) -> (member: Int32, needsWorker: Bool)? {
-    guard !isShutDown, !wantsResources || !mayClaim(priority, nextOrder) else { return nil }
+  mutating func addedAtOnce(
+    priority: UInt8, wantsResources: Bool = false, wish: UInt64 = 0, claimsAtOnce: Bool = true
+  ) -> (member: Int32, needsWorker: Bool)? {
+    let follows = wish != 0 && mayFollow(wish, priority)
+    guard !isShutDown, !wantsResources || !claimsAtOnce || follows || !mayClaim(priority, nextOrder) else { return nil }
     let member = Member(
       kind: .detached, priority: priority, lifecycle: .waiting, hasConditions: false,
       resources: wantsResources ? .wanted : .none, hasEnding: false, order: nextOrder)
     nextOrder += 1
     runs += 1
     let index = place(member)
-    enterLine(index)
+    if follows {
+      following.line.insert(index, priority: priority, order: member.order)
+      return (index, false)
+    }
+    enterLine(index, wish: wish)
     guard !isSuspended, !workerIsStarting, slots.hasFree else { return (index, false) }
     // All that came before has found its slots, or there would be none.
     workerIsStarting = true
@@ -228,13 +246,15 @@ struct QueueMachine {
 
   /// A worker has executed a detached run's body and goes on with that of a run that comes at this moment, of which
   /// `addedAtOnce` and `succeeded` would make the same: it has the number of the one that leaves.
-  mutating func succeededByArrival(_ index: Int32, priority: UInt8) {
+  ///
+  /// With `holdsResources`, it has taken over those of the one that leaves, which it follows.
+  mutating func succeededByArrival(_ index: Int32, priority: UInt8, holdsResources: Bool = false) {
     members[Int(index)].lifecycle.bodyEnded()
     members[Int(index)].lifecycle.finished()
     forget(index)
     members[Int(index)] = Member(
-      kind: .detached, priority: priority, lifecycle: .executing, hasConditions: false, resources: .none,
-      hasEnding: false, holdsSlot: true, order: nextOrder)
+      kind: .detached, priority: priority, lifecycle: .executing, hasConditions: false,
+      resources: holdsResources ? .held : .none, hasEnding: false, holdsSlot: true, order: nextOrder)
     nextOrder += 1
   }
 
@@ -304,6 +324,8 @@ struct QueueMachine {
     if isListed(index) { actions.append(.wake(index)) }
     if returning.contains(index) { returning.remove(index) }
     if ready.contains(index) { ready.remove(index) }
+    if following.line.contains(index) { following.line.remove(index) }
+    precondition(following.leader != index, "QueueMachine: a member left that others follow")
     if member.holdsSlot { slots.giveBack() }
     if member.kind != .helper {
       members[Int(index)].lifecycle.finished()
@@ -321,6 +343,7 @@ struct QueueMachine {
     returning.releaseStorage()
     evaluations.releaseStorage()
     endings.releaseStorage()
+    following.line.releaseStorage()
   }
 
   // MARK: A run's way
@@ -415,8 +438,9 @@ struct QueueMachine {
   }
 
   /// Whoever holds resources comes first, since others wait for these.
-  private mutating func enterLine(_ index: Int32) {
+  private mutating func enterLine(_ index: Int32, wish: UInt64 = 0) {
     let member = members[Int(index)]
+    lineWish = ready.isEmpty || lineWish == wish ? wish : 0
     ready.insert(index, priority: rank(of: member), order: member.order)
   }
 
@@ -431,10 +455,10 @@ struct QueueMachine {
   }
 
   /// A member that came with `claimsAtOnce` holds now all that it wants: a worker is to execute it before all others.
-  mutating func resourcesHeldAtOnce(_ index: Int32, _ actions: inout [Action]) {
+  mutating func resourcesHeldAtOnce(_ index: Int32, wish: UInt64 = 0, _ actions: inout [Action]) {
     members[Int(index)].resources = .held
     giveSlotBack(index)
-    enterLine(index)
+    enterLine(index, wish: wish)
     grant(&actions)
   }
 
@@ -508,6 +532,7 @@ struct QueueMachine {
       let wasEvaluating = state == .evaluating && !wasListed
       if ready.contains(index) { ready.remove(index) }
       if evaluations.contains(index) { evaluations.remove(index) }
+      if following.line.contains(index) { following.line.remove(index) }
       if members[Int(index)].kind == .detached {
         if wasEvaluating { actions.append(.interrupt(index)) }
         finish(index, &actions)
@@ -617,6 +642,108 @@ struct QueueMachine {
     return evaluations.first ?? (slots.hasFree ? ready.first : nil)
   }
 
+  // MARK: Following
+
+  /// Those who want alone just what one holds, and have come when nobody else waited for that: they need not claim it, nor does
+  /// a worker have to look after them, since what that one holds is passed on to them, one after another.
+  ///
+  /// They follow it as long as nothing else happens to it but that its body ends, or never starts. Otherwise they claim what they
+  /// want, in the turns in which they have come.
+  private struct Following {
+    /// Whom they follow: one that holds, and has a slot or stands in line for one. -1 for nobody.
+    var leader: Int32 = -1
+    /// What it is known by that the leader holds alone.
+    var wish: UInt64 = 0
+    /// That of all who come to follow.
+    var priority: UInt8 = 0
+    var line = ReadyList()
+  }
+
+  /// What those may want who come behind the leader, if there is one and nobody else stands in line.
+  var followedWish: UInt64? {
+    guard following.leader >= 0, !isShutDown, !isSuspended else { return nil }
+    return ready.isEmpty || (ready.count == 1 && ready.contains(following.leader)) ? following.wish : nil
+  }
+
+  /// The priority of those who may come behind the leader.
+  var followedPriority: UInt8 { following.priority }
+
+  private func mayFollow(_ wish: UInt64, _ priority: UInt8) -> Bool {
+    followedWish == wish && followedPriority == priority
+  }
+
+  /// Whether others may follow this member.
+  func leads(_ index: Int32) -> Bool { following.leader == index }
+
+  /// Whether a member stands behind the leader.
+  func follows(_ index: Int32) -> Bool { following.line.contains(index) }
+
+  /// The leader, if there is one.
+  var leader: Int32? { following.leader < 0 ? nil : following.leader }
+
+  /// The first who follows, if any.
+  var firstFollower: Int32? { following.line.first }
+
+  /// A member holds what it wants alone, and nobody has come meanwhile who waits for that elsewhere: others may follow it, unless
+  /// another is followed. Those who stand in line do, if all of them may.
+  ///
+  /// - Returns: Whether others may follow it.
+  mutating func leadStarted(_ index: Int32, wish: UInt64) -> Bool {
+    guard following.leader < 0 || following.leader == index, !isSuspended else { return false }
+    if following.leader < 0 { following.priority = members[Int(index)].priority }
+    (following.leader, following.wish) = (index, wish)
+    guard lineWish == wish, ready.isOfOnePriority(following.priority) else { return true }
+    if following.line.isEmpty { swap(&ready, &following.line) }
+    while let next = ready.popFirst() {
+      following.line.insert(next, priority: members[Int(next)].priority, order: members[Int(next)].order)
+    }
+    return true
+  }
+
+  /// The leader holds no more what it held, or may not be able to end before those who follow.
+  private mutating func followingEnded(_ actions: inout [Action]) {
+    following.leader = -1
+    if !following.line.isEmpty { actions.append(.claimForFollowers) }
+  }
+
+  /// The leader is about to leave, and passes nothing on: `nextToClaim` has to follow, until there is none.
+  mutating func followingEnded() { following.leader = -1 }
+
+  /// The next of those who followed, to claim what it wants, as a member without a slot that came with `claimsAtOnce`; or, on a
+  /// suspended queue, to put that off.
+  mutating func nextToClaim() -> Int32? { following.line.popFirst() }
+
+  /// Whether somebody stands in line before all who follow, and there is no slot for both: so that those who follow, and would
+  /// have the leader's slot one after another, have to stand in line.
+  var followersAreOvertaken: Bool {
+    guard !slots.hasFree, let first = following.line.first else { return false }
+    return ready.hasMember(before: members[Int(first)].priority, members[Int(first)].order)
+  }
+
+  /// What the leader held has been passed on to the first who follows it: that one stands in line before all others, and leads.
+  mutating func leadPassedOn(to next: Int32) {
+    following.line.remove(next)
+    following.leader = next
+    members[Int(next)].resources = .held
+    enterLine(next, wish: following.wish)
+  }
+
+  /// Whether the first who follows a member can be executed as soon as that has ended.
+  func mayBeFollowed(_ index: Int32) -> Bool { leads(index) && ready.isEmpty && mayBeSucceeded(index) }
+
+  /// A worker has executed the leader's body and goes on with that of the first who follows, which has taken over what that held.
+  mutating func succeededByFollower(_ index: Int32, _ next: Int32) {
+    members[Int(index)].lifecycle.bodyEnded()
+    members[Int(index)].lifecycle.finished()
+    runs -= 1
+    following.line.remove(next)
+    following.leader = next
+    members[Int(next)].resources = .held
+    members[Int(next)].holdsSlot = true
+    _ = execute(next)
+    vacate(index)
+  }
+
   // MARK: Loans
 
   /// The body of a member awaits something on the same queue: whatever is next may have its slot meanwhile.
@@ -625,6 +752,7 @@ struct QueueMachine {
   /// which one awaits and another works, works without one.
   mutating func loanStarted(_ index: Int32, _ actions: inout [Action]) {
     members[Int(index)].loans += 1
+    if leads(index) { followingEnded(&actions) }
     leaveLine(index, &actions)
     if returning.contains(index) {
       returning.remove(index)
@@ -662,6 +790,7 @@ struct QueueMachine {
       member.holdsSlot
       && (slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: rank(of: member), member.order))
     guard isSuspended || yields else { return true }
+    if leads(index) { followingEnded(&actions) }
     giveSlotBack(index)
     if isSuspended {
       stalled.insert(index)
@@ -681,7 +810,8 @@ struct QueueMachine {
   // MARK: Pauses
 
   /// The body of a member, or a part of it, waits before it starts anew. What it lends and gives back is told separately.
-  mutating func pauseStarted(_ index: Int32) {
+  mutating func pauseStarted(_ index: Int32, _ actions: inout [Action]) {
+    if leads(index) { followingEnded(&actions) }
     pauses[index, default: 0] += 1
     if members[Int(index)].lifecycle.state == .executing { members[Int(index)].lifecycle.paused() }
   }
@@ -713,6 +843,7 @@ struct QueueMachine {
   mutating func suspended(_ actions: inout [Action]) {
     isSuspended = true
     for index in ready.members(ofPriority: Self.firstOfAll) where holdsUnusedResources(index) {
+      if leads(index) { followingEnded(&actions) }
       ready.remove(index)
       giveBackResources(index, &actions)
       enterLine(index)
@@ -759,6 +890,10 @@ struct QueueMachine {
   mutating func raised(_ index: Int32, to priority: UInt8) -> Bool {
     let member = members[Int(index)]
     guard member.priority < priority else { return false }
+    if following.line.contains(index) {
+      following.line.remove(index)
+      following.line.insert(index, priority: priority, order: member.order)
+    }
     members[Int(index)].priority = priority
     if ready.contains(index) {
       ready.remove(index)

@@ -63,6 +63,12 @@ struct ReadyList {
     return overtaken.isEmpty ? bands.last { $0.head >= 0 }?.priority : 0
   }
 
+  /// Whether all members have this priority.
+  func isOfOnePriority(_ priority: UInt8) -> Bool {
+    guard count > 0 else { return true }
+    return overtaken.isEmpty && bands.allSatisfy { $0.head < 0 || $0.priority == priority }
+  }
+
   /// The members of one priority, in no particular order.
   func members(ofPriority priority: UInt8) -> [Int32] {
     guard let band = bands.first(where: { $0.priority == priority }) else { return [] }

@@ -58,7 +58,9 @@ struct ResourceLedger {
   }
 
   struct Claim {
-    let serial: UInt64
+    var serial: UInt64
+    /// It comes in its lines before all claims of higher ones: its serial, unless it has come before it claimed.
+    var turn: UInt64
     var state = State.refused
     var isPresent = true
     var firstPlace: Int32 = -1
@@ -67,7 +69,7 @@ struct ResourceLedger {
     /// The claims that it is inside of, innermost first.
     let ancestors: [Reference]
     /// The runs that cannot end before this claim has been granted: its own, and those whose bodies it is part of.
-    let runs: ClaimRuns
+    var runs: ClaimRuns
     /// Whether the search for circles may go on from it while it waits: it wants several things, or somebody may not end
     /// before it is granted.
     var isConnected = false
@@ -172,6 +174,8 @@ struct ResourceLedger {
     case runs(ClaimRuns)
   }
 
+  /// The last that came in an earlier turn: others of the same turn come behind it.
+  private var lastInTurn: Reference?
   var claims: ContiguousArray<Claim> = []
   private(set) var places: ContiguousArray<Place> = []
   var pools: ContiguousArray<Pool> = []
@@ -229,12 +233,15 @@ struct ResourceLedger {
   ///   - demands: What is wanted.
   ///   - ancestors: The claims that it is inside of, innermost first. Those that have ended do not count, unless a claim
   ///     further in is still there.
+  ///   - turn: If not now: the serial of a claim, before all later ones of which it comes. For one demand only, so that
+  ///     lines agree on the order.
   ///   - runs: The runs that cannot end before it is granted.
   /// - Returns: The claim, which has to be ended in any case; and what becomes of it at first.
   mutating func claimed(
-    _ demands: some Sequence<Demand>, inside ancestors: [Reference] = [], for runs: ClaimRuns = ClaimRuns()
+    _ demands: some Sequence<Demand>, inside ancestors: [Reference] = [], before turn: UInt64? = nil,
+    for runs: ClaimRuns = ClaimRuns()
   ) -> (claim: Int32, answer: Answer) {
-    let claim = makeClaim(inside: effective(ancestors), for: runs)
+    let claim = makeClaim(inside: effective(ancestors), before: turn, for: runs)
     for demand in demands { addPlaces(for: demand, of: claim) }
     noteOwners(of: claim)
     if canBeGrantedAtOnce(claim) {
@@ -242,13 +249,38 @@ struct ResourceLedger {
       return (claim, .granted)
     }
     claims[Int(claim)].state = .waiting
-    forEachPlace(of: claim) { ledger, place in ledger.insert(place, before: -1) }
+    forEachPlace(of: claim) { ledger, place in
+      ledger.insert(place, before: turn == nil ? -1 : ledger.first(behind: place))
+    }
+    if turn != nil { lastInTurn = reference(to: claim) }
     keep(claims[Int(claim)].ancestors, by: 1)
     if claims[Int(claim)].ancestors.isEmpty, awaits.isEmpty {
       noteWaiting(claim, for: [])
       return (claim, .waits([]))
     }
     return (claim, advanced(claim))
+  }
+
+  /// A claim has ended that holds one thing, and another takes over what it held under its number: before all who wait for that,
+  /// and nobody else's turn is changed.
+  ///
+  /// - Parameters:
+  ///   - claim: The claim.
+  ///   - runs: The runs that cannot end before the other has been granted.
+  /// - Returns: The other claim; `nil` if the one is inside of others, or something is inside of it or keeps it from ending: then
+  ///   nothing has changed.
+  mutating func passedOn(_ claim: Int32, to runs: ClaimRuns) -> Reference? {
+    let entry = claims[Int(claim)]
+    guard entry.state == .granted, entry.inside == 0, entry.keepers == 0, entry.ancestors.isEmpty,
+      places[Int(entry.firstPlace)].sibling < 0
+    else { return nil }
+    let inner = places[Int(entry.firstPlace)].inner
+    if inner >= 0 { poolClosed(inner) }
+    places[Int(entry.firstPlace)].inner = -1
+    claims[Int(claim)].serial = nextSerial
+    claims[Int(claim)].runs = runs
+    nextSerial += 1
+    return reference(to: claim)
   }
 
   /// A claim has ended, whether it was granted or not.
@@ -363,8 +395,8 @@ struct ResourceLedger {
 
   // MARK: Places
 
-  private mutating func makeClaim(inside ancestors: [Reference], for runs: ClaimRuns) -> Int32 {
-    let claim = Claim(serial: nextSerial, ancestors: ancestors, runs: runs)
+  private mutating func makeClaim(inside ancestors: [Reference], before turn: UInt64?, for runs: ClaimRuns) -> Int32 {
+    let claim = Claim(serial: nextSerial, turn: turn ?? nextSerial, ancestors: ancestors, runs: runs)
     nextSerial += 1
     guard let index = vacantClaims.popLast() else {
       claims.append(claim)
@@ -499,6 +531,12 @@ struct ResourceLedger {
     return found
   }
 
+  /// One who holds units of a pool, if anybody does.
+  func holder(of pool: Int32) -> Int32? {
+    let place = pools[Int(pool)].firstHolder
+    return place < 0 ? nil : places[Int(place)].claim
+  }
+
   /// Who holds units of each pool, in order of their numbers.
   var holdersByPool: [Int32: [Int32]] {
     var holders: [Int32: [Int32]] = [:]
@@ -523,6 +561,28 @@ struct ResourceLedger {
   }
 
   // MARK: Lines
+
+  /// The first of those at the end of a line whose turns all come after that of a claim that comes to stand in it; -1 for none.
+  ///
+  /// - Complexity: O(n) for n such claims; O(1) for all but the first of many that come in one turn.
+  private mutating func first(behind place: Int32) -> Int32 {
+    let turn = claims[Int(places[Int(place)].claim)].turn
+    func isLater(_ other: Int32) -> Bool { claims[Int(places[Int(other)].claim)].turn > turn }
+    if let last = lastInTurn, isPresent(last), claims[Int(last.claim)].state == .waiting,
+      claims[Int(last.claim)].turn == turn
+    {
+      let predecessor = places[Int(claims[Int(last.claim)].firstPlace)]
+      if predecessor.pool == places[Int(place)].pool, predecessor.next < 0 || isLater(predecessor.next) {
+        return predecessor.next
+      }
+    }
+    var (first, previous) = (Int32(-1), pools[Int(places[Int(place)].pool)].tail)
+    while previous >= 0, isLater(previous) {
+      (first, previous) = (previous, places[Int(previous)].previous)
+      steps += 1
+    }
+    return first
+  }
 
   /// Puts a place into the line of its pool; -1 for the end.
   mutating func insert(_ place: Int32, before next: Int32) {

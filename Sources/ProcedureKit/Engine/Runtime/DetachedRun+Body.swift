@@ -1,24 +1,25 @@
 /// Internal. How the body of an added run is executed, what comes of it, and what is called at its end.
 extension DetachedRun {
   /// Executes the body, with all that was carried here for it, and stores what became of it. Its context is bound.
-  ///
-  /// - Parameter hold: What it holds meanwhile.
   @inline(__always)
-  func execute(holding hold: ResourceClaim?) async {
+  func execute() async {
     guard let body = body.take() else { executedTwice() }
-    guard !bindings.isEmpty else { return await execute(body, holding: hold) }
-    await executeBound(body, holding: hold)
+    guard !bindings.isEmpty else { return await execute(body) }
+    await executeBound(body)
   }
 
-  private func executeBound(_ body: @escaping Body, holding hold: ResourceClaim?) async {
+  private func executeBound(_ body: @escaping Body) async {
     // What is carried may be the context of whoever added the run.
-    let context = ProcedureContext(scope: self, hold: hold)
-    await Self.bind(bindings[...]) { await context.run { await self.execute(body, holding: hold) } }
+    let context = ownContext
+    await Self.bind(bindings[...]) { await context.run { await self.execute(body) } }
   }
+
+  /// The context of its body, where that is not bound.
+  private var ownContext: ProcedureContext { ProcedureContext(scope: self, hold: core.withState { _ in claim }) }
 
   /// One function from the worker to the body, since each more on the way costs as much as a visit to the lock.
   @inline(__always)
-  private func execute(_ body: @escaping Body, holding hold: ResourceClaim?) async {
+  private func execute(_ body: @escaping Body) async {
     let limit = limit
     do {
       if let limit, core.hooks == nil { try limit.bodyStarts(self) }
@@ -28,7 +29,7 @@ extension DetachedRun {
       stored = Stored(thrown: error)
     }
     if endProduction() != nil {
-      await ProcedureContext(scope: self, hold: hold).run { await settleChildren() }
+      await ownContext.run { await settleChildren() }
     }
     limit?.ended(self)
   }
@@ -92,16 +93,20 @@ extension DetachedRun {
   func releaseBody() {
     (body, work) = (nil, nil)
     if cancellation != nil { stored = .nothing }
-    // Nobody else looks at these once the run has left its queue, and what they are in was made with the run.
-    guard hasNeeds, let extras else { return }
-    extras.admission = .free
-    extras.demands = nil
+    // Nobody else looks at these once the run has left its queue.
+    needs?.release()
   }
 
-  /// Whether nothing of the user's goes with it once it has left its queue and its body is released.
-  var keepsNothing: Bool {
-    guard case .value(let value) = stored else { return false }
-    return value.box == nil && origin == nil && extras == nil && !mayHaveListeners
+  /// Whether nothing of the user's goes with it once it has left its queue and its body is released, and nobody waits for it.
+  ///
+  /// - Parameter next: The run that its worker goes on with, and which holds what it wants.
+  /// - Returns: Whether nothing does.
+  func keepsNothing(before next: DetachedRun?) -> Bool {
+    guard case .value(let value) = stored, value.box == nil, origin == nil, extras == nil, !mayHaveListeners else {
+      return false
+    }
+    guard let needs else { return true }
+    return next.map(needs.isKept) ?? false
   }
 
   // MARK: The outcome

@@ -4,19 +4,34 @@ import Synchronization
 ///
 /// Whoever adds runs one after another would otherwise wait for the worker that executes them at each, and each of both would
 /// fetch from the other's processor all that the other has just changed. This has a lock of its own, which the worker takes
-/// once for many runs. It is open only while nothing follows from a run that comes but that it stands in line: see
-/// ``QueueState/letsRunsComeUnseen``. Every visit to the queue's lock takes what is in here before anything else, so that
-/// nobody can tell the difference; only a worker that goes on with the next run leaves it alone while nothing in here could
-/// come before that one.
+/// once for many runs. It is open only while nothing follows from a run that comes but that it stands in line, or behind one
+/// that it follows: see ``QueueState/wantedInbox``. Every visit to the queue's lock takes what is in here before anything else,
+/// so that nobody can tell the difference; only a worker that goes on with the next run leaves it alone while nothing in here
+/// could come before that one.
 ///
 /// Its lock is taken inside that of the queue, and those of event streams inside of it.
 struct Inbox: ~Copyable {
+  /// Which runs are let in, so that they come before nobody who stands in line, nor before each other.
+  struct Terms {
+    let priority: UInt8
+    /// What they want alone, and nothing else: what one holds whom they follow. 0 for runs that want nothing.
+    let wish: UInt64
+    /// How many claims had come to wait for that before; where more have, who comes now comes behind these.
+    let waits: UInt64
+
+    func admit(_ run: DetachedRun) -> Bool {
+      guard run.priority == priority else { return false }
+      guard run.hasNeeds else { return wish == 0 }
+      guard wish != 0, let entry = run.resources?.wholeEntry else { return false }
+      return entry.identifier == wish && entry.waitCount == waits
+    }
+  }
+
   struct Contents {
     /// In the order in which they came.
     var runs: ContiguousArray<DetachedRun?> = []
-    /// Of what priority runs are let in, so that they come before nobody who stands in line, nor before each other; `nil`
-    /// where it is closed.
-    var priority: UInt8?
+    /// `nil` where it is closed.
+    var terms: Terms?
   }
 
   /// For how many runs memory is kept where there are none.
@@ -35,16 +50,16 @@ struct Inbox: ~Copyable {
   func put(_ run: DetachedRun, telling tell: () -> Void) -> Bool {
     guard seemsOpen.load(ordering: .relaxed) else { return false }
     return contents.withLock { contents in
-      guard run.priority == contents.priority else { return false }
+      guard contents.terms?.admit(run) ?? false else { return false }
       contents.runs.append(run)
       tell()
       return true
     }
   }
 
-  /// Lets runs of this priority in. Called under the lock of the queue, as all that follows.
-  func open(for priority: UInt8) {
-    contents.withLock { $0.priority = priority }
+  /// Lets runs in. Called under the lock of the queue, as all that follows.
+  func open(on terms: Terms) {
+    contents.withLock { $0.terms = terms }
     seemsOpen.store(true, ordering: .relaxed)
   }
 
@@ -65,6 +80,6 @@ struct Inbox: ~Copyable {
   /// Lets nothing in any more.
   func close() {
     seemsOpen.store(false, ordering: .relaxed)
-    contents.withLock { $0.priority = nil }
+    contents.withLock { $0.terms = nil }
   }
 }

@@ -93,7 +93,8 @@ extension QueueCore {
     state.room.admitted(run, state.holders, state.machine)
     record(.didAttach, of: run, at: now, &state)
     if state[run].holdsSlot, let wants = run.resources, state.claimResources(for: run, wants, &actions, &effects) {
-      state.machine.resourcesHeldAtOnce(member, &actions)
+      state.machine.resourcesHeldAtOnce(member, wish: wants.wish, &actions)
+      state.leadStarted(run)
     }
   }
 
@@ -309,6 +310,10 @@ extension QueueCore {
     run.times.ended = now.nanoseconds
     if !run.dependencyHandles.isEmpty { effects.append(.letGo(run.dependencyHandles.takeAll())) }
     record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
+    if state.machine.leads(run.member) {
+      admitFollowers(&state)
+      state.leadEnds(of: run, &actions, &effects)
+    }
     state.unseat(run, &actions, &effects)
     run.publishOutcome()
     record(.didFinish(run.outcomeWithoutValue), of: run, at: now, &state)
@@ -365,6 +370,7 @@ extension QueueCore {
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
         run.worker = worker
         run.times.started = now.nanoseconds
+        if run.hasNeeds { state.leadStarted(run) }
         record(.willExecute(attempt: 1), of: run, at: now, &state)
         return .execute(WorkerFrame(run, holding: run.claim))
       }

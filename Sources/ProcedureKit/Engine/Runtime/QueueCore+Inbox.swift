@@ -30,8 +30,15 @@ extension QueueCore {
     }
   }
 
-  private func admit(_ run: DetachedRun, _ state: inout QueueState) {
-    guard let (member, needsWorker) = state.machine.addedAtOnce(priority: run.priority) else {
+  /// Admits those that have come by the inbox to follow somebody.
+  func admitFollowers(_ state: inout QueueState) {
+    if let terms = state.inboxTerms, terms.wish != 0 { admit(.all, &state) }
+  }
+
+  func admit(_ run: DetachedRun, _ state: inout QueueState) {
+    let added = state.machine.addedAtOnce(
+      priority: run.priority, wantsResources: run.hasNeeds, wish: run.resources?.wish ?? 0, claimsAtOnce: false)
+    guard let (member, needsWorker) = added else {
       preconditionFailure("QueueCore: \(run.identity) came to the inbox of a queue that has been shut down")
     }
     state.seat(run, at: member)
@@ -40,10 +47,10 @@ extension QueueCore {
 
   /// Admits what has come, and lets nothing come without a visit any more.
   func closeInbox(_ state: inout QueueState) {
-    guard state.inboxPriority != nil else { return }
+    guard state.inboxTerms != nil else { return }
     inbox.close()
     admit(.all, &state)
-    state.inboxPriority = nil
+    state.inboxTerms = nil
     state.releaseArrivals(of: inbox)
   }
 
@@ -59,15 +66,16 @@ extension QueueCore {
   /// Opens or closes the inbox, and collects what is to be done outside.
   @inline(never)
   func takeAftermath(_ state: inout QueueState) -> Aftermath {
-    if state.inboxPriority != nil {
+    if let terms = state.inboxTerms {
       // It stays open as long as there is more in it, and a worker is made for that if none is on its way.
-      if !state.letsRunsComeUnseen { state.refillArrivals(from: inbox) }
-      if !state.letsRunsComeUnseen { admit(.first, &state) }
-      if !state.letsRunsComeUnseen { closeInbox(&state) }
+      if terms.wish == 0, state.wantedInbox != 0 { state.refillArrivals(from: inbox) }
+      if terms.wish == 0, state.wantedInbox != 0 { admit(.first, &state) }
+      if state.wantedInbox != terms.wish { closeInbox(&state) }
     }
-    if state.inboxPriority == nil, state.letsRunsComeUnseen {
-      state.inboxPriority = state.usualPriority
-      inbox.open(for: state.usualPriority)
+    if state.inboxTerms == nil, let wish = state.wantedInbox {
+      let terms = state.inboxTerms(for: wish)
+      state.inboxTerms = terms
+      inbox.open(on: terms)
     }
     updateGate(state)
     return Aftermath(worker: state.wantedWorker.take(), woken: state.woken.takeAll())

@@ -1,9 +1,9 @@
 /// Internal. A run between two attempts.
 extension QueueCore {
   func pauseStarted(_ run: Run, until end: ProcedureInstant?) {
-    visit { state, _, _ in
+    visit { state, actions, _ in
       guard run.member >= 0 else { return }
-      state.machine.pauseStarted(run.member)
+      state.machine.pauseStarted(run.member, &actions)
       run.madeProgress.pauseEnd = end
     }
   }

@@ -1,6 +1,6 @@
 /// Internal. Rule Q7: whoever is waited for has the priority of those who wait.
 extension QueueCore {
-  /// - Returns: What has to be moved up as well: what it depends on, its parts, and the claim with which it waits.
+  /// - Returns: What has to be moved up as well: what it depends on, its parts, whom it follows, and the claim with which it waits.
   func raise(
     _ run: Run, to priority: UInt8
   ) -> (dependencies: [any ProcedureDependency], parts: [Run], claim: ResourceClaim?) {
@@ -8,7 +8,10 @@ extension QueueCore {
       guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return ([], [], nil) }
       switch state[run].lifecycle.state {
       case .pending: return (run.detachedRun?.dependencyHandles ?? [], [], nil)
-      case .waiting: return ([], [], state[run].resources == .awaited ? run.claim : nil)
+      case .waiting:
+        let leader = state.machine.follows(run.member) ? state.machine.leader : nil
+        let parts = leader.flatMap { state.holders[Int($0)] as? Run }.map { [$0] } ?? []
+        return ([], parts, state[run].resources == .awaited ? run.claim : nil)
       case .executing, .pausing: return ([], state.raiseParts(of: run, to: priority), nil)
       case .evaluating, .finishing, .finished: return ([], [], nil)
       }

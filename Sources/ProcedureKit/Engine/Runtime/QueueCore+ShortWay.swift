@@ -28,10 +28,11 @@ extension QueueCore {
     let wantsResources = run.hasNeeds && run.resources != nil
     let now = time.now
     run.times.attached = now.nanoseconds
-    if !run.hasNeeds, comesByInbox(run, at: now) { return true }
+    if comesByInbox(run, at: now) { return true }
     let needsWorker = withState { state -> Bool? in
       guard !state.isDoomed,
-        let (member, needsWorker) = state.machine.addedAtOnce(priority: run.priority, wantsResources: wantsResources)
+        let (member, needsWorker) = state.machine.addedAtOnce(
+          priority: run.priority, wantsResources: wantsResources, wish: wantsResources ? state.wish(of: run) : 0)
       else { return nil }
       state.seat(run, at: member)
       state.usualPriority = run.priority
@@ -56,7 +57,8 @@ extension QueueCore {
     return comes
   }
 
-  /// A worker has executed a run's body: ends the run, if nothing else has to follow, and gives its slot to the next.
+  /// A worker has executed a run's body: ends the run, if nothing else has to follow, and gives its slot to the next. Those who
+  /// wait for its end have to be told, and its body has to be released.
   ///
   /// - Parameters:
   ///   - run: The run.
@@ -70,8 +72,6 @@ extension QueueCore {
       guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
       var actions: [QueueMachine.Action] = []
       defer { state.resolve(&actions, &effects) }
-      // Who is granted what it held comes first, so this is before anybody is taken.
-      if run.hasNeeds { state.endClaim(of: run, &actions, &effects) }
       guard let next = succeed(run, &state, &actions, &effects) else { return nil }
       run.times.ended = now.nanoseconds
       run.publishOutcome()
@@ -88,17 +88,8 @@ extension QueueCore {
       if limitsWaiting { state.announceRoom(&effects) }
       return (next, next.hasNeeds ? next.claim : nil)
     }
-    guard successor == nil || !effects.isEmpty || run.hasNeeds || run.mayHaveListeners else {
-      run.releaseBody()
-      return successor
-    }
-    // All that follows may call what is the user's, which is no part of the body.
-    ProcedureContext.$current.withValue(nil) {
-      perform(effects.takeAll())
-      guard successor != nil else { return }
-      run.releaseBody()
-      run.notifyListeners()
-    }
+    // These may call what is the user's, which is no part of the body.
+    if !effects.isEmpty { ProcedureContext.$current.withValue(nil) { perform(effects.takeAll()) } }
     return successor
   }
 
@@ -111,20 +102,57 @@ extension QueueCore {
     _ run: DetachedRun, _ state: inout QueueState, _ actions: inout [QueueMachine.Action],
     _ effects: inout [QueueState.Effect]
   ) -> DetachedRun? {
-    if state.machine.mayBeSucceededByArrival(run.member), let next = state.takeArrival(from: inbox) {
+    if run.hasNeeds {
+      if let next = succeedByFollower(run, &state) { return next }
+      if state.machine.leads(run.member) {
+        admitFollowers(&state)
+        guard state.machine.firstFollower == nil else { return nil }
+        state.machine.followingEnded()
+      }
+      // Who is granted what it held comes first, so this is before anybody is taken.
+      state.endClaim(of: run, &actions, &effects)
+    }
+    if state.inboxTerms?.wish == 0, state.machine.mayBeSucceededByArrival(run.member),
+      let next = state.takeArrival(from: inbox)
+    {
       state.machine.succeededByArrival(run.member, priority: next.priority)
       state.exchange(run, for: next)
       return next
     }
-    if state.inboxPriority != nil { admit(.first, &state) }
+    if state.inboxTerms != nil { admit(.first, &state) }
     guard let member = state.machine.successor(of: run.member),
       let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
     else { return nil }
     if next.hasNeeds, !state.successorClaims(next, &actions, &effects) { return nil }
     state.machine.succeeded(run.member, by: member, &actions)
+    if next.hasNeeds { state.leadStarted(next) }
     state.holders[Int(run.member)] = nil
     run.member = -1
     updateGate(state)
+    return next
+  }
+
+  /// Lets a run leave that others follow, and the first of these have its slot and what it held. Called under the lock.
+  ///
+  /// - Returns: The first of them; `nil` if the run has not left, and has to go the long way if others follow it.
+  private func succeedByFollower(_ run: DetachedRun, _ state: inout QueueState) -> DetachedRun? {
+    guard state.machine.mayBeFollowed(run.member) else { return nil }
+    if let member = state.machine.firstFollower {
+      guard let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil,
+        state.passOn(run, to: next) != nil
+      else { return nil }
+      state.machine.succeededByFollower(run.member, member)
+      state.holders[Int(run.member)] = nil
+      run.member = -1
+      return next
+    }
+    guard let terms = state.inboxTerms, terms.wish != 0, let next = state.takeArrival(from: inbox) else { return nil }
+    guard let priority = state.passOn(run, to: next) else {
+      admit(next, &state)
+      return nil
+    }
+    state.machine.succeededByArrival(run.member, priority: priority, holdsResources: true)
+    state.exchange(run, for: next)
     return next
   }
 

@@ -35,8 +35,10 @@ struct QueueState {
   /// that a chain of dependents, each of which finishes the next, is a loop and not a recursion.
   var decided: [DetachedRun] = []
   var isFinishingDecided = false
-  /// Of what priority runs may come by the inbox at this moment; `nil` if it is closed.
-  var inboxPriority: UInt8?
+  /// Which runs may come by the inbox at this moment; `nil` if it is closed.
+  var inboxTerms: Inbox.Terms?
+  /// When what others follow somebody for was granted: those who follow come in that turn.
+  private var leadersTurn = ResourceClaim.Turn()
   /// Of what priority the last run was that came otherwise, for which the inbox is opened.
   var usualPriority = TaskPriority.medium.rawValue
   /// Runs that were taken from the inbox and are not admitted yet, from `nextArrival` on.
@@ -55,18 +57,33 @@ struct QueueState {
 
   /// Whether nothing follows from a run that comes and waits for nothing but a slot: others wait as well, and what they wait
   /// for is on its way.
-  var letsRunsComeUnseen: Bool {
-    (!machine.lineIsEmpty || nextArrival < arrivals.count) && machine.letsRunsComeUnseen && !isDoomed && !room.isLimited
+  private var letsRunsComeUnseen: Bool {
+    (!machine.lineIsEmpty || hasArrivals) && machine.letsRunsComeUnseen && !isDoomed && !room.isLimited
+  }
+
+  private var hasArrivals: Bool { nextArrival < arrivals.count }
+
+  /// What runs may want for the inbox to be open to them: 0 for nothing, where a line is there; what somebody holds whom they
+  /// would follow; `nil` where it is to be closed.
+  var wantedInbox: UInt64? {
+    if let wish = machine.followedWish, inboxTerms?.wish != 0 || !hasArrivals { return isDoomed ? nil : wish }
+    return letsRunsComeUnseen ? 0 : nil
+  }
+
+  /// The terms for those who want this.
+  func inboxTerms(for wish: UInt64) -> Inbox.Terms {
+    Inbox.Terms(
+      priority: wish == 0 ? usualPriority : machine.followedPriority, wish: wish, waits: leadersTurn.waits)
   }
 
   /// Whether something follows from a visit besides.
   var hasAftermath: Bool {
-    letsRunsComeUnseen != (inboxPriority != nil) || !woken.isEmpty || wantedWorker != nil
+    wantedInbox != inboxTerms?.wish || !woken.isEmpty || wantedWorker != nil
   }
 
   /// The next run that came by the inbox, if any.
   mutating func takeArrival(from inbox: borrowing Inbox) -> DetachedRun? {
-    guard inboxPriority != nil else { return nil }
+    guard inboxTerms != nil else { return nil }
     refillArrivals(from: inbox)
     guard nextArrival < arrivals.count else { return nil }
     nextArrival += 1
@@ -93,8 +110,8 @@ struct QueueState {
   /// Whether a run that came by the inbox may come before anybody who stands in line, or nobody does. It is not enough to look
   /// at the first of these: a worker may find several unable to go on, and give free slots to more than one.
   var arrivalMayBeNext: Bool {
-    guard let inboxPriority else { return false }
-    return machine.leastPriority.map { $0 < inboxPriority } ?? true
+    guard let inboxTerms, inboxTerms.wish == 0 else { return false }
+    return machine.leastPriority.map { $0 < inboxTerms.priority } ?? true
   }
 
   // MARK: Members
@@ -150,24 +167,87 @@ struct QueueState {
         isFinishingDecided = true
       case .giveBackResources(let member):
         if let run = holders[Int(member)] as? Run { endClaim(of: run, &actions, &effects) }
+      case .claimForFollowers: claimForFollowers(&actions, &effects)
       }
     }
     if !actions.isEmpty { resolve(&actions, &effects) }
   }
 
+  // MARK: Following
+
+  /// What a run is known by that it wants exactly this alone, among those that may stand behind one that holds it; 0 if it has
+  /// to claim it, since others have come to wait for it elsewhere.
+  func wish(of run: DetachedRun) -> UInt64 {
+    guard let entry = run.resources?.wholeEntry else { return 0 }
+    let isWaitedFor =
+      machine.followedWish == entry.identifier && entry.waitCount != leadersTurn.waits
+    return isWaitedFor ? 0 : entry.identifier
+  }
+
+  /// A run holds all that it wants, and executes, or stands in line for that: others may follow it, if that is one thing, nobody
+  /// has come to wait for that, and nothing but the body itself comes before its end.
+  mutating func leadStarted(_ run: DetachedRun) {
+    guard let turn = run.claim?.turn, let entry = run.resources?.wholeEntry, entry.waitCount == turn.waits, run.isBare,
+      run.parent == nil, !room.isLimited
+    else { return }
+    if machine.leadStarted(run.member, wish: entry.identifier) { leadersTurn = turn }
+  }
+
+  /// A run passes on what it holds to another that follows it, with the priority of those who wait for that elsewhere.
+  ///
+  /// - Returns: The priority of the other; `nil` if nothing is passed on, and nothing has changed.
+  mutating func passOn(_ run: DetachedRun, to next: DetachedRun) -> UInt8? {
+    guard let needs = run.needs, let claim = needs.claim, let nextNeeds = next.needs else { return nil }
+    let other = ResourceClaim(
+      inside: nil, of: next.identity, for: next, priority: next.member >= 0 ? self[next].priority : next.priority)
+    guard let priority = claim.passOn(to: other, for: next.claimRuns()) else { return nil }
+    needs.claim = nil
+    nextNeeds.claim = other
+    if next.member >= 0 { _ = machine.raised(next.member, to: priority) }
+    return priority
+  }
+
+  /// A run is about to leave that others follow, and its worker does not go straight on with the first of them.
+  mutating func leadEnds(of run: DetachedRun, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
+    if machine.followersAreOvertaken {
+      machine.followingEnded()
+      while let member = machine.nextToClaim() { machine.claimPutOff(member) }
+    } else if !machine.isSuspended, let next = machine.firstFollower, let follower = holders[Int(next)]?.detachedRun,
+      passOn(run, to: follower) != nil
+    {
+      machine.leadPassedOn(to: next)
+    } else {
+      machine.followingEnded()
+      claimForFollowers(&actions, &effects)
+    }
+  }
+
+  /// - Complexity: O(n) for n who have followed, each of which does so once.
+  private mutating func claimForFollowers(_ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
+    while let member = machine.nextToClaim() {
+      guard !machine.isSuspended, let run = holders[Int(member)] as? Run, let wants = run.resources else {
+        machine.claimPutOff(member)
+        continue
+      }
+      if claimResources(for: run, wants, inTurn: leadersTurn, &actions, &effects) {
+        machine.resourcesHeldAtOnce(member, wish: wants.wish, &actions)
+      }
+    }
+  }
+
   // MARK: Resources
 
-  /// Claims what a run wants to hold, now that it has a slot for its body.
+  /// Claims what a run wants to hold, now that it has a slot for its body, or has followed one that held it.
   ///
   /// - Returns: Whether it holds it, and keeps the slot.
   mutating func claimResources(
-    for run: Run, _ wants: ResourceDemands, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
+    for run: Run, _ wants: ResourceDemands, inTurn turn: ResourceClaim.Turn? = nil,
+    _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
   ) -> Bool {
     let claim = ResourceClaim(
-      in: run.core.resources, inside: run.parent?.hold, of: run.identity, for: run,
-      priority: self[run].priority)
+      inside: run.parent?.hold, of: run.identity, for: run, priority: self[run].priority)
     run.claim = claim
-    switch claim.place(wants, for: run.claimRuns(room: room.isLimited ? room.limit : 0)) {
+    switch claim.place(wants, inTurn: turn, for: run.claimRuns(room: room.isLimited ? room.limit : 0)) {
     case .granted: return true
     case .waits(let news):
       machine.resourcesAwaited(run.member, &actions)

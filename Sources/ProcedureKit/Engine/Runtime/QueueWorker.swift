@@ -73,28 +73,39 @@ final class QueueWorker: @unchecked Sendable {
     in frame: Unmanaged<WorkerFrame>, of core: QueueCore, _ fairness: inout Fairness
   ) async -> WorkerFrame? {
     var lease = WorkerFrameLease(frame)
-    var (next, hold): (DetachedRun?, ResourceClaim?) = (lease.run, lease.claim)
+    var next: DetachedRun? = lease.run
     while let run = next.take() {
-      await run.execute(holding: hold)
-      guard !fairness.pieceEnds(), var (other, otherHold) = core.exchange(run, for: self) else { return nil }
-      (next, hold) = (other, otherHold)
-      guard lease.exchange(&other, holding: &otherHold) else { return WorkerFrame(other, holding: otherHold) }
-      Self.letGo(of: consume run, consume other, consume otherHold)
+      await run.execute()
+      guard !fairness.pieceEnds(), var (other, hold) = core.exchange(run, for: self) else { return nil }
+      next = other
+      let isPassedOn = lease.exchange(&other, holding: &hold)
+      let successor = isPassedOn ? nil : WorkerFrame(other, holding: hold)
+      if run.keepsNothing(before: next) {
+        run.releaseBody()
+      } else {
+        Self.leave(consume run, consume other, consume hold)
+      }
+      if let successor { return successor }
     }
     return nil
   }
 
-  /// Lets go of a run that has ended, and of what it has held: outside of its context, since that may end the lives of values
-  /// of the user's, which may look where they are.
-  @inline(__always)
-  private static func letGo(
-    of run: consuming DetachedRun, _ sameRun: consuming DetachedRun, _ hold: consuming ResourceClaim?
+  /// Tells those who wait for a run that has ended, and lets go of it and of what it has held: outside of its context, since that
+  /// may end the lives of values of the user's, or call what is the user's.
+  ///
+  /// - Parameters:
+  ///   - run: The run, which has left its queue.
+  ///   - frameRun: What the frame has stood for, or something else; it is let go of as well.
+  ///   - hold: What the run has held, or something else.
+  private static func leave(
+    _ run: consuming DetachedRun, _ frameRun: consuming DetachedRun, _ hold: consuming ResourceClaim?
   ) {
-    guard !run.keepsNothing else { return }
     let (lastRun, lastHold) = (Unmanaged.passRetained(run), hold.map(Unmanaged.passRetained))
-    _ = (consume run, consume sameRun, consume hold)
+    _ = (consume run, consume frameRun, consume hold)
     ProcedureContext.$current.withValue(nil) {
-      lastRun.release()
+      let run = lastRun.takeRetainedValue()
+      run.releaseBody()
+      run.notifyListeners()
       lastHold?.release()
     }
   }

@@ -5,6 +5,7 @@
 class Run: SlotHolder, @unchecked Sendable {
   let id = ProcedureID.reserve()
   final let traits: ProcedureTraits
+  private(set) final var needs: RunNeeds?
   /// Whether a cancel came in time, and its reason.
   final var cancellation: Cancellation?
 
@@ -31,17 +32,16 @@ class Run: SlotHolder, @unchecked Sendable {
   }
 
   private func needs(_ admission: Admission) {
-    madeExtras.admission = admission
-    extras?.demands = admission.demands(in: core.resources)
+    needs = RunNeeds(admission, admission.demands(in: core.resources))
   }
 
   final var name: String { traits.contents.name }
 
-  final var admission: Admission { extras?.admission ?? .free }
+  final var admission: Admission { needs?.admission ?? .free }
 
   final var conditions: [Condition] { admission.conditions }
 
-  final var resources: ResourceDemands? { extras?.demands }
+  final var resources: ResourceDemands? { needs?.demands }
 
   /// What its body waits for at this moment, by the numbers of the waits.
   final var awaited: [UInt64: AwaitTarget] {
@@ -65,8 +65,8 @@ class Run: SlotHolder, @unchecked Sendable {
 
   /// What it claims or holds of what it wants to hold.
   final var claim: ResourceClaim? {
-    get { extras?.claim }
-    set { madeExtras.claim = newValue }
+    get { needs?.claim }
+    set { needs?.claim = newValue }
   }
 
   override final var identity: ProcedureIdentity { ProcedureIdentity(id: id, name: name) }

@@ -5,12 +5,6 @@ final class RunExtras: @unchecked Sendable {
   /// Tasks that wait for it to be woken. Each looks for itself whether what it waits for has come, under the lock and
   /// before it waits, so that no wake is lost, however many wait for different things.
   var waiters: [Waiter] = []
-  /// What has to be there before its body starts, until it has ended.
-  var admission = Admission.free
-  /// What of that it wants to hold, as the table of its queue knows it.
-  var demands: ResourceDemands?
-  /// What it claims or holds of that.
-  var claim: ResourceClaim?
   /// What its body waits for on levels inside of it.
   var innerWaits: [InnerWait] = []
   /// Where it stands between its attempts, once it has paused or failed for the first time.

@@ -48,8 +48,6 @@ struct WorkerFrameLease: ~Copyable {
 
   var run: DetachedRun { frame.run }
 
-  var claim: ResourceClaim? { frame.claim }
-
   /// Has the frame stand for another body, unless it is still the context of something else.
   ///
   /// - Parameters:

@@ -32,6 +32,12 @@ extension QueueMachine {
     precondition(actions.isEmpty)
   }
 
+  /// The body of a member that nobody follows pauses.
+  mutating func pauseStarted(_ member: Int32) {
+    let actions = collect { $0.pauseStarted(member, &$1) }
+    precondition(actions.isEmpty)
+  }
+
   /// What a worker that is or is not new is told.
   mutating func ask(isNew: Bool = true) -> Work {
     var actions: [Action] = []

@@ -15,6 +15,7 @@ extension QueueModel {
     case .interrupt(let index): object("\(index) was interrupted for nothing")
     case .finish(let index): object("L1: \(index) was finished for nothing, or twice")
     case .giveBackResources(let index): object("\(index) gives back what it does not hold")
+    case .claimForFollowers: object("nobody follows anybody")
     }
   }
 

@@ -130,6 +130,7 @@ final class QueueScript {
     case .giveBackResources(let index):
       if seats[Int(index)]?.claim != .held { model.object("R3: \(index) gives back what it does not hold") }
       seats[Int(index)]?.claim = nil
+    case .claimForFollowers: break
     }
   }
 

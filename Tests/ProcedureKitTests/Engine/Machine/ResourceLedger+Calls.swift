@@ -39,6 +39,22 @@ struct LedgerDesk {
     return claim
   }
 
+  /// A claim for all of one thing that has come when another was granted, and has to wait.
+  mutating func waitInTurn(of other: UInt64, for pool: Int32) -> Int32 {
+    let demand = ResourceLedger.Demand(pool: pool, units: ResourceLedger.wholeCategory)
+    let (claim, answer) = ledger.claimed([demand], before: other)
+    precondition(answer == .waits([]), "\(answer)")
+    if checksInvariants { ledger.checkInvariants() }
+    return claim
+  }
+
+  /// - Returns: The claim that has taken over what this one held.
+  mutating func passOn(_ claim: Int32) -> ResourceLedger.Reference? {
+    let other = ledger.passedOn(claim, to: .init())
+    if checksInvariants { ledger.checkInvariants() }
+    return other
+  }
+
   /// - Returns: Who is granted by that.
   mutating func end(_ claim: Int32) -> [Int32] {
     var (granted, vacated): ([Int32], [Int32]) = ([], [])

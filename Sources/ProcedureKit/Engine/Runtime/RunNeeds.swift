@@ -1,0 +1,28 @@
+/// Internal. What has to be there before the body of a run starts; made with a run that needs anything.
+///
+/// Invariant: guarded by the lock of the run's queue.
+final class RunNeeds: @unchecked Sendable {
+  /// What is needed besides, until the body has ended.
+  private(set) var admission: Admission
+  /// What it wants to hold, as the table of its queue knows it.
+  private(set) var demands: ResourceDemands?
+  /// What it claims or holds of that.
+  var claim: ResourceClaim?
+
+  init(_ admission: Admission, _ demands: ResourceDemands?) {
+    (self.admission, self.demands) = (admission.withoutResources, demands)
+  }
+
+  /// Lets go of what only the body needed, if that may have captured something. What it wanted to hold are names of things, to which
+  /// many refer.
+  func release() {
+    guard !admission.isFree else { return }
+    admission = .free
+    demands = nil
+  }
+
+  /// Whether nothing goes with it as long as this run holds what it holds.
+  func isKept(by run: DetachedRun) -> Bool {
+    admission.isFree && demands?.wholeEntry != nil && run.resources?.wholeEntry === demands?.wholeEntry
+  }
+}
