@@ -3,14 +3,14 @@ enum ProcedureOccurrence: BufferedEvent {
   case event(ProcedureEvent)
   case succession(ProcedureSuccession)
 
-  var partCount: Int {
+  @inline(__always) var partCount: Int {
     switch self {
     case .event: 1
     case .succession(let succession): succession.partCount
     }
   }
 
-  func part(_ index: Int) -> ProcedureEvent {
+  @inline(__always) func part(_ index: Int) -> ProcedureEvent {
     switch self {
     case .event(let event): event
     case .succession(let succession): succession.part(index)
@@ -29,7 +29,7 @@ struct ProcedureSuccession: Sendable {
 
   fileprivate var partCount: Int { attempt == nil ? 3 : 4 }
 
-  fileprivate func part(_ index: Int) -> ProcedureEvent {
+  @inline(__always) fileprivate func part(_ index: Int) -> ProcedureEvent {
     if index == 0, let attempt { return event(of: finished, .didExecute(attempt: attempt)) }
     return switch partCount - index {
     case 3: event(of: finished, .willFinish(outcome))

@@ -17,10 +17,13 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
     let bindings: [ContextCarrier.Binding]
     /// How long it may take.
     let limit: RunLimit?
+    /// Whether it was made for that only, so that nothing of the user's goes with it; of an added run.
+    let isOnlyLimit: Bool
 
     init(_ context: ProcedureContext?, bindings: [ContextCarrier.Binding] = [], limit: RunLimit? = nil) {
       start = Mutex(context)
       (self.bindings, self.limit) = (bindings, limit)
+      isOnlyLimit = context == nil && bindings.isEmpty
     }
 
     var context: ProcedureContext? { start.withLock { $0 } }

@@ -102,7 +102,9 @@ extension DetachedRun {
   /// - Parameter next: The run that its worker goes on with, and which holds what it wants.
   /// - Returns: Whether nothing does.
   func keepsNothing(before next: DetachedRun?) -> Bool {
-    guard case .value(let value) = stored, value.box == nil, origin == nil, extras == nil, !mayHaveListeners else {
+    guard case .value(let value) = stored, value.box == nil, origin?.isOnlyLimit ?? true, extras == nil,
+      !mayHaveListeners
+    else {
       return false
     }
     guard let needs else { return true }
