@@ -659,10 +659,10 @@ struct QueueMachine {
     var line = ReadyList()
   }
 
-  /// What those may want who come behind the leader, if there is one and nobody else stands in line.
-  var followedWish: UInt64? {
-    guard following.leader >= 0, !isShutDown, !isSuspended else { return nil }
-    return ready.isEmpty || (ready.count == 1 && ready.contains(following.leader)) ? following.wish : nil
+  /// What those may want who come behind the leader, if there is one and nobody else stands in line; 0 otherwise.
+  var followedWish: UInt64 {
+    guard following.leader >= 0, !isShutDown, !isSuspended else { return 0 }
+    return ready.isEmpty || (ready.count == 1 && ready.contains(following.leader)) ? following.wish : 0
   }
 
   /// The priority of those who may come behind the leader.

@@ -101,14 +101,13 @@ extension DetachedRun {
   ///
   /// - Parameter next: The run that its worker goes on with, and which holds what it wants.
   /// - Returns: Whether nothing does.
-  func keepsNothing(before next: DetachedRun?) -> Bool {
+  func keepsNothing(before next: DetachedRun) -> Bool {
     guard case .value(let value) = stored, value.box == nil, origin?.isOnlyLimit ?? true, extras == nil,
       !mayHaveListeners
     else {
       return false
     }
-    guard let needs else { return true }
-    return next.map(needs.isKept) ?? false
+    return needs?.isKept(by: next) ?? true
   }
 
   // MARK: The outcome

@@ -14,15 +14,15 @@ struct Inbox: ~Copyable {
   /// Which runs are let in, so that they come before nobody who stands in line, nor before each other.
   struct Terms {
     let priority: UInt8
-    /// What they want alone, and nothing else: what one holds whom they follow. 0 for runs that want nothing.
+    /// What they want alone, and nothing else: what one holds whom they follow. ``plain`` for runs that want nothing.
     let wish: UInt64
     /// How many claims had come to wait for that before; where more have, who comes now comes behind these.
     let waits: UInt64
 
     func admit(_ run: DetachedRun) -> Bool {
       guard run.priority == priority else { return false }
-      guard run.hasNeeds else { return wish == 0 }
-      guard wish != 0, let entry = run.resources?.wholeEntry else { return false }
+      guard run.hasNeeds else { return wish == Inbox.plain }
+      guard wish != Inbox.plain, let entry = run.resources?.wholeEntry else { return false }
       return entry.identifier == wish && entry.waitCount == waits
     }
   }
@@ -34,6 +34,10 @@ struct Inbox: ~Copyable {
     var terms: Terms?
   }
 
+  /// The wish of those who want nothing.
+  static let plain: UInt64 = 0
+  /// Nobody's wish.
+  static let closed = UInt64.max
   /// For how many runs memory is kept where there are none.
   static let mostKept = 1_024
 

@@ -32,7 +32,7 @@ extension QueueCore {
 
   /// Admits those that have come by the inbox to follow somebody.
   func admitFollowers(_ state: inout QueueState) {
-    if let terms = state.inboxTerms, terms.wish != 0 { admit(.all, &state) }
+    if state.hasFollowersInbox { admit(.all, &state) }
   }
 
   func admit(_ run: DetachedRun, _ state: inout QueueState) {
@@ -47,10 +47,10 @@ extension QueueCore {
 
   /// Admits what has come, and lets nothing come without a visit any more.
   func closeInbox(_ state: inout QueueState) {
-    guard state.inboxTerms != nil else { return }
+    guard state.inboxWish != Inbox.closed else { return }
     inbox.close()
     admit(.all, &state)
-    state.inboxTerms = nil
+    state.inboxWish = Inbox.closed
     state.releaseArrivals(of: inbox)
   }
 
@@ -66,17 +66,13 @@ extension QueueCore {
   /// Opens or closes the inbox, and collects what is to be done outside.
   @inline(never)
   func takeAftermath(_ state: inout QueueState) -> Aftermath {
-    if let terms = state.inboxTerms {
+    if state.inboxWish == Inbox.plain {
       // It stays open as long as there is more in it, and a worker is made for that if none is on its way.
-      if terms.wish == 0, state.wantedInbox != 0 { state.refillArrivals(from: inbox) }
-      if terms.wish == 0, state.wantedInbox != 0 { admit(.first, &state) }
-      if state.wantedInbox != terms.wish { closeInbox(&state) }
+      if state.wantedInbox != Inbox.plain { state.refillArrivals(from: inbox) }
+      if state.wantedInbox != Inbox.plain { admit(.first, &state) }
     }
-    if state.inboxTerms == nil, let wish = state.wantedInbox {
-      let terms = state.inboxTerms(for: wish)
-      state.inboxTerms = terms
-      inbox.open(on: terms)
-    }
+    if state.inboxWish != state.wantedInbox { closeInbox(&state) }
+    if state.inboxWish != state.wantedInbox { state.open(inbox, for: state.wantedInbox) }
     updateGate(state)
     return Aftermath(worker: state.wantedWorker.take(), woken: state.woken.takeAll())
   }

@@ -112,14 +112,14 @@ extension QueueCore {
       // Who is granted what it held comes first, so this is before anybody is taken.
       state.endClaim(of: run, &actions, &effects)
     }
-    if state.inboxTerms?.wish == 0, state.machine.mayBeSucceededByArrival(run.member),
+    if state.inboxWish == Inbox.plain, state.machine.mayBeSucceededByArrival(run.member),
       let next = state.takeArrival(from: inbox)
     {
       state.machine.succeededByArrival(run.member, priority: next.priority)
       state.exchange(run, for: next)
       return next
     }
-    if state.inboxTerms != nil { admit(.first, &state) }
+    if state.inboxWish == Inbox.plain { admit(.first, &state) }
     guard let member = state.machine.successor(of: run.member),
       let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
     else { return nil }
@@ -146,7 +146,7 @@ extension QueueCore {
       run.member = -1
       return next
     }
-    guard let terms = state.inboxTerms, terms.wish != 0, let next = state.takeArrival(from: inbox) else { return nil }
+    guard state.hasFollowersInbox, let next = state.takeArrival(from: inbox) else { return nil }
     guard let priority = state.passOn(run, to: next) else {
       admit(next, &state)
       return nil

@@ -108,7 +108,7 @@ final class QueueCore: Sendable {
 
   /// Called under the lock.
   func updateGate(_ state: borrowing QueueState) {
-    let isGated = state.machine.isGated || state.inboxTerms?.wish == 0
+    let isGated = state.machine.isGated || state.inboxWish == Inbox.plain
     if gate.load(ordering: .relaxed) != isGated { gate.store(isGated, ordering: .relaxed) }
   }
 
@@ -386,7 +386,7 @@ final class QueueCore: Sendable {
   func withState<R: Sendable>(admitting arrivals: Arrivals = .all, _ body: (inout QueueState) -> R) -> R {
     var aftermath: Aftermath?
     let result = state.withLock { state in
-      if state.inboxTerms != nil { admit(arrivals, &state) }
+      if state.inboxWish != Inbox.closed { admit(arrivals, &state) }
       let result = body(&state)
       if state.hasAftermath { aftermath = takeAftermath(&state) }
       return result

@@ -35,8 +35,10 @@ struct QueueState {
   /// that a chain of dependents, each of which finishes the next, is a loop and not a recursion.
   var decided: [DetachedRun] = []
   var isFinishingDecided = false
-  /// Which runs may come by the inbox at this moment; `nil` if it is closed.
-  var inboxTerms: Inbox.Terms?
+  /// What runs want that may come by the inbox at this moment: see ``Inbox/Terms``, or ``Inbox/closed``.
+  var inboxWish = Inbox.closed
+  /// Of what priority they are.
+  private var inboxPriority: UInt8 = 0
   /// When what others follow somebody for was granted: those who follow come in that turn.
   private var leadersTurn = ResourceClaim.Turn()
   /// Of what priority the last run was that came otherwise, for which the inbox is opened.
@@ -63,27 +65,29 @@ struct QueueState {
 
   private var hasArrivals: Bool { nextArrival < arrivals.count }
 
-  /// What runs may want for the inbox to be open to them: 0 for nothing, where a line is there; what somebody holds whom they
-  /// would follow; `nil` where it is to be closed.
-  var wantedInbox: UInt64? {
-    if let wish = machine.followedWish, inboxTerms?.wish != 0 || !hasArrivals { return isDoomed ? nil : wish }
-    return letsRunsComeUnseen ? 0 : nil
+  /// What runs may want for the inbox to be open to them: nothing, where a line is there; what somebody holds whom they would
+  /// follow; ``Inbox/closed`` where it is to be closed.
+  var wantedInbox: UInt64 {
+    let wish = machine.followedWish
+    if wish != 0, inboxWish != Inbox.plain || !hasArrivals { return isDoomed ? Inbox.closed : wish }
+    return letsRunsComeUnseen ? Inbox.plain : Inbox.closed
   }
 
-  /// The terms for those who want this.
-  func inboxTerms(for wish: UInt64) -> Inbox.Terms {
-    Inbox.Terms(
-      priority: wish == 0 ? usualPriority : machine.followedPriority, wish: wish, waits: leadersTurn.waits)
+  /// Whether those come by the inbox who follow somebody.
+  var hasFollowersInbox: Bool { inboxWish != Inbox.plain && inboxWish != Inbox.closed }
+
+  /// Lets those come by the inbox who want this.
+  mutating func open(_ inbox: borrowing Inbox, for wish: UInt64) {
+    (inboxWish, inboxPriority) = (wish, wish == Inbox.plain ? usualPriority : machine.followedPriority)
+    inbox.open(on: Inbox.Terms(priority: inboxPriority, wish: wish, waits: leadersTurn.waits))
   }
 
   /// Whether something follows from a visit besides.
-  var hasAftermath: Bool {
-    wantedInbox != inboxTerms?.wish || !woken.isEmpty || wantedWorker != nil
-  }
+  var hasAftermath: Bool { wantedInbox != inboxWish || !woken.isEmpty || wantedWorker != nil }
 
   /// The next run that came by the inbox, if any.
   mutating func takeArrival(from inbox: borrowing Inbox) -> DetachedRun? {
-    guard inboxTerms != nil else { return nil }
+    guard inboxWish != Inbox.closed else { return nil }
     refillArrivals(from: inbox)
     guard nextArrival < arrivals.count else { return nil }
     nextArrival += 1
@@ -110,8 +114,7 @@ struct QueueState {
   /// Whether a run that came by the inbox may come before anybody who stands in line, or nobody does. It is not enough to look
   /// at the first of these: a worker may find several unable to go on, and give free slots to more than one.
   var arrivalMayBeNext: Bool {
-    guard let inboxTerms, inboxTerms.wish == 0 else { return false }
-    return machine.leastPriority.map { $0 < inboxTerms.priority } ?? true
+    inboxWish == Inbox.plain && machine.leastPriority.map { $0 < inboxPriority } ?? true
   }
 
   // MARK: Members

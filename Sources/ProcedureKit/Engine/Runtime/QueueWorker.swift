@@ -77,14 +77,11 @@ final class QueueWorker: @unchecked Sendable {
     while let run = next.take() {
       await run.execute()
       guard !fairness.pieceEnds(), var (other, hold) = core.exchange(run, for: self) else { return nil }
+      let keepsNothing = run.keepsNothing(before: other)
       next = other
       let isPassedOn = lease.exchange(&other, holding: &hold)
       let successor = isPassedOn ? nil : WorkerFrame(other, holding: hold)
-      if run.keepsNothing(before: next) {
-        run.releaseBody()
-      } else {
-        Self.leave(consume run, consume other, consume hold)
-      }
+      Self.leave(consume run, consume other, consume hold, keepsNothing: keepsNothing)
       if let successor { return successor }
     }
     return nil
@@ -97,9 +94,13 @@ final class QueueWorker: @unchecked Sendable {
   ///   - run: The run, which has left its queue.
   ///   - frameRun: What the frame has stood for, or something else; it is let go of as well.
   ///   - hold: What the run has held, or something else.
+  ///   - keepsNothing: Whether nothing of the user's goes with it.
+  @inline(__always)
   private static func leave(
-    _ run: consuming DetachedRun, _ frameRun: consuming DetachedRun, _ hold: consuming ResourceClaim?
+    _ run: consuming DetachedRun, _ frameRun: consuming DetachedRun, _ hold: consuming ResourceClaim?,
+    keepsNothing: Bool
   ) {
+    guard !keepsNothing else { return run.releaseBody() }
     let (lastRun, lastHold) = (Unmanaged.passRetained(run), hold.map(Unmanaged.passRetained))
     _ = (consume run, consume frameRun, consume hold)
     ProcedureContext.$current.withValue(nil) {

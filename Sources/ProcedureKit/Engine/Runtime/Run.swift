@@ -5,7 +5,6 @@
 class Run: SlotHolder, @unchecked Sendable {
   let id = ProcedureID.reserve()
   final let traits: ProcedureTraits
-  private(set) final var needs: RunNeeds?
   /// Whether a cancel came in time, and its reason.
   final var cancellation: Cancellation?
 

@@ -22,6 +22,8 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
   final let isBare: Bool
   @usableFromInline let core: QueueCore
+  /// What has to be there for its body, if anything.
+  final var needs: RunNeeds?
   final var extras: RunExtras?
 
   @inline(__always)

@@ -35,7 +35,7 @@ struct HeldQueue {
   /// How many runs the queue's machine knows: not those that are in the inbox.
   var admitted: Int { queue.core.withState(admitting: .none) { $0.machine.runIndices.count } }
 
-  var isOpen: Bool { queue.core.withState(admitting: .none) { $0.inboxTerms != nil } }
+  var isOpen: Bool { queue.core.withState(admitting: .none) { $0.inboxWish != Inbox.closed } }
 
   /// Lets the body end, and returns what has started since, once nothing is left.
   func release() async -> [String] {
