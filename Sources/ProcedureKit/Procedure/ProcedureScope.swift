@@ -17,7 +17,7 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
     let bindings: [ContextCarrier.Binding]
     /// How long it may take.
     let limit: RunLimit?
-    /// Whether it was made for that only, so that nothing of the user's goes with it; of an added run.
+    /// Whether it was made for a limit only, so that nothing of the user's goes with it.
     let isOnlyLimit: Bool
 
     init(_ context: ProcedureContext?, bindings: [ContextCarrier.Binding] = [], limit: RunLimit? = nil) {

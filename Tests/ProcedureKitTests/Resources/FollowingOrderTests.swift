@@ -207,4 +207,31 @@ import TestingProcedureKit
     }
     #expect(wrong == 0)
   }
+
+  @Test("Q1: those of the highest priority that there is follow each other as well")
+  func highest() async {
+    let (queue, highest) = (ProcedureQueue("q", resources: table), TaskPriority(rawValue: .max))
+    for name in ["a", "b", "c"] { queue.add(procedure(name, highest).exclusive("x")) }
+    await queue.waitUntilIdle()
+    #expect(started.value == ["a", "b", "c"] && table.count == 0)
+  }
+
+  @Test("Q7: one that is raised while it follows is raised alone")
+  func raisedAlone() async throws {
+    let queue = ProcedureQueue("q", resources: table)
+    let probes = ["leader", "urgent", "next"].map { ProbeProcedure($0) }
+    var handles: [ProcedureHandle<Void>] = []
+    for probe in probes {
+      handles.append(queue.add(probe.exclusive("x").priority(.medium)))
+      if handles.count == 1 { try await probe.waitUntilStarted() }
+    }
+    handles[1].raise(to: .high)
+    for (number, probe) in probes.enumerated() {
+      try await probe.waitUntilStarted()
+      let expected: TaskPriority = number < 2 ? .high : .medium
+      #expect(queue.core.withState { $0[handles[number].run].priority } == expected.rawValue)
+      probe.finish()
+    }
+    await queue.waitUntilIdle()
+  }
 }

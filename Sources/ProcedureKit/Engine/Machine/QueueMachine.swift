@@ -81,7 +81,7 @@ struct QueueMachine {
   private var returning = ReadyList()
   private var evaluations = ReadyList()
   private var endings = ReadyList()
-  /// What those who stand in line want alone, where all of them want exactly the same; 0 otherwise, and for nothing.
+  /// What those who stand in line want alone, or hold already, where all of them want exactly the same; 0 otherwise, and for nothing.
   private var lineWish: UInt64 = 0
   private var following = Following()
   private(set) var slots: SlotPool
@@ -221,7 +221,7 @@ struct QueueMachine {
 
   /// Whether nothing follows from a run that `addedAtOnce` admits where others stand in line, unless it comes before them:
   /// what these wait for is on its way.
-  var letsRunsComeUnseen: Bool { !isShutDown && !isSuspended && (workerIsStarting || !slots.hasFree) }
+  var lineIsServed: Bool { !isShutDown && !isSuspended && (workerIsStarting || !slots.hasFree) }
 
   /// Who would have a detached run's slot next if it were over now and nothing else had to follow.
   ///
@@ -462,10 +462,11 @@ struct QueueMachine {
     grant(&actions)
   }
 
-  /// A member that has a slot will claim what it wants later.
-  mutating func claimPutOff(_ index: Int32) {
+  /// A member that has a slot, or has followed somebody without one, will claim what it wants later, when it has one: it has no
+  /// turn by then but that in line.
+  mutating func claimPutOff(_ index: Int32, wish: UInt64 = 0) {
     giveSlotBack(index)
-    enterLine(index)
+    enterLine(index, wish: wish)
   }
 
   /// A member has to wait for what it wants to hold, and gives its slot back.
@@ -648,7 +649,7 @@ struct QueueMachine {
   /// a worker have to look after them, since what that one holds is passed on to them, one after another.
   ///
   /// They follow it as long as nothing else happens to it but that its body ends, or never starts. Otherwise they claim what they
-  /// want, in the turns in which they have come.
+  /// want, in the turns in which they have come; or stand in line for that, where the queue is suspended or others come first.
   private struct Following {
     /// Whom they follow: one that holds, and has a slot or stands in line for one. -1 for nobody.
     var leader: Int32 = -1
@@ -692,7 +693,8 @@ struct QueueMachine {
     guard following.leader < 0 || following.leader == index, !isSuspended else { return false }
     if following.leader < 0 { following.priority = members[Int(index)].priority }
     (following.leader, following.wish) = (index, wish)
-    guard lineWish == wish, ready.isOfOnePriority(following.priority) else { return true }
+    // Not where it stands in line itself, among those who would follow.
+    guard lineWish == wish, !ready.contains(index), ready.isOfOnePriority(following.priority) else { return true }
     if following.line.isEmpty { swap(&ready, &following.line) }
     while let next = ready.popFirst() {
       following.line.insert(next, priority: members[Int(next)].priority, order: members[Int(next)].order)
@@ -706,11 +708,11 @@ struct QueueMachine {
     if !following.line.isEmpty { actions.append(.claimForFollowers) }
   }
 
-  /// The leader is about to leave, and passes nothing on: `nextToClaim` has to follow, until there is none.
+  /// The leader is about to leave, and passes nothing on: if anybody follows, `nextToClaim` has to come until there is none.
   mutating func followingEnded() { following.leader = -1 }
 
-  /// The next of those who followed, to claim what it wants, as a member without a slot that came with `claimsAtOnce`; or, on a
-  /// suspended queue, to put that off.
+  /// The next of those who followed, to claim what it wants, as a member without a slot that came with `claimsAtOnce`; or to put
+  /// that off, on a suspended queue or where others come first.
   mutating func nextToClaim() -> Int32? { following.line.popFirst() }
 
   /// Whether somebody stands in line before all who follow, and there is no slot for both: so that those who follow, and would

@@ -98,6 +98,7 @@ extension DetachedRun {
   }
 
   /// Whether nothing of the user's goes with it once it has left its queue and its body is released, and nobody waits for it.
+  /// Asked under the lock.
   ///
   /// - Parameter next: The run that its worker goes on with, and which holds what it wants.
   /// - Returns: Whether nothing does.

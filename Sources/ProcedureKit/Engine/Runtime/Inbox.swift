@@ -5,9 +5,9 @@ import Synchronization
 /// Whoever adds runs one after another would otherwise wait for the worker that executes them at each, and each of both would
 /// fetch from the other's processor all that the other has just changed. This has a lock of its own, which the worker takes
 /// once for many runs. It is open only while nothing follows from a run that comes but that it stands in line, or behind one
-/// that it follows: see ``QueueState/wantedInbox``. Every visit to the queue's lock takes what is in here before anything else,
-/// so that nobody can tell the difference; only a worker that goes on with the next run leaves it alone while nothing in here
-/// could come before that one.
+/// that it follows: see ``QueueState/wantedInboxWish``. Every visit takes what is in here before anything else, so that nobody can
+/// tell the difference, but for looks at one member or at the crew, and those of workers, which take what may come next, or
+/// follows the run that ends.
 ///
 /// Its lock is taken inside that of the queue, and those of event streams inside of it.
 struct Inbox: ~Copyable {

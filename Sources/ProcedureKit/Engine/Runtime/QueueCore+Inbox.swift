@@ -6,7 +6,7 @@ extension QueueCore {
   enum Arrivals {
     case all
     /// Those that may be next, as many as one visit can make use of: none of them waits for anything but a slot, so no
-    /// worker gets past them.
+    /// worker gets past them. Nobody who follows somebody: see `admitFollowers`.
     case first
     /// It looks for itself.
     case none
@@ -68,11 +68,11 @@ extension QueueCore {
   func takeAftermath(_ state: inout QueueState) -> Aftermath {
     if state.inboxWish == Inbox.plain {
       // It stays open as long as there is more in it, and a worker is made for that if none is on its way.
-      if state.wantedInbox != Inbox.plain { state.refillArrivals(from: inbox) }
-      if state.wantedInbox != Inbox.plain { admit(.first, &state) }
+      if state.wantedInboxWish != Inbox.plain { state.refillArrivals(from: inbox) }
+      if state.wantedInboxWish != Inbox.plain { admit(.first, &state) }
     }
-    if state.inboxWish != state.wantedInbox { closeInbox(&state) }
-    if state.inboxWish != state.wantedInbox { state.open(inbox, for: state.wantedInbox) }
+    if state.inboxWish != state.wantedInboxWish { closeInbox(&state) }
+    if state.inboxWish != state.wantedInboxWish { state.open(inbox, for: state.wantedInboxWish) }
     updateGate(state)
     return Aftermath(worker: state.wantedWorker.take(), woken: state.woken.takeAll())
   }

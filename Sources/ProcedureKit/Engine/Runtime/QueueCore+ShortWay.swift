@@ -63,12 +63,16 @@ extension QueueCore {
   /// - Parameters:
   ///   - run: The run.
   ///   - worker: The worker.
-  /// - Returns: The run that is to be executed, and what it holds; `nil` if `run` has to end the long way.
-  func exchange(_ run: DetachedRun, for worker: QueueWorker) -> (run: DetachedRun, hold: ResourceClaim?)? {
+  /// - Returns: The run that is to be executed, and what it holds, and whether `run` keeps nothing of the user's; `nil` if `run`
+  ///   has to end the long way.
+  func exchange(
+    _ run: DetachedRun, for worker: QueueWorker
+  ) -> (run: DetachedRun, hold: ResourceClaim?, keepsNothing: Bool)? {
     guard run.isBare, !run.hasDependents else { return nil }
     let now = time.now
     var effects: [QueueState.Effect] = []
-    let successor = withState(admitting: .none) { state -> (run: DetachedRun, hold: ResourceClaim?)? in
+    let successor = withState(admitting: .none) {
+      state -> (run: DetachedRun, hold: ResourceClaim?, keepsNothing: Bool)? in
       guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
       var actions: [QueueMachine.Action] = []
       defer { state.resolve(&actions, &effects) }
@@ -86,7 +90,7 @@ extension QueueCore {
       next.times.started = now.nanoseconds
       // The next does not wait to be started any more.
       if limitsWaiting { state.announceRoom(&effects) }
-      return (next, next.hasNeeds ? next.claim : nil)
+      return (next, next.hasNeeds ? next.claim : nil, run.keepsNothing(before: next))
     }
     // These may call what is the user's, which is no part of the body.
     if !effects.isEmpty { ProcedureContext.$current.withValue(nil) { perform(effects.takeAll()) } }
@@ -126,8 +130,7 @@ extension QueueCore {
     if next.hasNeeds, !state.successorClaims(next, &actions, &effects) { return nil }
     state.machine.succeeded(run.member, by: member, &actions)
     if next.hasNeeds { state.leadStarted(next) }
-    state.holders[Int(run.member)] = nil
-    run.member = -1
+    state.forget(run)
     updateGate(state)
     return next
   }
@@ -142,8 +145,7 @@ extension QueueCore {
         state.passOn(run, to: next) != nil
       else { return nil }
       state.machine.succeededByFollower(run.member, member)
-      state.holders[Int(run.member)] = nil
-      run.member = -1
+      state.forget(run)
       return next
     }
     guard state.hasFollowersInbox, let next = state.takeArrival(from: inbox) else { return nil }

@@ -60,14 +60,14 @@ struct QueueState {
   /// Whether nothing follows from a run that comes and waits for nothing but a slot: others wait as well, and what they wait
   /// for is on its way.
   private var letsRunsComeUnseen: Bool {
-    (!machine.lineIsEmpty || hasArrivals) && machine.letsRunsComeUnseen && !isDoomed && !room.isLimited
+    (!machine.lineIsEmpty || hasArrivals) && machine.lineIsServed && !isDoomed && !room.isLimited
   }
 
   private var hasArrivals: Bool { nextArrival < arrivals.count }
 
   /// What runs may want for the inbox to be open to them: nothing, where a line is there; what somebody holds whom they would
   /// follow; ``Inbox/closed`` where it is to be closed.
-  var wantedInbox: UInt64 {
+  var wantedInboxWish: UInt64 {
     let wish = machine.followedWish
     if wish != 0, inboxWish != Inbox.plain || !hasArrivals { return isDoomed ? Inbox.closed : wish }
     return letsRunsComeUnseen ? Inbox.plain : Inbox.closed
@@ -83,7 +83,7 @@ struct QueueState {
   }
 
   /// Whether something follows from a visit besides.
-  var hasAftermath: Bool { wantedInbox != inboxWish || !woken.isEmpty || wantedWorker != nil }
+  var hasAftermath: Bool { wantedInboxWish != inboxWish || !woken.isEmpty || wantedWorker != nil }
 
   /// The next run that came by the inbox, if any.
   mutating func takeArrival(from inbox: borrowing Inbox) -> DetachedRun? {
@@ -133,6 +133,12 @@ struct QueueState {
     while holders.count <= Int(member) { holders.append(nil) }
     holders[Int(member)] = holder
     holder.member = member
+  }
+
+  /// Takes a holder's number away, of which the machine knows.
+  mutating func forget(_ holder: SlotHolder) {
+    holders[Int(holder.member)] = nil
+    holder.member = -1
   }
 
   /// Gives a holder's number to another.
@@ -201,8 +207,8 @@ struct QueueState {
   /// - Returns: The priority of the other; `nil` if nothing is passed on, and nothing has changed.
   mutating func passOn(_ run: DetachedRun, to next: DetachedRun) -> UInt8? {
     guard let needs = run.needs, let claim = needs.claim, let nextNeeds = next.needs else { return nil }
-    let other = ResourceClaim(
-      inside: nil, of: next.identity, for: next, priority: next.member >= 0 ? self[next].priority : next.priority)
+    // With its own, and not what it was raised to: that is nobody's business who comes after it.
+    let other = ResourceClaim(inside: nil, of: next.identity, for: next, priority: next.priority)
     guard let priority = claim.passOn(to: other, for: next.claimRuns()) else { return nil }
     needs.claim = nil
     nextNeeds.claim = other
@@ -214,7 +220,7 @@ struct QueueState {
   mutating func leadEnds(of run: DetachedRun, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
     if machine.followersAreOvertaken {
       machine.followingEnded()
-      while let member = machine.nextToClaim() { machine.claimPutOff(member) }
+      while let member = machine.nextToClaim() { machine.claimPutOff(member, wish: run.resources?.wish ?? 0) }
     } else if !machine.isSuspended, let next = machine.firstFollower, let follower = holders[Int(next)]?.detachedRun,
       passOn(run, to: follower) != nil
     {

@@ -76,13 +76,15 @@ final class QueueWorker: @unchecked Sendable {
     var next: DetachedRun? = lease.run
     while let run = next.take() {
       await run.execute()
-      guard !fairness.pieceEnds(), var (other, hold) = core.exchange(run, for: self) else { return nil }
-      let keepsNothing = run.keepsNothing(before: other)
+      guard !fairness.pieceEnds(), let (successor, claim, keepsNothing) = core.exchange(run, for: self) else {
+        return nil
+      }
+      var (other, hold) = (successor, claim)
       next = other
       let isPassedOn = lease.exchange(&other, holding: &hold)
-      let successor = isPassedOn ? nil : WorkerFrame(other, holding: hold)
+      let frame = isPassedOn ? nil : WorkerFrame(other, holding: hold)
       Self.leave(consume run, consume other, consume hold, keepsNothing: keepsNothing)
-      if let successor { return successor }
+      if let frame { return frame }
     }
     return nil
   }

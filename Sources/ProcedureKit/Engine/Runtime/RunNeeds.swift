@@ -1,6 +1,7 @@
 /// Internal. What has to be there before the body of a run starts; made with a run that needs anything.
 ///
-/// Invariant: guarded by the lock of the run's queue.
+/// Invariant: guarded by the lock of the run's queue, until the run has left that; from then on it belongs to the worker that lets
+/// go of the run.
 final class RunNeeds: @unchecked Sendable {
   /// What is needed besides, until the body has ended.
   private(set) var admission: Admission
@@ -21,8 +22,8 @@ final class RunNeeds: @unchecked Sendable {
     demands = nil
   }
 
-  /// Whether nothing goes with it as long as this run holds what it holds.
-  func isKept(by run: DetachedRun) -> Bool {
-    admission.isFree && demands?.wholeEntry != nil && run.resources?.wholeEntry === demands?.wholeEntry
+  /// Whether to let go of it lets go of nothing of the user's, since `next` holds the same.
+  func isKept(by next: DetachedRun) -> Bool {
+    admission.isFree && demands?.wholeEntry != nil && next.resources?.wholeEntry === demands?.wholeEntry
   }
 }

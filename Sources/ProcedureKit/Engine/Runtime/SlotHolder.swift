@@ -15,14 +15,14 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   final let priority: UInt8
   /// Whether it is an added run.
   final let isDetached: Bool
-  /// For an added run: whether something has to be there for its body.
+  /// For a run: whether something has to be there for its body.
   final let hasNeeds: Bool
   /// For an added run: whether nothing has to happen before its body and after it.
   ///
   /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
   final let isBare: Bool
   @usableFromInline let core: QueueCore
-  /// What has to be there for its body, if anything.
+  /// What has to be there for its body, if anything; made with the run, and never exchanged.
   final var needs: RunNeeds?
   final var extras: RunExtras?
 
