@@ -98,7 +98,7 @@ final class ResourceBook: Sendable {
       other.priority = max(other.priority, claim.priority)
       claim.reference = nil
       other.reference = reference
-      (other.wants, other.turn) = (claim.wants.take(), claim.turn)
+      (other.wants, other.turn) = (claim.wants, claim.turn)
       state.claims[Int(number)] = other
       state.procedures[Int(number)] = other.procedure
       return other.priority
