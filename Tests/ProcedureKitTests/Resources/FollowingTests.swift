@@ -10,6 +10,7 @@ import TestingProcedureKit
   private let other: ProcedureQueue
   private let started = Box<[String]>([])
   private let body = ProbeProcedure("leader")
+  private let executes = Signal()
   private let leader: ProcedureHandle<Void>
 
   /// A body that holds "x" until it is told to end.
@@ -32,6 +33,19 @@ import TestingProcedureKit
   /// Which of these follow at this moment; looking admits what is in the inbox.
   private func following(_ handles: [ProcedureHandle<Void>]) -> [Bool] {
     queue.core.withState { state in handles.map { $0.run.member >= 0 && state.machine.follows($0.run.member) } }
+  }
+
+  /// The beginning of a body that comes after the leader, and goes on when it is told to.
+  private func start(at signal: Signal) async {
+    executes.set()
+    await signal.wait()
+  }
+
+  /// Lets the leader end, and returns when the body that comes after it has begun.
+  private func endLeader() async throws {
+    body.finish()
+    try await leader.value
+    await executes.wait()
   }
 
   private func release() async -> [String] {
@@ -195,12 +209,10 @@ import TestingProcedureKit
     let go = Signal()
     let holder = queue.add(
       ProcedureTask("lends") {
-        await go.wait()
+        await start(at: go)
         try await queue.run(procedure("inner"))
       }.exclusive("x").priority(.medium))
-    body.finish()
-    try await leader.value
-    while holder.state != .executing { await Task.yield() }
+    try await endLeader()
     let handles = ["a", "b"].map { follow($0) }
     follow("c", on: other)
     #expect(following(handles) == [true, true])
@@ -234,12 +246,10 @@ import TestingProcedureKit
     let (go, handle) = (Signal(), Box<ProcedureHandle<Void>?>(nil))
     let holder = queue.add(
       ProcedureTask("awaits") {
-        await go.wait()
+        await start(at: go)
         return await handle.value?.outcome
       }.exclusive("x").priority(.medium))
-    body.finish()
-    try await leader.value
-    while holder.state != .executing { await Task.yield() }
+    try await endLeader()
     handle.update { $0 = queue.add(procedure("awaited").exclusive("x")) }
     let next = follow("next")
     #expect(following([handle.value, next].compactMap(\.self)) == [true, true])
@@ -254,13 +264,11 @@ import TestingProcedureKit
     let go = Signal()
     let holder = queue.add(
       ProcedureTask("lends") {
-        await go.wait()
+        await start(at: go)
         try await queue.run(procedure("inner"))
         try await queue.run(procedure("inside").exclusive("x"))
       }.exclusive("x").priority(.medium))
-    body.finish()
-    try await leader.value
-    while holder.state != .executing { await Task.yield() }
+    try await endLeader()
     let handles = ["a", "b"].map { follow($0) }
     #expect(following(handles) == [true, true])
     go.set()
@@ -273,7 +281,7 @@ import TestingProcedureKit
     let (go, attempts) = (Signal(), Box(0))
     let holder = queue.add(
       ProcedureTask("retries") {
-        await go.wait()
+        await start(at: go)
         started.update { $0.append("attempt") }
         if attempts.update({
           $0 += 1
@@ -282,9 +290,7 @@ import TestingProcedureKit
           throw TestError()
         }
       }.retry(.constant(.milliseconds(1)), maxAttempts: 2).exclusive("x").priority(.medium))
-    body.finish()
-    try await leader.value
-    while holder.state != .executing { await Task.yield() }
+    try await endLeader()
     follow("a")
     go.set()
     try await holder.value
@@ -296,15 +302,13 @@ import TestingProcedureKit
     let (go, left) = (Signal(), Signal())
     let holder = queue.add(
       ProcedureTask("leaves") {
-        await go.wait()
+        await start(at: go)
         return Task {
           await left.wait()
           try await ProcedureTask("late") { started.update { $0.append("late") } }.exclusive("x").execute()
         }
       }.exclusive("x").priority(.medium))
-    body.finish()
-    try await leader.value
-    while holder.state != .executing { await Task.yield() }
+    try await endLeader()
     let next = ProbeProcedure("next")
     queue.add(next.exclusive("x").priority(.medium))
     go.set()

@@ -249,8 +249,7 @@ struct QueueMachine {
   ///
   /// With `holdsResources`, it has taken over those of the one that leaves, which it follows.
   mutating func succeededByArrival(_ index: Int32, priority: UInt8, holdsResources: Bool = false) {
-    members[Int(index)].lifecycle.bodyEnded()
-    members[Int(index)].lifecycle.finished()
+    finished(index)
     forget(index)
     members[Int(index)] = Member(
       kind: .detached, priority: priority, lifecycle: .executing, hasConditions: false,
@@ -274,10 +273,9 @@ struct QueueMachine {
   /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot. Those who come
   /// after that one may have other slots: they may have been granted resources just now, or have waited only behind it.
   mutating func succeeded(_ index: Int32, by next: Int32, _ actions: inout [Action]) {
-    members[Int(index)].lifecycle.bodyEnded()
-    members[Int(index)].lifecycle.finished()
+    finished(index)
     runs -= 1
-    if ready.contains(next) { ready.remove(next) }
+    ready.discard(next)
     members[Int(next)].holdsSlot = true
     _ = execute(next)
     vacate(index)
@@ -292,12 +290,17 @@ struct QueueMachine {
     guard !isShutDown, !slots.isOverdrawn, ready.isEmpty, returning.isEmpty, evaluations.isEmpty, endings.isEmpty,
       member.holdsSlot, idleWaits.isEmpty
     else { return false }
-    members[Int(index)].lifecycle.bodyEnded()
-    members[Int(index)].lifecycle.finished()
+    finished(index)
     slots.giveBack()
     runs -= 1
     vacate(index)
     return true
+  }
+
+  /// The body of a run has ended, and the run with it.
+  private mutating func finished(_ index: Int32) {
+    members[Int(index)].lifecycle.bodyEnded()
+    members[Int(index)].lifecycle.finished()
   }
 
   /// A task that the body of a member has left behind may still pause.
@@ -322,9 +325,9 @@ struct QueueMachine {
     precondition(member.isPresent, "QueueMachine: a member left twice")
     // Tasks that the body has left behind may still wait for its slot: they go on without one.
     if isListed(index) { actions.append(.wake(index)) }
-    if returning.contains(index) { returning.remove(index) }
-    if ready.contains(index) { ready.remove(index) }
-    if following.line.contains(index) { following.line.remove(index) }
+    returning.discard(index)
+    ready.discard(index)
+    following.line.discard(index)
     precondition(following.leader != index, "QueueMachine: a member left that others follow")
     if member.holdsSlot { slots.giveBack() }
     if member.kind != .helper {
@@ -531,9 +534,9 @@ struct QueueMachine {
     case .beforeBody:
       let wasListed = isListed(index)
       let wasEvaluating = state == .evaluating && !wasListed
-      if ready.contains(index) { ready.remove(index) }
-      if evaluations.contains(index) { evaluations.remove(index) }
-      if following.line.contains(index) { following.line.remove(index) }
+      ready.discard(index)
+      evaluations.discard(index)
+      following.line.discard(index)
       if members[Int(index)].kind == .detached {
         if wasEvaluating { actions.append(.interrupt(index)) }
         finish(index, &actions)
@@ -735,8 +738,7 @@ struct QueueMachine {
 
   /// A worker has executed the leader's body and goes on with that of the first who follows, which has taken over what that held.
   mutating func succeededByFollower(_ index: Int32, _ next: Int32) {
-    members[Int(index)].lifecycle.bodyEnded()
-    members[Int(index)].lifecycle.finished()
+    finished(index)
     runs -= 1
     following.line.remove(next)
     following.leader = next

@@ -135,6 +135,11 @@ struct ReadyList {
     count -= 1
   }
 
+  /// Removes a member, if it is there.
+  mutating func discard(_ member: Int32) {
+    if contains(member) { remove(member) }
+  }
+
   mutating func popFirst() -> Int32? {
     guard let member = first else { return nil }
     remove(member)

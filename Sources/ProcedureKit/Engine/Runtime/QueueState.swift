@@ -176,7 +176,7 @@ struct QueueState {
         isFinishingDecided = true
       case .giveBackResources(let member):
         if let run = holders[Int(member)] as? Run { endClaim(of: run, &actions, &effects) }
-      case .claimForFollowers: claimForFollowers(&actions, &effects)
+      case .claimForFollowers: claimForFollowers(puttingOff: machine.isSuspended, &actions, &effects)
       }
     }
     if !actions.isEmpty { resolve(&actions, &effects) }
@@ -218,24 +218,29 @@ struct QueueState {
 
   /// A run is about to leave that others follow, and its worker does not go straight on with the first of them.
   mutating func leadEnds(of run: DetachedRun, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
-    if machine.followersAreOvertaken {
-      machine.followingEnded()
-      while let member = machine.nextToClaim() { machine.claimPutOff(member, wish: run.resources?.wish ?? 0) }
-    } else if !machine.isSuspended, let next = machine.firstFollower, let follower = holders[Int(next)]?.detachedRun,
+    let isPutOff = machine.isSuspended || machine.followersAreOvertaken
+    if !isPutOff, let next = machine.firstFollower, let follower = holders[Int(next)]?.detachedRun,
       passOn(run, to: follower) != nil
     {
       machine.leadPassedOn(to: next)
     } else {
       machine.followingEnded()
-      claimForFollowers(&actions, &effects)
+      claimForFollowers(puttingOff: isPutOff, &actions, &effects)
     }
   }
 
+  /// Claims what those want who have followed, in the turn of the leader; or leaves that for later.
+  ///
   /// - Complexity: O(n) for n who have followed, each of which does so once.
-  private mutating func claimForFollowers(_ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
+  private mutating func claimForFollowers(
+    puttingOff isPutOff: Bool, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
+  ) {
     while let member = machine.nextToClaim() {
-      guard !machine.isSuspended, let run = holders[Int(member)] as? Run, let wants = run.resources else {
-        machine.claimPutOff(member)
+      guard let run = holders[Int(member)]?.detachedRun, let wants = run.resources else {
+        preconditionFailure("QueueState: somebody followed who wants nothing")
+      }
+      guard !isPutOff else {
+        machine.claimPutOff(member, wish: wants.wish)
         continue
       }
       if claimResources(for: run, wants, inTurn: leadersTurn, &actions, &effects) {

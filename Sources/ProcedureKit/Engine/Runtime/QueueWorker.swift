@@ -53,6 +53,8 @@ final class QueueWorker: @unchecked Sendable {
 
   /// Executes the body of the run in a frame, and then those of its successors, each in its context.
   ///
+  /// Invariant: the frame that is passed on uncounted is kept by the variable here until that call has returned.
+  ///
   /// - Returns: The run whose body was executed last, which has to end the long way.
   private func execute(_ first: WorkerFrame, of core: QueueCore, _ fairness: inout Fairness) async -> DetachedRun {
     var frame = first
@@ -91,6 +93,8 @@ final class QueueWorker: @unchecked Sendable {
 
   /// Tells those who wait for a run that has ended, and lets go of it and of what it has held: outside of its context, since that
   /// may end the lives of values of the user's, or call what is the user's.
+  ///
+  /// Invariant: each of the two references that are counted by hand is given back once, and as the last that this function has.
   ///
   /// - Parameters:
   ///   - run: The run, which has left its queue.
