@@ -1,9 +1,23 @@
 import Synchronization
 
 /// Internal. Passes events on to everybody who watches. Costs one atomic load where nobody does.
+///
+/// For each who watches it has a buffer without bounds: reporting appends and never waits. All buffers are under one lock,
+/// which is held as briefly for reading as for reporting: a reader takes all that has come at once.
 final class EventBroadcaster<Event: BufferedEvent>: Sendable {
+  /// Which of the buffers is that of one subscription. Changes under the lock.
+  final class Place: Sendable {
+    fileprivate let index = Atomic(0)
+  }
+
+  private struct Buffer {
+    let place: Place
+    var events: ContiguousArray<Event>
+    var readers: [Waiter] = []
+  }
+
   private struct Contents {
-    var subscribers: [EventSubscriber<Event>] = []
+    var buffers: ContiguousArray<Buffer> = []
     var isClosed = false
   }
 
@@ -16,9 +30,18 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
   }
 
   /// Passes an event on. The readers that it wakes are to be resumed by the caller, outside of all locks.
-  func send(_ event: Event, _ woken: inout [Waiter]) {
+  ///
+  /// - Parameters:
+  ///   - event: The event, made in each of the buffers.
+  ///   - woken: The readers are added to these.
+  @inline(__always)
+  func send(_ event: @autoclosure () -> Event, _ woken: inout [Waiter]) {
     contents.withLock { contents in
-      for subscriber in contents.subscribers { subscriber.append(event, &woken) }
+      guard !contents.isClosed else { return }
+      for index in contents.buffers.indices {
+        contents.buffers[index].events.append(event())
+        if !contents.buffers[index].readers.isEmpty { woken += contents.buffers[index].readers.takeAll() }
+      }
     }
   }
 
@@ -31,38 +54,82 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
   func subscribe(
     replaying past: ContiguousArray<Event> = [], waiting surround: @escaping EventSubscription<Event>.WaitSurrounding
   ) -> EventSubscription<Event> {
-    let subscriber = EventSubscriber(replaying: past)
-    let isClosed = contents.withLock { contents in
-      if !contents.isClosed {
-        subscriber.place.store(contents.subscribers.count, ordering: .relaxed)
-        contents.subscribers.append(subscriber)
-        hasSubscribers.store(true, ordering: .relaxed)
-      }
-      return contents.isClosed
-    }
-    if isClosed { subscriber.close() }
-    return EventSubscription(subscriber: subscriber, broadcaster: self, waiting: surround)
-  }
-
-  /// O(1), however many there are: the last one takes its place.
-  func remove(_ subscriber: EventSubscriber<Event>) {
+    let place = Place()
     contents.withLock { contents in
-      let place = subscriber.place.load(ordering: .relaxed)
-      guard place < contents.subscribers.count, contents.subscribers[place] === subscriber else { return }
-      contents.subscribers[place] = contents.subscribers[contents.subscribers.count - 1]
-      contents.subscribers[place].place.store(place, ordering: .relaxed)
-      contents.subscribers.removeLast()
-      if contents.subscribers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
+      place.index.store(contents.buffers.count, ordering: .relaxed)
+      contents.buffers.append(Buffer(place: place, events: past))
+      if !contents.isClosed { hasSubscribers.store(true, ordering: .relaxed) }
     }
+    return EventSubscription(broadcaster: self, place: place, waiting: surround)
   }
 
   /// Nothing follows: every subscription ends after what it has buffered.
   func close() {
-    let subscribers = contents.withLock { contents in
+    let readers = contents.withLock { contents in
       contents.isClosed = true
       hasSubscribers.store(false, ordering: .relaxed)
-      return contents.subscribers.takeAll()
+      var readers: [Waiter] = []
+      for index in contents.buffers.indices { readers += contents.buffers[index].readers.takeAll() }
+      return readers
     }
-    for subscriber in subscribers { subscriber.close() }
+    for reader in readers { reader.resume() }
+  }
+
+  // MARK: For subscriptions
+
+  /// Ends a subscription that nobody reads. O(1), however many there are: the last buffer takes the place of its own.
+  ///
+  /// - Returns: What it has not fetched, to be let go of outside of all locks.
+  func remove(_ place: Place) -> ContiguousArray<Event> {
+    contents.withLock { contents in
+      let index = place.index.load(ordering: .relaxed)
+      contents.buffers.swapAt(index, contents.buffers.count - 1)
+      contents.buffers[index].place.index.store(index, ordering: .relaxed)
+      let removed = contents.buffers.removeLast()
+      if contents.buffers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
+      return removed.events
+    }
+  }
+
+  /// Takes what has come, in order, in exchange for an empty array.
+  func fetch(_ events: inout ContiguousArray<Event>, at place: Place) {
+    contents.withLock { swap(&$0.buffers[place.index.load(ordering: .relaxed)].events, &events) }
+  }
+
+  /// Whether a reader has to wait for an event; if so, it has been stored, and is resumed when there is one.
+  func waits(_ reader: Waiter, at place: Place) -> Wait {
+    contents.withLock { contents in
+      let index = place.index.load(ordering: .relaxed)
+      guard contents.buffers[index].events.isEmpty else { return .notAtAll }
+      // Asked under the lock: who cancels it after that finds it among the readers.
+      if contents.isClosed || Task.isCancelled { return .inVain }
+      contents.buffers[index].readers.append(reader)
+      return .forEvents
+    }
+  }
+
+  /// How a reader waits.
+  enum Wait {
+    /// There is something to be read.
+    case notAtAll
+    /// It is resumed when there is something, or when nothing follows.
+    case forEvents
+    /// Nothing follows, or it has been cancelled.
+    case inVain
+  }
+
+  /// Lets all readers of one subscription look again.
+  func wakeReaders(at place: Place) {
+    let readers = contents.withLock { $0.buffers[place.index.load(ordering: .relaxed)].readers.takeAll() }
+    for reader in readers { reader.resume() }
+  }
+}
+
+extension RangeReplaceableCollection {
+  /// Empties the collection and returns what was in it.
+  mutating func takeAll() -> Self {
+    let all = self
+    self = Self()
+    return all
   }
 }

@@ -10,8 +10,23 @@ public struct ProcedureEvent: Sendable {
   public let name: String
   /// When it happened, on the clock of the queue.
   public let instant: ProcedureInstant
+  private let step: Step
+  /// Counted from 1, where the step has one.
+  private let attempt: Int
+  /// What happened, where that is more than a step.
+  private var details: Details?
+
   /// What happened.
-  public let kind: Kind
+  public var kind: Kind {
+    if let details { return details.kind }
+    return switch step {
+    case .didAttach: .didAttach
+    case .willExecute: .willExecute(attempt: attempt)
+    case .didExecute: .didExecute(attempt: attempt)
+    case .willFinish: .willFinish(.finished(()))
+    case .didFinish: .didFinish(.finished(()))
+    }
+  }
 
   /// What happened to a run.
   public enum Kind: Sendable {
@@ -33,6 +48,52 @@ public struct ProcedureEvent: Sendable {
     case willFinish(ProcedureOutcome<Void>)
     /// Its outcome can be read; its slot has been given back.
     case didFinish(ProcedureOutcome<Void>)
+  }
+}
+
+/// Internal. Most events are no more than a step, and most of what watching costs is to copy events and to let go of them: so
+/// this is a few numbers, and whatever else there is to be told is one object.
+extension ProcedureEvent {
+  /// What happens to each run that finishes with a value.
+  private enum Step {
+    case didAttach, willExecute, didExecute, willFinish, didFinish
+  }
+
+  private final class Details: Sendable {
+    let kind: Kind
+
+    init(_ kind: Kind) {
+      self.kind = kind
+    }
+  }
+
+  @inline(__always)
+  init(id: ProcedureID, name: String, instant: ProcedureInstant, kind: Kind) {
+    (self.id, self.name, self.instant) = (id, name, instant)
+    (step, attempt, details) =
+      switch kind {
+      case .didAttach: (.didAttach, 0, nil)
+      case .willExecute(let attempt): (.willExecute, attempt, nil)
+      case .didExecute(let attempt): (.didExecute, attempt, nil)
+      case .willFinish(.finished): (.willFinish, 0, nil)
+      case .didFinish(.finished): (.didFinish, 0, nil)
+      default: (.didAttach, 0, Details(kind))
+      }
+  }
+
+  /// Of a run that has finished: that it is about to.
+  var foretold: ProcedureEvent {
+    guard case .didFinish(let outcome) = kind else { return self }
+    return ProcedureEvent(id: id, name: name, instant: instant, kind: .willFinish(outcome))
+  }
+
+  /// Whether it refers to values of the user's, such as an error.
+  var hasDetails: Bool { details != nil }
+
+  /// Gives up what it refers to. What is left tells of nothing.
+  mutating func takeDetails() -> AnyObject? {
+    defer { details = nil }
+    return details
   }
 }
 

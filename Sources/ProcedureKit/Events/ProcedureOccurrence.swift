@@ -1,44 +1,51 @@
 /// Internal. What is passed on to those who watch: an event, or several that are one step of a worker, in a fraction of the room.
-enum ProcedureOccurrence: BufferedEvent {
-  case event(ProcedureEvent)
-  case succession(ProcedureSuccession)
+struct ProcedureOccurrence: BufferedEvent {
+  /// The event; of a succession, that the first run has finished.
+  private var event: ProcedureEvent
+  /// The run that the worker goes on with.
+  private let successor: ProcedureIdentity
+  /// The attempt that has ended with the first run.
+  private let attempt: Int
+  private let parts: UInt8
 
-  @inline(__always) var partCount: Int {
-    switch self {
-    case .event: 1
-    case .succession(let succession): succession.partCount
-    }
+  /// One event.
+  @inline(__always)
+  init(_ event: ProcedureEvent) {
+    self.event = event
+    successor = ProcedureIdentity(id: event.id, name: "")
+    attempt = 0
+    parts = 1
   }
 
-  @inline(__always) func part(_ index: Int) -> ProcedureEvent {
-    switch self {
-    case .event(let event): event
-    case .succession(let succession): succession.part(index)
-    }
+  /// A succession: a run has finished, and the worker goes straight on with the next in the same slot.
+  ///
+  /// - Parameters:
+  ///   - finished: That the run has finished.
+  ///   - attempt: The attempt that has ended with it, unless that has been told before.
+  ///   - successor: The next.
+  @inline(__always)
+  init(finished: ProcedureEvent, attempt: Int?, successor: ProcedureIdentity) {
+    event = finished
+    self.successor = successor
+    self.attempt = attempt ?? 0
+    parts = attempt == nil ? 3 : 4
   }
-}
 
-/// Internal. A run has finished, and the worker goes straight on with the next in the same slot.
-struct ProcedureSuccession: Sendable {
-  let finished: ProcedureIdentity
-  /// The attempt that has ended with it, unless that has been told before.
-  let attempt: Int?
-  let outcome: ProcedureOutcome<Void>
-  let next: ProcedureIdentity
-  let instant: ProcedureInstant
+  var partCount: Int { Int(parts) }
 
-  fileprivate var partCount: Int { attempt == nil ? 3 : 4 }
-
-  @inline(__always) fileprivate func part(_ index: Int) -> ProcedureEvent {
-    if index == 0, let attempt { return event(of: finished, .didExecute(attempt: attempt)) }
+  @inline(__always)
+  func part(_ index: Int) -> ProcedureEvent {
+    guard parts > 1 else { return event }
     return switch partCount - index {
-    case 3: event(of: finished, .willFinish(outcome))
-    case 2: event(of: finished, .didFinish(outcome))
-    default: event(of: next, .willExecute(attempt: 1))
+    case 4: ProcedureEvent(id: event.id, name: event.name, instant: event.instant, kind: .didExecute(attempt: attempt))
+    case 3: event.foretold
+    case 2: event
+    default:
+      ProcedureEvent(id: successor.id, name: successor.name, instant: event.instant, kind: .willExecute(attempt: 1))
     }
   }
 
-  private func event(of run: ProcedureIdentity, _ kind: ProcedureEvent.Kind) -> ProcedureEvent {
-    ProcedureEvent(id: run.id, name: run.name, instant: instant, kind: kind)
-  }
+  var hasValues: Bool { event.hasDetails }
+
+  mutating func takeValues() -> AnyObject? { event.takeDetails() }
 }

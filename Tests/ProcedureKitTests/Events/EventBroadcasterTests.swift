@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import ProcedureKit
@@ -48,14 +49,15 @@ private struct Portion: BufferedEvent {
   @Test("Two who read one stream miss nothing: what one has taken and not read is there for the other")
   func twoReaders() async {
     for _ in 0..<100_000 {
-      let subscriber = EventSubscriber<Int>()
+      let broadcaster = EventBroadcaster<Int>()
+      let subscription = broadcaster.subscribe(waiting: { wait in await wait() })
       let events = await withTaskGroup(of: Int?.self) { readers in
-        for _ in 0..<2 { readers.addTask { await subscriber.next() } }
+        for _ in 0..<2 { readers.addTask { await subscription.next() } }
         var woken: [Waiter] = []
-        subscriber.append(1, &woken)
-        subscriber.append(2, &woken)
+        broadcaster.send(1, &woken)
+        broadcaster.send(2, &woken)
         for waiter in woken { waiter.resume() }
-        subscriber.close()
+        broadcaster.close()
         return await readers.reduce(into: []) { $0.append($1) }
       }
       #expect(Set(events) == [1, 2])
@@ -66,21 +68,22 @@ private struct Portion: BufferedEvent {
     "What is several events in one is divided between several readers, in order, and nobody waits while some are left")
   func divided() async {
     for _ in 0..<20_000 {
-      let subscriber = EventSubscriber<Portion>()
+      let broadcaster = EventBroadcaster<Portion>()
+      let subscription = broadcaster.subscribe(waiting: { wait in await wait() })
       let read = await withTaskGroup(of: [Int].self) { readers in
         for _ in 0..<2 {
           readers.addTask {
             var numbers: [Int] = []
-            while let number = await subscriber.next() { numbers.append(number) }
+            while let number = await subscription.next() { numbers.append(number) }
             return numbers
           }
         }
         for first in [0, 3, 6] {
           var woken: [Waiter] = []
-          subscriber.append(Portion(first: first), &woken)
+          broadcaster.send(Portion(first: first), &woken)
           for waiter in woken { waiter.resume() }
         }
-        subscriber.close()
+        broadcaster.close()
         return await readers.reduce(into: []) { $0.append($1) }
       }
       #expect(read.allSatisfy { $0 == $0.sorted() })
@@ -119,6 +122,79 @@ private struct Portion: BufferedEvent {
       }
     }
     #expect(queue.snapshot().procedures.isEmpty)
+  }
+
+  @Test("An error that an event tells of is let go of as soon as the event has been read, however much else is unread")
+  func readValuesAreLetGoOf() async {
+    let queue = ProcedureQueue("q")
+    let lettings = Atomic(0)
+    let events = queue.events
+    for _ in 0..<2 {
+      _ = try? await queue.run(
+        ProcedureTask { throw Failure(payload: Payload { lettings.add(1, ordering: .relaxed) }) })
+    }
+    var iterator = events.makeAsyncIterator()
+    #expect(lettings.load(ordering: .relaxed) == 0)
+    while let event = await iterator.next() {
+      if case .didFinish = event.kind { break }
+    }
+    #expect(lettings.load(ordering: .relaxed) == 1)
+    while let event = await iterator.next() {
+      if case .didFinish = event.kind { break }
+    }
+    #expect(lettings.load(ordering: .relaxed) == 2)
+  }
+
+  @Test("One who has gone without reading holds nothing of what was told, and what others hold is not touched")
+  func unreadValuesAreLetGoOf() async {
+    let queue = ProcedureQueue("q")
+    let lettings = Atomic(0)
+    var events: ProcedureEvents? = queue.events
+    var others: ProcedureEvents? = queue.events
+    _ = try? await queue.run(
+      ProcedureTask { throw Failure(payload: Payload { lettings.add(1, ordering: .relaxed) }) })
+    events = nil
+    #expect(events == nil && lettings.load(ordering: .relaxed) == 0)
+    others = nil
+    #expect(others == nil && lettings.load(ordering: .relaxed) == 1)
+  }
+
+  @Test("What is told is what was reported: every kind of event, with what belongs to it")
+  func kinds() {
+    struct Broken: Error {}
+    let outcomes: [ProcedureOutcome<Void>] = [
+      .finished(()), .failed(Broken()), .cancelled(reason: nil), .cancelled(reason: Broken()), .ignored(by: "online"),
+    ]
+    let child = ProcedureIdentity(id: .reserve(), name: "child")
+    let kinds: [ProcedureEvent.Kind] =
+      [
+        .didAttach, .willExecute(attempt: 1), .willExecute(attempt: .max), .didExecute(attempt: 2),
+        .retrying(attempt: 2, delay: .seconds(1), error: Broken()), .didCancel(reason: nil),
+        .didCancel(reason: Broken()), .willProduce(child), .didProduce(child),
+      ] + outcomes.map { .willFinish($0) } + outcomes.map { .didFinish($0) }
+    for kind in kinds {
+      let event = ProcedureEvent(id: child.id, name: "run", instant: .init(nanoseconds: 5), kind: kind)
+      #expect("\(event.kind)" == "\(kind)")
+      #expect(ProcedureOccurrence(event).partCount == 1)
+      #expect("\(ProcedureOccurrence(event).part(0))" == "\(event)")
+    }
+  }
+
+  @Test("A step of a worker is told event by event: the end of one run, as it was, and then the start of the next")
+  func succession() {
+    struct Broken: Error {}
+    let (first, next) = (ProcedureID.reserve(), ProcedureIdentity(id: .reserve(), name: "next"))
+    for outcome in [ProcedureOutcome<Void>.finished(()), .failed(Broken()), .ignored(by: "online")] {
+      let finished = ProcedureEvent(id: first, name: "first", instant: .init(nanoseconds: 5), kind: .didFinish(outcome))
+      let ends = ["willFinish", "didFinish"].map { "\(first) first \($0)(\(outcome))" }
+      let start = ["\(next.id) next willExecute(attempt: 1)"]
+      for (attempt, told) in [(nil, []), (7, ["\(first) first didExecute(attempt: 7)"])] as [(Int?, [String])] {
+        let step = ProcedureOccurrence(finished: finished, attempt: attempt, successor: next)
+        let parts = (0..<step.partCount).map { step.part($0) }
+        #expect(parts.map { "\($0)" } == told + ends + start)
+        #expect(parts.allSatisfy { $0.instant == finished.instant })
+      }
+    }
   }
 
   /// A generator of its own, so that a seed means the same everywhere.

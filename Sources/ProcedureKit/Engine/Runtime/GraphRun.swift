@@ -256,7 +256,7 @@ final class GraphRun: Sendable {
     let identity = identity(of: node)
     var woken: [Waiter] = []
     let event = ProcedureEvent(id: identity.id, name: identity.name, instant: core.time.now, kind: kind())
-    core.broadcaster.send(.event(event), &woken)
+    core.broadcaster.send(ProcedureOccurrence(event), &woken)
     for waiter in woken { waiter.resume() }
   }
 

@@ -17,10 +17,10 @@ extension QueueCore {
     let log = run.log
     guard log != nil || broadcaster.isObserved else { return }
     let event = ProcedureEvent(id: run.id, name: run.name, instant: instant(), kind: kind())
-    broadcaster.send(.event(event), &state.woken)
+    broadcaster.send(ProcedureOccurrence(event), &state.woken)
     if let log {
       log.past.append(event)
-      log.broadcaster.send(.event(event), &state.woken)
+      log.broadcaster.send(ProcedureOccurrence(event), &state.woken)
     }
   }
 
@@ -42,7 +42,7 @@ extension QueueCore {
       let log = self.log(of: run, state)
       return (
         log.broadcaster.subscribe(
-          replaying: ContiguousArray(log.past.map(ProcedureOccurrence.event)), waiting: ProcedureContext.lendingSlot),
+          replaying: ContiguousArray(log.past.map { ProcedureOccurrence($0) }), waiting: ProcedureContext.lendingSlot),
         log, run.isFinished
       )
     }

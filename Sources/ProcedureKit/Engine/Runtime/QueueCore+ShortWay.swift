@@ -51,7 +51,7 @@ extension QueueCore {
     let comes = inbox.put(run) {
       guard broadcaster.isObserved else { return }
       let event = ProcedureEvent(id: run.id, name: run.name, instant: now, kind: .didAttach)
-      broadcaster.send(.event(event), &woken)
+      broadcaster.send(ProcedureOccurrence(event), &woken)
     }
     if !woken.isEmpty { for waiter in woken { waiter.resume() } }
     return comes
@@ -81,10 +81,10 @@ extension QueueCore {
       run.publishOutcome()
       run.worker = nil
       if broadcaster.isObserved {
-        let succession = ProcedureSuccession(
-          finished: run.identity, attempt: run.attemptUnderWay, outcome: run.outcomeWithoutValue, next: next.identity,
-          instant: now)
-        broadcaster.send(.succession(succession), &state.woken)
+        let finished = ProcedureEvent(
+          id: run.id, name: run.name, instant: now, kind: .didFinish(run.outcomeWithoutValue))
+        broadcaster.send(
+          ProcedureOccurrence(finished: finished, attempt: run.attemptUnderWay, successor: next.identity), &state.woken)
       }
       next.worker = worker
       next.times.started = now.nanoseconds
