@@ -17,13 +17,10 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
     let bindings: [ContextCarrier.Binding]
     /// How long it may take.
     let limit: RunLimit?
-    /// Whether it was made for a limit only, so that nothing of the user's goes with it.
-    let isOnlyLimit: Bool
 
     init(_ context: ProcedureContext?, bindings: [ContextCarrier.Binding] = [], limit: RunLimit? = nil) {
       start = Mutex(context)
       (self.bindings, self.limit) = (bindings, limit)
-      isOnlyLimit = context == nil && bindings.isEmpty
     }
 
     var context: ProcedureContext? { start.withLock { $0 } }

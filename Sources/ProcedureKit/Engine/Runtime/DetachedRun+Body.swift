@@ -21,6 +21,7 @@ extension DetachedRun {
   @inline(__always)
   private func execute(_ body: @escaping Body) async {
     let limit = limit
+    let timeout = hasTimeout ? startTimeout() : nil
     do {
       if let limit, core.hooks == nil { try limit.bodyStarts(self) }
       stored = .value(try await body(self))
@@ -32,6 +33,17 @@ extension DetachedRun {
       await ownContext.run { await settleChildren() }
     }
     limit?.ended(self)
+    if let timeout { core.timers.cancel(timeout) }
+  }
+
+  /// From now on it is cancelled when it has taken too long. What comes to do so after its end comes too late, or just in time.
+  ///
+  /// Its clock starts when the worker has started the run, and has noted the time of that: it is the only one to do so.
+  private func startTimeout() -> TimerHeap.ID? {
+    guard let duration = traits.contents.limit?.timeout else { return nil }
+    return core.timers.schedule(after: duration, since: ProcedureInstant(nanoseconds: times.started)) { [self] in
+      cancel(ProcedureError.timedOut(procedure: identity, duration: duration, hasStarted: true))
+    }
   }
 
   func executedTwice() -> Never { preconditionFailure("\(identity) was executed twice") }
@@ -103,7 +115,7 @@ extension DetachedRun {
   /// - Parameter next: The run that its worker goes on with, and which holds what it wants.
   /// - Returns: Whether nothing does.
   func keepsNothing(before next: DetachedRun) -> Bool {
-    guard case .value(let value) = stored, value.box == nil, origin?.isOnlyLimit ?? true, extras == nil,
+    guard case .value(let value) = stored, value.box == nil, origin == nil, extras == nil,
       !mayHaveListeners
     else {
       return false
