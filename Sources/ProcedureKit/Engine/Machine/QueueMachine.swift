@@ -5,6 +5,8 @@
 /// admission. What a member runs inherits its order, so that work under way is not overtaken by work that came later.
 ///
 /// A free slot goes, in this order, to a member that lent its own and wants to go on; to the first in the ready list.
+///
+/// What is stored here changes by the functions of this type only, which are in the files of its name.
 struct QueueMachine {
   /// Who executes a member's body.
   enum Kind: Sendable {
@@ -75,31 +77,31 @@ struct QueueMachine {
     case claimForFollowers
   }
 
-  private(set) var members: ContiguousArray<Member> = []
+  var members: ContiguousArray<Member> = []
   private var vacant: ContiguousArray<Int32> = []
-  private var ready = ReadyList()
-  private var returning = ReadyList()
-  private var evaluations = ReadyList()
-  private var endings = ReadyList()
+  var ready = ReadyList()
+  var returning = ReadyList()
+  var evaluations = ReadyList()
+  var endings = ReadyList()
   /// What those who stand in line want alone, or hold already, where all of them want exactly the same; 0 otherwise, and for nothing.
-  private var lineWish: UInt64 = 0
-  private var following = Following()
-  private(set) var slots: SlotPool
-  private(set) var isSuspended: Bool
-  private(set) var isShutDown = false
+  var lineWish: UInt64 = 0
+  var following = Following()
+  var slots: SlotPool
+  var isSuspended: Bool
+  var isShutDown = false
   /// Whether a worker has been ordered that has not asked for work yet. One at a time: each that starts orders the next.
-  private(set) var workerIsStarting = false
+  var workerIsStarting = false
   private var nextOrder: UInt64 = 0
   /// How many of those that count wait to be started.
-  private(set) var waiting = 0
-  private var runs = 0
+  var waiting = 0
+  var runs = 0
   /// Members that have come to stand in line while the queue is suspended, and go on with what they have once it resumes:
   /// so that resuming need not look at all that wait.
-  private(set) var stalled: Set<Int32> = []
+  var stalled: Set<Int32> = []
   /// By member: how many tasks inside its body pause between two attempts.
-  private var pauses: [Int32: Int] = [:]
+  var pauses: [Int32: Int] = [:]
   /// By member: how many tasks inside its body wait until the rest of the queue is idle.
-  private var idleWaits: [Int32: Int] = [:]
+  var idleWaits: [Int32: Int] = [:]
 
   init(width: Int, isSuspended: Bool) {
     slots = SlotPool(width: width)
@@ -163,7 +165,7 @@ struct QueueMachine {
       && !ready.hasMember(before: priority, order)
   }
 
-  private mutating func place(_ member: Member) -> Int32 {
+  mutating func place(_ member: Member) -> Int32 {
     guard let free = vacant.popLast() else {
       members.append(member)
       return Int32(members.count - 1)
@@ -239,7 +241,7 @@ struct QueueMachine {
   func mayBeSucceededByArrival(_ index: Int32) -> Bool { ready.isEmpty && mayBeSucceeded(index) }
 
   @inline(__always)
-  private func mayBeSucceeded(_ index: Int32) -> Bool {
+  func mayBeSucceeded(_ index: Int32) -> Bool {
     !isSuspended && !slots.isOverdrawn && returning.isEmpty && evaluations.isEmpty && endings.isEmpty
       && members[Int(index)].holdsSlot && idleWaits.isEmpty
   }
@@ -298,7 +300,7 @@ struct QueueMachine {
   }
 
   /// The body of a run has ended, and the run with it.
-  private mutating func finished(_ index: Int32) {
+  mutating func finished(_ index: Int32) {
     members[Int(index)].lifecycle.bodyEnded()
     members[Int(index)].lifecycle.finished()
   }
@@ -309,7 +311,7 @@ struct QueueMachine {
     if !stalled.isEmpty { stalled.remove(index) }
   }
 
-  private mutating func vacate(_ index: Int32) {
+  mutating func vacate(_ index: Int32) {
     forget(index)
     members[Int(index)].isPresent = false
     members[Int(index)].holdsSlot = false
@@ -347,576 +349,5 @@ struct QueueMachine {
     evaluations.releaseStorage()
     endings.releaseStorage()
     following.line.releaseStorage()
-  }
-
-  // MARK: A run's way
-
-  mutating func dependenciesSettled(_ index: Int32, _ verdict: RunLifecycle.Verdict, _ actions: inout [Action]) {
-    switch members[Int(index)].lifecycle.dependenciesSettled(verdict) {
-    case .proceed: evaluate(index, &actions)
-    case .finish: finish(index, &actions)
-    case .tooLate: break
-    }
-  }
-
-  private mutating func stoppedWaiting(_ index: Int32) {
-    guard members[Int(index)].countsAsWaiting else { return }
-    members[Int(index)].countsAsWaiting = false
-    waiting -= 1
-  }
-
-  /// A detached run was decided before its body started.
-  private mutating func finish(_ index: Int32, _ actions: inout [Action]) {
-    stoppedWaiting(index)
-    guard members[Int(index)].hasEnding else { return actions.append(.finish(index)) }
-    concluded(index)
-    grant(&actions)
-  }
-
-  /// A member that is about to leave has no use for its slot any more. `settled` has to follow.
-  mutating func slotReturned(_ index: Int32) {
-    giveSlotBack(index)
-    leaveLines(index)
-  }
-
-  /// A cancelled body does not wait for the slot that it stands in line for.
-  private mutating func leaveLines(_ index: Int32) {
-    if returning.contains(index) { returning.remove(index) }
-    if ready.contains(index) { ready.remove(index) }
-  }
-
-  /// The outcome of a detached run with an ending is decided: it gives its slot back, and a worker carries out the ending,
-  /// also while the queue is suspended. `workerAsked` or `settled` has to follow.
-  mutating func concluded(_ index: Int32) {
-    giveSlotBack(index)
-    leaveLines(index)
-    endings.insert(index, priority: members[Int(index)].priority, order: members[Int(index)].order)
-  }
-
-  /// A detached run's conditions wait for a worker, and a structured one's for its task; without any it goes straight on.
-  private mutating func evaluate(_ index: Int32, _ actions: inout [Action]) {
-    let member = members[Int(index)]
-    guard member.hasConditions else { return conditionsSettled(index, .satisfied, &actions) }
-    if member.kind == .detached {
-      evaluations.insert(index, priority: member.priority, order: member.order)
-      grant(&actions)
-    }
-  }
-
-  /// The task of a structured run is about to evaluate its conditions. Says whether it may; if not, a `wake` follows.
-  mutating func evaluationStarted(_ index: Int32) -> Bool {
-    guard isSuspended else { return true }
-    if !evaluations.contains(index) {
-      stalled.insert(index)
-      evaluations.insert(index, priority: members[Int(index)].priority, order: members[Int(index)].order)
-    }
-    return false
-  }
-
-  mutating func conditionsSettled(_ index: Int32, _ verdict: RunLifecycle.Verdict, _ actions: inout [Action]) {
-    switch members[Int(index)].lifecycle.conditionsSettled(verdict) {
-    case .proceed: claimSlot(index, &actions)
-    case .finish: if members[Int(index)].kind == .detached { finish(index, &actions) }
-    case .tooLate: break
-    }
-  }
-
-  /// A member that waits itself takes a free slot at once if nobody is before it; everybody else stands in line.
-  private mutating func claimSlot(_ index: Int32, _ actions: inout [Action]) {
-    let member = members[Int(index)]
-    if member.kind != .detached, !isSuspended, slots.hasFree, returning.isEmpty,
-      !ready.hasMember(before: rank(of: member), member.order)
-    {
-      takeSlot(for: index)
-    } else {
-      enterLine(index)
-      grant(&actions)
-    }
-  }
-
-  private static let firstOfAll = UInt8.max
-
-  private func rank(of member: Member) -> UInt8 {
-    member.resources == .held ? Self.firstOfAll : member.priority
-  }
-
-  /// Whoever holds resources comes first, since others wait for these.
-  private mutating func enterLine(_ index: Int32, wish: UInt64 = 0) {
-    let member = members[Int(index)]
-    lineWish = ready.isEmpty || lineWish == wish ? wish : 0
-    ready.insert(index, priority: rank(of: member), order: member.order)
-  }
-
-  // MARK: Resources
-
-  /// A member that has a slot holds now all that it wants.
-  ///
-  /// - Returns: The execution of its body, for a worker.
-  mutating func resourcesTaken(_ index: Int32) -> Work {
-    members[Int(index)].resources = .held
-    return members[Int(index)].kind == .detached ? execute(index) : .end
-  }
-
-  /// A member that came with `claimsAtOnce` holds now all that it wants: a worker is to execute it before all others.
-  mutating func resourcesHeldAtOnce(_ index: Int32, wish: UInt64 = 0, _ actions: inout [Action]) {
-    members[Int(index)].resources = .held
-    giveSlotBack(index)
-    enterLine(index, wish: wish)
-    grant(&actions)
-  }
-
-  /// A member that has a slot, or has followed somebody without one, will claim what it wants later, when it has one: it has no
-  /// turn by then but that in line.
-  mutating func claimPutOff(_ index: Int32, wish: UInt64 = 0) {
-    giveSlotBack(index)
-    enterLine(index, wish: wish)
-  }
-
-  /// A member has to wait for what it wants to hold, and gives its slot back.
-  mutating func resourcesAwaited(_ index: Int32, _ actions: inout [Action]) {
-    members[Int(index)].resources = .awaited
-    giveSlotBack(index)
-    grant(&actions)
-  }
-
-  /// What a member waited for is there.
-  ///
-  /// Says whether it keeps it: not if it has been decided meanwhile, nor while the queue is suspended. `workerAsked` or
-  /// `settled` has to follow.
-  mutating func resourcesGranted(_ index: Int32, _ actions: inout [Action]) -> Bool {
-    guard members[Int(index)].lifecycle.state == .waiting, members[Int(index)].resources == .awaited else {
-      return false
-    }
-    members[Int(index)].resources = isSuspended ? .wanted : .held
-    let isKept = !isSuspended
-    if isKept, members[Int(index)].kind != .detached, slots.hasFree, returning.isEmpty,
-      !ready.hasMember(before: Self.firstOfAll, members[Int(index)].order)
-    {
-      takeSlot(for: index)
-      actions.append(.wake(index))
-    } else {
-      enterLine(index)
-    }
-    return isKept
-  }
-
-  /// What a member wants cannot be waited for: its run is over without having executed.
-  ///
-  /// Says whether that decides the run.
-  mutating func resourcesRefused(_ index: Int32, _ actions: inout [Action]) -> Bool {
-    guard members[Int(index)].lifecycle.resourcesRefused() else { return false }
-    giveSlotBack(index)
-    if members[Int(index)].kind == .detached { finish(index, &actions) } else { actions.append(.wake(index)) }
-    grant(&actions)
-    return true
-  }
-
-  private mutating func giveSlotBack(_ index: Int32) {
-    guard members[Int(index)].holdsSlot else { return }
-    members[Int(index)].holdsSlot = false
-    slots.giveBack()
-  }
-
-  /// The task of a structured run is about to start the body. Says whether it is to.
-  mutating func bodyStarted(_ index: Int32) -> Bool {
-    members[Int(index)].lifecycle.bodyStarted()
-  }
-
-  mutating func bodyEnded(_ index: Int32) {
-    members[Int(index)].lifecycle.bodyEnded()
-  }
-
-  mutating func cancelRequested(_ index: Int32, _ actions: inout [Action]) {
-    let state = members[Int(index)].lifecycle.state
-    switch members[Int(index)].lifecycle.cancelRequested() {
-    case .nothing: break
-    case .body: actions.append(.interrupt(index))
-    case .beforeBody:
-      let wasListed = isListed(index)
-      let wasEvaluating = state == .evaluating && !wasListed
-      ready.discard(index)
-      evaluations.discard(index)
-      following.line.discard(index)
-      if members[Int(index)].kind == .detached {
-        if wasEvaluating { actions.append(.interrupt(index)) }
-        finish(index, &actions)
-      } else {
-        actions.append(wasListed || members[Int(index)].resources == .awaited ? .wake(index) : .interrupt(index))
-      }
-      // It may have been first in line, in the way of somebody for whom a slot is free.
-      grant(&actions)
-    }
-  }
-
-  // MARK: Workers
-
-  /// A worker asks what to do, for the first time or again.
-  ///
-  /// - Parameters:
-  ///   - isNew: Whether it has just started, or comes back from lingering.
-  ///   - mayLinger: Whether it may stay for a moment if there is nothing to do.
-  ///   - actions: What is to be done besides.
-  /// - Returns: What it is to do.
-  mutating func workerAsked(isNew: Bool, mayLinger: Bool = false, _ actions: inout [Action]) -> Work {
-    if isNew { workerIsStarting = false }
-    var work = Work.end
-    if let index = endings.popFirst() {
-      work = .conclude(index)
-    } else if !isSuspended {
-      if let index = evaluations.first {
-        // Those whose own tasks evaluate were woken when the queue resumed.
-        evaluations.remove(index)
-        work = .evaluate(index)
-      } else {
-        grantWaiting(&actions)
-        if slots.hasFree, let index = ready.first {
-          ready.remove(index)
-          takeSlot(for: index)
-          work = members[Int(index)].resources == .wanted ? .claim(index) : execute(index)
-        }
-      }
-    }
-    grant(&actions)
-    if work == .end, mayLinger, !workerIsStarting {
-      workerIsStarting = true
-      return .linger
-    }
-    return work
-  }
-
-  private mutating func execute(_ index: Int32) -> Work {
-    if members[Int(index)].lifecycle.bodyStarted() == false {
-      preconditionFailure("QueueMachine: a decided member stood in the ready list")
-    }
-    stoppedWaiting(index)
-    return .execute(index)
-  }
-
-  /// Whether a worker, and not a task of its own, takes the slot for this member.
-  private func isServedByWorker(_ index: Int32) -> Bool {
-    members[Int(index)].kind == .detached && members[Int(index)].lifecycle.state == .waiting
-  }
-
-  /// Gives free slots to those whose tasks wait for them.
-  private mutating func grantWaiting(_ actions: inout [Action]) {
-    while slots.hasFree, let index = returning.popFirst() {
-      takeSlot(for: index)
-      leaveLine(index, &actions)
-      actions.append(.wake(index))
-    }
-    guard !isSuspended else { return }
-    while slots.hasFree, let index = ready.first, !isServedByWorker(index) {
-      takeSlot(for: index)
-      leaveLine(index, &actions)
-    }
-  }
-
-  private mutating func takeSlot(for index: Int32) {
-    precondition(!members[Int(index)].holdsSlot, "QueueMachine: a member was given a second slot")
-    slots.take()
-    members[Int(index)].holdsSlot = true
-  }
-
-  /// A member that stands in line, between two pieces of its work, may start the next.
-  private mutating func leaveLine(_ index: Int32, _ actions: inout [Action]) {
-    guard ready.contains(index) else { return }
-    if isSuspended {
-      stalled.insert(index)
-      return
-    }
-    ready.remove(index)
-    actions.append(.wake(index))
-  }
-
-  /// Nothing more follows at this moment: what is free goes to whoever is next.
-  mutating func settled(_ actions: inout [Action]) {
-    grant(&actions)
-  }
-
-  /// Gives free slots away, and orders a worker where only one more can go on.
-  private mutating func grant(_ actions: inout [Action]) {
-    grantWaiting(&actions)
-    guard !workerIsStarting, let index = endings.first ?? nextForWorker else { return }
-    workerIsStarting = true
-    actions.append(.addWorker(priority: members[Int(index)].priority))
-  }
-
-  private var nextForWorker: Int32? {
-    guard !isSuspended else { return nil }
-    return evaluations.first ?? (slots.hasFree ? ready.first : nil)
-  }
-
-  // MARK: Following
-
-  /// Those who want alone just what one holds, and have come when nobody else waited for that: they need not claim it, nor does
-  /// a worker have to look after them, since what that one holds is passed on to them, one after another.
-  ///
-  /// They follow it as long as nothing else happens to it but that its body ends, or never starts. Otherwise they claim what they
-  /// want, in the turns in which they have come; or stand in line for that, where the queue is suspended or others come first.
-  private struct Following {
-    /// Whom they follow: one that holds, and has a slot or stands in line for one. -1 for nobody.
-    var leader: Int32 = -1
-    /// What it is known by that the leader holds alone.
-    var wish: UInt64 = 0
-    /// That of all who come to follow.
-    var priority: UInt8 = 0
-    var line = ReadyList()
-  }
-
-  /// What those may want who come behind the leader, if there is one and nobody else stands in line; 0 otherwise.
-  var followedWish: UInt64 {
-    guard following.leader >= 0, !isShutDown, !isSuspended else { return 0 }
-    return ready.isEmpty || (ready.count == 1 && ready.contains(following.leader)) ? following.wish : 0
-  }
-
-  /// The priority of those who may come behind the leader.
-  var followedPriority: UInt8 { following.priority }
-
-  private func mayFollow(_ wish: UInt64, _ priority: UInt8) -> Bool {
-    followedWish == wish && followedPriority == priority
-  }
-
-  /// Whether others may follow this member.
-  func leads(_ index: Int32) -> Bool { following.leader == index }
-
-  /// Whether a member stands behind the leader.
-  func follows(_ index: Int32) -> Bool { following.line.contains(index) }
-
-  /// The leader, if there is one.
-  var leader: Int32? { following.leader < 0 ? nil : following.leader }
-
-  /// The first who follows, if any.
-  var firstFollower: Int32? { following.line.first }
-
-  /// A member holds what it wants alone, and nobody has come meanwhile who waits for that elsewhere: others may follow it, unless
-  /// another is followed. Those who stand in line do, if all of them may.
-  ///
-  /// - Returns: Whether others may follow it.
-  mutating func leadStarted(_ index: Int32, wish: UInt64) -> Bool {
-    guard following.leader < 0 || following.leader == index, !isSuspended else { return false }
-    if following.leader < 0 { following.priority = members[Int(index)].priority }
-    (following.leader, following.wish) = (index, wish)
-    // Not where it stands in line itself, among those who would follow.
-    guard lineWish == wish, !ready.contains(index), ready.isOfOnePriority(following.priority) else { return true }
-    if following.line.isEmpty { swap(&ready, &following.line) }
-    while let next = ready.popFirst() {
-      following.line.insert(next, priority: members[Int(next)].priority, order: members[Int(next)].order)
-    }
-    return true
-  }
-
-  /// The leader holds no more what it held, or may not be able to end before those who follow.
-  private mutating func followingEnded(_ actions: inout [Action]) {
-    following.leader = -1
-    if !following.line.isEmpty { actions.append(.claimForFollowers) }
-  }
-
-  /// The leader is about to leave, and passes nothing on: if anybody follows, `nextToClaim` has to come until there is none.
-  mutating func followingEnded() { following.leader = -1 }
-
-  /// The next of those who followed, to claim what it wants, as a member without a slot that came with `claimsAtOnce`; or to put
-  /// that off, on a suspended queue or where others come first.
-  mutating func nextToClaim() -> Int32? { following.line.popFirst() }
-
-  /// Whether somebody stands in line before all who follow, and there is no slot for both: so that those who follow, and would
-  /// have the leader's slot one after another, have to stand in line.
-  var followersAreOvertaken: Bool {
-    guard !slots.hasFree, let first = following.line.first else { return false }
-    return ready.hasMember(before: members[Int(first)].priority, members[Int(first)].order)
-  }
-
-  /// What the leader held has been passed on to the first who follows it: that one stands in line before all others, and leads.
-  mutating func leadPassedOn(to next: Int32) {
-    following.line.remove(next)
-    following.leader = next
-    members[Int(next)].resources = .held
-    enterLine(next, wish: following.wish)
-  }
-
-  /// Whether the first who follows a member can be executed as soon as that has ended.
-  func mayBeFollowed(_ index: Int32) -> Bool { leads(index) && ready.isEmpty && mayBeSucceeded(index) }
-
-  /// A worker has executed the leader's body and goes on with that of the first who follows, which has taken over what that held.
-  mutating func succeededByFollower(_ index: Int32, _ next: Int32) {
-    finished(index)
-    runs -= 1
-    following.line.remove(next)
-    following.leader = next
-    members[Int(next)].resources = .held
-    members[Int(next)].holdsSlot = true
-    _ = execute(next)
-    vacate(index)
-  }
-
-  // MARK: Loans
-
-  /// The body of a member awaits something on the same queue: whatever is next may have its slot meanwhile.
-  ///
-  /// While any part of a body awaits, the body holds no slot, since what it awaits may need it. A body of several tasks, of
-  /// which one awaits and another works, works without one.
-  mutating func loanStarted(_ index: Int32, _ actions: inout [Action]) {
-    members[Int(index)].loans += 1
-    if leads(index) { followingEnded(&actions) }
-    leaveLine(index, &actions)
-    if returning.contains(index) {
-      returning.remove(index)
-      actions.append(.wake(index))
-    }
-    if members[Int(index)].holdsSlot {
-      giveSlotBack(index)
-      grant(&actions)
-    }
-  }
-
-  /// Such an await is over. Says whether the body may go on at once; if not, a `wake` follows.
-  mutating func loanEnded(_ index: Int32, _ actions: inout [Action]) -> Bool {
-    members[Int(index)].loans -= 1
-    precondition(members[Int(index)].loans >= 0, "QueueMachine: more loans ended than had started")
-    guard members[Int(index)].loans == 0 else { return true }
-    // Whoever waits after the body has ended, in a hook say, has no slot to get back.
-    if members[Int(index)].lifecycle.state == .finishing { return true }
-    if slots.hasFree, returning.isEmpty {
-      takeSlot(for: index)
-      leaveLine(index, &actions)
-      return true
-    }
-    returning.insert(index, priority: 0, order: 0)
-    grant(&actions)
-    return !returning.contains(index)
-  }
-
-  /// A task of a member is about to start its next piece of work. Says whether it may; if not, the member has given its
-  /// slot back and stands in line, and a `wake` follows.
-  mutating func pieceStarted(_ index: Int32, _ actions: inout [Action]) -> Bool {
-    let member = members[Int(index)]
-    guard !ready.contains(index) else { return false }
-    let yields =
-      member.holdsSlot
-      && (slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: rank(of: member), member.order))
-    guard isSuspended || yields else { return true }
-    if leads(index) { followingEnded(&actions) }
-    giveSlotBack(index)
-    if isSuspended {
-      stalled.insert(index)
-      if holdsUnusedResources(index) { giveBackResources(index, &actions) }
-    }
-    enterLine(index)
-    grant(&actions)
-    return !ready.contains(index)
-  }
-
-  /// Whether a member stands in line for its turn.
-  func isInLine(_ index: Int32) -> Bool { ready.contains(index) }
-
-  /// Whether a member wants the slot back that it lent.
-  func isReturning(_ index: Int32) -> Bool { returning.contains(index) }
-
-  // MARK: Pauses
-
-  /// The body of a member, or a part of it, waits before it starts anew. What it lends and gives back is told separately.
-  mutating func pauseStarted(_ index: Int32, _ actions: inout [Action]) {
-    if leads(index) { followingEnded(&actions) }
-    pauses[index, default: 0] += 1
-    if members[Int(index)].lifecycle.state == .executing { members[Int(index)].lifecycle.paused() }
-  }
-
-  mutating func pauseEnded(_ index: Int32) {
-    guard let count = pauses[index] else { preconditionFailure("QueueMachine: more pauses ended than had started") }
-    pauses[index] = count == 1 ? nil : count - 1
-    if count == 1, members[Int(index)].lifecycle.state == .pausing {
-      members[Int(index)].lifecycle.resumed(at: .executing)
-    }
-  }
-
-  // MARK: Waiting for idle
-
-  /// How many tasks inside a member's body wait until the rest of the queue is idle.
-  func idleWaits(of index: Int32) -> Int { idleWaits[index] ?? 0 }
-
-  /// A body of this member waits until the rest of the queue is idle.
-  mutating func idleWaitStarted(_ index: Int32) {
-    idleWaits[index, default: 0] += 1
-  }
-
-  mutating func idleWaitEnded(_ index: Int32) {
-    if let count = idleWaits[index] { idleWaits[index] = count == 1 ? nil : count - 1 }
-  }
-
-  // MARK: The queue as a whole
-
-  mutating func suspended(_ actions: inout [Action]) {
-    isSuspended = true
-    for index in ready.members(ofPriority: Self.firstOfAll) where holdsUnusedResources(index) {
-      if leads(index) { followingEnded(&actions) }
-      ready.remove(index)
-      giveBackResources(index, &actions)
-      enterLine(index)
-    }
-  }
-
-  private func holdsUnusedResources(_ index: Int32) -> Bool {
-    members[Int(index)].resources == .held && members[Int(index)].lifecycle.state == .waiting
-  }
-
-  /// What is held and not used yet would be kept from others for as long as the queue is suspended: it is claimed again.
-  private mutating func giveBackResources(_ index: Int32, _ actions: inout [Action]) {
-    members[Int(index)].resources = .wanted
-    actions.append(.giveBackResources(index))
-  }
-
-  mutating func resumed(_ actions: inout [Action]) {
-    guard isSuspended else { return }
-    isSuspended = false
-    // In an order that is the same each time, which that of a set is not.
-    let stalled = stalled.sorted()
-    self.stalled = []
-    for index in stalled {
-      let member = members[Int(index)]
-      // Structured runs evaluate their conditions in their own tasks.
-      if member.kind == .structured, evaluations.contains(index) {
-        evaluations.remove(index)
-        actions.append(.wake(index))
-      }
-      // What has a slot, or lends it, stood in line only for the queue to resume.
-      if member.holdsSlot || member.loans > 0 { leaveLine(index, &actions) }
-    }
-    grant(&actions)
-  }
-
-  mutating func widthChanged(to width: Int, _ actions: inout [Action]) {
-    slots.resize(to: width)
-    grant(&actions)
-  }
-
-  /// Something of higher priority waits for this member: wherever it stands in line, it stands there with that.
-  ///
-  /// - Returns: Whether it had a lower one.
-  mutating func raised(_ index: Int32, to priority: UInt8) -> Bool {
-    let member = members[Int(index)]
-    guard member.priority < priority else { return false }
-    if following.line.contains(index) {
-      following.line.remove(index)
-      following.line.insert(index, priority: priority, order: member.order)
-    }
-    members[Int(index)].priority = priority
-    if ready.contains(index) {
-      ready.remove(index)
-      enterLine(index)
-    }
-    if evaluations.contains(index) {
-      evaluations.remove(index)
-      evaluations.insert(index, priority: priority, order: member.order)
-    }
-    return true
-  }
-
-  mutating func shutDown() {
-    isShutDown = true
-  }
-
-  /// Every present run, in order of admission.
-  var runIndices: [Int32] {
-    members.indices.filter { members[$0].isPresent && members[$0].kind != .helper }
-      .sorted { members[$0].order < members[$1].order }.map(Int32.init)
   }
 }
