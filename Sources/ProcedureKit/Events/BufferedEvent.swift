@@ -9,7 +9,7 @@ protocol BufferedEvent: Sendable {
   /// One of them, counted from 0.
   func part(_ index: Int) -> Part
 
-  /// Whether it refers to values of the user's.
+  /// Whether it may refer to values of the user's.
   var hasValues: Bool { get }
 
   /// Gives up the values of the user's that it refers to; called once it has been read.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Internal. Passes events on to everybody who watches. Costs one atomic load where nobody does.
 ///
-/// For each who watches it has a buffer without bounds: reporting appends and never waits. All buffers are under one lock,
-/// which is held as briefly for reading as for reporting: a reader takes all that has come at once.
+/// For each who watches it has a buffer without bounds: reporting appends to all of these, and never waits for who reads. They
+/// are under one lock, which readers take once for many events: they take all that has come.
 final class EventBroadcaster<Event: BufferedEvent>: Sendable {
   /// Which of the buffers is that of one subscription. Changes under the lock.
   final class Place: Sendable {
@@ -32,7 +32,7 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
   /// Passes an event on. The readers that it wakes are to be resumed by the caller, outside of all locks.
   ///
   /// - Parameters:
-  ///   - event: The event, made in each of the buffers.
+  ///   - event: Makes the event, in each of the buffers and under the lock: of what is there, calling nothing of the user's.
   ///   - woken: The readers are added to these.
   @inline(__always)
   func send(_ event: @autoclosure () -> Event, _ woken: inout [Waiter]) {
@@ -65,7 +65,9 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
 
   /// Nothing follows: every subscription ends after what it has buffered.
   func close() {
-    let readers = contents.withLock { contents in
+    let readers = contents.withLock { contents -> [Waiter] in
+      // Nobody has come to wait since then, however many have come to read.
+      guard !contents.isClosed else { return [] }
       contents.isClosed = true
       hasSubscribers.store(false, ordering: .relaxed)
       var readers: [Waiter] = []
@@ -77,7 +79,7 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
 
   // MARK: For subscriptions
 
-  /// Ends a subscription that nobody reads. O(1), however many there are: the last buffer takes the place of its own.
+  /// Ends a subscription that nobody reads, since whoever waits for its next event keeps it. O(1), however many there are: the last buffer takes the place of its own.
   ///
   /// - Returns: What it has not fetched, to be let go of outside of all locks.
   func remove(_ place: Place) -> ContiguousArray<Event> {
@@ -96,8 +98,8 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
     contents.withLock { swap(&$0.buffers[place.index.load(ordering: .relaxed)].events, &events) }
   }
 
-  /// Whether a reader has to wait for an event; if so, it has been stored, and is resumed when there is one.
-  func waits(_ reader: Waiter, at place: Place) -> Wait {
+  /// Stores a reader, to be resumed when there is an event, unless it need not wait.
+  func register(_ reader: Waiter, at place: Place) -> Wait {
     contents.withLock { contents in
       let index = place.index.load(ordering: .relaxed)
       guard contents.buffers[index].events.isEmpty else { return .notAtAll }

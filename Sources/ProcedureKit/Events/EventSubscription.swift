@@ -39,6 +39,9 @@ final class EventSubscription<Event: BufferedEvent>: Sendable {
     }
   }
 
+  /// For how many events memory is kept where there are none.
+  private static var mostKept: Int { 16_384 }
+
   private let broadcaster: EventBroadcaster<Event>
   private let place: EventBroadcaster<Event>.Place
   private let surround: WaitSurrounding
@@ -77,8 +80,8 @@ final class EventSubscription<Event: BufferedEvent>: Sendable {
     var values: AnyObject?
     return taken.withLock { taken in
       if taken.isRead {
-        // The memory of what was read goes to those who report.
-        taken.events.removeAll(keepingCapacity: true)
+        // The memory of what was read goes to those who report, unless it is that of a burst.
+        taken.events.removeAll(keepingCapacity: taken.events.count <= Self.mostKept)
         taken.eventsRead = 0
         broadcaster.fetch(&taken.events, at: place)
       }
@@ -89,19 +92,18 @@ final class EventSubscription<Event: BufferedEvent>: Sendable {
   /// Waits for the next event; `nil` after the last one, and for a cancelled caller that would have to wait.
   private func nextInTime() async -> Event.Part? {
     while true {
-      if let event = nextIfThere() { return event }
-      if Task.isCancelled { return nil }
       var wait = EventBroadcaster<Event>.Wait.notAtAll
       await withTaskCancellationHandler {
         await Waiter.suspend { waiter in
           // Another reader may have taken meanwhile what it does not read.
-          wait = taken.withLock { $0.isRead ? broadcaster.waits(waiter, at: place) : .notAtAll }
+          wait = taken.withLock { $0.isRead ? broadcaster.register(waiter, at: place) : .notAtAll }
           return wait == .forEvents
         }
       } onCancel: {
         broadcaster.wakeReaders(at: place)
       }
       if wait == .inVain { return nil }
+      if let event = nextIfThere() { return event }
     }
   }
 }

@@ -13,18 +13,18 @@ public struct ProcedureEvent: Sendable {
   private let step: Step
   /// Counted from 1, where the step has one.
   private let attempt: Int
-  /// What happened, where that is more than a step.
+  /// What happened, where that is more than a step: ``Step/detailed``.
   private var details: Details?
 
   /// What happened.
   public var kind: Kind {
-    if let details { return details.kind }
-    return switch step {
+    switch step {
     case .didAttach: .didAttach
     case .willExecute: .willExecute(attempt: attempt)
     case .didExecute: .didExecute(attempt: attempt)
     case .willFinish: .willFinish(.finished(()))
     case .didFinish: .didFinish(.finished(()))
+    case .detailed: told.kind
     }
   }
 
@@ -57,6 +57,8 @@ extension ProcedureEvent {
   /// What happens to each run that finishes with a value.
   private enum Step {
     case didAttach, willExecute, didExecute, willFinish, didFinish
+    /// Whatever else happens to it.
+    case detailed
   }
 
   private final class Details: Sendable {
@@ -77,8 +79,13 @@ extension ProcedureEvent {
       case .didExecute(let attempt): (.didExecute, attempt, nil)
       case .willFinish(.finished): (.willFinish, 0, nil)
       case .didFinish(.finished): (.didFinish, 0, nil)
-      default: (.didAttach, 0, Details(kind))
+      default: (.detailed, 0, Details(kind))
       }
+  }
+
+  private var told: Details {
+    guard let details else { preconditionFailure("ProcedureEvent: \(id) \(name) was read after it had been let go of") }
+    return details
   }
 
   /// Of a run that has finished: that it is about to.
@@ -87,10 +94,10 @@ extension ProcedureEvent {
     return ProcedureEvent(id: id, name: name, instant: instant, kind: .willFinish(outcome))
   }
 
-  /// Whether it refers to values of the user's, such as an error.
+  /// Whether it is more than a step, and so may refer to values of the user's, such as an error.
   var hasDetails: Bool { details != nil }
 
-  /// Gives up what it refers to. What is left tells of nothing.
+  /// Gives up what it refers to. What is left is not to be read.
   mutating func takeDetails() -> AnyObject? {
     defer { details = nil }
     return details

@@ -2,9 +2,9 @@
 struct ProcedureOccurrence: BufferedEvent {
   /// The event; of a succession, that the first run has finished.
   private var event: ProcedureEvent
-  /// The run that the worker goes on with.
+  /// Of a succession, the run that the worker goes on with,
   private let successor: ProcedureIdentity
-  /// The attempt that has ended with the first run.
+  /// and the attempt that has ended with the first run.
   private let attempt: Int
   private let parts: UInt8
 
