@@ -24,6 +24,24 @@ extension QueueCore {
     }
   }
 
+  /// Reports that a run has come by the inbox. Called under the lock of that.
+  @inline(never)
+  func recordArrival(of run: DetachedRun, at now: ProcedureInstant, _ woken: inout [Waiter]) {
+    let event = ProcedureEvent(id: run.id, name: run.name, instant: now, kind: .didAttach)
+    broadcaster.send(ProcedureOccurrence(event), &woken)
+  }
+
+  /// Reports that a run has finished, and that its worker goes on with the next in its slot. Called under the lock.
+  @inline(never)
+  func recordSuccession(
+    of run: DetachedRun, by next: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState
+  ) {
+    let finished = ProcedureEvent(
+      id: run.id, name: run.name, instant: now, kind: .didFinish(run.outcomeWithoutValue))
+    broadcaster.send(
+      ProcedureOccurrence(finished: finished, attempt: run.attemptUnderWay, successor: next.identity), &state.woken)
+  }
+
   /// Reports an event of a run at once. Runs do not remember such events, so it is kept for those who ask late.
   func report(_ kind: ProcedureEvent.Kind, of run: Run) {
     let moment = time.moment()

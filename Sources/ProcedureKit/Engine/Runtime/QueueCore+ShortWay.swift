@@ -49,9 +49,7 @@ extension QueueCore {
   private func comesByInbox(_ run: DetachedRun, at now: ProcedureInstant) -> Bool {
     var woken: [Waiter] = []
     let comes = inbox.put(run) {
-      guard broadcaster.isObserved else { return }
-      let event = ProcedureEvent(id: run.id, name: run.name, instant: now, kind: .didAttach)
-      broadcaster.send(ProcedureOccurrence(event), &woken)
+      if broadcaster.isObserved { recordArrival(of: run, at: now, &woken) }
     }
     if !woken.isEmpty { for waiter in woken { waiter.resume() } }
     return comes
@@ -80,12 +78,7 @@ extension QueueCore {
       run.times.ended = now.nanoseconds
       run.publishOutcome()
       run.worker = nil
-      if broadcaster.isObserved {
-        let finished = ProcedureEvent(
-          id: run.id, name: run.name, instant: now, kind: .didFinish(run.outcomeWithoutValue))
-        broadcaster.send(
-          ProcedureOccurrence(finished: finished, attempt: run.attemptUnderWay, successor: next.identity), &state.woken)
-      }
+      if broadcaster.isObserved { recordSuccession(of: run, by: next, at: now, &state) }
       next.worker = worker
       next.times.started = now.nanoseconds
       // The next does not wait to be started any more.
