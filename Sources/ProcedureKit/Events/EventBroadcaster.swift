@@ -79,7 +79,8 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
 
   // MARK: For subscriptions
 
-  /// Ends a subscription that nobody reads, since whoever waits for its next event keeps it. O(1), however many there are: the last buffer takes the place of its own.
+  /// Ends a subscription that nobody reads, since whoever waits for its next event keeps it. O(1), however many there are: the
+  /// last buffer takes the place of its own.
   ///
   /// - Returns: What it has not fetched, to be let go of outside of all locks.
   func remove(_ place: Place) -> ContiguousArray<Event> {

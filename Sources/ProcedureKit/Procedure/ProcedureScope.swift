@@ -15,7 +15,7 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
     private let start: Mutex<ProcedureContext?>
     /// What was carried to it.
     let bindings: [ContextCarrier.Binding]
-    /// How long it may take.
+    /// How long it may take, unless a worker sees to that.
     let limit: RunLimit?
 
     init(_ context: ProcedureContext?, bindings: [ContextCarrier.Binding] = [], limit: RunLimit? = nil) {

@@ -3,7 +3,7 @@ import Synchronization
 /// Internal. How long one run may take, and the timers that cancel it when its time is over.
 ///
 /// A run is cancelled as a whole: whoever wants to go on after a timeout wraps it, and the procedure that times out is a
-/// part of the run then. An added run that is limited by nothing but a timeout does without this: see ``DetachedRun/hasTimeout``.
+/// part of the run then. Many added runs with a timeout do without this: see ``DetachedRun/hasTimeout``.
 final class RunLimit: Sendable {
   private struct State {
     var timeout: TimerHeap.ID?

@@ -38,10 +38,11 @@ extension DetachedRun {
 
   /// From now on it is cancelled when it has taken too long. What comes to do so after its end comes too late, or just in time.
   ///
-  /// Its clock starts when the worker has started the run, and has noted the time of that: it is the only one to do so.
+  /// The clock is asked here, and not for the instant at which the worker has taken the run: in between it lets go of what was
+  /// executed before, which is the user's.
   private func startTimeout() -> TimerHeap.ID? {
     guard let duration = traits.contents.limit?.timeout else { return nil }
-    return core.timers.schedule(after: duration, since: ProcedureInstant(nanoseconds: times.started)) { [self] in
+    return core.timers.schedule(after: duration) { [self] in
       cancel(ProcedureError.timedOut(procedure: identity, duration: duration, hasStarted: true))
     }
   }

@@ -5,12 +5,12 @@ import Synchronization
 /// It knows no type but its own: what is called and what comes of it are made by ``ProcedureQueue``, where the types are
 /// known, so that no metadata is looked up while it goes its way.
 ///
-/// Invariant: `worker`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`, but that the
-/// worker which has noted the start reads that without it. `body` and `work` belong to the worker that executes them, and to
-/// whoever ends the run; `work` has the types that `body` asks for, since both come from one function that is generic over
-/// them. `stored` is written before the outcome is published, by whoever decides it: the worker that executed the body, or,
-/// under the lock, what ended the run before its body; it is not read where a cancel overruled it. Nothing of all that changes
-/// once `isFinished` is true, which is published with release and read with acquire.
+/// Invariant: `worker`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. `body`
+/// and `work` belong to the worker that executes them, and to whoever ends the run; `work` has the types that `body` asks for,
+/// since both come from one function that is generic over them. `stored` is written before the outcome is
+/// published, by whoever decides it: the worker that executed the body, or, under the lock, what ended the run before its
+/// body; it is not read where a cancel overruled it. Nothing of all that changes once `isFinished` is true, which is
+/// published with release and read with acquire.
 @usableFromInline
 final class DetachedRun: Run, @unchecked Sendable {
   /// Executes the work, wherever it is called from; the work in it sees to it itself that it does not stay there.
@@ -35,7 +35,8 @@ final class DetachedRun: Run, @unchecked Sendable {
   var body: Body?
   var work: AnyProcedureWork?
   var stored = Stored.nothing
-  /// Whether its time is limited by a timeout only, which the worker sees to that executes the body.
+  /// Whether its time is limited by a timeout only, and no hook of the queue comes before the body: then it has no `limit`, and
+  /// the worker that executes the body sees to it.
   let hasTimeout: Bool
   /// Whose task executes the body, or evaluates the conditions. (Invariant: only set as long as that task does, which keeps
   /// the worker; so it need not be counted here.)

@@ -369,6 +369,8 @@ extension QueueCore {
       case .execute(let member):
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
         run.worker = worker
+        // Whoever added it may have looked at the clock since.
+        let now = max(now, ProcedureInstant(nanoseconds: run.times.attached))
         run.times.started = now.nanoseconds
         if run.hasNeeds { state.leadStarted(run) }
         record(.willExecute(attempt: 1), of: run, at: now, &state)

@@ -75,6 +75,8 @@ extension QueueCore {
       var actions: [QueueMachine.Action] = []
       defer { state.resolve(&actions, &effects) }
       guard let next = succeed(run, &state, &actions, &effects) else { return nil }
+      // Whoever added the next may have looked at the clock since.
+      let now = max(now, ProcedureInstant(nanoseconds: next.times.attached))
       run.times.ended = now.nanoseconds
       run.publishOutcome()
       run.worker = nil

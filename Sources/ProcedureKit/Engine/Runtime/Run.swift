@@ -48,6 +48,7 @@ class Run: SlotHolder, @unchecked Sendable {
     _modify { yield &madeExtras.awaited }
   }
 
+  /// How long it may take, unless its worker sees to that.
   final var limit: RunLimit? { origin?.limit }
 
   /// What its body waits for on levels inside of it.

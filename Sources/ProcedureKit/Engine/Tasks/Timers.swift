@@ -35,14 +35,7 @@ final class Timers: Sendable {
 
   /// Has `action` called once `duration` has passed, at once if it is not positive.
   func schedule(after duration: Duration, _ action: @escaping Action) -> TimerHeap.ID {
-    schedule(after: duration, since: time.now, action)
-  }
-
-  /// Has `action` called once `duration` has passed since `start`, at once if that is not later than now.
-  func schedule(
-    after duration: Duration, since start: ProcedureInstant, _ action: @escaping Action
-  ) -> TimerHeap.ID {
-    schedule(at: start.advanced(by: duration.saturated.roundedUpToNanoseconds), action)
+    schedule(at: time.now.advanced(by: duration.saturated.roundedUpToNanoseconds), action)
   }
 
   /// Has `action` called at that instant, at once if it has passed.

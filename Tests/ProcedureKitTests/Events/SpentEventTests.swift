@@ -1,0 +1,67 @@
+import Synchronization
+import Testing
+
+@testable import ProcedureKit
+
+@Suite struct SpentEventTests {
+  private struct Failure: Error { let number: Int }
+
+  @Test(
+    "Several who read the events of failing runs read each event whole, and may look at it later", arguments: [1, 3])
+  func whole(readers: Int) async {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
+    let events = queue.events
+    let runs = 6_000
+    let handles = (0..<runs).map { number in
+      queue.add(ProcedureTask("run") { if number % 3 == 0 { throw Failure(number: number) } })
+    }
+    handles[7].cancel()
+    let read = await withTaskGroup(of: [ProcedureEvent].self) { tasks in
+      for _ in 0..<readers {
+        tasks.addTask {
+          var own: [ProcedureEvent] = []
+          for await event in events { own.append(event) }
+          return own
+        }
+      }
+      await queue.resume()
+      for handle in handles { _ = await handle.outcome }
+      await queue.shutDown()
+      return await tasks.reduce(into: []) { $0 += $1 }
+    }
+    var failures = 0
+    for event in read {
+      #expect(!event.description.isEmpty)
+      if case .didFinish(.failed(let error)) = event.kind, error is Failure { failures += 1 }
+    }
+    #expect(failures == runs / 3)
+    #expect(read.count == 5 * runs - 1)
+  }
+
+  @Test(
+    "What follows a burst is read in order, however large that was, by whoever waits",
+    arguments: [16_383, 16_384, 16_385, 100_000])
+  func bursts(count: Int) async {
+    let broadcaster = EventBroadcaster<Int>()
+    let subscription = broadcaster.subscribe(waiting: { wait in await wait() })
+    var next = 0
+    for round in 0..<4 {
+      var woken: [Waiter] = []
+      let size = round % 2 == 0 ? count : 3
+      for event in next..<(next + size) { broadcaster.send(event, &woken) }
+      for event in next..<(next + size) { #expect(await subscription.next() == event) }
+      next += size
+      let reader = Task { await subscription.next() }
+      await Task.yield()
+      for waiter in woken { waiter.resume() }
+      woken = []
+      broadcaster.send(next, &woken)
+      for waiter in woken { waiter.resume() }
+      #expect(await reader.value == next)
+      next += 1
+    }
+    broadcaster.close()
+    broadcaster.close()
+    #expect(await subscription.next() == nil)
+  }
+}
