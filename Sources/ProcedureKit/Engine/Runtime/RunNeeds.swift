@@ -24,6 +24,8 @@ final class RunNeeds: @unchecked Sendable {
 
   /// Whether to let go of it lets go of nothing of the user's, since `next` holds the same.
   func isKept(by next: DetachedRun) -> Bool {
-    admission.isFree && demands?.wholeEntry != nil && next.resources?.wholeEntry === demands?.wholeEntry
+    guard admission.isFree, let demands, let others = next.needs?.demands else { return false }
+    // Most are runs of the same procedure: then there is no need to look into what many processors count their references in.
+    return others === demands || (demands.wholeEntry != nil && others.wholeEntry === demands.wholeEntry)
   }
 }
