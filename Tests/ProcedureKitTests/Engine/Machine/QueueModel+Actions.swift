@@ -15,7 +15,7 @@ extension QueueModel {
     case .interrupt(let index): object("\(index) was interrupted for nothing")
     case .finish(let index): object("L1: \(index) was finished for nothing, or twice")
     case .giveBackResources(let index): object("\(index) gives back what it does not hold")
-    case .claimForFollowers: object("nobody follows anybody")
+    case .claimForFollowers: object("those claim who follow for nothing, or nobody follows")
     }
   }
 
@@ -93,12 +93,15 @@ extension QueueModel {
       object("Q3: a slot is free, and \(index) wants its own back")
     }
     if !isSuspended {
-      if hasFreeSlot, pausedWorkers == 0, let index = first(in: .ready), !(workerIsOrdered && isServedByWorker(index)) {
+      if hasFreeSlot, pausedWorkers == 0, let index = first(in: .ready),
+        !(workerIsOrdered && (isServedByWorker(index) || raised.contains(index)))
+      {
         object("a slot is free, and nobody comes for \(index)")
       }
       if let index = first(in: .evaluations), !workerIsOrdered { object("nobody evaluates \(index)") }
     }
     compare(machine)
+    compareFollowing(machine)
   }
 
   private mutating func compare(_ machine: QueueMachine) {
@@ -125,7 +128,8 @@ extension QueueModel {
   private mutating func compare(_ member: Member, _ machine: QueueMachine, _ index: Int32) {
     let other = machine.members[Int(index)]
     // A helper has no body of its own, and waits as far as its lifecycle knows.
-    if other.lifecycle.state != member.phase.state { object("\(index) is \(member.phase)") }
+    if other.lifecycle.state != member.state { object("\(index) is \(member.state)") }
+    if other.priority != member.priority { object("\(index) has the priority \(member.priority)") }
     if other.holdsSlot != member.holdsSlot { object("\(index) holds a slot: \(member.holdsSlot)") }
     if other.resources != member.resources { object("\(index) has its resources \(member.resources)") }
     if isSuspended, member.resources == .held, member.phase == .waiting, !member.holdsSlot {

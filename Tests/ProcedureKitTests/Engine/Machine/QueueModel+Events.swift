@@ -4,11 +4,13 @@
 extension QueueModel {
   mutating func admitted(
     _ index: Int32, _ kind: QueueMachine.Kind, priority: UInt8, order: UInt64, isInherited: Bool,
-    hasDependencies: Bool = false, hasConditions: Bool = false, hasResources: Bool = false, claimsAtOnce: Bool = false
+    hasDependencies: Bool = false, hasConditions: Bool = false, hasResources: Bool = false, claimsAtOnce: Bool = false,
+    wish: UInt64 = 0
   ) {
     while members.count <= Int(index) { members.append(nil) }
     if members[Int(index)] != nil { object("the number \(index) was given away twice") }
-    members[Int(index)] = Member(kind: kind, priority: priority, order: order, hasConditions: hasConditions)
+    members[Int(index)] = Member(
+      kind: kind, priority: priority, order: order, hasConditions: hasConditions, wish: wish)
     if hasResources { self[index].resources = .wanted }
     noteOrder(of: index, isInherited: isInherited)
     if hasDependencies { self[index].phase = .pending } else { evaluate(index) }
@@ -90,6 +92,7 @@ extension QueueModel {
 
   /// A part of the body awaits: others that wait for the slot go on without it, unless the queue is suspended.
   mutating func loanStarted(_ index: Int32) {
+    followingEnds(at: index)
     for line in [Line.ready, .returning] where self[index].stands(in: line) && !(line == .ready && isSuspended) {
       leave(line, index)
       owed.append(.wake(index))
@@ -113,11 +116,29 @@ extension QueueModel {
     let mustWait =
       isSuspended || member.stands(in: .ready)
       || (member.holdsSlot && (taken > width || first(in: .returning) != nil || isOvertaken(index)))
-    if answer == mustWait { object("Q1, Q2: \(index) starts its next piece: \(answer)") }
+    // It has given way, and there was a slot for both.
+    let isBack = mustWait && hasFreeSlot && (first(in: .ready).map(raised.contains) ?? false)
+    if answer == mustWait, !isBack { object("Q1, Q2: \(index) starts its next piece: \(answer)") }
     guard mustWait, !member.stands(in: .ready) else { return }
+    followingEnds(at: index)
     self[index].holdsSlot = false
     if isSuspended { giveBackResources(index) }
     stand(index, in: .ready)
+  }
+
+  mutating func pauseStarted(_ index: Int32) {
+    followingEnds(at: index)
+    self[index].pauses += 1
+  }
+
+  /// Wherever it stands, it stands there anew, with the higher priority.
+  mutating func raised(_ index: Int32, to priority: UInt8, answer: Bool) {
+    let isHigher = priority > self[index].priority
+    if answer != isHigher { object("Q7: \(index) is raised to \(priority): \(answer)") }
+    guard isHigher else { return }
+    self[index].priority = priority
+    if workerIsOrdered, self[index].stands(in: .ready) { raised.insert(index) }
+    for line in [Line.ready, .evaluations, .following] where self[index].stands(in: line) { stand(index, in: line) }
   }
 
   mutating func idleWaitStarted(_ index: Int32) { self[index].idleWaits += 1 }

@@ -53,6 +53,7 @@ extension QueueModel {
     isSuspended = true
     for index in members.indices.map(Int32.init) {
       guard let member = members[Int(index)], member.stands(in: .ready) else { continue }
+      if member.resources == .held, member.phase == .waiting { followingEnds(at: index) }
       giveBackResources(index)
     }
   }

@@ -8,12 +8,27 @@ extension QueueModel {
       && first(in: .returning) == nil && first(in: .evaluations) == nil && first(in: .ready) == index
   }
 
-  mutating func addedAtOnce(_ index: Int32, needsWorker: Bool) {
-    if mayClaimAtOnce(index) { object("\(index) stands in line although it may claim") }
+  mutating func addedAtOnce(_ index: Int32, needsWorker: Bool, claimsAtOnce: Bool, follows: Bool) {
+    if isShutDown { object("Q5: \(index) came after the queue had been shut down") }
+    if follows {
+      leave(.ready, index)
+      stand(index, in: .following)
+    } else if claimsAtOnce, mayClaimAtOnce(index) {
+      object("\(index) stands in line although it may claim")
+    }
     guard needsWorker else { return }
     if workerIsOrdered { object("a second worker was ordered") }
     if isSuspended || !hasFreeSlot { object("Q1, Q2: a worker was ordered, and has nothing to do") }
     workerIsOrdered = true
+  }
+
+  /// A run does not come in one step that would have to claim at once.
+  mutating func notAddedAtOnce(priority: UInt8, hasResources: Bool, claimsAtOnce: Bool, follows: Bool) {
+    guard !isShutDown else { return }
+    let mayClaim =
+      !isSuspended && hasFreeSlot && first(in: .returning) == nil && first(in: .evaluations) == nil
+      && first(in: .ready).map { self[$0].rank < priority } ?? true
+    if follows || !hasResources || !claimsAtOnce || !mayClaim { object("what could have come has not") }
   }
 
   mutating func resourcesHeldAtOnce(_ index: Int32) {
@@ -46,7 +61,7 @@ extension QueueModel {
     if isSuspended || taken > width { object("Q1, Q2: what comes starts, and would have to wait") }
     if members.contains(where: { $0.map { $0.idleWaits > 0 } ?? false }) { object("Q4: somebody waits for this end") }
     members[Int(index)] = nil
-    for line in Line.allCases {
+    for line in Line.allCases where line != .following {
       if let other = first(in: line) { object("Q1: what comes starts before \(other)") }
     }
     admitted(index, .detached, priority: priority, order: order, isInherited: false)

@@ -9,6 +9,8 @@ struct QueueModel {
     case evaluations
     case ready
     case returning
+    /// Behind one that holds what these want.
+    case following
   }
 
   enum Phase {
@@ -32,16 +34,19 @@ struct QueueModel {
 
   struct Member {
     let kind: QueueMachine.Kind
-    let priority: UInt8
+    var priority: UInt8
     let order: UInt64
     let hasConditions: Bool
+    /// What it wants alone; 0 for something else, or nothing.
+    let wish: UInt64
     var phase = Phase.evaluating
     /// When it came into each line in which it stands, 0 where it does not.
-    var places = (evaluations: 0, ready: 0, returning: 0)
+    var places = (evaluations: 0, ready: 0, returning: 0, following: 0)
     var resources = QueueMachine.Resources.none
     var holdsSlot = false
     var loans = 0
     var idleWaits = 0
+    var pauses = 0
     var isCancelled = false
 
     func place(in line: Line) -> Int {
@@ -49,6 +54,7 @@ struct QueueModel {
       case .evaluations: places.evaluations
       case .ready: places.ready
       case .returning: places.returning
+      case .following: places.following
       }
     }
 
@@ -57,7 +63,9 @@ struct QueueModel {
 
     func stands(in line: Line) -> Bool { place(in: line) > 0 }
 
-    var isListed: Bool { places != (0, 0, 0) }
+    var state: ProcedureState { phase == .executing && pauses > 0 ? .pausing : phase.state }
+
+    var isListed: Bool { places != (0, 0, 0, 0) }
   }
 
   typealias Action = QueueMachine.Action
@@ -65,7 +73,14 @@ struct QueueModel {
   var members: [Member?] = []
   var width: Int
   var isSuspended: Bool
+  var isShutDown = false
+  /// Whom others follow, for what, and of what priority they were as they came.
+  var leader: Int32?
+  var leadersWish: UInt64 = 0
+  var followedPriority: UInt8 = 0
   var workerIsOrdered = false
+  /// Whose tasks wait themselves, and have been raised to be first: they have their slots once the worker comes that was ordered.
+  var raised: Set<Int32> = []
   /// Workers that have put a claim off, and come back of themselves.
   var pausedWorkers = 0
   /// What has to be among the actions of the current event.
@@ -107,7 +122,7 @@ struct QueueModel {
     return best.map(Int32.init)
   }
 
-  private func comes(_ member: Member, before other: Member, in line: Line) -> Bool {
+  func comes(_ member: Member, before other: Member, in line: Line) -> Bool {
     if line != .returning {
       if member.rank != other.rank { return member.rank > other.rank }
       if member.order != other.order { return member.order < other.order }
@@ -138,6 +153,7 @@ struct QueueModel {
     case .evaluations: self[index].places.evaluations = place
     case .ready: self[index].places.ready = place
     case .returning: self[index].places.returning = place
+    case .following: self[index].places.following = place
     }
   }
 

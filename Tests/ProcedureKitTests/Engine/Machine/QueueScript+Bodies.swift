@@ -20,14 +20,14 @@ extension QueueScript {
     case .running: startSomething(part)
     case .runsGraph where part.helpers < 3 && members.count < 12 && random.chance(percent: 50): claimSlot(for: part)
     case .awaitsTurn where member.isUnderCancellation: part.state = .running
-    case .runsGraph, .awaitsOther, .awaitsReturn, .awaitsTurn: finish(part)
+    case .runsGraph, .awaitsOther, .awaitsReturn, .awaitsTurn, .pauses: finish(part)
     case .awaitsChild, .awaitsIdle, .over: break
     }
   }
 
   private func startSomething(_ part: ScriptPart) {
     let member = part.member
-    switch random.below(12) {
+    switch random.below(excludes ? 48 : 12) {
     case 0..<2 where members.count < 12: admitStructured(from: part)
     case 2..<4 where members.count < 12:
       // In this order, so that the graph's worker stands in line before the slot is lent that it is to have.
@@ -35,7 +35,8 @@ extension QueueScript {
       visit { startLoan(part, .runsGraph) }
     case 4: visit { startLoan(part, .awaitsOther) }
     case 5: waitForIdle(part)
-    case 6, 7, 8: startPiece(part)
+    case 6, 7, 8, 12..<24: startPiece(part)
+    case 10 where member.kind != .helper: startPause(part)
     case 9 where member.parts.count < 3: member.parts.append(ScriptPart(of: member))
     default: part.state = .over
     }
@@ -47,7 +48,13 @@ extension QueueScript {
     case .running: part.state = .over
     case .runsGraph: if part.helpers == 0 { visit { endLoan(part) } }
     case .awaitsOther: visit { endLoan(part) }
-    case .awaitsReturn, .awaitsTurn: if looks(part) { part.state = .running }
+    case .pauses:
+      endPause(part)
+      if part.state == .running { finishPause(part) }
+    case .awaitsReturn, .awaitsTurn:
+      guard looks(part) else { break }
+      part.state = .running
+      if part.isPausing { finishPause(part) }
     case .awaitsChild, .awaitsIdle, .over: break
     }
   }
@@ -57,8 +64,10 @@ extension QueueScript {
     let index = member.index
     // Its task is found to be cancelled.
     if member.kind == .structured, random.chance(percent: 10) { visit { cancel(member) } }
-    visit {
-      if let worker = member.worker, random.chance(percent: 50), exchange(member, for: worker) { return }
+    visit(admitsArrivals: member.worker == nil) {
+      if let worker = member.worker, random.chance(percent: excludes ? 80 : 50), exchange(member, for: worker) {
+        return
+      }
       call("\(index) body ended") { machine, _ in
         machine.bodyEnded(index)
       } follow: { model, _ in
@@ -77,6 +86,7 @@ extension QueueScript {
   func startLoan(_ part: ScriptPart, _ state: ScriptPart.State) {
     let index = part.member.index
     part.state = state
+    if machine.leads(index) { noteIfFollowed(.leaderLends) }
     call("\(index) loan started, \(state)") {
       $0.loanStarted(index, &$1)
     } follow: { model, _ in
@@ -99,11 +109,13 @@ extension QueueScript {
   private func startPiece(_ part: ScriptPart) {
     let index = part.member.index
     visit {
+      let hasFollowers = machine.leads(index) && machine.firstFollower != nil
       let mayGoOn = call("\(index) piece started") {
         $0.pieceStarted(index, &$1)
       } follow: {
         $0.pieceStarted(index, answer: $1)
       }
+      if hasFollowers, machine.leader == nil { note(.leaderGivesWay) }
       if !mayGoOn { wait(part, .awaitsTurn) }
     }
   }
@@ -117,7 +129,7 @@ extension QueueScript {
   // MARK: Graphs
 
   private func claimSlot(for part: ScriptPart) {
-    let helper = ScriptMember(.helper, parent: part.member, lender: part)
+    let helper = newcomer(.helper, from: part)
     part.helpers += 1
     visit { admit(helper, inheriting: part.member) }
     if model[helper.index].holdsSlot { helper.startBody() }

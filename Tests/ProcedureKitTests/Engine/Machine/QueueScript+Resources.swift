@@ -39,24 +39,29 @@ extension QueueScript {
 
   /// Says whether everything is there at once.
   func claims(_ member: ScriptMember) -> Bool {
-    let index = member.index
+    guard member.wish == 0 else { return claimsWish(member) }
     switch random.below(10) {
     case 0..<5:
       member.claim = .held
       return true
     case 5..<9:
       member.claim = .awaited
-      call("\(index) resources awaited") {
-        $0.resourcesAwaited(index, &$1)
-      } follow: { model, _ in
-        model.resourcesAwaited(index)
-      }
+      waitsForResources(member)
     default: refuse(member)
     }
     return false
   }
 
-  private func refuse(_ member: ScriptMember) {
+  func waitsForResources(_ member: ScriptMember) {
+    let index = member.index
+    call("\(index) resources awaited") {
+      $0.resourcesAwaited(index, &$1)
+    } follow: { model, _ in
+      model.resourcesAwaited(index)
+    }
+  }
+
+  func refuse(_ member: ScriptMember) {
     let index = member.index
     call("\(index) resources refused") {
       $0.resourcesRefused(index, &$1)
@@ -78,7 +83,7 @@ extension QueueScript {
     }
   }
 
-  private func grantClaim(of member: ScriptMember) {
+  func grantClaim(of member: ScriptMember) {
     let index = member.index
     let isKept = call("\(index) resources granted") {
       $0.resourcesGranted(index, &$1)
@@ -90,7 +95,10 @@ extension QueueScript {
 
   /// Runs of the same queue that come next take over before the one that has ended leaves.
   func endClaim(of member: ScriptMember) {
+    guard member.wish == 0 else { return endWish(of: member) }
     guard member.claim.take() == .held else { return }
-    for next in members where next.claim == .awaited && random.chance(percent: 40) { grantClaim(of: next) }
+    for next in members where next.wish == 0 && next.claim == .awaited && random.chance(percent: 40) {
+      grantClaim(of: next)
+    }
   }
 }

@@ -3,24 +3,43 @@
 /// How runs come, are worked on and end: what `QueueCore+Detached` and `QueueCore+Structured` do.
 extension QueueScript {
   func admitFromOutside() {
-    if random.chance(percent: 30) { return admitStructured(from: nil) }
-    let member = ScriptMember(.detached, parent: nil, lender: nil)
-    let (hasDependencies, hasConditions) = (random.chance(percent: 20), random.chance(percent: 25))
+    if random.chance(percent: excludes ? isUniform ? 2 : 10 : 30) { return admitStructured(from: nil) }
+    let member = newcomer(.detached, from: nil)
+    let (hasDependencies, hasConditions) = (
+      random.chance(percent: excludes ? 4 : 20), random.chance(percent: excludes ? 4 : 25)
+    )
+    member.isBare = !hasConditions
+    let comesAtOnce = !hasDependencies && !hasConditions && random.chance(percent: excludes ? 90 : 50)
+    if comesAtOnce, comesByInbox(member) { return }
     visit {
-      if !hasDependencies, !hasConditions, random.chance(percent: 50), admitAtOnce(member) { return }
+      if comesAtOnce, admitAtOnce(member) { return }
+      guard !model.isShutDown else { return }
       admit(member, hasDependencies: hasDependencies, hasConditions: hasConditions)
       if machine.members[Int(member.index)].holdsSlot { claimAtOnce(member) }
     }
+  }
+
+  /// A run, or a graph's worker, that is about to come. What comes out of a body wants nothing alone, since that may hold it.
+  func newcomer(_ kind: QueueMachine.Kind, from part: ScriptPart?) -> ScriptMember {
+    let member = ScriptMember(kind, parent: part?.member, lender: part)
+    member.arrival = nextArrival()
+    guard kind != .helper else { return member }
+    member.ownPriority =
+      isUniform && random.chance(percent: 92)
+      ? 17 : random.pick(from: excludes ? [9, 17, 17, 17, 17, 17, 17, 17, 25] : [9, 17, 17, 17, 25])
+    member.wantsResources = random.chance(percent: 40)
+    guard part == nil, random.chance(percent: excludes ? isUniform ? 97 : 85 : 10) else { return member }
+    (member.wantsResources, member.wish) = (true, isUniform ? 1 : random.pick(from: [1, 1, 1, 1, 2]))
+    return member
   }
 
   func admit(
     _ member: ScriptMember, inheriting body: ScriptMember? = nil, hasDependencies: Bool = false,
     hasConditions: Bool = false
   ) {
-    let own: UInt8 = member.kind == .helper ? 0 : random.pick(from: [9, 17, 17, 17, 25])
-    let priority = max(own, body.map { model[$0.index].priority } ?? 0)
+    let priority = max(member.ownPriority, body.map { model[$0.index].priority } ?? 0)
     let order = body.map { model[$0.index].order }
-    let hasResources = member.kind != .helper && random.chance(percent: 30)
+    let hasResources = member.wantsResources
     let index = call(
       "\(member.kind) admitted, deps: \(hasDependencies), conditions: \(hasConditions), resources: \(hasResources)"
     ) {
@@ -35,7 +54,7 @@ extension QueueScript {
       model.admitted(
         index, member.kind, priority: priority, order: given.order, isInherited: order != nil,
         hasDependencies: hasDependencies, hasConditions: hasConditions, hasResources: hasResources,
-        claimsAtOnce: member.kind == .detached)
+        claimsAtOnce: member.kind == .detached, wish: member.wish)
     }
     seat(member, at: index)
     if member.kind != .structured {
@@ -49,7 +68,8 @@ extension QueueScript {
 
   /// The caller of `run` comes; out of a body with that body's place, and its slot.
   func admitStructured(from part: ScriptPart?) {
-    let member = ScriptMember(.structured, parent: part?.member, lender: part)
+    guard part != nil || !model.isShutDown else { return }
+    let member = newcomer(.structured, from: part)
     visit {
       admit(member, inheriting: part?.member, hasConditions: random.chance(percent: 25))
       if let part { startLoan(part, .awaitsChild) }
@@ -77,7 +97,10 @@ extension QueueScript {
 
   func advance(_ member: ScriptMember) {
     let index = member.index
-    if member.claim == .awaited { return decideClaim(of: member) }
+    if member.claim == .awaited {
+      guard member.wish != 0 else { return decideClaim(of: member) }
+      if refuseIfHopeless(member) { return }
+    }
     switch member.phase {
     case .pending:
       let isSatisfied = random.chance(percent: 75)

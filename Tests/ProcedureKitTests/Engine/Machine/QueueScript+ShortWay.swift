@@ -5,29 +5,43 @@
 extension QueueScript {
   /// Says whether a detached run comes in one step; not, if it would have to claim at once.
   func admitAtOnce(_ member: ScriptMember) -> Bool {
-    let (priority, hasResources) = (random.pick(from: [9, 17, 17, 17, 25] as [UInt8]), random.chance(percent: 50))
-    let added = call("added at once, resources: \(hasResources)") { machine, _ in
-      machine.addedAtOnce(priority: priority, wantsResources: hasResources)
+    addAtOnce(member, wish: wishToFollow(member), claimsAtOnce: true)
+  }
+
+  func addAtOnce(_ member: ScriptMember, wish: UInt64, claimsAtOnce: Bool) -> Bool {
+    let (priority, hasResources) = (member.ownPriority, member.wantsResources)
+    let follows = model.mayFollow(wish, priority)
+    let added = call("added at once, resources: \(hasResources), wish: \(wish)") { machine, _ in
+      machine.addedAtOnce(priority: priority, wantsResources: hasResources, wish: wish, claimsAtOnce: claimsAtOnce)
     } follow: { model, added in
-      guard let (index, needsWorker) = added else { return }
+      guard let (index, needsWorker) = added else {
+        return model.notAddedAtOnce(
+          priority: priority, hasResources: hasResources, claimsAtOnce: claimsAtOnce, follows: follows)
+      }
       model.admitted(
         index, .detached, priority: priority, order: machine.members[Int(index)].order, isInherited: false,
-        hasResources: hasResources)
-      model.addedAtOnce(index, needsWorker: needsWorker)
+        hasResources: hasResources, wish: member.wish)
+      model.addedAtOnce(index, needsWorker: needsWorker, claimsAtOnce: claimsAtOnce, follows: follows)
     }
     guard let (index, needsWorker) = added else { return false }
     seat(member, at: index)
     member.phase = .inLine
+    if follows, claimsAtOnce { note(.follows) }
     if needsWorker { orderedWorkers += 1 }
     return true
   }
 
   /// A run that has just come claims what it wants, before a worker is made for it.
   func claimAtOnce(_ member: ScriptMember) {
-    let index = member.index
     guard claims(member) else { return }
+    holdsAtOnce(member)
+    leadStarts(member)
+  }
+
+  func holdsAtOnce(_ member: ScriptMember) {
+    let index = member.index
     call("\(index) holds at once what it wants") {
-      $0.resourcesHeldAtOnce(index, &$1)
+      $0.resourcesHeldAtOnce(index, wish: member.wish, &$1)
     } follow: { model, _ in
       model.resourcesHeldAtOnce(index)
     }
@@ -37,12 +51,18 @@ extension QueueScript {
   func exchange(_ member: ScriptMember, for worker: ScriptWorker) -> Bool {
     guard !member.isCancelled, !worker.isSpent else { return false }
     let index = member.index
+    if member.wantsResources, succeedByFollower(member, for: worker) { return true }
+    if machine.leads(index) {
+      admitArrivals()
+      guard machine.firstFollower == nil else { return false }
+      endFollowing()
+    }
     endClaim(of: member)
-    if machine.mayBeSucceededByArrival(index), !isDraining, random.chance(percent: 30) {
+    if inboxTerms == nil, machine.mayBeSucceededByArrival(index), !isDraining, random.chance(percent: 30) {
       succeedByArrival(member, for: worker)
       return true
     }
-    guard let successor = machine.successor(of: index), let next = members.first(where: { $0.index == successor }),
+    guard let successor = machine.successor(of: index), let next = occupant(of: successor),
       claimsInPassing(next)
     else { return false }
     call("\(index) succeeded by \(successor)") {
@@ -51,8 +71,8 @@ extension QueueScript {
       model.succeeded(index, by: successor)
     }
     forget(member)
-    (worker.member, next.worker) = (next, worker)
-    next.startBody()
+    leadStarts(next)
+    proceed(worker, with: next)
     return true
   }
 
@@ -65,10 +85,10 @@ extension QueueScript {
       model.succeededByArrival(index, priority: priority, order: machine.members[Int(index)].order)
     }
     forget(member)
-    let next = ScriptMember(.detached, parent: nil, lender: nil)
+    let next = newcomer(.detached, from: nil)
+    (next.wantsResources, next.wish, next.ownPriority) = (false, 0, priority)
     seat(next, at: index)
-    (worker.member, next.worker) = (next, worker)
-    next.startBody()
+    proceed(worker, with: next)
   }
 
   /// Says whether a successor holds all that it wants.

@@ -6,7 +6,7 @@ extension QueueScript {
     orderedWorkers -= 1
     let worker = ScriptWorker()
     workers.append(worker)
-    visit { ask(worker, isNew: true) }
+    visit(admitsArrivals: false) { ask(worker, isNew: true) }
   }
 
   func carryOut(_ work: QueueMachine.Work, by worker: ScriptWorker) {
@@ -19,14 +19,19 @@ extension QueueScript {
       guard let member = members.first(where: { $0.index == index }) else { return }
       worker.member = member
       member.worker = worker
-      if case .evaluate = work { member.phase = .evaluating } else { member.startBody() }
+      if case .evaluate = work {
+        member.phase = .evaluating
+        return
+      }
+      member.startBody()
+      leadStarts(member)
     case .end, .linger: workers.removeAll { $0 === worker }
     }
   }
 
   /// A worker that evaluates comes to a verdict. One that executes goes on with the body.
   func advance(_ worker: ScriptWorker) {
-    guard let member = worker.member else { return visit { askOrEnd(worker) } }
+    guard let member = worker.member else { return visit(admitsArrivals: false) { askOrEnd(worker) } }
     guard member.phase != .executing else { return }
     visit {
       member.worker = nil
@@ -58,6 +63,8 @@ extension QueueScript {
 
   func cancel(_ member: ScriptMember) {
     let index = member.index
+    if machine.follows(index) { note(.followerIsCancelled) }
+    if machine.leads(index), machine.isInLine(index) { noteIfFollowed(.leaderIsCancelledBeforeBody) }
     call("\(index) cancel requested") {
       $0.cancelRequested(index, &$1)
     } follow: { model, _ in
@@ -66,29 +73,46 @@ extension QueueScript {
   }
 
   func configure() {
-    switch random.below(4) {
-    case 0:
+    switch random.below(16) {
+    case 0..<4:
       visit {
+        if machine.leader.map(machine.isInLine) ?? false { noteIfFollowed(.leaderIsSuspended) }
         call("suspended") { machine, actions in
           machine.suspended(&actions)
         } follow: { model, _ in
           model.suspended()
         }
       }
-    case 1, 2:
+    case 4..<12:
       visit {
+        if machine.isSuspended { noteIfFollowed(.resumedMeanwhile) }
         call("resumed") {
           $0.resumed(&$1)
         } follow: { model, _ in
           model.resumed()
         }
       }
+    case 12 where random.chance(percent: 30): shutDown()
     default: changeWidth(to: random.pick(from: [1, 1, 2, 3, 5, .max]))
+    }
+  }
+
+  /// Nothing comes any more.
+  func shutDown() {
+    visit {
+      closeInbox()
+      noteIfFollowed(.shutDownMeanwhile)
+      call("shut down") { machine, _ in
+        machine.shutDown()
+      } follow: { model, _ in
+        model.isShutDown = true
+      }
     }
   }
 
   func changeWidth(to width: Int) {
     visit {
+      noteIfFollowed(.widthChangesMeanwhile)
       call("width changed to \(width)") {
         $0.widthChanged(to: width, &$1)
       } follow: { model, _ in

@@ -38,6 +38,19 @@ final class ScriptMember: ScriptWaiter {
   var isCancelled = false
   /// What has become of its claim, if it has one.
   var claim: Claim?
+  /// Its own priority, and not what it was raised to.
+  var ownPriority: UInt8 = 0
+  var wantsResources = false
+  /// What it wants alone; 0 for something else, or nothing.
+  var wish: UInt64 = 0
+  /// Its claim of that.
+  var deskClaim: DeskClaim?
+  /// When it has come.
+  var arrival = 0
+  /// Whether nothing but the body itself comes before its end.
+  var isBare = true
+  /// Whether it has given up what it held, and may have it no more.
+  var hasPaused = false
   var isAwake = false
 
   enum Claim {
@@ -59,6 +72,8 @@ final class ScriptMember: ScriptWaiter {
 
   /// Whether it or what it is part of has been cancelled.
   var isUnderCancellation: Bool { isCancelled || parent?.isUnderCancellation ?? false }
+
+  func isPart(of member: ScriptMember) -> Bool { parent.map { $0 === member || $0.isPart(of: member) } ?? false }
 
   var runsAndAncestors: [ScriptMember] {
     (kind == .helper ? [] : [self]) + (parent?.runsAndAncestors ?? [])
@@ -85,6 +100,8 @@ final class ScriptPart: ScriptWaiter {
     case awaitsOther
     /// The same, and awaits that the rest of the queue is idle.
     case awaitsIdle
+    /// The same, and waits between two attempts.
+    case pauses
     /// Wants the slot back.
     case awaitsReturn
     /// Waits before its next piece.
@@ -97,6 +114,8 @@ final class ScriptPart: ScriptWaiter {
   /// Workers of its graph that have not left.
   var helpers = 0
   var isAwake = false
+  /// Whether it wants the slot back after a pause.
+  var isPausing = false
 
   init(of member: ScriptMember) { self.member = member }
 
