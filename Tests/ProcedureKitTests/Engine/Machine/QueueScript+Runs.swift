@@ -26,7 +26,7 @@ extension QueueScript {
     guard kind != .helper else { return member }
     member.ownPriority =
       isUniform && random.chance(percent: 92)
-      ? 17 : random.pick(from: excludes ? [9, 17, 17, 17, 17, 17, 17, 17, 25] : [9, 17, 17, 17, 25])
+      ? usualPriority : random.pick(from: excludes ? [9, 17, 17, 17, 17, 17, 17, 17, 25] : [9, 17, 17, 17, 25])
     member.wantsResources = random.chance(percent: 40)
     guard part == nil, random.chance(percent: excludes ? isUniform ? 97 : 85 : 10) else { return member }
     (member.wantsResources, member.wish) = (true, isUniform ? 1 : random.pick(from: [1, 1, 1, 1, 2]))

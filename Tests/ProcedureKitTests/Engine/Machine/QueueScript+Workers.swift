@@ -92,7 +92,7 @@ extension QueueScript {
           model.resumed()
         }
       }
-    case 12 where random.chance(percent: 30): shutDown()
+    case 12 where random.chance(percent: excludes ? 60 : 30): shutDown()
     default: changeWidth(to: random.pick(from: [1, 1, 2, 3, 5, .max]))
     }
   }

@@ -31,6 +31,8 @@ final class QueueScript {
   let excludes: Bool
   /// Whether nearly all of it does, and is as urgent.
   let isUniform: Bool
+  /// How urgent; now and then like those who hold what they want.
+  let usualPriority: UInt8
   private(set) var ways: [Way: Int] = [:]
   private var isCalm = false
   private var lastArrival = 0
@@ -42,6 +44,8 @@ final class QueueScript {
     self.excludes = excludes
     let isUniform = random.chance(percent: 60)
     self.isUniform = excludes && isUniform
+    let isMostUrgent = random.chance(percent: 10)
+    usualPriority = excludes && isMostUrgent ? .max : 17
     let width = random.pick(from: [1, 1, 2, 3, .max])
     let isSuspended = random.chance(percent: 20)
     machine = QueueMachine(width: width, isSuspended: isSuspended)
