@@ -6,6 +6,8 @@ extension QueueCore {
   ) -> (dependencies: [any ProcedureDependency], parts: [Run], claim: ResourceClaim?) {
     visit { state, actions, _ in
       guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return ([], [], nil) }
+      // It may be the first now for whom a slot is free, and wait for that in its own task.
+      defer { state.machine.settled(&actions) }
       switch state[run].lifecycle.state {
       case .pending: return (run.detachedRun?.dependencyHandles ?? [], [], nil)
       case .waiting:

@@ -94,7 +94,7 @@ extension QueueModel {
     }
     if !isSuspended {
       if hasFreeSlot, pausedWorkers == 0, let index = first(in: .ready),
-        !(workerIsOrdered && (isServedByWorker(index) || raised.contains(index)))
+        !(workerIsOrdered && isServedByWorker(index))
       {
         object("a slot is free, and nobody comes for \(index)")
       }

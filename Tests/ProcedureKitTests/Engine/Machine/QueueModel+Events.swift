@@ -116,9 +116,7 @@ extension QueueModel {
     let mustWait =
       isSuspended || member.stands(in: .ready)
       || (member.holdsSlot && (taken > width || first(in: .returning) != nil || isOvertaken(index)))
-    // It has given way, and there was a slot for both.
-    let isBack = mustWait && hasFreeSlot && (first(in: .ready).map(raised.contains) ?? false)
-    if answer == mustWait, !isBack { object("Q1, Q2: \(index) starts its next piece: \(answer)") }
+    if answer == mustWait { object("Q1, Q2: \(index) starts its next piece: \(answer)") }
     guard mustWait, !member.stands(in: .ready) else { return }
     followingEnds(at: index)
     self[index].holdsSlot = false
@@ -137,7 +135,6 @@ extension QueueModel {
     if answer != isHigher { object("Q7: \(index) is raised to \(priority): \(answer)") }
     guard isHigher else { return }
     self[index].priority = priority
-    if workerIsOrdered, self[index].stands(in: .ready) { raised.insert(index) }
     for line in [Line.ready, .evaluations, .following] where self[index].stands(in: line) { stand(index, in: line) }
   }
 

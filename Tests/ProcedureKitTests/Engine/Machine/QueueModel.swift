@@ -79,8 +79,6 @@ struct QueueModel {
   var leadersWish: UInt64 = 0
   var followedPriority: UInt8 = 0
   var workerIsOrdered = false
-  /// Whose tasks wait themselves, and have been raised to be first: they have their slots once the worker comes that was ordered.
-  var raised: Set<Int32> = []
   /// Workers that have put a claim off, and come back of themselves.
   var pausedWorkers = 0
   /// What has to be among the actions of the current event.

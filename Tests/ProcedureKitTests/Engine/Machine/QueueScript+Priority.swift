@@ -18,6 +18,7 @@ extension QueueScript {
 
   private func raise(_ member: ScriptMember, to priority: UInt8) {
     guard raiseOnce(member, to: priority) else { return }
+    defer { settle() }
     let index = member.index
     switch model[index].phase {
     case .waiting:

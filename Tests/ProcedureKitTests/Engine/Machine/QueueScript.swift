@@ -167,10 +167,7 @@ final class QueueScript {
     var actions: [Action] = []
     let work = machine.workerAsked(isNew: isNew, &actions)
     trace?.append("worker asked, new: \(isNew): \(work), \(actions)")
-    if isNew {
-      model.workerIsOrdered = false
-      model.raised = []
-    }
+    if isNew { model.workerIsOrdered = false }
     var rest = actions[...]
     while !(model.permits(work) && model.owed.isEmpty && work != .end), let action = rest.popFirst() { perform(action) }
     model.follow(work)
