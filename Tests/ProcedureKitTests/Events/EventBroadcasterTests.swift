@@ -19,7 +19,7 @@ private struct Portion: BufferedEvent {
     "1,000 subscribers come and go in any order: who is left reads everything, who has gone nothing", arguments: 0..<5)
   func comeAndGo(seed: UInt64) async {
     print("seed \(seed)")
-    var generator = Draws(seed: seed)
+    var random = SeededRandom(seed: seed)
     let broadcaster = EventBroadcaster<Int>()
     var subscriptions: [EventSubscription<Int>?] = (0..<1_000).map { _ in
       broadcaster.subscribe(waiting: { wait in await wait() })
@@ -30,7 +30,7 @@ private struct Portion: BufferedEvent {
       broadcaster.send(event, &woken)
       #expect(woken.isEmpty)
       for _ in 0..<30 {
-        let index = generator.below(subscriptions.count)
+        let index = random.below(subscriptions.count)
         let isThere = subscriptions[index] != nil
         subscriptions[index] = isThere ? nil : broadcaster.subscribe(waiting: { wait in await wait() })
         firsts[index] = event + 1
@@ -91,25 +91,14 @@ private struct Portion: BufferedEvent {
     }
   }
 
-  /// An event that looks at something locked when it is let go of.
-  private final class Payload: Sendable {
-    private let look: @Sendable () -> Void
-
-    init(_ look: @escaping @Sendable () -> Void) {
-      self.look = look
-    }
-
-    deinit { look() }
-  }
-
   private struct Failure: Error {
-    let payload: Payload
+    let payload: LastLook
   }
 
   @Test("A reader that goes while it is told lets go of what it has not read outside of all locks")
   func leavingWhileTold() async {
     let queue = ProcedureQueue("q")
-    let failing = ProcedureTask { throw Failure(payload: Payload { [weak queue] in _ = queue?.snapshot() }) }
+    let failing = ProcedureTask { throw Failure(payload: LastLook { [weak queue] in _ = queue?.snapshot() }) }
     await withTaskGroup(of: Void.self) { tasks in
       tasks.addTask {
         for _ in 0..<100_000 { try? await queue.run(failing) }
@@ -131,7 +120,7 @@ private struct Portion: BufferedEvent {
     let events = queue.events
     for _ in 0..<2 {
       _ = try? await queue.run(
-        ProcedureTask { throw Failure(payload: Payload { lettings.add(1, ordering: .relaxed) }) })
+        ProcedureTask { throw Failure(payload: LastLook { lettings.add(1, ordering: .relaxed) }) })
     }
     var iterator = events.makeAsyncIterator()
     #expect(lettings.load(ordering: .relaxed) == 0)
@@ -152,7 +141,7 @@ private struct Portion: BufferedEvent {
     var events: ProcedureEvents? = queue.events
     var others: ProcedureEvents? = queue.events
     _ = try? await queue.run(
-      ProcedureTask { throw Failure(payload: Payload { lettings.add(1, ordering: .relaxed) }) })
+      ProcedureTask { throw Failure(payload: LastLook { lettings.add(1, ordering: .relaxed) }) })
     events = nil
     #expect(events == nil && lettings.load(ordering: .relaxed) == 0)
     others = nil
@@ -194,20 +183,6 @@ private struct Portion: BufferedEvent {
         #expect(parts.map { "\($0)" } == told + ends + start)
         #expect(parts.allSatisfy { $0.instant == finished.instant })
       }
-    }
-  }
-
-  /// A generator of its own, so that a seed means the same everywhere.
-  private struct Draws {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-      state = seed &* 2 + 1
-    }
-
-    mutating func below(_ bound: Int) -> Int {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return Int(state >> 33) % bound
     }
   }
 }

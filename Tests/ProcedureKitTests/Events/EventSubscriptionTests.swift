@@ -3,43 +3,13 @@ import Testing
 
 @testable import ProcedureKit
 
-/// An event with something of a user's, and several parts.
+/// An event in several parts.
 private struct Portion: BufferedEvent {
   let number: Int
-  var payload: Payload?
 
   var partCount: Int { number % 3 + 1 }
-  var hasValues: Bool { payload != nil }
 
   func part(_ index: Int) -> Int { number * 4 + index }
-
-  mutating func takeValues() -> AnyObject? {
-    defer { payload = nil }
-    return payload
-  }
-}
-
-/// Looks at something locked when it is let go of.
-private final class Payload: Sendable {
-  private let look: @Sendable () -> Void
-
-  init(_ look: @escaping @Sendable () -> Void) {
-    self.look = look
-  }
-
-  deinit { look() }
-}
-
-private final class Kept<Value: Sendable>: Sendable {
-  private let contents: Mutex<Value>
-
-  init(_ value: Value) {
-    contents = Mutex(value)
-  }
-
-  func update<R: Sendable>(_ change: @Sendable (inout Value) -> R) -> R {
-    contents.withLock { change(&$0) }
-  }
 }
 
 @Suite struct EventSubscriptionTests {
@@ -100,9 +70,9 @@ private final class Kept<Value: Sendable>: Sendable {
 
   @Test("What an event tells of is let go of outside of the lock of those who read, and of the queue's")
   func letGoOfOutsideOfTheLockOfReaders() async {
-    struct Failure: Error { let payload: Payload }
+    struct Failure: Error { let payload: LastLook }
     let queue = ProcedureQueue("q")
-    let events = Kept<ProcedureEvents?>(queue.events)
+    let events = Box<ProcedureEvents?>(queue.events)
     let lettings = Atomic(0)
     let look: @Sendable () -> Void = { [weak queue] in
       lettings.add(1, ordering: .relaxed)
@@ -110,7 +80,7 @@ private final class Kept<Value: Sendable>: Sendable {
       _ = events.update { $0 }?.reader.nextFetched()
       _ = queue?.events
     }
-    for _ in 0..<20 { _ = try? await queue.run(ProcedureTask { throw Failure(payload: Payload(look)) }) }
+    for _ in 0..<20 { _ = try? await queue.run(ProcedureTask { throw Failure(payload: LastLook(look)) }) }
     var iterator = events.update { $0 }?.makeAsyncIterator()
     for _ in 0..<40 { _ = await iterator?.next() }
     #expect(lettings.load(ordering: .relaxed) > 0)
@@ -148,7 +118,7 @@ private final class Kept<Value: Sendable>: Sendable {
         tasks.addTask {
           for _ in 0..<((place * 7 + seed) % 30) { await Task.yield() }
           let subscription = broadcaster.subscribe(waiting: { wait in await wait() })
-          let all = Kept<[Int]>([])
+          let all = Box<[Int]>([])
           await withTaskGroup(of: Void.self) { readers in
             for _ in 0...(place % 3) {
               readers.addTask {
