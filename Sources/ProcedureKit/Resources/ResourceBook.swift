@@ -39,7 +39,7 @@ final class ResourceBook: Sendable {
     _ claim: ResourceClaim, _ wants: ResourceDemands, inTurn turn: ResourceClaim.Turn? = nil,
     for runs: ResourceLedger.ClaimRuns
   ) -> ResourceTable.Answer {
-    let former = claim.wants
+    let former = claim.placedWants
     defer { _ = former }
     return state.withLock { state in
       for demand in wants.demands { state.open(demand.entry) }
@@ -48,7 +48,7 @@ final class ResourceBook: Sendable {
         demands, inside: Self.enclosing(of: claim), before: turn?.serial, for: runs)
       let reference = state.ledger.reference(to: number)
       claim.reference = reference
-      claim.wants = wants
+      claim.placedWants = wants
       while state.claims.count <= Int(number) {
         state.claims.append(nil)
         state.procedures.append(claim.procedure)
@@ -86,7 +86,7 @@ final class ResourceBook: Sendable {
   ///
   /// - Parameters:
   ///   - claim: One that holds all of one thing.
-  ///   - other: A new one that wants the same. It need not be ended if it is not granted.
+  ///   - other: A new one that wants the same, and knows that. It need not be ended if it is not granted.
   ///   - runs: The runs that could not end before that.
   /// - Returns: The priority of the other, or the highest of those that wait for it; `nil` if nothing is passed on, since
   ///   something was claimed inside of the former, or keeps it from ending.
@@ -98,7 +98,7 @@ final class ResourceBook: Sendable {
       other.priority = max(other.priority, claim.priority)
       claim.reference = nil
       other.reference = reference
-      (other.wants, other.turn) = (claim.wants, claim.turn)
+      other.turn = claim.turn
       state.claims[Int(number)] = other
       state.procedures[Int(number)] = other.procedure
       return other.priority

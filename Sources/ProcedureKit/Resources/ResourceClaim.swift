@@ -6,12 +6,18 @@ protocol ResourceClaimant: AnyObject, Sendable {
   func resourcesRefused(_ waits: [ExclusionWait])
   /// What it holds is waited for by something of this priority.
   func raise(to priority: TaskPriority)
+  /// What it wants, if that is the same as long as it is there.
+  var lastingDemands: ResourceDemands? { get }
+}
+
+extension ResourceClaimant {
+  var lastingDemands: ResourceDemands? { nil }
 }
 
 /// Internal. What one level of one run wants to hold, or holds: the owner of its part of the resources.
 ///
-/// Invariant: `priority`, `reference`, `wants`, `turn` and `enclosing` are guarded by the lock of ``ResourceBook``; the latter three
-/// are changed only for whoever made the claim, who may read them without. `claimant` is changed only by whoever
+/// Invariant: `priority`, `reference`, `placedWants`, `turn` and `enclosing` are guarded by the lock of ``ResourceBook``; the
+/// latter three are changed only for whoever made the claim, who may read them without. `claimant` is changed only by whoever
 /// made the claim, between an end of it and its next placing, when nobody else looks at it; news have the claimant of their
 /// time. A claim keeps its claimant until it is let go of, which whoever made it does when it has ended.
 final class ResourceClaim: @unchecked Sendable {
@@ -21,8 +27,9 @@ final class ResourceClaim: @unchecked Sendable {
   let depth: Int32
   let procedure: ProcedureIdentity
   var claimant: any ResourceClaimant
-  /// What it was placed for the last time; read without the lock by whoever made it.
-  var wants: ResourceDemands?
+  /// What it was placed for the last time; read without the lock by whoever made it. `nil` where it has been passed on what it
+  /// holds, and its claimant knows it: all who want that count their references to it.
+  var placedWants: ResourceDemands?
   /// Its own priority, or the highest of those that have come to wait for it.
   var priority: UInt8
   /// Its number and serial in the ledger; `nil` before it was made and after it has ended.
@@ -57,6 +64,9 @@ final class ResourceClaim: @unchecked Sendable {
     while let claim = enclosing, claim.reference == nil { enclosing = claim.enclosing }
     return former
   }
+
+  /// What it holds or claims, or did.
+  var wants: ResourceDemands? { placedWants ?? claimant.lastingDemands }
 
   /// Whether it was placed for this key; under the lock.
   func wants(_ entry: ResourceEntry) -> Bool {

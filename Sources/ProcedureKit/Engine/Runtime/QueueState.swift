@@ -209,6 +209,7 @@ struct QueueState {
     guard let needs = run.needs, let claim = needs.claim, let nextNeeds = next.needs else { return nil }
     // With its own, and not what it was raised to: that is nobody's business who comes after it.
     let other = ResourceClaim(inside: nil, of: next.identity, for: next, priority: next.priority)
+    if next.lastingDemands == nil { other.placedWants = nextNeeds.demands }
     guard let priority = claim.passOn(to: other, for: next.claimRuns()) else { return nil }
     needs.claim = nil
     nextNeeds.claim = other

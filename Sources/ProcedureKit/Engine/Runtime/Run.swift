@@ -146,6 +146,8 @@ class Run: SlotHolder, @unchecked Sendable {
 extension Run: ProducedChild {}
 
 extension Run: ResourceClaimant {
+  final var lastingDemands: ResourceDemands? { needs?.lastingDemands }
+
   func resourcesGranted() { core.grantResources(to: self) }
 
   func resourcesRefused(_ waits: [ExclusionWait]) { core.refuseResources(to: self, waits) }

@@ -10,6 +10,10 @@ final class RunNeeds: @unchecked Sendable {
   /// What it claims or holds of that.
   var claim: ResourceClaim?
 
+  /// What it wants to hold, unless it will be let go of. (Invariant: ``release()`` changes nothing then, so that this may be asked
+  /// without the lock.)
+  var lastingDemands: ResourceDemands? { admission.isFree ? demands : nil }
+
   init(_ admission: Admission, _ demands: ResourceDemands?) {
     (self.admission, self.demands) = (admission.withoutResources, demands)
   }

@@ -1,0 +1,39 @@
+import Testing
+import TestingProcedureKit
+
+@testable import ProcedureKit
+
+@Suite struct PassedOnPauseTests {
+  private struct FailsOnce: Error {}
+
+  @Test("R2: what a run was passed on, it gives back for a pause, and has it again before it goes on")
+  func pauseOfWhoWasPassedOn() async throws {
+    try await exploreSchedules(200) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 3, isSuspended: true)
+      let inside = Locked(0)
+      let attempts = Locked<[Int]>([])
+      let handles = (0..<6).map { number in
+        let body = ProcedureTask("body") { (number: Int) in
+          env.check(
+            inside {
+              $0 += 1
+              return $0
+            } == 1, "\(number) is not alone")
+          defer { inside { $0 -= 1 } }
+          try await env.clock.sleep(for: .seconds(1))
+          attempts { $0.append(number) }
+          if number == 2, attempts.value.count(where: { $0 == 2 }) == 1 { throw FailsOnce() }
+          return number
+        }
+        return queue.add(
+          body.retry(.constant(.milliseconds(1_500)), maxAttempts: 3).exclusive("x"), input: number)
+      }
+      await queue.resume()
+      for handle in handles { _ = await handle.outcome }
+      env.check(attempts.value.sorted() == [0, 1, 2, 2, 3, 4, 5], "\(attempts.value)")
+      // Others went on while it paused.
+      env.check(attempts.value.firstIndex(of: 3) ?? 0 < attempts.value.lastIndex(of: 2) ?? 0, "\(attempts.value)")
+      await queue.shutDown()
+    }
+  }
+}
