@@ -167,7 +167,7 @@ import TestingProcedureKit
     let handles = ["a", "b", "c"].map { follow($0) }
     handles[2].raise(to: .high)
     #expect(following(handles) == [true, true, true])
-    #expect(queue.core.withState { $0[leader.run].priority } == TaskPriority.high.rawValue)
+    #expect(leader.run.linePriority == TaskPriority.high.rawValue)
     follow("d")
     #expect(await release() == ["c", "a", "b", "d"])
   }
@@ -176,7 +176,7 @@ import TestingProcedureKit
   func urgent() async {
     let handles = ["a", "b"].map { follow($0) }
     other.add(procedure("urgent").priority(.high).exclusive("x"))
-    #expect(queue.core.withState { $0[leader.run].priority } == TaskPriority.high.rawValue)
+    #expect(leader.run.linePriority == TaskPriority.high.rawValue)
     #expect(following(handles + [follow("c")]) == [true, true, false])
     #expect(await release() == ["a", "b", "urgent", "c"])
   }

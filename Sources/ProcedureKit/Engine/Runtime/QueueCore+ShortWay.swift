@@ -202,8 +202,7 @@ extension QueueState {
     guard run.cancellation == nil, idleWaiters.isEmpty, emptyWaiters.isEmpty, !isOrphaned,
       machine.finishedAtOnce(run.member)
     else { return false }
-    holders[Int(run.member)] = nil
-    run.member = -1
+    forget(run)
     if machine.members.isEmpty { holders = [] }
     return true
   }

@@ -150,12 +150,10 @@ struct QueueState {
 
   /// Takes a holder's number away; the machine is told by the caller.
   mutating func unseat(_ holder: SlotHolder, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
-    let member = holder.member
     if let run = holder as? Run, run.claim != nil { endClaim(of: run, &actions, &effects) }
-    machine.left(member, &actions)
+    machine.left(holder.member, &actions)
     resolve(&actions, &effects)
-    holders[Int(member)] = nil
-    holder.member = -1
+    forget(holder)
     if machine.members.isEmpty { holders = [] }
   }
 
