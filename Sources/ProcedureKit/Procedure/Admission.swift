@@ -14,12 +14,15 @@ struct Admission: Sendable {
   /// Somewhere else, since most procedures need nothing: so they are small, and cheap to copy.
   private final class Storage: Sendable {
     let needs: Needs
+    /// Whether it is nothing but what is to be held.
+    let isOnlyResources: Bool
     /// What the last table has made of the resources: so that adding a procedure many times does not look for its keys each
     /// time.
     let known = Mutex<ResourceDemands?>(nil)
 
     init(_ needs: Needs) {
       self.needs = needs
+      isOnlyResources = needs.conditions.isEmpty && needs.key == nil
     }
   }
 
@@ -32,10 +35,7 @@ struct Admission: Sendable {
   var isFree: Bool { storage == nil }
 
   /// Nothing, where it is nothing but what is to be held.
-  var withoutResources: Admission {
-    guard let storage, storage.needs.conditions.isEmpty, storage.needs.key == nil else { return self }
-    return .free
-  }
+  var withoutResources: Admission { storage?.isOnlyResources ?? true ? .free : self }
 
   /// Evaluated first, all at once, while nothing is held.
   var conditions: [Condition] {

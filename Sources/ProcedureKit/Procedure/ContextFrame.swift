@@ -12,10 +12,10 @@ class ContextFrame: @unchecked Sendable {
   var attempt: Int { 1 }
 
   /// The innermost claim that holds something for this body, or for what it is part of.
-  var hold: ResourceClaim? { scope.parent?.hold }
+  var hold: ResourceHold? { scope.parent?.hold }
 
   /// The innermost claim that is kept during a pause: what is further in is given back meanwhile.
-  var keptHold: ResourceClaim? { scope.parent?.hold }
+  var keptHold: ResourceHold? { scope.parent?.hold }
 
   /// Whether this is the outermost level of a run, so that its attempts are those of the run.
   var isOutermost: Bool { true }
@@ -27,18 +27,18 @@ class ContextFrame: @unchecked Sendable {
 final class InnerFrame: ContextFrame, @unchecked Sendable {
   private let innerScope: ProcedureScope
   private let innerAttempt: Int
-  private let innerHold: ResourceClaim?
-  private let innerKeptHold: ResourceClaim?
+  private let innerHold: ResourceHold?
+  private let innerKeptHold: ResourceHold?
   private let outermost: Bool
 
-  init(scope: ProcedureScope, attempt: Int, hold: ResourceClaim?, keptHold: ResourceClaim?, isOutermost: Bool) {
+  init(scope: ProcedureScope, attempt: Int, hold: ResourceHold?, keptHold: ResourceHold?, isOutermost: Bool) {
     (innerScope, innerAttempt, outermost) = (scope, attempt, isOutermost)
     (innerHold, innerKeptHold) = (hold, keptHold)
   }
 
   override var scope: ProcedureScope { innerScope }
   override var attempt: Int { innerAttempt }
-  override var hold: ResourceClaim? { innerHold }
-  override var keptHold: ResourceClaim? { innerKeptHold }
+  override var hold: ResourceHold? { innerHold }
+  override var keptHold: ResourceHold? { innerKeptHold }
   override var isOutermost: Bool { outermost }
 }

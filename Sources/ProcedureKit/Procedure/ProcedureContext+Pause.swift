@@ -28,7 +28,7 @@ extension ProcedureContext {
   /// - Throws: ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
   func takeUpAgain() async throws {
     await scope.waitForSlot(in: self)
-    let lost = claimsOfLevels.filter { !$0.isHeld }
+    let lost = holdsOfLevels.filter { !$0.isHeld }
     guard !lost.isEmpty else { return }
     // One of them may still stand in line, with nobody who waits for it.
     giveBack(lost)
@@ -36,8 +36,8 @@ extension ProcedureContext {
     try await reclaim(lost)
   }
 
-  private func giveBack(_ claims: [ResourceClaim]) {
-    for claim in claims { ResourceTable.deliver(claim.end()) }
+  private func giveBack(_ holds: [ResourceHold]) {
+    for hold in holds { ResourceTable.deliver(ResourceBook.shared.end(hold)) }
   }
 
   /// Calls `operation`, which waits for something, while the run pauses.
@@ -48,16 +48,16 @@ extension ProcedureContext {
   /// - Returns: What `operation` returns.
   /// - Throws: ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
   func givingUpEverything<R>(until end: ProcedureInstant? = nil, _ operation: () async -> R) async throws -> R {
-    let claims = claimsOfLevels
+    let holds = holdsOfLevels
     scope.pauseStarted(until: end)
-    giveBack(claims)
+    giveBack(holds)
     scope.lendSlot()
     let result = await operation()
     await scope.regainSlot(unlessCancelled: self)
     await scope.takeTurn(in: self)
     scope.pauseEnded()
     try requireNotCancelled()
-    try await reclaim(claims)
+    try await reclaim(holds)
     return result
   }
 

@@ -18,35 +18,35 @@ extension ProcedureContext {
     let procedure = ProcedureIdentity(id: id, name: name)
     let wait = ClaimWait(scope: scope)
     let table = table ?? scope.resourceTable
-    let claim = ResourceClaim(inside: hold, of: procedure, for: wait, priority: scope.linePriority)
-    defer { ResourceTable.deliver(claim.end()) }
-    try await place(claim, ResourceDemands(request, in: table), wait)
-    return try await holding(claim).run(operation)
+    let hold = ResourceHold(
+      ResourceClaim(inside: hold, of: procedure, for: wait, priority: scope.linePriority))
+    defer { ResourceTable.deliver(ResourceBook.shared.end(hold)) }
+    try await place(hold.claim, ResourceDemands(request, in: table), wait)
+    return try await holding(hold).run(operation)
   }
 
   /// What is held for the levels that a pause is in, and given back during it; innermost first.
-  var claimsOfLevels: [ResourceClaim] {
-    guard let hold, hold !== keptHold else { return [] }
+  var holdsOfLevels: [ResourceHold] {
+    guard let hold, hold != keptHold else { return [] }
     // Not up to the kept one itself: one that has ended is not among what a claim is inside of any more.
-    let keptDepth = keptHold?.depth ?? 0
-    return Array(sequence(first: hold, next: \.enclosing).prefix { $0.depth > keptDepth })
+    let keptDepth = keptHold?.claim.depth ?? 0
+    return Array(hold.chain.prefix { $0.claim.depth > keptDepth })
   }
 
   /// Claims again what was given back. No slot is held while this waits; cancelling the run ends the wait.
   ///
-  /// - Parameter claims: Innermost first.
+  /// - Parameter holds: Innermost first.
   /// - Throws: ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
-  func reclaim(_ claims: [ResourceClaim]) async throws {
-    for claim in claims.reversed() {
-      guard let wants = claim.wants else { continue }
+  func reclaim(_ holds: [ResourceHold]) async throws {
+    for hold in holds.reversed() {
       let wait = ClaimWait(scope: scope)
-      claim.claimant = wait
-      try await place(claim, wants, wait)
+      guard let wants = ResourceBook.shared.renew(hold, for: wait) else { continue }
+      try await place(hold.claim, wants, wait)
     }
   }
 
   private func place(_ claim: ResourceClaim, _ wants: ResourceDemands, _ wait: ClaimWait) async throws {
-    switch claim.place(wants, for: claimRuns) {
+    switch ResourceBook.shared.place(claim, wants, for: claimRuns) {
     case .granted: break
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: claim.procedure, circle: circle)
     case .waits(let news):
@@ -66,7 +66,7 @@ extension ProcedureContext {
     }
     scope.waitEnded(innerWait)
     await scope.regainSlot(unlessCancelled: self)
-    switch wait.result {
+    switch wait.takeResult() {
     // A cancel may have ended the wait for the slot, without which the level must not start.
     case .granted: try requireNotCancelled()
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: claim.procedure, circle: circle)
@@ -131,8 +131,13 @@ private final class ClaimWait: ResourceClaimant {
     }
   }
 
-  var result: Result {
-    guard let result = state.withLock({ $0.result }) else { preconditionFailure("ClaimWait: nothing was decided") }
+  /// What was decided, once: it refers to keys of the user's, and the claim may let go of this under a lock.
+  func takeResult() -> Result {
+    let result = state.withLock { state in
+      defer { state.result = .cancelled }
+      return state.result
+    }
+    guard let result else { preconditionFailure("ClaimWait: nothing was decided") }
     return result
   }
 }

@@ -17,7 +17,7 @@ public struct ProcedureContext: Sendable {
     frame = scope
   }
 
-  init(scope: ProcedureScope, hold: ResourceClaim? = nil) {
+  init(scope: ProcedureScope, hold: ResourceHold? = nil) {
     guard let hold else {
       frame = scope
       return
@@ -52,9 +52,9 @@ public struct ProcedureContext: Sendable {
   }
 
   /// The same context with something more being held.
-  func holding(_ claim: ResourceClaim) -> ProcedureContext {
+  func holding(_ hold: ResourceHold) -> ProcedureContext {
     ProcedureContext(
-      InnerFrame(scope: scope, attempt: attempt, hold: claim, keptHold: keptHold, isOutermost: isOutermost))
+      InnerFrame(scope: scope, attempt: attempt, hold: hold, keptHold: keptHold, isOutermost: isOutermost))
   }
 
   /// What a procedure is executed in that a body calls, and which knows nothing of how this body is run.
@@ -71,10 +71,10 @@ public struct ProcedureContext: Sendable {
   public var attempt: Int { frame.attempt }
 
   /// The innermost claim that holds something for this body, or for what it is part of.
-  var hold: ResourceClaim? { frame.hold }
+  var hold: ResourceHold? { frame.hold }
 
   /// The innermost claim that is kept during a pause: what is further in is given back meanwhile.
-  var keptHold: ResourceClaim? { frame.keptHold }
+  var keptHold: ResourceHold? { frame.keptHold }
 
   /// Whether this is the outermost level of a run, so that its attempts are those of the run.
   var isOutermost: Bool { frame.isOutermost }

@@ -12,8 +12,8 @@ final class ResourceBook: Sendable {
     var entries: ContiguousArray<ResourceEntry?> = []
     /// The claims, by their numbers.
     var claims: ContiguousArray<ResourceClaim?> = []
-    /// Who made them: known also of claims that have ended, and are kept by what is inside of them.
-    var procedures: ContiguousArray<ProcedureIdentity> = []
+    /// Who made those that have ended, and are kept by what is inside of them.
+    var formerProcedures: [Int32: ProcedureIdentity] = [:]
     /// What the ledger tells of an end; empty but in ``end(_:)``, so that no end has to allocate it.
     var granted: [Int32] = []
     var vacated: [Int32] = []
@@ -30,7 +30,7 @@ final class ResourceBook: Sendable {
   /// Claims all that is wanted. It has to be ended, whatever the answer is.
   ///
   /// - Parameters:
-  ///   - claim: Who wants it; new, or ended before.
+  ///   - claim: What wants it; new, or ended before.
   ///   - wants: What is wanted.
   ///   - turn: When it has come, if that is one thing and long ago; `nil` for now.
   ///   - runs: The runs that cannot end before it is granted.
@@ -39,7 +39,7 @@ final class ResourceBook: Sendable {
     _ claim: ResourceClaim, _ wants: ResourceDemands, inTurn turn: ResourceClaim.Turn? = nil,
     for runs: ResourceLedger.ClaimRuns
   ) -> ResourceTable.Answer {
-    let former = claim.placedWants
+    let former = claim.wants
     defer { _ = former }
     return state.withLock { state in
       for demand in wants.demands { state.open(demand.entry) }
@@ -48,13 +48,9 @@ final class ResourceBook: Sendable {
         demands, inside: Self.enclosing(of: claim), before: turn?.serial, for: runs)
       let reference = state.ledger.reference(to: number)
       claim.reference = reference
-      claim.placedWants = wants
-      while state.claims.count <= Int(number) {
-        state.claims.append(nil)
-        state.procedures.append(claim.procedure)
-      }
+      claim.wants = wants
+      while state.claims.count <= Int(number) { state.claims.append(nil) }
       state.claims[Int(number)] = claim
-      state.procedures[Int(number)] = claim.procedure
       claim.turn = nil
       switch answer {
       case .granted:
@@ -68,7 +64,7 @@ final class ResourceBook: Sendable {
         // Others may wait behind it already, for whom the holder was raised.
         let isRaised = turn != nil && state.raiseToHolder(claim, wants)
         var news = state.raise(for: claim, number)
-        if isRaised { news.raised.append((claim.claimant, claim.priority)) }
+        if isRaised, let claimant = claim.claimant { news.raised.append((claimant, claim.priority)) }
         if !others.isEmpty { news.granted = others.compactMap { state.claims[Int($0)]?.claimant } }
         return .waits(news)
       case .deadlocked(let circle): return .refused(state.waits(of: circle))
@@ -78,41 +74,52 @@ final class ResourceBook: Sendable {
 
   /// The claims that a claim is inside of. Called under the lock.
   private static func enclosing(of claim: ResourceClaim) -> [ResourceLedger.Reference] {
-    guard claim.enclosing != nil else { return [] }
-    return sequence(first: claim, next: \.enclosing).dropFirst().compactMap(\.reference)
+    claim.enclosing?.chain.compactMap(\.reference) ?? []
   }
 
-  /// A claim ends, and another takes over what it holds, before anybody who waits for that.
+  /// The run that has a claim ends, and another that wants the same takes it over, before anybody who waits for that.
   ///
   /// - Parameters:
-  ///   - claim: One that holds all of one thing.
-  ///   - other: A new one that wants the same, and knows that. It need not be ended if it is not granted.
-  ///   - runs: The runs that could not end before that.
-  /// - Returns: The priority of the other, or the highest of those that wait for it; `nil` if nothing is passed on, since
-  ///   something was claimed inside of the former, or keeps it from ending.
-  func passOn(_ claim: ResourceClaim, to other: ResourceClaim, for runs: ResourceLedger.ClaimRuns) -> UInt8? {
-    state.withLock { state in
-      guard let number = claim.reference?.claim, let reference = state.ledger.passedOn(number, to: runs) else {
-        return nil
-      }
-      other.priority = max(other.priority, claim.priority)
-      claim.reference = nil
-      other.reference = reference
-      other.turn = claim.turn
-      state.claims[Int(number)] = other
-      state.procedures[Int(number)] = other.procedure
-      return other.priority
+  ///   - claim: One that holds all of one thing, and is inside of none.
+  ///   - other: The other run.
+  ///   - procedure: What that executes.
+  ///   - priority: The priority of that.
+  ///   - runs: The runs that could not end before it was granted.
+  /// - Returns: That priority, or the highest of those that wait for it; `nil` if nothing is passed on, since something was
+  ///   claimed inside of the former, or keeps it from ending.
+  func passOn(
+    _ claim: ResourceClaim, to other: any ResourceClaimant, of procedure: ProcedureIdentity, priority: UInt8,
+    for runs: ResourceLedger.ClaimRuns
+  ) -> UInt8? {
+    var former: (any ResourceClaimant)?
+    // Let go of outside of the lock.
+    defer { _ = former }
+    return state.withLock { state in
+      guard claim.enclosing == nil, let number = claim.reference?.claim,
+        let reference = state.ledger.passedOn(number, to: runs)
+      else { return nil }
+      former = claim.passedOn(to: other, of: procedure)
+      claim.priority = max(claim.priority, priority)
+      claim.reference = reference
+      return claim.priority
     }
   }
 
-  /// Gives back what a claim holds, or withdraws it.
+  /// Gives back what is held, or withdraws the claim; nothing, if it has been passed on.
   ///
   /// - Returns: Who is granted by that.
-  func end(_ claim: ResourceClaim) -> ResourceTable.News {
-    state.withLock { state in
-      guard let reference = claim.reference.take() else { return ResourceTable.News() }
+  func end(_ hold: ResourceHold) -> ResourceTable.News {
+    let claim = hold.claim
+    var claimant: (any ResourceClaimant)?
+    // Let go of outside of the lock.
+    defer { _ = claimant }
+    return state.withLock { state in
+      guard let reference = hold.reference else { return ResourceTable.News() }
+      claimant = claim.claimant.take()
       state.claims[Int(reference.claim)] = nil
       state.ledger.ended(reference.claim, granted: &state.granted, vacated: &state.vacated)
+      // Whatever is inside of it may be waited for by others, in its name.
+      if state.ledger.isPresent(reference) { state.formerProcedures[reference.claim] = claim.procedure }
       defer {
         state.granted.removeAll(keepingCapacity: state.granted.count < 64)
         state.vacated.removeAll(keepingCapacity: state.vacated.count < 64)
@@ -126,15 +133,24 @@ final class ResourceBook: Sendable {
         // Whoever ends the claim has it still; one that was kept by what was inside of it may be nobody's any more.
         if !claim.wants(entry) { news.abandoned.append(entry) }
       }
-      if let former = claim.forgetEnded() { news.abandoned.append(former) }
+      if let former = claim.ended() { news.abandoned.append(former.claim) }
       return news
     }
   }
 
-  /// Whether a claim holds all that it wants.
-  func isHeld(_ claim: ResourceClaim) -> Bool {
+  /// Whether all is held that is wanted.
+  func isHeld(_ hold: ResourceHold) -> Bool {
     state.withLock { state in
-      claim.reference.map { state.ledger.claims[Int($0.claim)].state == .granted } ?? false
+      hold.reference.map { state.ledger.claims[Int($0.claim)].state == .granted } ?? false
+    }
+  }
+
+  /// What is to be claimed again after an end: nothing, if the claim has been passed on.
+  func renew(_ hold: ResourceHold, for claimant: any ResourceClaimant) -> ResourceDemands? {
+    state.withLock { _ in
+      guard !hold.isPassedOn else { return nil }
+      hold.claim.claimant = claimant
+      return hold.claim.wants
     }
   }
 
@@ -153,12 +169,12 @@ final class ResourceBook: Sendable {
   ///
   /// - Parameters:
   ///   - number: What this wait is called.
-  ///   - claim: The innermost claim that the body is inside of.
+  ///   - hold: The innermost claim that the body is inside of.
   ///   - idlers: Where it waits for its own queue, the runs there that it is part of.
-  func awaitStarted(_ number: UInt64, inside claim: ResourceClaim?, idlers: [UInt64] = []) {
+  func awaitStarted(_ number: UInt64, inside hold: ResourceHold?, idlers: [UInt64] = []) {
     awaits.wrappingAdd(1, ordering: .relaxed)
     state.withLock { state in
-      let holders = claim.map { sequence(first: $0, next: \.enclosing).compactMap(\.reference) } ?? []
+      let holders = hold?.chain.compactMap(\.reference) ?? []
       state.ledger.awaitStarted(number, holders: holders, idlers: idlers)
     }
   }
@@ -190,7 +206,7 @@ final class ResourceBook: Sendable {
       return ResourceTable.News(
         granted: granted.compactMap { state.claims[Int($0)]?.claimant },
         refused: refused.compactMap { refusal in
-          state.claims[Int(refusal.claim)].map { ($0.claimant, state.waits(of: refusal.circle)) }
+          state.claims[Int(refusal.claim)]?.claimant.map { ($0, state.waits(of: refusal.circle)) }
         })
     }
   }
@@ -235,7 +251,7 @@ extension ResourceBook.State {
     entry?.table.openPools.wrappingSubtract(1, ordering: .releasing)
     ledger.poolClosed(pool)
     // What is empty keeps the memory of what was in it.
-    if ledger.pools.isEmpty { (claims, procedures, entries) = ([], [], []) }
+    if ledger.pools.isEmpty { (claims, formerProcedures, entries) = ([], [:], []) }
     return entry
   }
 
@@ -257,7 +273,7 @@ extension ResourceBook.State {
     for other in others {
       guard let other = claims[Int(other)], other.priority < claim.priority else { continue }
       other.priority = claim.priority
-      news.raised.append((other.claimant, claim.priority))
+      if let claimant = other.claimant { news.raised.append((claimant, claim.priority)) }
     }
     return news
   }
@@ -267,8 +283,13 @@ extension ResourceBook.State {
   }
 
   fileprivate func link(_ link: ResourceLedger.Link) -> ExclusionWait? {
-    guard let entry = entries[Int(link.pool)] else { return nil }
-    return ExclusionWait(
-      procedure: procedures[Int(link.claim)], key: entry.key, holder: procedures[Int(link.holder)])
+    guard let entry = entries[Int(link.pool)], let claimant = procedure(of: link.claim),
+      let holder = procedure(of: link.holder)
+    else { return nil }
+    return ExclusionWait(procedure: claimant, key: entry.key, holder: holder)
+  }
+
+  private func procedure(of claim: Int32) -> ProcedureIdentity? {
+    claims[Int(claim)]?.procedure ?? formerProcedures[claim]
   }
 }

@@ -6,30 +6,26 @@ protocol ResourceClaimant: AnyObject, Sendable {
   func resourcesRefused(_ waits: [ExclusionWait])
   /// What it holds is waited for by something of this priority.
   func raise(to priority: TaskPriority)
-  /// What it wants, if that is the same as long as it is there.
-  var lastingDemands: ResourceDemands? { get }
-}
-
-extension ResourceClaimant {
-  var lastingDemands: ResourceDemands? { nil }
 }
 
 /// Internal. What one level of one run wants to hold, or holds: the owner of its part of the resources.
 ///
-/// Invariant: `priority`, `reference`, `placedWants`, `turn` and `enclosing` are guarded by the lock of ``ResourceBook``; the
-/// latter three are changed only for whoever made the claim, who may read them without. `claimant` is changed only by whoever
-/// made the claim, between an end of it and its next placing, when nobody else looks at it; news have the claimant of their
-/// time. A claim keeps its claimant until it is let go of, which whoever made it does when it has ended.
+/// Runs that follow each other pass it on, with all that it holds: see ``ResourceHold``.
+///
+/// Invariant: all that changes is guarded by the lock of ``ResourceBook``. All but `priority` and `reference` is changed only for
+/// whoever has the claim, a level or a run, who may read it without; for a run also under the lock of its queue, so that this is
+/// enough for reading. A claim has a claimant from its placing until its end, and news have the claimant of their time.
 final class ResourceClaim: @unchecked Sendable {
-  /// The claim that it is inside of, in any table, unless that has ended before it.
-  private(set) var enclosing: ResourceClaim?
+  /// What it is inside of, in any table, unless that has ended before it.
+  private(set) var enclosing: ResourceHold?
   /// How many it was inside of when it was made, and itself.
   let depth: Int32
-  let procedure: ProcedureIdentity
-  var claimant: any ResourceClaimant
-  /// What it was placed for the last time; read without the lock by whoever made it. `nil` where it has been passed on what it
-  /// holds, and its claimant knows it: all who want that count their references to it.
-  var placedWants: ResourceDemands?
+  private(set) var procedure: ProcedureIdentity
+  var claimant: (any ResourceClaimant)?
+  /// How often it has been passed on.
+  private(set) var passes: UInt32 = 0
+  /// What it was placed for the last time: as long as it is there, since whatever is inside of it may be over after it.
+  var wants: ResourceDemands?
   /// Its own priority, or the highest of those that have come to wait for it.
   var priority: UInt8
   /// Its number and serial in the ledger; `nil` before it was made and after it has ended.
@@ -46,51 +42,66 @@ final class ResourceClaim: @unchecked Sendable {
   }
 
   init(
-    inside enclosing: ResourceClaim?, of procedure: ProcedureIdentity, for claimant: any ResourceClaimant,
+    inside enclosing: ResourceHold?, of procedure: ProcedureIdentity, for claimant: any ResourceClaimant,
     priority: UInt8
   ) {
     self.enclosing = enclosing
-    depth = (enclosing?.depth ?? 0) + 1
+    depth = (enclosing?.claim.depth ?? 0) + 1
     self.procedure = procedure
     self.claimant = claimant
     self.priority = priority
   }
 
-  /// It has ended, and does not keep what it was inside of if that has ended as well; under the lock.
+  // MARK: Called under the lock
+
+  /// It belongs to another run from now on, and is over for whatever is inside of the former one.
   ///
-  /// - Returns: What was let go of.
-  func forgetEnded() -> ResourceClaim? {
-    guard let former = enclosing, former.reference == nil else { return nil }
-    while let claim = enclosing, claim.reference == nil { enclosing = claim.enclosing }
+  /// - Returns: Its former claimant.
+  func passedOn(to other: any ResourceClaimant, of procedure: ProcedureIdentity) -> (any ResourceClaimant)? {
+    let former = claimant.take()
+    (self.procedure, claimant, passes) = (procedure, other, passes + 1)
     return former
   }
 
-  /// What it holds or claims, or did.
-  var wants: ResourceDemands? { placedWants ?? claimant.lastingDemands }
+  /// It has ended, and does not keep what it was inside of if that has ended as well.
+  ///
+  /// - Returns: What was let go of.
+  func ended() -> ResourceHold? {
+    reference = nil
+    guard let former = enclosing, former.reference == nil else { return nil }
+    while let hold = enclosing, hold.reference == nil { enclosing = hold.claim.enclosing }
+    return former
+  }
 
-  /// Whether it was placed for this key; under the lock.
+  /// Whether it was placed for this key.
   func wants(_ entry: ResourceEntry) -> Bool {
     wants?.demands.contains { $0.entry === entry } ?? false
   }
+}
 
-  /// Claims all that is wanted; see ``ResourceBook/place(_:_:inTurn:for:)``.
-  func place(_ wants: ResourceDemands, inTurn turn: Turn? = nil, for runs: ResourceLedger.ClaimRuns)
-    -> ResourceTable.Answer
-  {
-    ResourceBook.shared.place(self, wants, inTurn: turn, for: runs)
+/// Internal. What a body holds: a claim, until that has ended or has been passed on to another run.
+struct ResourceHold: Sendable, Equatable {
+  let claim: ResourceClaim
+  private let passes: UInt32
+
+  /// Made by whoever has the claim.
+  init(_ claim: ResourceClaim) {
+    (self.claim, passes) = (claim, claim.passes)
   }
 
-  /// Passes on what it holds to a claim that wants the same, before anybody who waits for that; see
-  /// ``ResourceBook/passOn(_:to:for:)``.
-  func passOn(to other: ResourceClaim, for runs: ResourceLedger.ClaimRuns) -> UInt8? {
-    ResourceBook.shared.passOn(self, to: other, for: runs)
+  static func == (one: ResourceHold, other: ResourceHold) -> Bool {
+    one.claim === other.claim && one.passes == other.passes
   }
 
-  /// Gives back what it holds, or withdraws it.
-  ///
-  /// - Returns: Who is granted by that.
-  func end() -> ResourceTable.News { ResourceBook.shared.end(self) }
+  /// Whether it has been passed on; under the lock.
+  var isPassedOn: Bool { claim.passes != passes }
 
-  /// Whether it holds all that it wants.
+  /// Where it stands in the ledger, if it does; under the lock.
+  var reference: ResourceLedger.Reference? { isPassedOn ? nil : claim.reference }
+
+  /// This, and all that it is inside of.
+  var chain: UnfoldFirstSequence<ResourceHold> { sequence(first: self, next: \.claim.enclosing) }
+
+  /// Whether all is held that is wanted.
   var isHeld: Bool { ResourceBook.shared.isHeld(self) }
 }

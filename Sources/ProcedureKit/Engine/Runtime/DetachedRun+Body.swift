@@ -15,7 +15,7 @@ extension DetachedRun {
   }
 
   /// The context of its body, where that is not bound.
-  private var ownContext: ProcedureContext { ProcedureContext(scope: self, hold: core.withState { _ in claim }) }
+  private var ownContext: ProcedureContext { ProcedureContext(scope: self, hold: holdOfBody) }
 
   /// One function from the worker to the body, since each more on the way costs as much as a visit to the lock.
   @inline(__always)
@@ -106,8 +106,8 @@ extension DetachedRun {
   func releaseBody() {
     (body, work) = (nil, nil)
     if cancellation != nil { stored = .nothing }
-    // Nobody else looks at these once the run has left its queue.
-    needs?.release()
+    // Nobody else looks at this once the run has left its queue.
+    if !admission.isFree { admission = .free }
   }
 
   /// Whether nothing of the user's goes with it once it has left its queue and its body is released, and nobody waits for it.
@@ -121,7 +121,11 @@ extension DetachedRun {
     else {
       return false
     }
-    return needs?.isKept(by: next) ?? true
+    guard hasNeeds, let resources else { return admission.isFree }
+    // Most are runs of the same procedure: then there is no need to look into what many processors count their references in.
+    return admission.isFree
+      && (next.resources === resources
+        || (resources.wholeEntry != nil && next.resources?.wholeEntry === resources.wholeEntry))
   }
 
   // MARK: The outcome

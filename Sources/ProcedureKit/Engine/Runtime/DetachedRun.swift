@@ -5,8 +5,8 @@ import Synchronization
 /// It knows no type but its own: what is called and what comes of it are made by ``ProcedureQueue``, where the types are
 /// known, so that no metadata is looked up while it goes its way.
 ///
-/// Invariant: `worker`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. `body`
-/// and `work` belong to the worker that executes them, and to whoever ends the run; `work` has the types that `body` asks for,
+/// Invariant: `worker`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. `body`,
+/// `work` and `admission` belong to the worker that executes them, and to whoever ends the run; `work` has the types that `body` asks for,
 /// since both come from one function that is generic over them. `stored` is written before the outcome is
 /// published, by whoever decides it: the worker that executed the body, or, under the lock, what ended the run before its
 /// body; it is not read where a cancel overruled it. Nothing of all that changes once `isFinished` is true, which is
@@ -35,9 +35,6 @@ final class DetachedRun: Run, @unchecked Sendable {
   var body: Body?
   var work: AnyProcedureWork?
   var stored = Stored.nothing
-  /// Whether its time is limited by a timeout only, and no hook of the queue comes before the body: then it has no `limit`, and
-  /// the worker that executes the body sees to it.
-  let hasTimeout: Bool
   /// Whose task executes the body, or evaluates the conditions. (Invariant: only set as long as that task does, which keeps
   /// the worker; so it need not be counted here.)
   unowned(unsafe) var worker: QueueWorker?
@@ -49,7 +46,7 @@ final class DetachedRun: Run, @unchecked Sendable {
   ) {
     let traits = work.traits
     let limit = traits.contents.limit
-    hasTimeout = limit != nil && limit?.deadline == nil && core.hooks == nil
+    let hasTimeout = limit != nil && limit?.deadline == nil && core.hooks == nil
     let origin =
       parent == nil && core.carriers.isEmpty && (limit == nil || hasTimeout)
       ? nil : Origin(parent, bindings: core.carried, limit: hasTimeout ? nil : limit.map(RunLimit.init))
@@ -58,7 +55,8 @@ final class DetachedRun: Run, @unchecked Sendable {
       traits.contents.hooks == nil && limit?.deadline == nil && !core.hasFinishHooks
     self.body = body
     self.work = work
-    super.init(work, core: core, origin: origin, priority: priority, isDetached: true, isBare: isBare)
+    super.init(
+      work, core: core, origin: origin, priority: priority, isDetached: true, isBare: isBare, hasTimeout: hasTimeout)
   }
 
   /// What the body calls, once.

@@ -374,7 +374,7 @@ extension QueueCore {
         run.times.started = now.nanoseconds
         if run.hasNeeds { state.leadStarted(run) }
         record(.willExecute(attempt: 1), of: run, at: now, &state)
-        return .execute(WorkerFrame(run, holding: run.claim))
+        return .execute(WorkerFrame(run, holding: run.claim.map(ResourceHold.init)))
       }
     }
   }

@@ -65,12 +65,12 @@ extension QueueCore {
   ///   has to end the long way.
   func exchange(
     _ run: DetachedRun, for worker: QueueWorker
-  ) -> (run: DetachedRun, hold: ResourceClaim?, keepsNothing: Bool)? {
+  ) -> (run: DetachedRun, hold: ResourceHold?, keepsNothing: Bool)? {
     guard run.isBare, !run.hasDependents else { return nil }
     let now = time.now
     var effects: [QueueState.Effect] = []
     let successor = withState(admitting: .none) {
-      state -> (run: DetachedRun, hold: ResourceClaim?, keepsNothing: Bool)? in
+      state -> (run: DetachedRun, hold: ResourceHold?, keepsNothing: Bool)? in
       guard run.cancellation == nil, run.storedLog == nil, !worker.isSpent else { return nil }
       var actions: [QueueMachine.Action] = []
       defer { state.resolve(&actions, &effects) }
@@ -85,7 +85,7 @@ extension QueueCore {
       next.times.started = now.nanoseconds
       // The next does not wait to be started any more.
       if limitsWaiting { state.announceRoom(&effects) }
-      return (next, next.hasNeeds ? next.claim : nil, run.keepsNothing(before: next))
+      return (next, next.hasNeeds ? next.claim.map(ResourceHold.init) : nil, run.keepsNothing(before: next))
     }
     // These may call what is the user's, which is no part of the body.
     if !effects.isEmpty { ProcedureContext.$current.withValue(nil) { perform(effects.takeAll()) } }

@@ -177,7 +177,7 @@ extension QueueCore {
   ) async -> End<Output> {
     do {
       let body = body(of: run, operation)
-      let context = ProcedureContext(scope: run, hold: holdOfBody(run))
+      let context = ProcedureContext(scope: run, hold: run.holdOfBody)
       let value = try await context.run {
         guard broadcaster.isObserved || executor != nil else { return try await body(input) }
         // Somebody watches: the cancel is to be told when it comes, and not when the body has ended.
@@ -225,11 +225,6 @@ extension QueueCore {
     } catch {
       return End(outcome: ProcedureOutcome(thrown: error), error: error, hasExecuted: true)
     }
-  }
-
-  /// Written before the body starts, in this task, and not again before it has ended.
-  private func holdOfBody(_ run: StructuredRun) -> ResourceClaim? {
-    run.resources == nil ? nil : withState { _ in run.claim }
   }
 
   /// The end of a run that has started without all this.

@@ -204,13 +204,12 @@ struct QueueState {
   ///
   /// - Returns: The priority of the other; `nil` if nothing is passed on, and nothing has changed.
   mutating func passOn(_ run: DetachedRun, to next: DetachedRun) -> UInt8? {
-    guard let needs = run.needs, let claim = needs.claim, let nextNeeds = next.needs else { return nil }
     // With its own, and not what it was raised to: that is nobody's business who comes after it.
-    let other = ResourceClaim(inside: nil, of: next.identity, for: next, priority: next.priority)
-    if next.lastingDemands == nil { other.placedWants = nextNeeds.demands }
-    guard let priority = claim.passOn(to: other, for: next.claimRuns()) else { return nil }
-    needs.claim = nil
-    nextNeeds.claim = other
+    guard let claim = run.claim,
+      let priority = ResourceBook.shared.passOn(
+        claim, to: next, of: next.identity, priority: next.priority, for: next.claimRuns())
+    else { return nil }
+    next.claim = run.claim.take()
     if next.member >= 0 { _ = machine.raised(next.member, to: priority) }
     return priority
   }
@@ -260,7 +259,9 @@ struct QueueState {
     let claim = ResourceClaim(
       inside: run.parent?.hold, of: run.identity, for: run, priority: self[run].priority)
     run.claim = claim
-    switch claim.place(wants, inTurn: turn, for: run.claimRuns(room: room.isLimited ? room.limit : 0)) {
+    switch ResourceBook.shared.place(
+      claim, wants, inTurn: turn, for: run.claimRuns(room: room.isLimited ? room.limit : 0))
+    {
     case .granted: return true
     case .waits(let news):
       machine.resourcesAwaited(run.member, &actions)
@@ -288,7 +289,7 @@ struct QueueState {
   /// Gives back what a run holds, or withdraws its claim. Runs of the same queue that come next take over at once.
   mutating func endClaim(of run: Run, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
     guard let claim = run.claim.take() else { return }
-    tell(claim.end(), on: run.core, &actions, &effects)
+    tell(ResourceBook.shared.end(ResourceHold(claim)), on: run.core, &actions, &effects)
   }
 
   /// Tells runs of this queue at once, and leaves the others for later. Runs that do not keep what they are granted pass it
@@ -310,7 +311,7 @@ struct QueueState {
           continue
         }
         guard run.member >= 0, !machine.resourcesGranted(run.member, &actions) else { continue }
-        if let claim = run.claim.take() { pending.append(claim.end()) }
+        if let claim = run.claim.take() { pending.append(ResourceBook.shared.end(ResourceHold(claim))) }
       }
       guard let more = pending.popLast() else { break }
       next = more

@@ -78,10 +78,10 @@ final class QueueWorker: @unchecked Sendable {
     var next: DetachedRun? = lease.run
     while let run = next.take() {
       await run.execute()
-      guard !fairness.pieceEnds(), let (successor, claim, keepsNothing) = core.exchange(run, for: self) else {
+      guard !fairness.pieceEnds(), let (successor, held, keepsNothing) = core.exchange(run, for: self) else {
         return nil
       }
-      var (other, hold) = (successor, claim)
+      var (other, hold) = (successor, held)
       next = other
       let isPassedOn = lease.exchange(&other, holding: &hold)
       let frame = isPassedOn ? nil : WorkerFrame(other, holding: hold)
@@ -103,11 +103,11 @@ final class QueueWorker: @unchecked Sendable {
   ///   - keepsNothing: Whether nothing of the user's goes with it.
   @inline(__always)
   private static func leave(
-    _ run: consuming DetachedRun, _ frameRun: consuming DetachedRun, _ hold: consuming ResourceClaim?,
+    _ run: consuming DetachedRun, _ frameRun: consuming DetachedRun, _ hold: consuming ResourceHold?,
     keepsNothing: Bool
   ) {
     guard !keepsNothing else { return run.releaseBody() }
-    let (lastRun, lastHold) = (Unmanaged.passRetained(run), hold.map(Unmanaged.passRetained))
+    let (lastRun, lastHold) = (Unmanaged.passRetained(run), hold.map { Unmanaged.passRetained($0.claim) })
     _ = (consume run, consume frameRun, consume hold)
     ProcedureContext.$current.withValue(nil) {
       let run = lastRun.takeRetainedValue()

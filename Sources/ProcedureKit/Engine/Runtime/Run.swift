@@ -5,6 +5,12 @@
 class Run: SlotHolder, @unchecked Sendable {
   let id = ProcedureID.reserve()
   final let traits: ProcedureTraits
+  /// What it wants to hold, as the table of its queue knows it.
+  final let resources: ResourceDemands?
+  /// What it claims or holds of that.
+  final var claim: ResourceClaim?
+  /// What has to be there besides, until the body has ended.
+  final var admission: Admission
   /// Whether a cancel came in time, and its reason.
   final var cancellation: Cancellation?
 
@@ -21,26 +27,19 @@ class Run: SlotHolder, @unchecked Sendable {
   @inline(__always)
   init(
     _ work: AnyProcedureWork, core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0,
-    isDetached: Bool = false, isBare: Bool = false
+    isDetached: Bool = false, isBare: Bool = false, hasTimeout: Bool = false
   ) {
     traits = work.traits
+    admission = work.admission.withoutResources
+    resources = work.admission.isFree ? nil : work.admission.demands(in: core.resources)
     super.init(
       core: core, origin: origin, priority: priority, isDetached: isDetached, isBare: isBare,
-      hasNeeds: !work.admission.isFree)
-    if !work.admission.isFree { needs(work.admission) }
-  }
-
-  private func needs(_ admission: Admission) {
-    needs = RunNeeds(admission, admission.demands(in: core.resources))
+      hasNeeds: !work.admission.isFree, hasTimeout: hasTimeout)
   }
 
   final var name: String { traits.contents.name }
 
-  final var admission: Admission { needs?.admission ?? .free }
-
   final var conditions: [Condition] { admission.conditions }
-
-  final var resources: ResourceDemands? { needs?.demands }
 
   /// What its body waits for at this moment, by the numbers of the waits.
   final var awaited: [UInt64: AwaitTarget] {
@@ -50,6 +49,11 @@ class Run: SlotHolder, @unchecked Sendable {
 
   /// How long it may take, unless its worker sees to that.
   final var limit: RunLimit? { origin?.limit }
+
+  /// What its body holds, where that executes.
+  final var holdOfBody: ResourceHold? {
+    resources == nil ? nil : core.withState { _ in claim.map(ResourceHold.init) }
+  }
 
   /// What its body waits for on levels inside of it.
   final var innerWaits: [InnerWait] { extras?.innerWaits ?? [] }
@@ -61,12 +65,6 @@ class Run: SlotHolder, @unchecked Sendable {
   final var attemptUnderWay: Int? {
     guard let progress else { return 1 }
     return progress.isUnderWay ? progress.attempt : nil
-  }
-
-  /// What it claims or holds of what it wants to hold.
-  final var claim: ResourceClaim? {
-    get { needs?.claim }
-    set { needs?.claim = newValue }
   }
 
   override final var identity: ProcedureIdentity { ProcedureIdentity(id: id, name: name) }
@@ -146,8 +144,6 @@ class Run: SlotHolder, @unchecked Sendable {
 extension Run: ProducedChild {}
 
 extension Run: ResourceClaimant {
-  final var lastingDemands: ResourceDemands? { needs?.lastingDemands }
-
   func resourcesGranted() { core.grantResources(to: self) }
 
   func resourcesRefused(_ waits: [ExclusionWait]) { core.refuseResources(to: self, waits) }

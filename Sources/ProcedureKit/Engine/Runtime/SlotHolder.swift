@@ -21,21 +21,23 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   ///
   /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
   final let isBare: Bool
+  /// For an added run: whether its time is limited by a timeout only, and no hook of the queue comes before the body. Then it has no
+  /// `limit`, and the worker that executes the body sees to it.
+  final let hasTimeout: Bool
   @usableFromInline let core: QueueCore
-  /// What has to be there for its body, if anything; made with the run, and never exchanged.
-  final var needs: RunNeeds?
   final var extras: RunExtras?
 
   @inline(__always)
   init(
     core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0, isDetached: Bool = false,
-    isBare: Bool = false, hasNeeds: Bool = false
+    isBare: Bool = false, hasNeeds: Bool = false, hasTimeout: Bool = false
   ) {
     self.isDetached = isDetached
     self.core = core
     self.priority = priority
     self.isBare = isBare
     self.hasNeeds = hasNeeds
+    self.hasTimeout = hasTimeout
     super.init(origin: origin)
   }
 

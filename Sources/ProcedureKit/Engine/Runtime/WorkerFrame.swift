@@ -9,18 +9,17 @@
 /// place while it is uniquely referenced.
 final class WorkerFrame: ContextFrame, @unchecked Sendable {
   fileprivate(set) var run: DetachedRun
-  /// What the run holds.
-  fileprivate(set) var claim: ResourceClaim?
+  fileprivate var holdOfRun: ResourceHold?
 
-  init(_ run: DetachedRun, holding claim: ResourceClaim?) {
-    (self.run, self.claim) = (run, claim)
+  init(_ run: DetachedRun, holding hold: ResourceHold?) {
+    (self.run, holdOfRun) = (run, hold)
   }
 
   override var scope: ProcedureScope { run }
 
-  override var hold: ResourceClaim? { claim ?? run.hold }
+  override var hold: ResourceHold? { holdOfRun ?? run.hold }
 
-  override var keptHold: ResourceClaim? { run.keptHold }
+  override var keptHold: ResourceHold? { run.keptHold }
 }
 
 /// Internal. Knows whether anybody but the binding refers to a worker's frame.
@@ -53,12 +52,12 @@ struct WorkerFrameLease: ~Copyable {
   /// - Parameters:
   ///   - run: The run whose body is executed next; afterwards the former one, so that nothing is let go of here: that may call
   ///     what is the user's.
-  ///   - claim: What it holds; afterwards what the former one did.
+  ///   - hold: What it holds; afterwards what the former one did.
   /// - Returns: Whether it does; if not, nothing has changed.
-  mutating func exchange(_ run: inout DetachedRun, holding claim: inout ResourceClaim?) -> Bool {
+  mutating func exchange(_ run: inout DetachedRun, holding hold: inout ResourceHold?) -> Bool {
     guard isKnownUniquelyReferenced(&frame) else { return false }
     swap(&frame.run, &run)
-    swap(&frame.claim, &claim)
+    swap(&frame.holdOfRun, &hold)
     return true
   }
 }

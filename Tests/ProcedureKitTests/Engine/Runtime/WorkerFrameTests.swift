@@ -137,8 +137,8 @@ import TestingProcedureKit
   private static func use(_ frame: Unmanaged<WorkerFrame>, _ runs: [DetachedRun], _ kept: Box<ProcedureContext?>) {
     var lease = WorkerFrameLease(frame)
     func pass(_ lease: inout WorkerFrameLease, to run: DetachedRun) -> DetachedRun? {
-      var (run, claim) = (run, ResourceClaim?.none)
-      return lease.exchange(&run, holding: &claim) ? run : nil
+      var (run, hold) = (run, ResourceHold?.none)
+      return lease.exchange(&run, holding: &hold) ? run : nil
     }
     let first = pass(&lease, to: runs[1])
     kept.update { $0 = ProcedureContext.current }
@@ -157,7 +157,7 @@ import TestingProcedureKit
       let inner = ProcedureTask("\(number)") { () -> (String?, Bool, Bool) in
         let context = ProcedureContext.current
         let hold = context?.hold
-        return (hold?.procedure.name, hold?.isHeld ?? false, context?.keptHold == nil)
+        return (hold?.claim.procedure.name, hold?.isHeld ?? false, context?.keptHold == nil)
       }
       return number % 3 == 0 ? queue.add(inner.exclusive("x")) : queue.add(inner)
     }
