@@ -18,11 +18,24 @@ struct Admission: Sendable {
     let isOnlyResources: Bool
     /// What the last table has made of the resources: so that adding a procedure many times does not look for its keys each
     /// time.
-    let known = Mutex<ResourceDemands?>(nil)
+    private let known = Mutex<ResourceDemands?>(nil)
 
     init(_ needs: Needs) {
       self.needs = needs
       isOnlyResources = needs.conditions.isEmpty && needs.key == nil
+    }
+
+    func demands(in table: ResourceTable) -> ResourceDemands? {
+      if let demands = known.withLock(\.self), demands.table === table { return demands }
+      guard let resources = needs.resources else { return nil }
+      let demands = ResourceDemands(resources, in: table)
+      // Let go of outside of the lock: it may be the last that refers to keys of the user's.
+      let former = known.withLock { known in
+        defer { known = demands }
+        return known
+      }
+      _ = former
+      return demands
     }
   }
 
@@ -56,19 +69,7 @@ struct Admission: Sendable {
   }
 
   /// The resources, as a table knows them. May call what is the user's: not under any lock.
-  func demands(in table: ResourceTable) -> ResourceDemands? {
-    guard let storage else { return nil }
-    if let demands = storage.known.withLock(\.self), demands.table === table { return demands }
-    guard let resources = storage.needs.resources else { return nil }
-    let demands = ResourceDemands(resources, in: table)
-    // Let go of outside of the lock: it may be the last that refers to keys of the user's.
-    let former = storage.known.withLock { known in
-      defer { known = demands }
-      return known
-    }
-    _ = former
-    return demands
-  }
+  func demands(in table: ResourceTable) -> ResourceDemands? { storage?.demands(in: table) }
 
   private mutating func change(_ change: (inout Needs) -> Void) {
     var needs = storage?.needs ?? Needs()

@@ -20,7 +20,7 @@ extension ProcedureContext {
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {
     let task = procedure.procedureTask
     let core = slotHolder?.core ?? ProcedureQueue.shared.core
-    let run = DetachedRun(task.work, core: core, parent: self) { run in
+    let run = DetachedRun(task.work, core: core, wanting: core.demands(of: task.work), parent: self) { run in
       try await run.callBody(of: P.Output.self, with: input)
     }
     let handle = ProcedureHandle<P.Output>(run)

@@ -42,7 +42,8 @@ final class DetachedRun: Run, @unchecked Sendable {
 
   @inline(__always)
   init(
-    _ work: AnyProcedureWork, core: QueueCore, parent: ProcedureContext? = nil, body: @escaping Body
+    _ work: AnyProcedureWork, core: QueueCore, wanting resources: ResourceDemands?, parent: ProcedureContext? = nil,
+    body: @escaping Body
   ) {
     let traits = work.traits
     let limit = traits.contents.limit
@@ -56,7 +57,8 @@ final class DetachedRun: Run, @unchecked Sendable {
     self.body = body
     self.work = work
     super.init(
-      work, core: core, origin: origin, priority: priority, isDetached: true, isBare: isBare, hasTimeout: hasTimeout)
+      work, core: core, wanting: resources, origin: origin, priority: priority, isDetached: true, isBare: isBare,
+      hasTimeout: hasTimeout)
   }
 
   /// What the body calls, once.

@@ -62,7 +62,7 @@ extension QueueCore {
     _ work: AnyProcedureWork, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
     body: @escaping DetachedRun.Body
   ) -> DetachedRun {
-    let run = DetachedRun(work, core: self, body: body)
+    let run = DetachedRun(work, core: self, wanting: demands(of: work), body: body)
     if dependencies.isEmpty, !hasRoom, admitAtOnce(run) { return run }
     admit(run, dependencies: dependencies, hasRoom: hasRoom)
     for (index, dependency) in dependencies.enumerated() {
@@ -72,6 +72,11 @@ extension QueueCore {
       }
     }
     return run
+  }
+
+  /// What a procedure wants to hold, as the table of the queue knows it. May call what is the user's: not under any lock.
+  func demands(of work: AnyProcedureWork) -> ResourceDemands? {
+    work.admission.isFree ? nil : work.admission.demands(in: resources)
   }
 
   /// What is carried from here to the body of a run that comes now.
@@ -311,8 +316,12 @@ extension QueueCore {
     if !run.dependencyHandles.isEmpty { effects.append(.letGo(run.dependencyHandles.takeAll())) }
     record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
     if state.machine.leads(run.member) {
-      admitFollowers(&state)
-      state.leadEnds(of: run, &actions, &effects)
+      // Of those who have come to follow it, the first is enough, if that one goes on with what it held.
+      if state.machine.firstFollower == nil { admitFollowers(atMost: 1, &state) }
+      if !state.leadPassedOn(by: run) {
+        admitFollowers(&state)
+        state.leadEnds(&actions, &effects)
+      }
     }
     state.unseat(run, &actions, &effects)
     run.publishOutcome()

@@ -18,21 +18,24 @@ extension QueueCore {
   /// Admits runs that came by the inbox.
   @inline(never)
   func admit(_ arrivals: Arrivals, _ state: inout QueueState) {
-    var left =
-      switch arrivals {
-      case .all: Int.max
-      case .first: state.arrivalMayBeNext ? Self.mostArrivalsAtOnce : 0
-      case .none: 0
-      }
-    while left > 0, let run = state.takeArrival(from: inbox) {
-      admit(run, &state)
-      left -= 1
+    switch arrivals {
+    case .all: admit(atMost: .max, &state)
+    case .first: if state.arrivalMayBeNext { admit(atMost: Self.mostArrivalsAtOnce, &state) }
+    case .none: break
     }
   }
 
   /// Admits those that have come by the inbox to follow somebody.
-  func admitFollowers(_ state: inout QueueState) {
-    if state.hasFollowersInbox { admit(.all, &state) }
+  func admitFollowers(atMost most: Int = .max, _ state: inout QueueState) {
+    if state.hasFollowersInbox { admit(atMost: most, &state) }
+  }
+
+  private func admit(atMost most: Int, _ state: inout QueueState) {
+    var left = most
+    while left > 0, let run = state.takeArrival(from: inbox) {
+      admit(run, &state)
+      left -= 1
+    }
   }
 
   func admit(_ run: DetachedRun, _ state: inout QueueState) {

@@ -26,7 +26,7 @@ extension QueueCore {
     // What a task runs that a body has left behind is no part of that body any more.
     let context = ProcedureContext.current?.living
     let run = StructuredRun(
-      task.work, core: self, origin: .of(context, bindings: [], limit: task.limit))
+      task.work, core: self, wanting: demands(of: task.work), origin: .of(context, bindings: [], limit: task.limit))
     let lender = context?.slotHolder(on: self)
     let lateness = run.limit?.arrived(run)
     guard let hasStarted = admit(run, task.priority, lender, startsAtOnce: lateness == nil) else {

@@ -205,27 +205,39 @@ struct QueueState {
   /// - Returns: The priority of the other; `nil` if nothing is passed on, and nothing has changed.
   mutating func passOn(_ run: DetachedRun, to next: DetachedRun) -> UInt8? {
     // With its own, and not what it was raised to: that is nobody's business who comes after it.
-    guard let claim = run.claim,
+    guard let claim = run.claim.take() else { return nil }
+    guard
       let priority = ResourceBook.shared.passOn(
         claim, to: next, of: next.identity, priority: next.priority, for: next.claimRuns())
-    else { return nil }
-    next.claim = run.claim.take()
+    else {
+      run.claim = claim
+      return nil
+    }
+    next.claim = claim
     if next.member >= 0 { _ = machine.raised(next.member, to: priority) }
     return priority
   }
 
-  /// A run is about to leave that others follow, and its worker does not go straight on with the first of them.
-  mutating func leadEnds(of run: DetachedRun, _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
-    let isPutOff = machine.isSuspended || machine.followersAreOvertaken
-    if !isPutOff, let next = machine.firstFollower, let follower = holders[Int(next)]?.detachedRun,
-      passOn(run, to: follower) != nil
-    {
-      machine.leadPassedOn(to: next)
-    } else {
-      machine.followingEnded()
-      claimForFollowers(puttingOff: isPutOff, &actions, &effects)
-    }
+  /// A run is about to leave that others follow, and its worker does not go straight on with the first of them: has that one
+  /// stand in line with what the run held.
+  ///
+  /// - Returns: Whether it does; if not, nothing has changed.
+  mutating func leadPassedOn(by run: DetachedRun) -> Bool {
+    guard !followersAreToStandInLine, let next = machine.firstFollower,
+      let follower = holders[Int(next)]?.detachedRun, passOn(run, to: follower) != nil
+    else { return false }
+    machine.leadPassedOn(to: next)
+    return true
   }
+
+  /// A run is about to leave that all who follow it are known of, and passes nothing on.
+  mutating func leadEnds(_ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
+    let isPutOff = followersAreToStandInLine
+    machine.followingEnded()
+    claimForFollowers(puttingOff: isPutOff, &actions, &effects)
+  }
+
+  private var followersAreToStandInLine: Bool { machine.isSuspended || machine.followersAreOvertaken }
 
   /// Claims what those want who have followed, in the turn of the leader; or leaves that for later.
   ///

@@ -26,12 +26,13 @@ class Run: SlotHolder, @unchecked Sendable {
 
   @inline(__always)
   init(
-    _ work: AnyProcedureWork, core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0,
+    _ work: AnyProcedureWork, core: consuming QueueCore, wanting resources: consuming ResourceDemands?,
+    origin: consuming Origin?, priority: UInt8 = 0,
     isDetached: Bool = false, isBare: Bool = false, hasTimeout: Bool = false
   ) {
     traits = work.traits
     admission = work.admission.withoutResources
-    resources = work.admission.isFree ? nil : work.admission.demands(in: core.resources)
+    self.resources = resources
     super.init(
       core: core, origin: origin, priority: priority, isDetached: isDetached, isBare: isBare,
       hasNeeds: !work.admission.isFree, hasTimeout: hasTimeout)

@@ -13,9 +13,9 @@ final class StructuredRun: Run, @unchecked Sendable {
   var refusal: (any Error)?
 
   @inline(__always)
-  init(_ work: AnyProcedureWork, core: QueueCore, origin: Origin?) {
+  init(_ work: AnyProcedureWork, core: QueueCore, wanting resources: ResourceDemands?, origin: Origin?) {
     body = origin?.limit == nil ? nil : .make()
-    super.init(work, core: core, origin: origin)
+    super.init(work, core: core, wanting: resources, origin: origin)
   }
 
   override func refused(by error: ProcedureError) { refusal = error }
