@@ -17,11 +17,11 @@ extension ProcedureContext {
     guard let request else { return try await operation() }
     let procedure = ProcedureIdentity(id: id, name: name)
     let wait = ClaimWait(scope: scope)
-    let table = table ?? scope.resourceTable
+    let demands = ResourceDemands(request, in: table ?? scope.resourceTable)
     let hold = ResourceHold(
-      ResourceClaim(inside: hold, of: procedure, for: wait, priority: scope.linePriority))
+      ResourceClaim(demands, inside: hold, of: procedure, for: wait, priority: scope.linePriority))
     defer { ResourceTable.deliver(ResourceBook.shared.end(hold)) }
-    try await place(hold.claim, ResourceDemands(request, in: table), wait)
+    try await place(hold.claim, wait)
     return try await holding(hold).run(operation)
   }
 
@@ -40,13 +40,12 @@ extension ProcedureContext {
   func reclaim(_ holds: [ResourceHold]) async throws {
     for hold in holds.reversed() {
       let wait = ClaimWait(scope: scope)
-      guard let wants = ResourceBook.shared.renew(hold, for: wait) else { continue }
-      try await place(hold.claim, wants, wait)
+      if ResourceBook.shared.renew(hold, for: wait) { try await place(hold.claim, wait) }
     }
   }
 
-  private func place(_ claim: ResourceClaim, _ wants: ResourceDemands, _ wait: ClaimWait) async throws {
-    switch ResourceBook.shared.place(claim, wants, for: claimRuns) {
+  private func place(_ claim: ResourceClaim, _ wait: ClaimWait) async throws {
+    switch ResourceBook.shared.place(claim, for: claimRuns) {
     case .granted: break
     case .refused(let circle): throw ProcedureError.exclusionDeadlock(procedure: claim.procedure, circle: circle)
     case .waits(let news):

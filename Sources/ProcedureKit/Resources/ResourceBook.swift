@@ -12,7 +12,7 @@ final class ResourceBook: Sendable {
     var entries: ContiguousArray<ResourceEntry?> = []
     /// The claims, by their numbers.
     var claims: ContiguousArray<ResourceClaim?> = []
-    /// Who made those that have ended, and are kept by what is inside of them.
+    /// Who made those that have ended, and were kept by what was inside of them: until nothing is claimed any more.
     var formerProcedures: [Int32: ProcedureIdentity] = [:]
     /// What the ledger tells of an end; empty but in ``end(_:)``, so that no end has to allocate it.
     var granted: [Int32] = []
@@ -31,16 +31,13 @@ final class ResourceBook: Sendable {
   ///
   /// - Parameters:
   ///   - claim: What wants it; new, or ended before.
-  ///   - wants: What is wanted.
   ///   - turn: When it has come, if that is one thing and long ago; `nil` for now.
   ///   - runs: The runs that cannot end before it is granted.
   /// - Returns: What becomes of it.
   func place(
-    _ claim: ResourceClaim, _ wants: ResourceDemands, inTurn turn: ResourceClaim.Turn? = nil,
-    for runs: ResourceLedger.ClaimRuns
+    _ claim: ResourceClaim, inTurn turn: ResourceClaim.Turn? = nil, for runs: ResourceLedger.ClaimRuns
   ) -> ResourceTable.Answer {
-    let former = claim.wants
-    defer { _ = former }
+    let wants = claim.wants
     return state.withLock { state in
       for demand in wants.demands { state.open(demand.entry) }
       let demands = wants.demands.lazy.map { ResourceLedger.Demand(pool: $0.entry.pool, units: $0.units) }
@@ -48,7 +45,6 @@ final class ResourceBook: Sendable {
         demands, inside: Self.enclosing(of: claim), before: turn?.serial, for: runs)
       let reference = state.ledger.reference(to: number)
       claim.reference = reference
-      claim.wants = wants
       while state.claims.count <= Int(number) { state.claims.append(nil) }
       state.claims[Int(number)] = claim
       claim.turn = nil
@@ -95,7 +91,7 @@ final class ResourceBook: Sendable {
     // Let go of outside of the lock.
     defer { _ = former }
     return state.withLock { state in
-      guard claim.enclosing == nil, let number = claim.reference?.claim,
+      guard let number = claim.reference?.claim,
         let reference = state.ledger.passedOn(number, to: runs)
       else { return nil }
       former = claim.passedOn(to: other, of: procedure)
@@ -131,7 +127,7 @@ final class ResourceBook: Sendable {
       for pool in state.vacated {
         guard let entry = state.close(pool) else { continue }
         // Whoever ends the claim has it still; one that was kept by what was inside of it may be nobody's any more.
-        if !claim.wants(entry) { news.abandoned.append(entry) }
+        if !claim.wants.demands.contains(where: { $0.entry === entry }) { news.abandoned.append(entry) }
       }
       if let former = claim.ended() { news.abandoned.append(former.claim) }
       return news
@@ -145,12 +141,11 @@ final class ResourceBook: Sendable {
     }
   }
 
-  /// What is to be claimed again after an end: nothing, if the claim has been passed on.
-  func renew(_ hold: ResourceHold, for claimant: any ResourceClaimant) -> ResourceDemands? {
+  /// What was held is to be claimed again after its end, by somebody else. Says whether it may: not if it has been passed on.
+  func renew(_ hold: ResourceHold, for claimant: any ResourceClaimant) -> Bool {
     state.withLock { _ in
-      guard !hold.isPassedOn else { return nil }
-      hold.claim.claimant = claimant
-      return hold.claim.wants
+      if !hold.isPassedOn { hold.claim.claimant = claimant }
+      return !hold.isPassedOn
     }
   }
 

@@ -12,9 +12,10 @@ protocol ResourceClaimant: AnyObject, Sendable {
 ///
 /// Runs that follow each other pass it on, with all that it holds: see ``ResourceHold``.
 ///
-/// Invariant: all that changes is guarded by the lock of ``ResourceBook``. All but `priority` and `reference` is changed only for
-/// whoever has the claim, a level or a run, who may read it without; for a run also under the lock of its queue, so that this is
-/// enough for reading. A claim has a claimant from its placing until its end, and news have the claimant of their time.
+/// Invariant: all that changes is guarded by the lock of ``ResourceBook``. All but `priority` and `reference` is changed only by
+/// whoever has the claim, a level or a run, who may read it without that lock. `procedure` and `passes` change only where it is
+/// passed on, which is also done under the lock of the runs' queue: so that this is enough for reading these. A claim has a
+/// claimant from its placing until its end, and news have the claimant of their time.
 final class ResourceClaim: @unchecked Sendable {
   /// What it is inside of, in any table, unless that has ended before it.
   private(set) var enclosing: ResourceHold?
@@ -23,9 +24,9 @@ final class ResourceClaim: @unchecked Sendable {
   private(set) var procedure: ProcedureIdentity
   var claimant: (any ResourceClaimant)?
   /// How often it has been passed on.
-  private(set) var passes: UInt32 = 0
-  /// What it was placed for the last time: as long as it is there, since whatever is inside of it may be over after it.
-  var wants: ResourceDemands?
+  private(set) var passes: UInt64 = 0
+  /// What it wants, and whoever it is passed on to.
+  let wants: ResourceDemands
   /// Its own priority, or the highest of those that have come to wait for it.
   var priority: UInt8
   /// Its number and serial in the ledger; `nil` before it was made and after it has ended.
@@ -42,9 +43,10 @@ final class ResourceClaim: @unchecked Sendable {
   }
 
   init(
-    inside enclosing: ResourceHold?, of procedure: ProcedureIdentity, for claimant: any ResourceClaimant,
-    priority: UInt8
+    _ wants: ResourceDemands, inside enclosing: ResourceHold?, of procedure: ProcedureIdentity,
+    for claimant: any ResourceClaimant, priority: UInt8
   ) {
+    self.wants = wants
     self.enclosing = enclosing
     depth = (enclosing?.claim.depth ?? 0) + 1
     self.procedure = procedure
@@ -72,17 +74,12 @@ final class ResourceClaim: @unchecked Sendable {
     while let hold = enclosing, hold.reference == nil { enclosing = hold.claim.enclosing }
     return former
   }
-
-  /// Whether it was placed for this key.
-  func wants(_ entry: ResourceEntry) -> Bool {
-    wants?.demands.contains { $0.entry === entry } ?? false
-  }
 }
 
 /// Internal. What a body holds: a claim, until that has ended or has been passed on to another run.
 struct ResourceHold: Sendable, Equatable {
   let claim: ResourceClaim
-  private let passes: UInt32
+  private let passes: UInt64
 
   /// Made by whoever has the claim.
   init(_ claim: ResourceClaim) {

@@ -144,10 +144,10 @@ extension ResourceLedger {
     return place < 0 ? nil : places[Int(place)].claim
   }
 
-  /// Who holds units of each pool, in order of their numbers.
+  /// Who holds units of each pool, whether it has ended or not, in order of their numbers.
   var holdersByPool: [Int32: [Int32]] {
     var holders: [Int32: [Int32]] = [:]
-    for claim in claims.indices where claims[claim].isPresent && claims[claim].state == .granted {
+    for claim in claims.indices where claims[claim].isPresent && holds(Int32(claim)) {
       _ = allPlaces(of: Int32(claim)) { place in
         holders[place.pool, default: []].append(Int32(claim))
         return true

@@ -5,8 +5,8 @@ import Synchronization
 /// It knows no type but its own: what is called and what comes of it are made by ``ProcedureQueue``, where the types are
 /// known, so that no metadata is looked up while it goes its way.
 ///
-/// Invariant: `worker`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. `body`,
-/// `work` and `admission` belong to the worker that executes them, and to whoever ends the run; `work` has the types that `body` asks for,
+/// Invariant: `worker`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. `body`
+/// and `work` belong to the worker that executes them, and to whoever ends the run; `work` has the types that `body` asks for,
 /// since both come from one function that is generic over them. `stored` is written before the outcome is
 /// published, by whoever decides it: the worker that executed the body, or, under the lock, what ended the run before its
 /// body; it is not read where a cancel overruled it. Nothing of all that changes once `isFinished` is true, which is

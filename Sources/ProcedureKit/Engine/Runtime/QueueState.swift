@@ -269,11 +269,10 @@ struct QueueState {
     _ actions: inout [QueueMachine.Action], _ effects: inout [Effect]
   ) -> Bool {
     let claim = ResourceClaim(
-      inside: run.parent?.hold, of: run.identity, for: run, priority: self[run].priority)
+      wants, inside: run.parent?.hold, of: run.identity, for: run, priority: self[run].priority)
     run.claim = claim
-    switch ResourceBook.shared.place(
-      claim, wants, inTurn: turn, for: run.claimRuns(room: room.isLimited ? room.limit : 0))
-    {
+    let runs = run.claimRuns(room: room.isLimited ? room.limit : 0)
+    switch ResourceBook.shared.place(claim, inTurn: turn, for: runs) {
     case .granted: return true
     case .waits(let news):
       machine.resourcesAwaited(run.member, &actions)

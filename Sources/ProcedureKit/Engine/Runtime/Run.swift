@@ -5,11 +5,12 @@
 class Run: SlotHolder, @unchecked Sendable {
   let id = ProcedureID.reserve()
   final let traits: ProcedureTraits
-  /// What it wants to hold, as the table of its queue knows it.
+  /// What it wants to hold, as the table of its queue knows it: names of things, as long as anybody refers to the run.
   final let resources: ResourceDemands?
   /// What it claims or holds of that.
   final var claim: ResourceClaim?
-  /// What has to be there besides, until the body has ended.
+  /// What has to be there besides; for an added run until its body has ended. (Invariant: changed by its worker, which lets go of
+  /// it once the run has left its queue, after which nobody looks at it.)
   final var admission: Admission
   /// Whether a cancel came in time, and its reason.
   final var cancellation: Cancellation?

@@ -9,6 +9,7 @@
 /// place while it is uniquely referenced.
 final class WorkerFrame: ContextFrame, @unchecked Sendable {
   fileprivate(set) var run: DetachedRun
+  /// What the run holds itself.
   fileprivate var holdOfRun: ResourceHold?
 
   init(_ run: DetachedRun, holding hold: ResourceHold?) {

@@ -67,6 +67,26 @@ import Testing
     #expect(seen.value.filter { $0.value != nil } == [:])
   }
 
+  private struct Category: Hashable {
+    let probe: Probe
+
+    static func == (one: Category, other: Category) -> Bool { one.probe.owner == other.probe.owner }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(probe.owner) }
+  }
+
+  @Test("What names a category does not end in the context of another run")
+  func categories() async {
+    for number in 0..<200 {
+      queue.add(ProcedureTask("\(number)") {}.exclusive(Category(probe: Probe("\(number)", seen))))
+    }
+    await queue.resume()
+    await queue.waitUntilIdle()
+    for _ in 0..<100_000 where seen.value.count < 200 { await Task.yield() }
+    #expect(seen.value.count == 200)
+    #expect(seen.value.filter { $0.value != nil && $0.value != $0.key } == [:])
+  }
+
   /// A clock that calls something, once, when it is read.
   private final class Snooping: Clock {
     typealias Instant = ContinuousClock.Instant
