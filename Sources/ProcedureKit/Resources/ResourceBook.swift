@@ -12,7 +12,7 @@ final class ResourceBook: Sendable {
     var entries: ContiguousArray<ResourceEntry?> = []
     /// The claims, by their numbers.
     var claims: ContiguousArray<ResourceClaim?> = []
-    /// Who made those that have ended, and were kept by what was inside of them: until nothing is claimed any more.
+    /// Who made those that have ended and are kept by what is inside of them, by their numbers; perhaps of former ones as well.
     var formerProcedures: [Int32: ProcedureIdentity] = [:]
     /// What the ledger tells of an end; empty but in ``end(_:)``, so that no end has to allocate it.
     var granted: [Int32] = []
@@ -219,7 +219,7 @@ final class ResourceBook: Sendable {
       for claim in claims {
         guard let number = claim.reference?.claim else { continue }
         waits[ObjectIdentifier(claim)] = state.ledger.poolsWaitedFor(by: number).flatMap { pool in
-          (holders[pool] ?? []).compactMap { holder in
+          (holders[pool] ?? []).filter { !state.ledger.isInside(number, $0) }.compactMap { holder in
             state.link(ResourceLedger.Link(claim: number, pool: state.ledger.pools[Int(pool)].resource, holder: holder))
           }
         }

@@ -25,7 +25,7 @@ final class ResourceClaim: @unchecked Sendable {
   var claimant: (any ResourceClaimant)?
   /// How often it has been passed on.
   private(set) var passes: UInt64 = 0
-  /// What it wants, and whoever it is passed on to.
+  /// What it wants, and what all want to whom it is passed on.
   let wants: ResourceDemands
   /// Its own priority, or the highest of those that have come to wait for it.
   var priority: UInt8

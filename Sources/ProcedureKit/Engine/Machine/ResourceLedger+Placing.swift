@@ -276,7 +276,8 @@ extension ResourceLedger {
     }
   }
 
-  private func isInside(_ claim: Int32, _ holder: Int32) -> Bool {
+  /// Whether what a holder has is not in the way of a claim, which is inside of it.
+  func isInside(_ claim: Int32, _ holder: Int32) -> Bool {
     claims[Int(claim)].ancestors.contains { $0.claim == holder && $0.serial == claims[Int(holder)].serial }
   }
 

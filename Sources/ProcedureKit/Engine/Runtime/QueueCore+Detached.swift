@@ -76,7 +76,7 @@ extension QueueCore {
 
   /// What a procedure wants to hold, as the table of the queue knows it. May call what is the user's: not under any lock.
   func demands(of work: AnyProcedureWork) -> ResourceDemands? {
-    work.admission.isFree ? nil : work.admission.demands(in: resources)
+    work.admission.demands(in: resources)
   }
 
   /// What is carried from here to the body of a run that comes now.

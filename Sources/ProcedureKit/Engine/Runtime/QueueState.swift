@@ -230,7 +230,7 @@ struct QueueState {
     return true
   }
 
-  /// A run is about to leave that all who follow it are known of, and passes nothing on.
+  /// A run is about to leave, passes nothing on, and all who follow it have been admitted.
   mutating func leadEnds(_ actions: inout [QueueMachine.Action], _ effects: inout [Effect]) {
     let isPutOff = followersAreToStandInLine
     machine.followingEnded()

@@ -5,12 +5,12 @@
 class Run: SlotHolder, @unchecked Sendable {
   let id = ProcedureID.reserve()
   final let traits: ProcedureTraits
-  /// What it wants to hold, as the table of its queue knows it: names of things, as long as anybody refers to the run.
+  /// What it wants to hold, as the table of its queue knows it. Whoever keeps the run keeps the user's names for that.
   final let resources: ResourceDemands?
   /// What it claims or holds of that.
   final var claim: ResourceClaim?
-  /// What has to be there besides; for an added run until its body has ended. (Invariant: changed by its worker, which lets go of
-  /// it once the run has left its queue, after which nobody looks at it.)
+  /// What has to be there besides. (Invariant: changed only by whoever ends an added run, once that has left its queue and nobody
+  /// looks at this any more.)
   final var admission: Admission
   /// Whether a cancel came in time, and its reason.
   final var cancellation: Cancellation?

@@ -6,7 +6,7 @@ extension QueueScript {
   /// What has to come to pass often enough for these scripts to say something.
   enum Way: String, CaseIterable {
     case follows, followsFromInbox, followsOutOfLine
-    case succeedsFollowing, succeedsArriving, isPassedOnInLine, isNotPassedOn
+    case succeedsFollowing, succeedsArriving, isPassedOnInLine, isPassedOnBeforeArrivals, isNotPassedOn
     case claimsInTurn, isPutOff, isOvertaken
     case leaderLends, leaderPauses, leaderGivesWay, leaderIsSuspended, leaderIsCancelledBeforeBody
     case followerIsCancelled, followerIsRaised, widthChangesMeanwhile, shutDownMeanwhile, resumedMeanwhile
@@ -31,21 +31,29 @@ extension QueueScript {
     if !hadFollowers, machine.firstFollower != nil { note(.followsOutOfLine) }
   }
 
-  /// A run is about to leave that others follow, and its worker does not go straight on with the first of them.
-  func leadEnds(of member: ScriptMember) {
-    let isPutOff = machine.isSuspended || machine.followersAreOvertaken
-    if machine.followersAreOvertaken { note(.isOvertaken) }
-    if !isPutOff, let index = machine.firstFollower, let next = occupant(of: index), passOn(member, to: next) != nil {
-      note(.isPassedOnInLine)
-      call("\(index) is passed on what \(member.index) held") { machine, _ in
-        machine.leadPassedOn(to: index)
-      } follow: { model, _ in
-        model.leadPassedOn(to: index)
-      }
-    } else {
-      endFollowing()
-      claimForFollowers(puttingOff: isPutOff)
+  private var followersAreToStandInLine: Bool { machine.isSuspended || machine.followersAreOvertaken }
+
+  /// A run is about to leave that others follow, and its worker does not go straight on with the first of them. Says whether that
+  /// one stands in line with what the run held.
+  func leadPassedOn(by member: ScriptMember) -> Bool {
+    guard !followersAreToStandInLine, let index = machine.firstFollower, let next = occupant(of: index),
+      passOn(member, to: next) != nil
+    else { return false }
+    note(.isPassedOnInLine)
+    call("\(index) is passed on what \(member.index) held") { machine, _ in
+      machine.leadPassedOn(to: index)
+    } follow: { model, _ in
+      model.leadPassedOn(to: index)
     }
+    return true
+  }
+
+  /// A run is about to leave, passes nothing on, and all who follow it have been admitted.
+  func leadEnds() {
+    let isPutOff = followersAreToStandInLine
+    if machine.followersAreOvertaken { note(.isOvertaken) }
+    endFollowing()
+    claimForFollowers(puttingOff: isPutOff)
   }
 
   func endFollowing() {

@@ -227,8 +227,13 @@ final class QueueScript {
 
   func unseat(_ member: ScriptMember) {
     if machine.leads(member.index) {
-      admitArrivals()
-      leadEnds(of: member)
+      if machine.firstFollower == nil, let next = takeArrival() { admit(arrival: next) }
+      if leadPassedOn(by: member) {
+        if !inbox.isEmpty { note(.isPassedOnBeforeArrivals) }
+      } else {
+        admitArrivals()
+        leadEnds()
+      }
     }
     endClaim(of: member)
     call("\(member.index) left") {
