@@ -84,4 +84,26 @@ struct InnerWaitTests {
     for handle in [claiming, evaluating, holder] { try await handle.value }
     #expect(queue.snapshot().procedures.isEmpty)
   }
+
+  @Test("R4: a snapshot names only holders that are in the way, and not what the claim is inside of")
+  func holdersAround() async throws {
+    let queue = ProcedureQueue("q", resources: ResourceTable())
+    let (gpu, held, release) = (Resource("gpu", capacity: 4), Signal(), Signal())
+    let other = queue.add(
+      ProcedureTask("other") {
+        held.set()
+        await release.wait()
+      }.uses(gpu, units: 2))
+    await held.wait()
+    let holder = queue.add(
+      ProcedureTask("holder") { try await ProcedureTask("inner") {}.uses(gpu, units: 3).execute() }.uses(gpu, units: 2))
+    var holders: [ProcedureIdentity]?
+    while holders == nil {
+      await Task.yield()
+      if case .resources(let waits)? = queue.snapshot().procedures.last?.wait { holders = waits.map(\.holder) }
+    }
+    #expect(holders == [other.identity])
+    release.set()
+    for handle in [other, holder] { try await handle.value }
+  }
 }
