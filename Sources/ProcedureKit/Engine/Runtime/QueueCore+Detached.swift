@@ -316,8 +316,8 @@ extension QueueCore {
     if !run.dependencyHandles.isEmpty { effects.append(.letGo(run.dependencyHandles.takeAll())) }
     record(.willFinish(run.outcomeWithoutValue), of: run, at: now, &state)
     if state.machine.leads(run.member) {
-      // Of those who have come to follow it, the first is enough, if that one goes on with what it held.
-      if state.machine.firstFollower == nil { admitFollowers(atMost: 1, &state) }
+      // That one is enough, if it goes on with what the run held.
+      admitFirstFollower(&state)
       if !state.leadPassedOn(by: run) {
         admitFollowers(&state)
         state.leadEnds(&actions, &effects)

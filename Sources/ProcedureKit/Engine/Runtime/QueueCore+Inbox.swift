@@ -26,8 +26,13 @@ extension QueueCore {
   }
 
   /// Admits those that have come by the inbox to follow somebody.
-  func admitFollowers(atMost most: Int = .max, _ state: inout QueueState) {
-    if state.hasFollowersInbox { admit(atMost: most, &state) }
+  func admitFollowers(_ state: inout QueueState) {
+    if state.hasFollowersInbox { admit(atMost: .max, &state) }
+  }
+
+  /// Has the first of those who follow somebody be known, if anybody does.
+  func admitFirstFollower(_ state: inout QueueState) {
+    if state.machine.firstFollower == nil, state.hasFollowersInbox { admit(atMost: 1, &state) }
   }
 
   private func admit(atMost most: Int, _ state: inout QueueState) {

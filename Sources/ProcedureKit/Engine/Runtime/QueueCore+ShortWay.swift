@@ -104,7 +104,7 @@ extension QueueCore {
     if run.hasNeeds {
       if let next = succeedByFollower(run, &state) { return next }
       if state.machine.leads(run.member) {
-        if state.machine.firstFollower == nil { admitFollowers(atMost: 1, &state) }
+        admitFirstFollower(&state)
         guard state.machine.firstFollower == nil else { return nil }
         state.machine.followingEnded()
       }

@@ -26,6 +26,11 @@ extension QueueScript {
     while let member = takeArrival() { admit(arrival: member) }
   }
 
+  /// Has the first of those who follow somebody be known, if anybody does.
+  func admitFirstFollower() {
+    if machine.firstFollower == nil, let next = takeArrival() { admit(arrival: next) }
+  }
+
   func admit(arrival member: ScriptMember) {
     if !addAtOnce(member, wish: member.wish, claimsAtOnce: false) { model.object("what had come was not admitted") }
     if member.index >= 0, machine.follows(member.index) { note(.followsFromInbox) }

@@ -53,7 +53,7 @@ extension QueueScript {
     let index = member.index
     if member.wantsResources, succeedByFollower(member, for: worker) { return true }
     if machine.leads(index) {
-      if machine.firstFollower == nil, let next = takeArrival() { admit(arrival: next) }
+      admitFirstFollower()
       guard machine.firstFollower == nil else { return false }
       endFollowing()
     }

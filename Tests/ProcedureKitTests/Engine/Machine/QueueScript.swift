@@ -227,7 +227,7 @@ final class QueueScript {
 
   func unseat(_ member: ScriptMember) {
     if machine.leads(member.index) {
-      if machine.firstFollower == nil, let next = takeArrival() { admit(arrival: next) }
+      admitFirstFollower()
       if leadPassedOn(by: member) {
         if !inbox.isEmpty { note(.isPassedOnBeforeArrivals) }
       } else {
