@@ -107,7 +107,7 @@ extension DetachedRun {
     (body, work) = (nil, nil)
     if cancellation != nil { stored = .nothing }
     // Nobody else looks at this once the run has left its queue.
-    if !admission.isFree { admission = .free }
+    if hasAdmission { extras?.admission = .free }
   }
 
   /// Whether nothing of the user's goes with it once it has left its queue and its body is released, and nobody waits for it.
@@ -121,11 +121,10 @@ extension DetachedRun {
     else {
       return false
     }
-    guard hasNeeds, let resources else { return admission.isFree }
+    guard hasNeeds, let resources else { return true }
     // Most are runs of the same procedure: then there is no need to look into what many processors count their references in.
-    return admission.isFree
-      && (next.resources === resources
-        || (resources.wholeEntry != nil && next.resources?.wholeEntry === resources.wholeEntry))
+    return next.resources === resources
+      || (resources.wholeEntry != nil && next.resources?.wholeEntry === resources.wholeEntry)
   }
 
   // MARK: The outcome

@@ -9,9 +9,6 @@ class Run: SlotHolder, @unchecked Sendable {
   final let resources: ResourceDemands?
   /// What it claims or holds of that.
   final var claim: ResourceClaim?
-  /// What has to be there besides. (Invariant: changed only by whoever ends an added run, once that has left its queue and nobody
-  /// looks at this any more.)
-  final var admission: Admission
   /// Whether a cancel came in time, and its reason.
   final var cancellation: Cancellation?
 
@@ -32,14 +29,18 @@ class Run: SlotHolder, @unchecked Sendable {
     isDetached: Bool = false, isBare: Bool = false, hasTimeout: Bool = false
   ) {
     traits = work.traits
-    admission = work.admission.withoutResources
     self.resources = resources
+    let admission = work.admission.withoutResources
     super.init(
       core: core, origin: origin, priority: priority, isDetached: isDetached, isBare: isBare,
-      hasNeeds: !work.admission.isFree, hasTimeout: hasTimeout)
+      hasNeeds: !work.admission.isFree, hasAdmission: !admission.isFree, hasTimeout: hasTimeout)
+    if !admission.isFree { madeExtras.admission = admission }
   }
 
   final var name: String { traits.contents.name }
+
+  /// What has to be there besides what it wants to hold.
+  final var admission: Admission { hasAdmission ? extras?.admission ?? .free : .free }
 
   final var conditions: [Condition] { admission.conditions }
 

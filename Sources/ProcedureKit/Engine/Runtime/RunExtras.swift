@@ -16,6 +16,9 @@ final class RunExtras: @unchecked Sendable {
   var dependencyHandles: [any ProcedureDependency] = []
   /// What its body waits for at this moment, by the numbers of the waits.
   var awaited: [UInt64: AwaitTarget] = [:]
+  /// What has to be there besides what it wants to hold. (Invariant: changed only by whoever ends an added run, once that has left
+  /// its queue and nobody looks at this any more; where there is any, this object was made with the run, and is never exchanged.)
+  var admission = Admission.free
   /// Its events, from when somebody has asked for them.
   var log: EventLog?
 }

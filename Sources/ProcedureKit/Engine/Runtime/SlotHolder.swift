@@ -17,6 +17,8 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   final let isDetached: Bool
   /// For a run: whether something has to be there for its body.
   final let hasNeeds: Bool
+  /// For a run: whether that is not only what it wants to hold.
+  final let hasAdmission: Bool
   /// For an added run: whether nothing has to happen before its body and after it.
   ///
   /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
@@ -30,13 +32,14 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   @inline(__always)
   init(
     core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0, isDetached: Bool = false,
-    isBare: Bool = false, hasNeeds: Bool = false, hasTimeout: Bool = false
+    isBare: Bool = false, hasNeeds: Bool = false, hasAdmission: Bool = false, hasTimeout: Bool = false
   ) {
     self.isDetached = isDetached
     self.core = core
     self.priority = priority
     self.isBare = isBare
     self.hasNeeds = hasNeeds
+    self.hasAdmission = hasAdmission
     self.hasTimeout = hasTimeout
     super.init(origin: origin)
   }
