@@ -66,8 +66,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   @inlinable
   public var value: Output {
     get async throws {
-      let run = run
-      if !run.isFinished { await run.waitUntilFinished() }
+      // What has come already is read without counting a reference to the run.
+      if let value = readyValue { return value.unboxed() }
+      await run.waitUntilFinished()
       return try finishedValue()
     }
   }
@@ -91,12 +92,18 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
+  /// The value of a run of this type, if it has finished successfully.
+  @inlinable var readyValue: BoxedValue? {
+    guard case .run(let run) = source, run.isFinished else { return nil }
+    return run.value
+  }
+
   /// The value of a run that is known to have finished.
   ///
   /// - Throws: What ``value`` throws.
   @inlinable
   func finishedValue() throws -> Output {
-    guard case .run(let run) = source, let value = run.value else { return try anyFinishedValue() }
+    guard let value = readyValue else { return try anyFinishedValue() }
     return value.unboxed()
   }
 
