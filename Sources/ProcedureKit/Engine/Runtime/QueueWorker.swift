@@ -75,20 +75,19 @@ final class QueueWorker: @unchecked Sendable {
     in frame: Unmanaged<WorkerFrame>, of core: QueueCore, _ fairness: inout Fairness
   ) async -> WorkerFrame? {
     var lease = WorkerFrameLease(frame)
-    var next: DetachedRun? = lease.run
-    while let run = next.take() {
-      await run.execute()
-      guard !fairness.pieceEnds(), let (successor, held, keepsNothing) = core.exchange(run, for: self) else {
+    while true {
+      await lease.run.execute()
+      guard !fairness.pieceEnds(), let (next, held, keepsNothing) = core.exchange(lease.run, for: self) else {
         return nil
       }
-      var (other, hold) = (successor, held)
-      next = other
-      let isPassedOn = lease.exchange(&other, holding: &hold)
-      let frame = isPassedOn ? nil : WorkerFrame(other, holding: hold)
-      Self.leave(consume run, consume other, consume hold, keepsNothing: keepsNothing)
-      if let frame { return frame }
+      var (run, hold) = (next, held)
+      guard lease.exchange(&run, holding: &hold) else {
+        let frame = WorkerFrame(run, holding: hold)
+        Self.leave(lease.run, consume hold, keepsNothing: keepsNothing)
+        return frame
+      }
+      Self.leave(consume run, consume hold, keepsNothing: keepsNothing)
     }
-    return nil
   }
 
   /// Tells those who wait for a run that has ended, and lets go of it and of what it has held: outside of its context, since that
@@ -98,17 +97,15 @@ final class QueueWorker: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - run: The run, which has left its queue.
-  ///   - frameRun: What the frame has stood for, or something else; it is let go of as well.
   ///   - hold: What the run has held, or something else.
   ///   - keepsNothing: Whether nothing of the user's goes with it.
   @inline(__always)
   private static func leave(
-    _ run: consuming DetachedRun, _ frameRun: consuming DetachedRun, _ hold: consuming ResourceHold?,
-    keepsNothing: Bool
+    _ run: consuming DetachedRun, _ hold: consuming ResourceHold?, keepsNothing: Bool
   ) {
     guard !keepsNothing else { return run.releaseBody() }
     let (lastRun, lastHold) = (Unmanaged.passRetained(run), hold.map { Unmanaged.passRetained($0.claim) })
-    _ = (consume run, consume frameRun, consume hold)
+    _ = (consume run, consume hold)
     ProcedureContext.$current.withValue(nil) {
       let run = lastRun.takeRetainedValue()
       run.releaseBody()

@@ -7,13 +7,16 @@
 /// Invariant: what it stores changes between two bodies, by the worker, where nothing but the worker's own binding refers to
 /// it: see ``WorkerFrameLease``. Tasks of a body that are over by then have let go of it, as of any value that is changed in
 /// place while it is uniquely referenced.
+/// `run` is kept by `keptRun`, or by the lease while there is one; so there is always somebody who keeps it.
 final class WorkerFrame: ContextFrame, @unchecked Sendable {
-  fileprivate(set) var run: DetachedRun
+  fileprivate(set) unowned(unsafe) var run: DetachedRun
+  /// The same, unless a lease keeps it: that goes from run to run, and would count each of them here as well.
+  fileprivate var keptRun: DetachedRun?
   /// What the run holds itself.
   fileprivate var holdOfRun: ResourceHold?
 
   init(_ run: DetachedRun, holding hold: ResourceHold?) {
-    (self.run, holdOfRun) = (run, hold)
+    (self.run, keptRun, holdOfRun) = (run, run, hold)
   }
 
   override var scope: ProcedureScope { run }
@@ -23,7 +26,7 @@ final class WorkerFrame: ContextFrame, @unchecked Sendable {
   override var keptHold: ResourceHold? { run.keptHold }
 }
 
-/// Internal. Knows whether anybody but the binding refers to a worker's frame.
+/// Internal. Knows whether anybody but the binding refers to a worker's frame, and keeps the run that it stands for.
 ///
 /// Invariant: as long as it lives, none of those who referred to the frame at its beginning lets go of that reference: they
 /// are the task local, and functions that wait for the one that this belongs to. It counts all these as one reference, its own:
@@ -31,10 +34,14 @@ final class WorkerFrame: ContextFrame, @unchecked Sendable {
 /// has come to refer to it since. Nobody else knows of the frame when it begins.
 struct WorkerFrameLease: ~Copyable {
   private var frame: WorkerFrame
+  /// The run whose body is executed; at the end of the lease the frame keeps it again.
+  private(set) var run: DetachedRun
   private var givenUp = 0
 
   init(_ shared: Unmanaged<WorkerFrame>) {
     frame = shared.takeRetainedValue()
+    run = frame.run
+    frame.keptRun = nil
     while !isKnownUniquelyReferenced(&frame) {
       shared.release()
       givenUp += 1
@@ -42,11 +49,10 @@ struct WorkerFrameLease: ~Copyable {
   }
 
   deinit {
+    frame.keptRun = run
     let shared = Unmanaged.passRetained(frame)
     for _ in 0..<givenUp { _ = shared.retain() }
   }
-
-  var run: DetachedRun { frame.run }
 
   /// Has the frame stand for another body, unless it is still the context of something else.
   ///
@@ -57,7 +63,8 @@ struct WorkerFrameLease: ~Copyable {
   /// - Returns: Whether it does; if not, nothing has changed.
   mutating func exchange(_ run: inout DetachedRun, holding hold: inout ResourceHold?) -> Bool {
     guard isKnownUniquelyReferenced(&frame) else { return false }
-    swap(&frame.run, &run)
+    swap(&self.run, &run)
+    frame.run = self.run
     swap(&frame.holdOfRun, &hold)
     return true
   }
