@@ -83,7 +83,8 @@ final class QueueWorker: @unchecked Sendable {
       var (run, hold) = (next, held)
       guard lease.exchange(&run, holding: &hold) else {
         let frame = WorkerFrame(run, holding: hold)
-        Self.leave(lease.run, consume hold, keepsNothing: keepsNothing)
+        // Whoever refers to the former frame keeps the former run with what it has held.
+        Self.leave(lease.run, nil, keepsNothing: keepsNothing)
         return frame
       }
       Self.leave(consume run, consume hold, keepsNothing: keepsNothing)
@@ -97,7 +98,7 @@ final class QueueWorker: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - run: The run, which has left its queue.
-  ///   - hold: What the run has held, or something else.
+  ///   - hold: What the run has held, unless its frame keeps that, and the run with it.
   ///   - keepsNothing: Whether nothing of the user's goes with it.
   @inline(__always)
   private static func leave(

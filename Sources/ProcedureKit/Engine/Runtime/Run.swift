@@ -37,7 +37,7 @@ class Run: SlotHolder, @unchecked Sendable {
     if !admission.isFree { madeExtras.admission = admission }
   }
 
-  /// Inlined, since otherwise those of subclasses count a reference to what is on its way out.
+  /// Inlined, since otherwise the deinits of its subclasses count a reference to what is on its way out.
   @inline(__always)
   deinit {}
 

@@ -4,13 +4,13 @@
 /// A task that a body creates has it as well, and so has whatever else keeps the context of a body; for these it has to stand
 /// for that body as long as they live. So the worker goes on with another frame after a body of which it is still referred to.
 ///
-/// Invariant: what it stores changes between two bodies, by the worker, where nothing but the worker's own binding refers to
-/// it: see ``WorkerFrameLease``. Tasks of a body that are over by then have let go of it, as of any value that is changed in
-/// place while it is uniquely referenced.
-/// `run` is kept by `keptRun`, or by the lease while there is one; so there is always somebody who keeps it.
+/// Invariant: what others read of it changes between two bodies, by the worker, where nothing but the worker's own binding
+/// refers to it: see ``WorkerFrameLease``. Tasks of a body that are over by then have let go of it, as of any value that is
+/// changed in place while it is uniquely referenced. `keptRun` changes while others refer to it, and is read by nobody but the
+/// lease. The lease keeps `run` as long as there is one, and `keptRun` does before and after: so it lives as long as the frame.
 final class WorkerFrame: ContextFrame, @unchecked Sendable {
   fileprivate(set) unowned(unsafe) var run: DetachedRun
-  /// The same, unless a lease keeps it: that goes from run to run, and would count each of them here as well.
+  /// The same, where there is no lease. Most runs come and go while there is one, and are not counted here.
   fileprivate var keptRun: DetachedRun?
   /// What the run holds itself.
   fileprivate var holdOfRun: ResourceHold?
@@ -34,13 +34,14 @@ final class WorkerFrame: ContextFrame, @unchecked Sendable {
 /// has come to refer to it since. Nobody else knows of the frame when it begins.
 struct WorkerFrameLease: ~Copyable {
   private var frame: WorkerFrame
-  /// The run whose body is executed; at the end of the lease the frame keeps it again.
+  /// The run whose body is executed. It is the frame that keeps the last one, when the lease has ended.
   private(set) var run: DetachedRun
   private var givenUp = 0
 
   init(_ shared: Unmanaged<WorkerFrame>) {
     frame = shared.takeRetainedValue()
     run = frame.run
+    assert(frame.keptRun === run, "WorkerFrameLease: a second one on the same frame")
     frame.keptRun = nil
     while !isKnownUniquelyReferenced(&frame) {
       shared.release()

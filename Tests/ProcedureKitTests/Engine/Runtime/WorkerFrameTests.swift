@@ -150,6 +150,49 @@ import TestingProcedureKit
     #expect(second === runs[1] && kept.value?.scope === runs[2])
   }
 
+  /// Notes, where its life ends, which it was, and sets a signal when so many have.
+  private final class Value: Sendable {
+    let number: Int
+    let ended: Box<Set<Int>>
+    let (count, areEnded): (Int, Signal)
+
+    init(_ number: Int, _ ended: Box<Set<Int>>, after count: Int, _ areEnded: Signal) {
+      (self.number, self.ended, self.count, self.areEnded) = (number, ended, count, areEnded)
+    }
+
+    deinit {
+      let number = number
+      let isLast = ended.update {
+        $0.insert(number)
+        return $0.count
+      }
+      if isLast == count { areEnded.set() }
+    }
+  }
+
+  @Test(
+    "A context that was kept keeps the run that it stands for, and nothing keeps the others", .timeLimit(.minutes(1)))
+  func keepsRuns() async {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
+    let (kept, ended) = (Box<[ProcedureContext?]>([]), Box<Set<Int>>([]))
+    let (othersAreEnded, allAreEnded) = (Signal(), Signal())
+    for number in 0..<100 {
+      queue.add(
+        ProcedureTask("\(number)") {
+          let isKept = number % 4 == 2
+          if isKept { kept.update { $0.append(ProcedureContext.current) } }
+          // It goes with its run, for which there is no handle.
+          return Value(number, ended, after: isKept ? 100 : 75, isKept ? allAreEnded : othersAreEnded)
+        })
+    }
+    await queue.resume()
+    await othersAreEnded.wait()
+    #expect(ended.value == Set((0..<100).filter { $0 % 4 != 2 }))
+    #expect(kept.value.map { $0?.name } == (0..<100).filter { $0 % 4 == 2 }.map { "\($0)" })
+    kept.update { $0 = [] }
+    await allAreEnded.wait()
+  }
+
   @Test("What a run holds goes with it: in a frame of those that hold something and others that do not")
   func holds() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)

@@ -1,0 +1,38 @@
+import Testing
+
+@testable import ProcedureKit
+
+@Suite struct HandleTests {
+  @Test("L3, L4: a value is not there to be read while a hook may turn it into a failure")
+  func early() async throws {
+    let (slot, seen) = (Box<ProcedureHandle<Int>?>(nil), Box<[Bool]>([]))
+    let queue = ProcedureQueue("q", isSuspended: true)
+    let handle = queue.add(
+      ProcedureTask("one") { 1 }.onWillFinish { outcome in
+        let isThere = slot.value?.readyValue != nil
+        seen.update { $0.append(isThere) }
+        if case .finished(1) = outcome { throw TestError() }
+      })
+    slot.update { $0 = handle }
+    await queue.resume()
+    await #expect(throws: TestError()) { try await handle.value }
+    #expect(seen.value == [false])
+    #expect(handle.readyValue == nil)
+  }
+
+  @Test("L4: a value that is there is read without a wait, and what is none is not taken for one")
+  func ready() async throws {
+    let queue = ProcedureQueue("q")
+    let value = queue.add(ProcedureTask("one") { 1 })
+    let nothing = queue.add(ProcedureTask("nothing") { () -> Int? in nil })
+    let failure = queue.add(ProcedureTask("failure") { () -> Int in throw TestError() })
+    let ignored = queue.add(ProcedureTask("ignored") { 1 }.condition(.ignored(Condition("never") { false })))
+    await queue.waitUntilIdle()
+    #expect(value.readyValue?.unboxed(Int.self) == 1)
+    #expect(nothing.readyValue?.unboxed(Int?.self) == .some(nil))
+    #expect(failure.readyValue == nil && ignored.readyValue == nil && value.result.readyValue == nil)
+    #expect(try await nothing.value == nil)
+    await #expect(throws: TestError()) { try await failure.value }
+    #expect(try await value.result.value.get() == 1)
+  }
+}
