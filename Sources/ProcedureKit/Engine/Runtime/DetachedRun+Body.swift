@@ -121,7 +121,7 @@ extension DetachedRun {
     else {
       return false
     }
-    guard hasNeeds, let resources else { return true }
+    guard let resources else { return true }
     // Most are runs of the same procedure: then there is no need to look into what many processors count their references in.
     return next.resources === resources
       || (resources.wholeEntry != nil && next.resources?.wholeEntry === resources.wholeEntry)

@@ -21,8 +21,8 @@ struct Inbox: ~Copyable {
 
     func admit(_ run: DetachedRun) -> Bool {
       guard run.priority == priority else { return false }
-      guard run.hasNeeds else { return wish == Inbox.plain }
-      guard wish != Inbox.plain, let entry = run.resources?.wholeEntry else { return false }
+      guard let wants = run.resources else { return wish == Inbox.plain }
+      guard wish != Inbox.plain, let entry = wants.wholeEntry else { return false }
       return entry.identifier == wish && entry.waitCount == waits
     }
   }

@@ -381,7 +381,7 @@ extension QueueCore {
         // Whoever added it may have looked at the clock since.
         let now = max(now, ProcedureInstant(nanoseconds: run.times.attached))
         run.times.started = now.nanoseconds
-        if run.hasNeeds { state.leadStarted(run) }
+        if run.resources != nil { state.leadStarted(run) }
         record(.willExecute(attempt: 1), of: run, at: now, &state)
         return .execute(WorkerFrame(run, holding: run.claim.map(ResourceHold.init)))
       }

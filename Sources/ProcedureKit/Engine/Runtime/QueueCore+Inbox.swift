@@ -45,7 +45,7 @@ extension QueueCore {
 
   func admit(_ run: DetachedRun, _ state: inout QueueState) {
     let added = state.machine.addedAtOnce(
-      priority: run.priority, wantsResources: run.hasNeeds, wish: run.resources?.wish ?? 0, claimsAtOnce: false)
+      priority: run.priority, wantsResources: run.resources != nil, wish: run.resources?.wish ?? 0, claimsAtOnce: false)
     guard let (member, needsWorker) = added else {
       preconditionFailure("QueueCore: \(run.identity) came to the inbox of a queue that has been shut down")
     }

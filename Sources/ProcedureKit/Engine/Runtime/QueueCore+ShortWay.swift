@@ -24,8 +24,8 @@ extension QueueCore {
   ///
   /// - Returns: Whether it did; if not, nothing has happened.
   func admitAtOnce(_ run: DetachedRun) -> Bool {
-    guard run.isBare, !limitsWaiting, !run.hasNeeds || run.conditions.isEmpty else { return false }
-    let wantsResources = run.hasNeeds && run.resources != nil
+    guard run.isBare, !limitsWaiting, run.conditions.isEmpty else { return false }
+    let wantsResources = run.resources != nil
     let now = time.now
     run.times.attached = now.nanoseconds
     if comesByInbox(run, at: now) { return true }
@@ -85,7 +85,7 @@ extension QueueCore {
       next.times.started = now.nanoseconds
       // The next does not wait to be started any more.
       if limitsWaiting { state.announceRoom(&effects) }
-      return (next, next.hasNeeds ? next.claim.map(ResourceHold.init) : nil, run.keepsNothing(before: next))
+      return (next, next.claim.map(ResourceHold.init), run.keepsNothing(before: next))
     }
     // These may call what is the user's, which is no part of the body.
     if !effects.isEmpty { ProcedureContext.$current.withValue(nil) { perform(effects.takeAll()) } }
@@ -101,7 +101,7 @@ extension QueueCore {
     _ run: DetachedRun, _ state: inout QueueState, _ actions: inout [QueueMachine.Action],
     _ effects: inout [QueueState.Effect]
   ) -> DetachedRun? {
-    if run.hasNeeds {
+    if run.resources != nil {
       if let next = succeedByFollower(run, &state) { return next }
       if state.machine.leads(run.member) {
         admitFirstFollower(&state)
@@ -122,9 +122,9 @@ extension QueueCore {
     guard let member = state.machine.successor(of: run.member),
       let next = state.holders[Int(member)]?.detachedRun, next.storedLog == nil
     else { return nil }
-    if next.hasNeeds, !state.successorClaims(next, &actions, &effects) { return nil }
+    if next.resources != nil, !state.successorClaims(next, &actions, &effects) { return nil }
     state.machine.succeeded(run.member, by: member, &actions)
-    if next.hasNeeds { state.leadStarted(next) }
+    if next.resources != nil { state.leadStarted(next) }
     state.forget(run)
     updateGate(state)
     return next

@@ -33,7 +33,7 @@ class Run: SlotHolder, @unchecked Sendable {
     let admission = work.admission.withoutResources
     super.init(
       core: core, origin: origin, priority: priority, isDetached: isDetached, isBare: isBare,
-      hasNeeds: !work.admission.isFree, hasAdmission: !admission.isFree, hasTimeout: hasTimeout)
+      hasAdmission: !admission.isFree, hasTimeout: hasTimeout)
     if !admission.isFree { madeExtras.admission = admission }
   }
 

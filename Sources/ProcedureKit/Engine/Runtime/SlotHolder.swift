@@ -15,9 +15,7 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   final let priority: UInt8
   /// Whether it is an added run.
   final let isDetached: Bool
-  /// For a run: whether something has to be there for its body.
-  final let hasNeeds: Bool
-  /// For a run: whether that is not only what it wants to hold.
+  /// For a run: whether something has to be there for its body besides what it wants to hold.
   final let hasAdmission: Bool
   /// For an added run: whether nothing has to happen before its body and after it.
   ///
@@ -32,13 +30,12 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
   @inline(__always)
   init(
     core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0, isDetached: Bool = false,
-    isBare: Bool = false, hasNeeds: Bool = false, hasAdmission: Bool = false, hasTimeout: Bool = false
+    isBare: Bool = false, hasAdmission: Bool = false, hasTimeout: Bool = false
   ) {
     self.isDetached = isDetached
     self.core = core
     self.priority = priority
     self.isBare = isBare
-    self.hasNeeds = hasNeeds
     self.hasAdmission = hasAdmission
     self.hasTimeout = hasTimeout
     super.init(origin: origin)
