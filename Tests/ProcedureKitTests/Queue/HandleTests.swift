@@ -5,11 +5,11 @@ import Testing
 @Suite struct HandleTests {
   @Test("L3, L4: a value is not there to be read while a hook may turn it into a failure")
   func early() async throws {
-    let (slot, seen) = (Box<ProcedureHandle<Int>?>(nil), Box<[Bool]>([]))
+    let (slot, seen) = (Box<ProcedureHandle<Int>?>(nil), Box<[Bool?]>([]))
     let queue = ProcedureQueue("q", isSuspended: true)
     let handle = queue.add(
       ProcedureTask("one") { 1 }.onWillFinish { outcome in
-        let isThere = slot.value?.readyValue != nil
+        let isThere = slot.value.map { $0.readyValue != nil }
         seen.update { $0.append(isThere) }
         if case .finished(1) = outcome { throw TestError() }
       })

@@ -162,11 +162,11 @@ import TestingProcedureKit
 
     deinit {
       let number = number
-      let isLast = ended.update {
+      let countSoFar = ended.update {
         $0.insert(number)
         return $0.count
       }
-      if isLast == count { areEnded.set() }
+      if countSoFar == count { areEnded.set() }
     }
   }
 
@@ -174,23 +174,25 @@ import TestingProcedureKit
     "A context that was kept keeps the run that it stands for, and nothing keeps the others", .timeLimit(.minutes(1)))
   func keepsRuns() async {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
-    let (kept, ended) = (Box<[ProcedureContext?]>([]), Box<Set<Int>>([]))
-    let (othersAreEnded, allAreEnded) = (Signal(), Signal())
+    let kept = Box<[ProcedureContext?]>([])
+    let (keptEnded, othersEnded) = (Box<Set<Int>>([]), Box<Set<Int>>([]))
+    let (keptAreEnded, othersAreEnded) = (Signal(), Signal())
     for number in 0..<100 {
       queue.add(
         ProcedureTask("\(number)") {
           let isKept = number % 4 == 2
           if isKept { kept.update { $0.append(ProcedureContext.current) } }
           // It goes with its run, for which there is no handle.
-          return Value(number, ended, after: isKept ? 100 : 75, isKept ? allAreEnded : othersAreEnded)
+          return isKept
+            ? Value(number, keptEnded, after: 25, keptAreEnded) : Value(number, othersEnded, after: 75, othersAreEnded)
         })
     }
     await queue.resume()
     await othersAreEnded.wait()
-    #expect(ended.value == Set((0..<100).filter { $0 % 4 != 2 }))
+    #expect(keptEnded.value == [])
     #expect(kept.value.map { $0?.name } == (0..<100).filter { $0 % 4 == 2 }.map { "\($0)" })
     kept.update { $0 = [] }
-    await allAreEnded.wait()
+    await keptAreEnded.wait()
   }
 
   @Test("What a run holds goes with it: in a frame of those that hold something and others that do not")
