@@ -7,6 +7,8 @@ extension Arguments {
     and Dispatch, one after another in every round. Prints medians, half the distance between the quartiles in percent,
     and ratios, which are the medians of the ratios of the rounds. Build it for release: swift run -c release Benchmark.
 
+    BARE is a mechanism by hand that does no more than it must, without a library. It shows what the language itself takes.
+
     WORKLOADS AND TARGETS; without any, all are measured. A target measures only what it compares:
     \(lines(Workload.all.filter { !$0.isLong }.map { ($0.id, $0.title(units: $0.units)) }))
     \(lines(Target.all.map { ($0.id, $0.title) }))

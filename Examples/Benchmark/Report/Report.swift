@@ -26,6 +26,10 @@ struct Report: Encodable, Sendable {
     let value: Double
     let limit: Double
     let isMet: Bool
+    /// How many times as much it is as the bare mechanism; `nil` where that does not count.
+    let timesBare: Double?
+    /// Whether a check fails for it: it is missed, and not only because the bare mechanism alone takes more.
+    let failsCheck: Bool
   }
 
   let samples: Int
@@ -44,18 +48,21 @@ struct Report: Encodable, Sendable {
   mutating func judge(_ targets: [Target]) {
     verdicts = targets.flatMap { target in
       target.comparisons.compactMap { comparison in
-        let value = measurements.lazy.compactMap { comparison.value(in: $0) }.first
-        return value.map { Verdict(target.id, comparison, $0) }
+        measurements.lazy.compactMap { measurement in
+          comparison.value(in: measurement).map {
+            Verdict(target.id, comparison, $0, timesBare: comparison.timesBare(in: measurement))
+          }
+        }
+        .first
       }
     }
   }
 
-  /// The targets that are missed, and by how much.
-  var missed: [String] {
-    verdicts.filter { !$0.isMet }.map {
-      "\($0.target) (\($0.workload) \($0.contestant): \($0.value.brief), at most \($0.limit.brief))"
-    }
-  }
+  /// The targets for which a check fails, and by how much they are missed.
+  var failures: [String] { verdicts.filter(\.failsCheck).map(\.description) }
+
+  /// The targets that are missed without failing a check, and by how much.
+  var excused: [String] { verdicts.filter { !$0.isMet && !$0.failsCheck }.map(\.description) }
 
   /// Everything, for machines.
   ///
@@ -95,7 +102,7 @@ extension Report.Entry {
 }
 
 extension Report.Verdict {
-  fileprivate init(_ target: String, _ comparison: Target.Comparison, _ value: Double) {
+  fileprivate init(_ target: String, _ comparison: Target.Comparison, _ value: Double, timesBare: Double?) {
     self.target = target
     workload = comparison.workload
     contestant = "\(comparison.contestant)"
@@ -103,5 +110,14 @@ extension Report.Verdict {
     self.value = value
     limit = comparison.limit
     isMet = value <= comparison.limit
+    self.timesBare = timesBare
+    let isNearBare = timesBare.flatMap { times in comparison.mostTimesBare.map { times <= $0 } } ?? false
+    failsCheck = !isMet && !isNearBare
   }
+
+  fileprivate var description: String {
+    "\(target) (\(workload) \(contestant): \(value.brief), at most \(limit.brief)\(timesBareInWords))"
+  }
+
+  var timesBareInWords: String { timesBare.map { ", \($0.brief) × bare" } ?? "" }
 }

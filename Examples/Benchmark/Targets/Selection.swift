@@ -17,7 +17,9 @@ struct Selection: Sendable {
     let names = Set(names)
     let named = Target.all.filter { names.contains($0.id) }
     let roles = Dictionary(
-      named.flatMap(\.comparisons).map { ($0.workload, Set([$0.contestant, $0.baseline].compactMap(\.self))) },
+      named.flatMap(\.comparisons).map {
+        ($0.workload, Set([$0.contestant, $0.baseline, $0.bare].compactMap(\.self)))
+      },
       uniquingKeysWith: { $0.union($1) })
     workloads = Workload.all.compactMap { workload in
       if names.contains(workload.id) || (workload.isLong ? includesLong : names.isEmpty) { return workload }

@@ -8,12 +8,34 @@ struct Target: Sendable {
     let baseline: Contestant.Role?
     /// How large that may be.
     let limit: Double
+    /// How many times as much as the bare mechanism it may cost instead, where the limit has turned out to be less than that
+    /// takes; `nil` where it has not.
+    var mostTimesBare: Double?
+
+    /// The bare mechanism of the same way, where that counts.
+    var bare: Contestant.Role? {
+      guard mostTimesBare != nil, case .procedureKit(let way) = contestant else { return nil }
+      return .bare(way)
+    }
 
     /// - Returns: `nil` if it was not measured.
     func value(in measurement: Measurement) -> Double? {
-      guard measurement.workload.id == workload, let sample = measurement[contestant] else { return nil }
-      guard let baseline else { return sample.median }
-      return measurement[baseline].map { sample.ratios(to: $0).median }
+      guard let baseline else { return sample(in: measurement)?.median }
+      return ratio(to: baseline, in: measurement)
+    }
+
+    /// - Returns: How many times as much it is as the bare mechanism; `nil` if that does not count or was not measured.
+    func timesBare(in measurement: Measurement) -> Double? {
+      bare.flatMap { ratio(to: $0, in: measurement) }
+    }
+
+    private func ratio(to other: Contestant.Role, in measurement: Measurement) -> Double? {
+      guard let sample = sample(in: measurement) else { return nil }
+      return measurement[other].map { sample.ratios(to: $0).median }
+    }
+
+    private func sample(in measurement: Measurement) -> Sample? {
+      measurement.workload.id == workload ? measurement[contestant] : nil
     }
   }
 
@@ -25,16 +47,20 @@ struct Target: Sendable {
   ///   - id: What the command line calls it.
   ///   - title: What it is about.
   ///   - limit: How large a ratio may be, or a number of bytes.
+  ///   - mostTimesBare: How many times as much as the bare mechanism it may cost instead; `nil` where that does not count.
   ///   - baseline: What is divided by, `nil` for nothing.
   ///   - pairs: Workloads, and which way of ProcedureKit's.
   init(
-    _ id: String, _ title: String, atMost limit: Double, of baseline: Contestant.Role? = .floor,
+    _ id: String, _ title: String, atMost limit: Double, orTimesBare mostTimesBare: Double? = nil,
+    of baseline: Contestant.Role? = .floor,
     _ pairs: (workload: String, way: String)...
   ) {
     self.init(
       id, title,
       pairs.map {
-        Comparison(workload: $0.workload, contestant: .procedureKit($0.way), baseline: baseline, limit: limit)
+        Comparison(
+          workload: $0.workload, contestant: .procedureKit($0.way), baseline: baseline, limit: limit,
+          mostTimesBare: mostTimesBare)
       })
   }
 

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// The least that running and adding need, without a library: no queue that could be suspended, no priority, no events, no
-/// dependencies, no errors. What the language alone takes for it, and so the limit for ProcedureKit.
+/// Running and adding by hand, without a library: no queue that could be suspended, no priority, no events, no dependencies, no
+/// errors. For running it is the least that the language takes, but for a lock and a look at cancellation before and after; for
+/// adding it is a simple line behind one lock, and not the least.
 enum BareWork {
   /// What a body can ask who it is.
   private final class Job: Sendable {
@@ -20,7 +21,7 @@ enum BareWork {
   private final class Register: Sendable {
     private struct State {
       var present: [Job] = []
-      var waiting: ContiguousArray<Job> = []
+      var waiting: ContiguousArray<Job?> = []
       var next = 0
     }
 
@@ -52,7 +53,8 @@ enum BareWork {
       state.withLock { state in
         guard state.next < state.waiting.count else { return nil }
         state.next += 1
-        return state.waiting[state.next - 1]
+        // A job refers to this, and would otherwise never be let go of.
+        return state.waiting[state.next - 1].take()
       }
     }
   }

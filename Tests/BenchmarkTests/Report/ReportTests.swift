@@ -32,7 +32,37 @@ import Testing
 
   @Test("What is missed is named, with by how much")
   func missed() {
-    #expect(Self.report.missed == ["P00 (W0 run: 0.10, at most 0.05)"])
+    #expect(Self.report.failures == ["P00 (W0 run: 0.10, at most 0.05)"])
+  }
+
+  @Test(
+    "What is missed because the bare mechanism alone takes more is shown, and fails no check",
+    arguments: [(50.0, true), (40, true), (39, false)])
+  func bare(_ bare: Double, isNear: Bool) throws {
+    var report = Report(samples: 2)
+    report.append(
+      Measurement(
+        workload: Workload("W0", "made up", units: 1_000, []), units: 1_000,
+        results: [
+          .init(contestant: .floor, sample: Sample([1_000, 2_000])),
+          .init(contestant: .bare("run"), sample: Sample([bare, 2 * bare])),
+          .init(contestant: .procedureKit("run"), sample: Sample([80, 160])),
+        ]))
+    report.judge([
+      Target("P0", "corrected", atMost: 0.05, orTimesBare: 2, ("W0", "run")),
+      Target("P00", "met", atMost: 0.1, orTimesBare: 1, ("W0", "run")),
+      Target("P000", "as it was", atMost: 0.05, ("W0", "run")),
+    ])
+    let times = (80 / bare).brief
+    let text = "P0 (W0 run: 0.08, at most 0.05, \(times) × bare)"
+    #expect(report.excused == (isNear ? [text] : []))
+    #expect(report.failures == (isNear ? [] : [text]) + ["P000 (W0 run: 0.08, at most 0.05)"])
+    #expect(report.verdicts.map(\.isMet) == [false, true, false])
+    #expect(report.table.contains("P0 ≤ 0.05: 0.08 \(isNear ? "missed" : "MISSED"), \(times) × bare"))
+    let root = try JSONSerialization.jsonObject(with: Data(try report.json.utf8)) as? [String: Any]
+    let verdicts = try #require(root?["verdicts"] as? [[String: Any]])
+    #expect(verdicts.map { $0["failsCheck"] as? Bool } == [!isNear, false, true])
+    #expect(verdicts.map { $0["timesBare"] as? Double } == [80 / bare, 80 / bare, nil])
   }
 
   @Test("The table has everything side by side")
