@@ -38,7 +38,7 @@ struct Benchmark {
     if !arguments.printsJSON, selection.leavesOutLong { Console.print("P9 takes long: --long measures it.") }
     guard arguments.checks else { return 0 }
     if !report.excused.isEmpty {
-      Console.printError("missed, but not for what the library takes: \(report.excused.joined(separator: ", "))")
+      Console.printError("missed, but near enough to the bare mechanism: \(report.excused.joined(separator: ", "))")
     }
     guard !report.failures.isEmpty else { return 0 }
     Console.printError("missed: \(report.failures.joined(separator: ", "))")

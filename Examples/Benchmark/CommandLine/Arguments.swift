@@ -20,7 +20,7 @@ struct Arguments: Equatable, Sendable {
 
   var printsJSON = false
 
-  /// Whether a missed target is a failure.
+  /// Whether a missed target is a failure, unless it is excused.
   var checks = false
 
   /// Whether what takes long is measured without being asked for by name.

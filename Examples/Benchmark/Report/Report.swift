@@ -28,7 +28,7 @@ struct Report: Encodable, Sendable {
     let isMet: Bool
     /// How many times as much it is as the bare mechanism; `nil` where that does not count.
     let timesBare: Double?
-    /// Whether a check fails for it: it is missed, and not only because the bare mechanism alone takes more.
+    /// Whether a check fails for it: it is missed, and what costs so many times as much as the bare mechanism is not excused.
     let failsCheck: Bool
   }
 

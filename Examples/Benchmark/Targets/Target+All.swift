@@ -1,6 +1,7 @@
 extension Target {
   static let all = [
-    // Leaving the caller's actor, an object and its binding, which is the least of all, take 0.17 to 0.19 of the floor.
+    // Leaving the caller's actor, an object and its binding, which is the least of all, take 0.17 to 0.19 of a floor of a
+    // microsecond.
     Target(
       "P1", "run, one after another in one task: at most 0.15 of the floor, or else twice the bare mechanism",
       atMost: 0.15, orTimesBare: 2, ("W1", "run")),

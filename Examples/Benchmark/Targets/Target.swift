@@ -8,8 +8,8 @@ struct Target: Sendable {
     let baseline: Contestant.Role?
     /// How large that may be.
     let limit: Double
-    /// How many times as much as the bare mechanism it may cost instead, where the limit has turned out to be less than that
-    /// takes; `nil` where it has not.
+    /// How many times as much as the bare mechanism is good enough where the limit is missed; `nil` where nothing is: what has
+    /// turned out to be less than the language takes, on most machines, is no limit to hold the library to.
     var mostTimesBare: Double?
 
     /// The bare mechanism of the same way, where that counts.

@@ -6,7 +6,7 @@ struct Contestant: Sendable {
     case floor
     case operationQueue
     case dispatch
-    /// The least that one of ProcedureKit's ways needs, without ProcedureKit.
+    /// A mechanism by hand for what one of ProcedureKit's ways does, with nothing else; see ``BareWork``.
     case bare(String)
     /// One of ProcedureKit's ways.
     case procedureKit(String)

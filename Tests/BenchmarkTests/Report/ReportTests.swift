@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "What is missed because the bare mechanism alone takes more is shown, and fails no check",
+    "Where a target says so, what is missed fails no check if it is near the bare mechanism, and is shown",
     arguments: [(50.0, true), (40, true), (39, false)])
   func bare(_ bare: Double, isNear: Bool) throws {
     var report = Report(samples: 2)

@@ -25,14 +25,13 @@ extension QueueCore {
   /// - Returns: Whether it did; if not, nothing has happened.
   func admitAtOnce(_ run: DetachedRun) -> Bool {
     guard run.isBare, !limitsWaiting, run.conditions.isEmpty else { return false }
-    let wantsResources = run.resources != nil
     let now = time.now
     run.times.attached = now.nanoseconds
     if comesByInbox(run, at: now) { return true }
     let needsWorker = withState { state -> Bool? in
       guard !state.isDoomed,
         let (member, needsWorker) = state.machine.addedAtOnce(
-          priority: run.priority, wantsResources: wantsResources, wish: wantsResources ? state.wish(of: run) : 0)
+          priority: run.priority, wantsResources: run.resources != nil, wish: state.wish(of: run))
       else { return nil }
       state.seat(run, at: member)
       state.usualPriority = run.priority

@@ -28,6 +28,16 @@ import TestingProcedureKit
     #expect(handles.allSatisfy { $0.state == .finished })
   }
 
+  @Test("What has a replacement key and wants nothing else comes by the inbox, where that key means nothing")
+  func keyed() async throws {
+    let held = try await HeldQueue()
+    held.addFour()
+    let last = held.queue.add(held.procedure("e").keyed(by: 1))
+    #expect(held.admitted == 2)
+    #expect(await held.release() == ["a", "b", "c", "d", "e"])
+    #expect(last.run.admission.key == nil)
+  }
+
   @Test("A run that is in the inbox is cancelled at once, and its body never executes")
   func cancel() async throws {
     let held = try await HeldQueue()
