@@ -28,7 +28,7 @@ struct Report: Encodable, Sendable {
     let isMet: Bool
     /// How many times as much it is as the bare mechanism; `nil` where that does not count.
     let timesBare: Double?
-    /// Whether a check fails for it: it is missed, and what costs so many times as much as the bare mechanism is not excused.
+    /// Whether a check fails for it: it is missed, and is not excused by being near the bare mechanism.
     let failsCheck: Bool
   }
 
@@ -111,8 +111,7 @@ extension Report.Verdict {
     limit = comparison.limit
     isMet = value <= comparison.limit
     self.timesBare = timesBare
-    let isNearBare = timesBare.flatMap { times in comparison.mostTimesBare.map { times <= $0 } } ?? false
-    failsCheck = !isMet && !isNearBare
+    failsCheck = !isMet && timesBare ?? .infinity > comparison.mostTimesBare ?? 0
   }
 
   fileprivate var description: String {
