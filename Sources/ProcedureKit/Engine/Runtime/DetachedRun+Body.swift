@@ -29,9 +29,7 @@ extension DetachedRun {
       noteTimeout(error)
       stored = Stored(thrown: error)
     }
-    if endProduction() != nil {
-      await ownContext.run { await settleChildren() }
-    }
+    if endProduction() != nil { await settleChildrenInContext() }
     limit?.ended(self)
     if let timeout { core.timers.cancel(timeout) }
   }
@@ -81,6 +79,12 @@ extension DetachedRun {
       return try await operation($0)
     }
     return try await core.hooked(identity, limited, input)
+  }
+
+  /// Not inlined: its closure refers to the run, and that would be counted for each run, also for those without children.
+  @inline(never)
+  private func settleChildrenInContext() async {
+    await ownContext.run { await settleChildren() }
   }
 
   private func settleChildren() async {
