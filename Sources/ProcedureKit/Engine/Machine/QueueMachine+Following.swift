@@ -72,6 +72,7 @@ extension QueueMachine {
 
   /// Whether somebody stands in line before all who follow, and there is no slot for both: so that those who follow, and would
   /// have the leader's slot one after another, have to stand in line.
+  @inline(__always)
   var followersAreOvertaken: Bool {
     guard !slots.hasFree, let first = following.line.first else { return false }
     return ready.hasMember(before: members[Int(first)].priority, members[Int(first)].order)

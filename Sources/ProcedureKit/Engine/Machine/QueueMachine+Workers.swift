@@ -43,6 +43,7 @@ extension QueueMachine {
   }
 
   /// Whether a worker, and not a task of its own, takes the slot for this member.
+  @inline(__always)
   func isServedByWorker(_ index: Int32) -> Bool {
     members[Int(index)].kind == .detached && members[Int(index)].lifecycle.state == .waiting
   }

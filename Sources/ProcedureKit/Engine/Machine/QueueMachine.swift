@@ -124,6 +124,7 @@ struct QueueMachine {
   var lineIsEmpty: Bool { ready.isEmpty }
 
   /// Whether a member waits in one of the lists.
+  @inline(__always)
   func isListed(_ member: Int32) -> Bool {
     ready.contains(member) || returning.contains(member) || evaluations.contains(member)
       || following.line.contains(member)

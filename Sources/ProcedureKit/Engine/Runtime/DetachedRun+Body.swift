@@ -81,7 +81,7 @@ extension DetachedRun {
     return try await core.hooked(identity, limited, input)
   }
 
-  /// Not inlined: its closure refers to the run, and that would be counted for each run, also for those without children.
+  /// Not inlined: its closure captures the run, which would be counted for every run, also for those without children.
   @inline(never)
   private func settleChildrenInContext() async {
     await ownContext.run { await settleChildren() }

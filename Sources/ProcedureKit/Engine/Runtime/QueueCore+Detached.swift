@@ -156,7 +156,7 @@ extension QueueCore {
   }
 
   /// Whether the current task is part of a body on this queue, which may still add to it while it is being shut down.
-  private func isInside(_ state: QueueState) -> Bool {
+  private func isInside(_ state: borrowing QueueState) -> Bool {
     ProcedureContext.current?.slotHolder(on: self).map { $0.member >= 0 } ?? false
   }
 

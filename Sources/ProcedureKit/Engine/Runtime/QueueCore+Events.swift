@@ -69,14 +69,14 @@ extension QueueCore {
   }
 
   /// The events of a run, which are kept from now on.
-  func log(of run: DetachedRun, _ state: QueueState) -> EventLog {
+  func log(of run: DetachedRun, _ state: borrowing QueueState) -> EventLog {
     let log = run.storedLog ?? EventLog(past: pastEvents(of: run, state))
     run.storedLog = log
     return log
   }
 
   /// What happened to a run that nobody has watched, told from what it remembers.
-  private func pastEvents(of run: DetachedRun, _ state: QueueState) -> ContiguousArray<ProcedureEvent> {
+  private func pastEvents(of run: DetachedRun, _ state: borrowing QueueState) -> ContiguousArray<ProcedureEvent> {
     var past: ContiguousArray<ProcedureEvent> = []
     func tell(_ kind: ProcedureEvent.Kind, at nanoseconds: Int64) {
       guard nanoseconds >= 0 else { return }

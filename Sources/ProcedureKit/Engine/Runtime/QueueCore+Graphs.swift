@@ -68,7 +68,7 @@ extension QueueCore {
   }
 
   private func wait(
-    for holder: SlotHolder, in context: ProcedureContext, while isWaiting: (QueueState) -> Bool
+    for holder: SlotHolder, in context: ProcedureContext, while isWaiting: (borrowing QueueState) -> Bool
   ) async {
     let isCancelled = CancellationFlag()
     await withRunCancellationHandler(in: context, key: isCancelled) {

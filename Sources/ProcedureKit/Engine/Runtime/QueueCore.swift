@@ -357,7 +357,7 @@ final class QueueCore: Sendable {
   }
 
   /// Suspends the current task as long as the member is present and `isWaiting` holds, which is asked under the lock.
-  func wait(for holder: SlotHolder, while isWaiting: (QueueState) -> Bool) async {
+  func wait(for holder: SlotHolder, while isWaiting: (borrowing QueueState) -> Bool) async {
     var isOver = false
     while !isOver {
       await Waiter.suspend { waiter in

@@ -1,6 +1,10 @@
 /// Internal. What the lock of a queue guards: the machine that decides, the members that its numbers stand for, and what
 /// is to be done once the lock has been left.
-struct QueueState {
+///
+/// Not copyable, since a copy would count a reference to each of its arrays. A function that only reads it, or its machine, may
+/// still be handed a copy of all its words, several hundred bytes: so what every visit asks is inlined, and what the short ways
+/// of a run ask of the machine.
+struct QueueState: ~Copyable {
   /// What is to be done outside of the lock, with the objects that the machine's numbers stood for at that moment.
   enum Effect {
     case addWorker(priority: UInt8)
@@ -59,6 +63,7 @@ struct QueueState {
 
   /// Whether nothing follows from a run that comes and waits for nothing but a slot: others wait as well, and what they wait
   /// for is on its way.
+  @inline(__always)
   private var letsRunsComeUnseen: Bool {
     (!machine.lineIsEmpty || hasArrivals) && machine.lineIsServed && !isDoomed && !room.isLimited
   }
@@ -67,6 +72,7 @@ struct QueueState {
 
   /// What runs may want for the inbox to be open to them: nothing, where a line is there; what somebody holds whom they would
   /// follow; ``Inbox/closed`` where it is to be closed.
+  @inline(__always)
   var wantedInboxWish: UInt64 {
     let wish = machine.followedWish
     if wish != 0, inboxWish != Inbox.plain || !hasArrivals { return isDoomed ? Inbox.closed : wish }
@@ -83,6 +89,7 @@ struct QueueState {
   }
 
   /// Whether something follows from a visit besides.
+  @inline(__always)
   var hasAftermath: Bool { wantedInboxWish != inboxWish || !woken.isEmpty || wantedWorker != nil }
 
   /// The next run that came by the inbox, if any.
@@ -184,6 +191,7 @@ struct QueueState {
 
   /// What a run is known by that it wants exactly this alone, among those that may stand behind one that holds it; 0 if it has
   /// to claim it, since others have come to wait for it elsewhere.
+  @inline(__always)
   func wish(of run: DetachedRun) -> UInt64 {
     guard let entry = run.resources?.wholeEntry else { return 0 }
     let isWaitedFor =
@@ -237,6 +245,7 @@ struct QueueState {
     claimForFollowers(puttingOff: isPutOff, &actions, &effects)
   }
 
+  @inline(__always)
   private var followersAreToStandInLine: Bool { machine.isSuspended || machine.followersAreOvertaken }
 
   /// Claims what those want who have followed, in the turn of the leader; or leaves that for later.
