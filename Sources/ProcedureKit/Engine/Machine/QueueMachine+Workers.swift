@@ -3,7 +3,7 @@ extension QueueMachine {
   /// A worker asks what to do, for the first time or again.
   ///
   /// - Parameters:
-  ///   - isNew: Whether it has just started, or comes back from lingering.
+  ///   - isNew: Whether it has just started.
   ///   - mayLinger: Whether it may stay for a moment if there is nothing to do.
   ///   - actions: What is to be done besides.
   /// - Returns: What it is to do.
@@ -27,12 +27,20 @@ extension QueueMachine {
       }
     }
     grant(&actions)
-    if work == .end, mayLinger, !workerIsStarting {
-      workerIsStarting = true
+    // Also where one is starting: that may take as long as this one does not give its thread up.
+    if work == .end, mayLinger, !workerLingers {
+      workerLingers = true
       return .linger
     }
     return work
   }
+
+  /// The worker that lingers is about to ask again.
+  mutating func lingeringEnded() { workerLingers = false }
+
+  /// Whether a worker is on its way that will ask for work, so that none has to be ordered.
+  @inline(__always)
+  var workerIsComing: Bool { workerIsStarting || workerLingers }
 
   mutating func execute(_ index: Int32) -> Work {
     if members[Int(index)].lifecycle.bodyStarted() == false {
@@ -87,7 +95,7 @@ extension QueueMachine {
   /// Gives free slots away, and orders a worker where only one more can go on.
   mutating func grant(_ actions: inout [Action]) {
     grantWaiting(&actions)
-    guard !workerIsStarting, let index = endings.first ?? nextForWorker else { return }
+    guard !workerIsComing, let index = endings.first ?? nextForWorker else { return }
     workerIsStarting = true
     actions.append(.addWorker(priority: members[Int(index)].priority))
   }

@@ -56,7 +56,7 @@ struct QueueMachine {
     case execute(Int32)
     /// Carry out this member's ending; its outcome is decided, and it holds nothing.
     case conclude(Int32)
-    /// Nothing is there; ask again as if for the first time, after a moment. Until then no other worker is made.
+    /// Nothing is there; ask again after a moment: `lingeringEnded` comes before that. Until then no other worker is made.
     case linger
     case end
   }
@@ -91,6 +91,8 @@ struct QueueMachine {
   var isShutDown = false
   /// Whether a worker has been ordered that has not asked for work yet. One at a time: each that starts orders the next.
   var workerIsStarting = false
+  /// Whether a worker that has found nothing to do is about to look again. One at a time; nobody is ordered meanwhile.
+  var workerLingers = false
   private var nextOrder: UInt64 = 0
   /// How many of those that count wait to be started.
   var waiting = 0
@@ -216,7 +218,7 @@ struct QueueMachine {
       return (index, false)
     }
     enterLine(index, wish: wish)
-    guard !isSuspended, !workerIsStarting, slots.hasFree else { return (index, false) }
+    guard !isSuspended, !workerIsComing, slots.hasFree else { return (index, false) }
     // All that came before has found its slots, or there would be none.
     workerIsStarting = true
     return (index, true)
@@ -224,7 +226,7 @@ struct QueueMachine {
 
   /// Whether nothing follows from a run that `addedAtOnce` admits where others stand in line, unless it comes before them:
   /// what these wait for is on its way.
-  var lineIsServed: Bool { !isShutDown && !isSuspended && (workerIsStarting || !slots.hasFree) }
+  var lineIsServed: Bool { !isShutDown && !isSuspended && (workerIsComing || !slots.hasFree) }
 
   /// Who would have a detached run's slot next if it were over now and nothing else had to follow.
   ///

@@ -8,7 +8,7 @@ extension QueueCore {
     case conclude(DetachedRun)
     /// Nothing at this moment; ask again after a while.
     case pause
-    /// Nothing at this moment; ask as a new worker as soon as something has come, or after a moment.
+    /// Nothing at this moment; `endLingering` as soon as something has come, or after a moment.
     case linger
     case end
   }
@@ -196,7 +196,17 @@ extension QueueCore {
   func startWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
     return visit(admitting: .first) { state, actions, effects in
-      assign(to: worker, isNew: true, at: now, &state, &actions, &effects)
+      assign(to: worker, isNew: true, mayLinger: false, at: now, &state, &actions, &effects)
+    }
+  }
+
+  /// A worker has stayed for a moment and asks for work; if there is none it ends.
+  @inline(never)
+  func endLingering(_ worker: QueueWorker) -> Assignment {
+    let now = time.now
+    return visit(admitting: .first) { state, actions, effects in
+      state.machine.lingeringEnded()
+      return assign(to: worker, mayLinger: false, at: now, &state, &actions, &effects)
     }
   }
 
@@ -205,7 +215,7 @@ extension QueueCore {
   func continueWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
     return visit(admitting: .first) { state, actions, effects in
-      assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
+      assign(to: worker, at: now, &state, &actions, &effects)
     }
   }
 
@@ -228,7 +238,7 @@ extension QueueCore {
           state.machine.conditionsSettled(run.member, .unsatisfied, &actions)
         }
       }
-      return assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
+      return assign(to: worker, at: now, &state, &actions, &effects)
     }
   }
 
@@ -256,7 +266,7 @@ extension QueueCore {
         state.machine.settled(&actions)
         return .pause
       }
-      return assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
+      return assign(to: worker, at: now, &state, &actions, &effects)
     }
     if !run.hasEnding { end(run, log) }
     return assignment ?? (pauses ? pause(worker) : continueWorker(worker))
@@ -290,7 +300,7 @@ extension QueueCore {
     let now = time.now
     return visit { state, actions, effects in
       state.unseat(run, &actions, &effects)
-      return assign(to: worker, isNew: false, at: now, &state, &actions, &effects)
+      return assign(to: worker, at: now, &state, &actions, &effects)
     }
   }
 
@@ -341,14 +351,15 @@ extension QueueCore {
   private static let mostClaimsAtOnce = 64
 
   private func assign(
-    to worker: QueueWorker, isNew: Bool, at now: ProcedureInstant, _ state: inout QueueState,
+    to worker: QueueWorker, isNew: Bool = false, mayLinger: Bool = true, at now: ProcedureInstant,
+    _ state: inout QueueState,
     _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) -> Assignment {
     if worker.isSpent {
       state.machine.settled(&actions)
       return .end
     }
-    var work = state.machine.workerAsked(isNew: isNew, mayLinger: !isNew && letsWorkersLinger, &actions)
+    var work = state.machine.workerAsked(isNew: isNew, mayLinger: mayLinger && letsWorkersLinger, &actions)
     var claims = 0
     while true {
       switch work {

@@ -44,7 +44,7 @@ final class QueueWorker: @unchecked Sendable {
         assignment = core.finishEnding(of: run, by: worker)
       case .linger:
         core.lingerForWork()
-        assignment = core.startWorker(worker)
+        assignment = core.endLingering(worker)
       case .end: break loop
       }
     }

@@ -42,6 +42,7 @@ extension QueueModel {
 
   private mutating func orderWorker(_ priority: UInt8) {
     if workerIsOrdered { object("a second worker was ordered") }
+    if workerLingers { object("a worker was ordered while one lingers") }
     if isSuspended { object("Q2: a worker was ordered on a suspended queue") }
     let next = first(in: .evaluations) ?? (hasFreeSlot ? first(in: .ready) : nil)
     if next.map({ self[$0].priority }) != priority { object("a worker was ordered with priority \(priority)") }
@@ -80,7 +81,10 @@ extension QueueModel {
       leave(.ready, index)
       takeSlot(index)
       self[index].phase = .executing
-    case .end, .linger: break
+    case .linger:
+      if workerLingers { object("a second worker lingers") }
+      workerLingers = true
+    case .end: break
     }
   }
 
@@ -94,11 +98,11 @@ extension QueueModel {
     }
     if !isSuspended {
       if hasFreeSlot, pausedWorkers == 0, let index = first(in: .ready),
-        !(workerIsOrdered && isServedByWorker(index))
+        !((workerIsOrdered || workerLingers) && isServedByWorker(index))
       {
         object("a slot is free, and nobody comes for \(index)")
       }
-      if let index = first(in: .evaluations), !workerIsOrdered { object("nobody evaluates \(index)") }
+      if let index = first(in: .evaluations), !workerIsOrdered, !workerLingers { object("nobody evaluates \(index)") }
     }
     compare(machine)
     compareFollowing(machine)
@@ -109,6 +113,7 @@ extension QueueModel {
     if machine.slots.width != width { object("the width is \(width)") }
     if machine.isSuspended != isSuspended { object("suspended: \(isSuspended)") }
     if machine.workerIsStarting != workerIsOrdered { object("worker ordered: \(workerIsOrdered)") }
+    if machine.workerLingers != workerLingers { object("one lingers: \(workerLingers)") }
     var (runs, waitingRuns) = (0, 0)
     for index in machine.members.indices {
       let member = index < members.count ? members[index] : nil

@@ -18,6 +18,7 @@ extension QueueModel {
     }
     guard needsWorker else { return }
     if workerIsOrdered { object("a second worker was ordered") }
+    if workerLingers { object("a worker was ordered while one lingers") }
     if isSuspended || !hasFreeSlot { object("Q1, Q2: a worker was ordered, and has nothing to do") }
     workerIsOrdered = true
   }

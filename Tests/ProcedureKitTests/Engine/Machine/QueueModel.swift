@@ -79,6 +79,8 @@ struct QueueModel {
   var leadersWish: UInt64 = 0
   var followedPriority: UInt8 = 0
   var workerIsOrdered = false
+  /// Whether a worker that has found nothing is about to look again.
+  var workerLingers = false
   /// Workers that have put a claim off, and come back of themselves.
   var pausedWorkers = 0
   /// What has to be among the actions of the current event.

@@ -25,7 +25,10 @@ extension QueueScript {
       }
       member.startBody()
       leadStarts(member)
-    case .end, .linger: workers.removeAll { $0 === worker }
+    case .linger:
+      if machine.workerIsStarting { note(.lingersBesideStarting) }
+      worker.lingers = true
+    case .end: workers.removeAll { $0 === worker }
     }
   }
 
