@@ -3,8 +3,12 @@
 /// Nothing is allocated for `Void`, nor shared between all who have it.
 @usableFromInline
 struct BoxedValue: Sendable {
-  /// One word, which leaves room to tell it from something else; `nil` for `Void`, and only for that.
+  /// `nil` for `Void`, and only for that.
   @usableFromInline let box: (any AnyObject & Sendable)?
+
+  init(box: (any AnyObject & Sendable)?) {
+    self.box = box
+  }
 
   @inlinable
   init<Value: Sendable>(_ value: Value) {

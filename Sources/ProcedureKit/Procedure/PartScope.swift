@@ -24,7 +24,7 @@ final class PartScope: ProcedureScope, @unchecked Sendable {
   init(of context: ProcedureContext, isAlone: Bool = true) {
     surrounding = context
     self.isAlone = isAlone
-    super.init(origin: Origin(context))
+    super.init(extras: ScopeExtras(startedFrom: context))
   }
 
   // MARK: Its end

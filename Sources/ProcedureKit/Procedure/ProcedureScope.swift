@@ -6,43 +6,9 @@ import Synchronization
 @usableFromInline
 class ProcedureScope: ContextFrame, @unchecked Sendable {
   /// Where it was started from: the context of the body that runs or awaits it, as long as that has not ended before it.
-  final var parent: ProcedureContext? { origin?.context }
+  final var parent: ProcedureContext? { commonExtras?.parent }
 
-  final let origin: Origin?
-
-  /// Where something was started from, and what it has brought from there. Most have nothing of that.
-  final class Origin: Sendable {
-    private let start: Mutex<ProcedureContext?>
-    /// What was carried to it.
-    let bindings: [ContextCarrier.Binding]
-    /// How long it may take, unless a worker sees to that.
-    let limit: RunLimit?
-
-    init(_ context: ProcedureContext?, bindings: [ContextCarrier.Binding] = [], limit: RunLimit? = nil) {
-      start = Mutex(context)
-      (self.bindings, self.limit) = (bindings, limit)
-    }
-
-    var context: ProcedureContext? { start.withLock { $0 } }
-
-    func replace(by context: ProcedureContext?) {
-      let former = start.withLock { start in
-        defer { start = context }
-        return start
-      }
-      _ = former
-    }
-
-    /// - Returns: The origin of a run; `nil` where there is nothing to remember.
-    static func of(
-      _ context: ProcedureContext?, bindings: [ContextCarrier.Binding], limit: TimeLimit?
-    ) -> Origin? {
-      guard context != nil || !bindings.isEmpty || limit != nil else { return nil }
-      return Origin(context, bindings: bindings, limit: limit.map(RunLimit.init))
-    }
-  }
-
-  private let group = AtomicLazyReference<ChildGroup>()
+  private let lazyExtras: LazyObject<ScopeExtras>
   private let production = Atomic(Production.none.rawValue)
 
   /// What the body has to do with children.
@@ -55,9 +21,17 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
   }
 
   @inline(__always)
-  init(origin: consuming Origin?) {
-    self.origin = origin
+  init(extras: consuming ScopeExtras? = nil) {
+    lazyExtras = LazyObject(extras)
   }
+
+  /// What few have.
+  final var commonExtras: ScopeExtras? { lazyExtras.value }
+
+  final var madeCommonExtras: ScopeExtras { lazyExtras.made(makeExtras) }
+
+  /// Makes that, of the class that this scope has it of; in a race it may be for nothing.
+  func makeExtras() -> ScopeExtras { ScopeExtras() }
 
   final override var scope: ProcedureScope { self }
 
@@ -80,14 +54,14 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
 
   /// What the body has produced, if anything.
   final var children: ChildGroup? {
-    production.load(ordering: .acquiring) == Production.group.rawValue ? group.load() : nil
+    production.load(ordering: .acquiring) == Production.group.rawValue ? commonExtras?.children : nil
   }
 
   /// What the body will have produced; `nil` if it has ended without having produced anything.
   final func makeChildren() -> ChildGroup? {
-    let made =
-      group.load()
-      ?? group.storeIfNil(ChildGroup(policy: errorPolicy, stopBody: { [weak self] in self?.stopBody() }))
+    let made = madeCommonExtras.madeChildren {
+      ChildGroup(policy: errorPolicy, stopBody: { [weak self] in self?.stopBody() })
+    }
     let (isFirst, before) = production.compareExchange(
       expected: Production.none.rawValue, desired: Production.group.rawValue, ordering: .acquiringAndReleasing)
     return isFirst || before == Production.group.rawValue ? made : nil
@@ -109,15 +83,15 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
   var isOver: Bool {
     switch Production(rawValue: production.load(ordering: .acquiring)) {
     case .ended: true
-    case .group: group.load()?.hasEnded ?? false
+    case .group: commonExtras?.children?.hasEnded ?? false
     case .some(.none), nil: false
     }
   }
 
   /// It has ended, after what it was started from: whoever refers to it still does not keep that.
   final func forgetEndedParent() {
-    guard let origin, let parent, parent.scope.isOver else { return }
-    origin.replace(by: parent.living)
+    guard let extras = commonExtras, let parent = extras.parent, parent.scope.isOver else { return }
+    extras.replaceParent(by: parent.living)
   }
 
   /// Whether the body may still produce something.

@@ -20,7 +20,7 @@ final class UnqueuedScope: ProcedureScope, @unchecked Sendable {
 
   init(name: String) {
     self.name = name
-    super.init(origin: nil)
+    super.init()
   }
 
   override var identity: ProcedureIdentity {

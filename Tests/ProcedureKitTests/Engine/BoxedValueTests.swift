@@ -27,4 +27,9 @@ import Testing
     }
     #expect(witness == nil)
   }
+
+  @Test("What has come of a run takes one word, as long as no case of it has an optional in it")
+  func size() {
+    #expect(MemoryLayout<DetachedRun.Stored>.size == MemoryLayout<UnsafeRawPointer>.size)
+  }
 }

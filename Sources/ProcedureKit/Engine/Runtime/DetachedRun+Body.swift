@@ -24,7 +24,7 @@ extension DetachedRun {
     let timeout = hasTimeout ? startTimeout() : nil
     do {
       if let limit, core.hooks == nil { try limit.bodyStarts(self) }
-      stored = .value(try await body(self))
+      stored = Stored(try await body(self))
     } catch {
       noteTimeout(error)
       stored = Stored(thrown: error)
@@ -92,7 +92,7 @@ extension DetachedRun {
     stored = .nothing
     do {
       let result = Result { () throws in try outcome.get(of: identity) }
-      stored = .value(try await ProcedureContext(scope: self).settleChildren(result))
+      stored = Stored(try await ProcedureContext(scope: self).settleChildren(result))
     } catch {
       stored = Stored(thrown: error)
     }
@@ -120,11 +120,7 @@ extension DetachedRun {
   /// - Parameter next: The run that its worker goes on with, and which holds what it wants.
   /// - Returns: Whether nothing does.
   func keepsNothing(before next: DetachedRun) -> Bool {
-    guard case .value(let value) = stored, value.box == nil, origin == nil, extras == nil,
-      !mayHaveListeners
-    else {
-      return false
-    }
+    guard case .void = stored, extras == nil, !mayHaveListeners else { return false }
     guard let resources else { return true }
     // Most are runs of the same procedure: then there is no need to look into what many processors count their references in.
     return next.resources === resources
@@ -151,7 +147,8 @@ extension DetachedRun {
   private var storedOutcome: ProcedureOutcome<BoxedValue> {
     switch stored {
     case .nothing: preconditionFailure("\(identity) has no outcome yet")
-    case .value(let value): .finished(value)
+    case .void: .finished(BoxedValue(box: nil))
+    case .box(let box): .finished(BoxedValue(box: box))
     case .other(let other): other.outcome
     }
   }
@@ -159,8 +156,12 @@ extension DetachedRun {
   /// The value; `nil` if it has come to none. Only once that is decided.
   @usableFromInline
   var value: BoxedValue? {
-    guard cancellation == nil, case .value(let value) = stored else { return nil }
-    return value
+    guard cancellation == nil else { return nil }
+    return switch stored {
+    case .void: BoxedValue(box: nil)
+    case .box(let box): BoxedValue(box: box)
+    case .nothing, .other: nil
+    }
   }
 
   /// The outcome, of which the value is left out. Only once it is decided.
@@ -194,10 +195,11 @@ extension DetachedRun {
 }
 
 extension DetachedRun {
-  /// What has come of the body, in one word: nearly always a value.
+  /// What has come of the body: nearly always a value, see ``BoxedValue``. All in one word, since no case has an optional in it.
   enum Stored: Sendable {
     case nothing
-    case value(BoxedValue)
+    case void
+    case box(any AnyObject & Sendable)
     case other(Other)
 
     final class Other: Sendable {
@@ -206,6 +208,10 @@ extension DetachedRun {
       init(_ outcome: ProcedureOutcome<BoxedValue>) {
         self.outcome = outcome
       }
+    }
+
+    init(_ value: BoxedValue) {
+      self = value.box.map(Stored.box) ?? .void
     }
 
     /// What a body has thrown.

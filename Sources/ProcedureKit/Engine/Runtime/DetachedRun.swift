@@ -5,7 +5,7 @@ import Synchronization
 /// It knows no type but its own: what is called and what comes of it are made by ``ProcedureQueue``, where the types are
 /// known, so that no metadata is looked up while it goes its way.
 ///
-/// Invariant: `worker`, `times`, `extras` with all in them, and `cancellation` are guarded by the lock of `core`. `body`
+/// Invariant: `worker` and `times` are guarded by the lock of `core`; for `extras` see ``RunExtras``. `body`
 /// and `work` belong to the worker that executes them, and to whoever ends the run; `work` has the types that `body` asks for,
 /// since both come from one function that is generic over them. `stored` is written before the outcome is
 /// published, by whoever decides it: the worker that executed the body, or, under the lock, what ended the run before its
@@ -17,21 +17,10 @@ final class DetachedRun: Run, @unchecked Sendable {
   @usableFromInline
   typealias Body = @Sendable (DetachedRun) async throws -> BoxedValue
 
-  /// Who wants to know of the end; made for the first of them.
-  private final class Listeners: Sendable {
-    struct Contents {
-      var waiters: [Waiter] = []
-      var dependents: [@Sendable (ProcedureOutcome<Void>) -> Void] = []
-    }
-
-    let contents = Mutex(Contents())
-  }
-
   /// The flags: `finished`, once the outcome can be read; `heard`, once somebody may listen. Whoever sets the second of them
   /// sees the first, so that either the listener is told or it is told that there is nothing to wait for.
   private static let finished: UInt8 = 1
   private static let heard: UInt8 = 2
-  private let listeners = AtomicLazyReference<Listeners>()
   var body: Body?
   var work: AnyProcedureWork?
   var stored = Stored.nothing
@@ -48,17 +37,16 @@ final class DetachedRun: Run, @unchecked Sendable {
     let traits = work.traits
     let limit = traits.contents.limit
     let hasTimeout = limit != nil && limit?.deadline == nil && core.hooks == nil
-    let origin =
+    let extras =
       parent == nil && core.carriers.isEmpty && (limit == nil || hasTimeout)
-      ? nil : Origin(parent, bindings: core.carried, limit: hasTimeout ? nil : limit.map(RunLimit.init))
+      ? nil : RunExtras(startedFrom: parent, bindings: core.carried, limit: hasTimeout ? nil : limit.map(RunLimit.init))
     let priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
-    let isBare =
-      traits.contents.hooks == nil && limit?.deadline == nil && !core.hasFinishHooks
+    let isBare = traits.contents.hooks == nil && limit?.deadline == nil && !core.hasFinishHooks
     self.body = body
     self.work = work
     super.init(
-      work, core: core, wanting: resources, origin: origin, priority: priority, isDetached: true, isBare: isBare,
-      hasTimeout: hasTimeout)
+      work, core: core, wanting: resources, extras: extras, priority: priority,
+      marks: [.detached, isBare ? .bare : [], hasTimeout ? .timeout : []])
   }
 
   /// What the body calls, once.
@@ -68,7 +56,7 @@ final class DetachedRun: Run, @unchecked Sendable {
     return taken
   }
 
-  var bindings: [ContextCarrier.Binding] { origin?.bindings ?? [] }
+  var bindings: [ContextCarrier.Binding] { commonExtras?.bindings ?? [] }
 
   /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
   var dependencies: [ProcedureIdentity?] {
@@ -123,33 +111,33 @@ final class DetachedRun: Run, @unchecked Sendable {
   /// Whether anything depends on it, as far as is known at this moment.
   var hasDependents: Bool {
     guard mayHaveListeners else { return false }
-    return listeners.load()?.contents.withLock { !$0.dependents.isEmpty } ?? false
+    return extras?.listeners.withLock { !$0.dependents.isEmpty } ?? false
   }
 
   /// Whether anybody may listen. If not, and the outcome has been published, nobody will.
   var mayHaveListeners: Bool { flags.load(ordering: .acquiring) & Self.heard != 0 }
 
   func notifyListeners() {
-    guard mayHaveListeners, let listeners = listeners.load() else { return }
-    let contents = listeners.contents.withLock { contents in
-      let all = contents
-      contents = Listeners.Contents()
+    guard mayHaveListeners, let extras else { return }
+    let all = extras.listeners.withLock { listeners in
+      let all = listeners
+      listeners = RunExtras.Listeners()
       return all
     }
-    for waiter in contents.waiters { waiter.resume() }
-    guard !contents.dependents.isEmpty else { return }
+    for waiter in all.waiters { waiter.resume() }
+    guard !all.dependents.isEmpty else { return }
     let outcome = outcomeWithoutValue
-    for notify in contents.dependents { notify(outcome) }
+    for notify in all.dependents { notify(outcome) }
   }
 
   /// Adds a listener, unless the run has finished. Says whether it did.
-  private func listen(_ add: (inout Listeners.Contents) -> Void) -> Bool {
-    let listeners = listeners.load() ?? listeners.storeIfNil(Listeners())
+  private func listen(_ add: (inout RunExtras.Listeners) -> Void) -> Bool {
+    let extras = madeExtras
     flags.bitwiseOr(Self.heard, ordering: .acquiringAndReleasing)
-    return listeners.contents.withLock { contents in
+    return extras.listeners.withLock { listeners in
       // Asked once, under the lock: whoever notifies takes it after the outcome has been published.
       if isFinished { return false }
-      add(&contents)
+      add(&listeners)
       return true
     }
   }

@@ -148,13 +148,20 @@ struct GraphWorker {
 
 /// Internal. The slot of a worker that a graph adds to its queue.
 ///
-/// Invariant: it adds only a constant to ``SlotHolder``.
+/// Invariant: what it adds to ``SlotHolder`` is constant, or guarded by the lock of `core`.
 final class GraphSlot: SlotHolder, @unchecked Sendable {
   private let onGrant: @Sendable (GraphSlot) -> Void
+  /// Whether its next wake calls `granted` instead of resuming a task, because it has no task yet to wait with.
+  var isWokenByCall = false
 
   init(core: QueueCore, parent: ProcedureContext, onGrant: @escaping @Sendable (GraphSlot) -> Void) {
     self.onGrant = onGrant
-    super.init(core: core, origin: Origin(parent))
+    super.init(core: core, extras: RunExtras(startedFrom: parent))
+  }
+
+  override func takesCall() -> Bool {
+    defer { isWokenByCall = false }
+    return isWokenByCall
   }
 
   override func granted() { onGrant(self) }

@@ -21,7 +21,7 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
   init(_ run: GraphRun, holder: SlotHolder?) {
     self.run = run
     self.holder = holder
-    super.init(origin: Origin(run.context))
+    super.init(extras: ScopeExtras(startedFrom: run.context))
   }
 
   override var identity: ProcedureIdentity { run.identity(of: node.load(ordering: .relaxed)) }

@@ -14,7 +14,7 @@ extension QueueCore {
     else {
       return nil
     }
-    let run = StructuredRun(work, core: self, wanting: nil, origin: nil)
+    let run = StructuredRun(work, core: self, wanting: nil, extras: nil)
     let priority = work.traits.contents.rawPriority ?? Task.currentPriority.rawValue
     // Asked again under the lock: whoever sees by that that a run has come later than its subscription is told of the run.
     return withState { !broadcaster.isObserved && $0.startAtOnce(run, priority) } ? run : nil

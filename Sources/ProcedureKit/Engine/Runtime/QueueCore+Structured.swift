@@ -25,8 +25,10 @@ extension QueueCore {
   ) async throws -> Output {
     // What a task runs that a body has left behind is no part of that body any more.
     let context = ProcedureContext.current?.living
+    let hasExtras = context != nil || task.limit != nil
     let run = StructuredRun(
-      task.work, core: self, wanting: demands(of: task.work), origin: .of(context, bindings: [], limit: task.limit))
+      task.work, core: self, wanting: demands(of: task.work),
+      extras: hasExtras ? RunExtras(startedFrom: context, limit: task.limit.map(RunLimit.init)) : nil)
     let lender = context?.slotHolder(on: self)
     let lateness = run.limit?.arrived(run)
     guard let hasStarted = admit(run, task.priority, lender, startsAtOnce: lateness == nil) else {

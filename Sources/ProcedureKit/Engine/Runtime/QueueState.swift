@@ -359,10 +359,7 @@ struct QueueState: ~Copyable {
 
   private func wake(_ holder: SlotHolder?, _ effects: inout [Effect]) {
     guard let holder else { return }
-    if holder.isWokenByCall {
-      holder.isWokenByCall = false
-      return effects.append(.grant(holder))
-    }
+    if holder.takesCall() { return effects.append(.grant(holder)) }
     effects += holder.takeWaiters().map(Effect.resume)
   }
 

@@ -9,8 +9,6 @@ class Run: SlotHolder, @unchecked Sendable {
   final let resources: ResourceDemands?
   /// What it claims or holds of that.
   final var claim: ResourceClaim?
-  /// Whether a cancel came in time, and its reason.
-  final var cancellation: Cancellation?
 
   /// A cancel that decided a run.
   final class Cancellation: Sendable {
@@ -25,21 +23,27 @@ class Run: SlotHolder, @unchecked Sendable {
   @inline(__always)
   init(
     _ work: AnyProcedureWork, core: consuming QueueCore, wanting resources: consuming ResourceDemands?,
-    origin: consuming Origin?, priority: UInt8 = 0,
-    isDetached: Bool = false, isBare: Bool = false, hasTimeout: Bool = false
+    extras: consuming RunExtras?, priority: UInt8 = 0,
+    marks: Marks = []
   ) {
     traits = work.traits
     self.resources = resources
     let admission = work.admission.withoutResources
     super.init(
-      core: core, origin: origin, priority: priority, isDetached: isDetached, isBare: isBare,
-      hasAdmission: !admission.isFree, hasTimeout: hasTimeout)
+      core: core, extras: extras, priority: priority,
+      marks: admission.isFree ? marks : marks.union(.admission))
     if !admission.isFree { madeExtras.admission = admission }
   }
 
   /// Inlined, since otherwise the deinits of its subclasses count a reference to what is on its way out.
   @inline(__always)
   deinit {}
+
+  /// Whether a cancel came in time, and its reason.
+  final var cancellation: Cancellation? {
+    get { extras?.cancellation }
+    set { madeExtras.cancellation = newValue }
+  }
 
   final var name: String { traits.contents.name }
 
@@ -55,7 +59,7 @@ class Run: SlotHolder, @unchecked Sendable {
   }
 
   /// How long it may take, unless its worker sees to that.
-  final var limit: RunLimit? { origin?.limit }
+  final var limit: RunLimit? { commonExtras?.limit }
 
   /// What its body holds, where that executes.
   final var holdOfBody: ResourceHold? {

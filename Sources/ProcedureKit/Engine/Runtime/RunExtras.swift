@@ -1,7 +1,19 @@
-/// Internal. What few members of a queue ever need; made for the first of it.
+import Synchronization
+
+/// Internal. What few members of a queue ever need.
 ///
-/// Invariant: guarded by the lock of the member's queue.
-final class RunExtras: @unchecked Sendable {
+/// Invariant: what it adds to ``ScopeExtras`` is guarded by the lock of the member's queue, but for `listeners`, which has its own.
+/// `cancellation` does not change once the run has finished, and is read without a lock then.
+final class RunExtras: ScopeExtras, @unchecked Sendable {
+  /// Who wants to know of the end of an added run.
+  struct Listeners {
+    var waiters: [Waiter] = []
+    var dependents: [@Sendable (ProcedureOutcome<Void>) -> Void] = []
+  }
+
+  let listeners = Mutex(Listeners())
+  /// Whether a cancel of a run came in time, and its reason.
+  var cancellation: Run.Cancellation?
   /// Tasks that wait for it to be woken. Each looks for itself whether what it waits for has come, under the lock and
   /// before it waits, so that no wake is lost, however many wait for different things.
   var waiters: [Waiter] = []

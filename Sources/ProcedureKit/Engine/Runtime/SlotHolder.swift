@@ -5,48 +5,57 @@ import Synchronization
 /// Invariant: everything that can change is guarded by the lock of `core`, and only `QueueCore` touches it.
 @usableFromInline
 class SlotHolder: ProcedureScope, @unchecked Sendable {
-  /// Its number in the queue's machine; -1 before it was admitted and after it has left.
-  var member: Int32 = -1
-  /// Whether its next wake calls `granted` instead of resuming a task, because it has no task yet to wait with.
-  var isWokenByCall = false
+  /// What is known of it from its beginning.
+  struct Marks: OptionSet {
+    let rawValue: UInt8
+
+    /// It is an added run.
+    static let detached = Marks(rawValue: 1)
+    /// For a run: something has to be there for its body besides what it wants to hold.
+    static let admission = Marks(rawValue: 2)
+    /// For an added run: nothing has to happen before its body and after it.
+    ///
+    /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
+    static let bare = Marks(rawValue: 4)
+    /// For an added run: its time is limited by a timeout only, and no hook of the queue comes before the body. Then it has no
+    /// `limit`, and the worker that executes the body sees to it.
+    static let timeout = Marks(rawValue: 8)
+  }
+
+  // In this order the first four take one word, together with what the superclass ends with.
   /// For an added run: whether it has finished, and whether anybody listens.
   final let flags = Atomic<UInt8>(0)
   /// For an added run, the priority with which it was admitted.
   final let priority: UInt8
-  /// Whether it is an added run.
-  final let isDetached: Bool
-  /// For a run: whether something has to be there for its body besides what it wants to hold.
-  final let hasAdmission: Bool
-  /// For an added run: whether nothing has to happen before its body and after it.
-  ///
-  /// It may have a timeout, whose timer comes and goes with the body; a deadline counts from before that.
-  final let isBare: Bool
-  /// For an added run: whether its time is limited by a timeout only, and no hook of the queue comes before the body. Then it has no
-  /// `limit`, and the worker that executes the body sees to it.
-  final let hasTimeout: Bool
+  private let marks: Marks
+  /// Its number in the queue's machine; -1 before it was admitted and after it has left.
+  var member: Int32 = -1
   @usableFromInline let core: QueueCore
-  final var extras: RunExtras?
 
   @inline(__always)
   init(
-    core: consuming QueueCore, origin: consuming Origin?, priority: UInt8 = 0, isDetached: Bool = false,
-    isBare: Bool = false, hasAdmission: Bool = false, hasTimeout: Bool = false
+    core: consuming QueueCore, extras: consuming RunExtras?, priority: UInt8 = 0, marks: Marks = []
   ) {
-    self.isDetached = isDetached
     self.core = core
     self.priority = priority
-    self.isBare = isBare
-    self.hasAdmission = hasAdmission
-    self.hasTimeout = hasTimeout
-    super.init(origin: origin)
+    self.marks = marks
+    super.init(extras: extras)
   }
 
-  final var madeExtras: RunExtras {
-    if let extras { return extras }
-    let made = RunExtras()
-    extras = made
-    return made
-  }
+  final var isDetached: Bool { marks.contains(.detached) }
+
+  final var hasAdmission: Bool { marks.contains(.admission) }
+
+  final var isBare: Bool { marks.contains(.bare) }
+
+  final var hasTimeout: Bool { marks.contains(.timeout) }
+
+  /// What few have. (Invariant: all that a member of a queue has of that is of this class, as it is given to `init` or made here.)
+  final var extras: RunExtras? { commonExtras.map { unsafeDowncast($0, to: RunExtras.self) } }
+
+  final var madeExtras: RunExtras { unsafeDowncast(madeCommonExtras, to: RunExtras.self) }
+
+  final override func makeExtras() -> ScopeExtras { RunExtras() }
 
   final func addWaiter(_ waiter: Waiter) { madeExtras.waiters.append(waiter) }
 
@@ -54,10 +63,13 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
 
   final override var isOver: Bool { super.isOver && core.withState { _ in member < 0 } }
 
+  /// Whether its next wake calls `granted` instead of resuming a task: once. Called under the lock.
+  func takesCall() -> Bool { false }
+
   /// Called outside of the lock.
   func granted() {}
 
-  /// Itself, where a worker of the queue executes it: cheaper than a cast. (Invariant: `isDetached` is set by `DetachedRun`.)
+  /// Itself, where a worker of the queue executes it: cheaper than a cast. (Invariant: `DetachedRun` is marked so, and nothing else.)
   final var detachedRun: DetachedRun? { isDetached ? unsafeDowncast(self, to: DetachedRun.self) : nil }
 
   final override var linePriority: UInt8 {

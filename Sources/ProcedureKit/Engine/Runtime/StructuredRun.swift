@@ -13,9 +13,9 @@ final class StructuredRun: Run, @unchecked Sendable {
   var refusal: (any Error)?
 
   @inline(__always)
-  init(_ work: AnyProcedureWork, core: QueueCore, wanting resources: ResourceDemands?, origin: Origin?) {
-    body = origin?.limit == nil ? nil : .make()
-    super.init(work, core: core, wanting: resources, origin: origin)
+  init(_ work: AnyProcedureWork, core: QueueCore, wanting resources: ResourceDemands?, extras: RunExtras?) {
+    body = extras?.limit == nil ? nil : .make()
+    super.init(work, core: core, wanting: resources, extras: extras)
   }
 
   override func refused(by error: ProcedureError) { refusal = error }
