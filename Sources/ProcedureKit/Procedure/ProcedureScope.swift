@@ -6,7 +6,7 @@ import Synchronization
 @usableFromInline
 class ProcedureScope: ContextFrame, @unchecked Sendable {
   /// Where it was started from: the context of the body that runs or awaits it, as long as that has not ended before it.
-  final var parent: ProcedureContext? { commonExtras?.parent }
+  final var parent: ProcedureContext? { scopeExtras?.parent }
 
   private let lazyExtras: LazyObject<ScopeExtras>
   private let production = Atomic(Production.none.rawValue)
@@ -25,10 +25,10 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
     lazyExtras = LazyObject(extras)
   }
 
-  /// What few have.
-  final var commonExtras: ScopeExtras? { lazyExtras.value }
+  /// What it has besides; `nil` for most runs.
+  final var scopeExtras: ScopeExtras? { lazyExtras.value }
 
-  final var madeCommonExtras: ScopeExtras { lazyExtras.made(makeExtras) }
+  final var madeScopeExtras: ScopeExtras { lazyExtras.made(makeExtras) }
 
   /// Makes that, of the class that this scope has it of; in a race it may be for nothing.
   func makeExtras() -> ScopeExtras { ScopeExtras() }
@@ -54,12 +54,12 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
 
   /// What the body has produced, if anything.
   final var children: ChildGroup? {
-    production.load(ordering: .acquiring) == Production.group.rawValue ? commonExtras?.children : nil
+    production.load(ordering: .acquiring) == Production.group.rawValue ? scopeExtras?.children : nil
   }
 
   /// What the body will have produced; `nil` if it has ended without having produced anything.
   final func makeChildren() -> ChildGroup? {
-    let made = madeCommonExtras.madeChildren {
+    let made = madeScopeExtras.madeChildren {
       ChildGroup(policy: errorPolicy, stopBody: { [weak self] in self?.stopBody() })
     }
     let (isFirst, before) = production.compareExchange(
@@ -83,14 +83,14 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
   var isOver: Bool {
     switch Production(rawValue: production.load(ordering: .acquiring)) {
     case .ended: true
-    case .group: commonExtras?.children?.hasEnded ?? false
+    case .group: scopeExtras?.children?.hasEnded ?? false
     case .some(.none), nil: false
     }
   }
 
   /// It has ended, after what it was started from: whoever refers to it still does not keep that.
   final func forgetEndedParent() {
-    guard let extras = commonExtras, let parent = extras.parent, parent.scope.isOver else { return }
+    guard let extras = scopeExtras, let parent = extras.parent, parent.scope.isOver else { return }
     extras.replaceParent(by: parent.living)
   }
 

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Internal. What few scopes have: made with a scope that was started from somewhere, or for the first that it needs of this. One
-/// object for all of it, so that the others are small.
+/// Internal. What a scope has besides what each run needs: made with a scope that was started from somewhere, or for the first that it
+/// needs of this. One object for all of it, so that the many runs without are small.
 ///
 /// Invariant: what this class stores is constant, atomic or has its lock; subclasses say which lock guards the rest.
 class ScopeExtras: @unchecked Sendable {

@@ -56,7 +56,7 @@ struct QueueMachine {
     case execute(Int32)
     /// Carry out this member's ending; its outcome is decided, and it holds nothing.
     case conclude(Int32)
-    /// Nothing is there; ask again after a moment: `lingeringEnded` comes before that. Until then no other worker is made.
+    /// Nothing is there; ask again after a moment: `lingeringEnded` comes before that. Until then nobody is ordered.
     case linger
     case end
   }

@@ -56,7 +56,7 @@ final class DetachedRun: Run, @unchecked Sendable {
     return taken
   }
 
-  var bindings: [ContextCarrier.Binding] { commonExtras?.bindings ?? [] }
+  var bindings: [ContextCarrier.Binding] { scopeExtras?.bindings ?? [] }
 
   /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
   var dependencies: [ProcedureIdentity?] {

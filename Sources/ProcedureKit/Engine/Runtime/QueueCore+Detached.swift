@@ -8,9 +8,20 @@ extension QueueCore {
     case conclude(DetachedRun)
     /// Nothing at this moment; ask again after a while.
     case pause
+    /// Nothing at this moment; `startLingering`, once the worker has let go of all that it has executed.
+    case idle
     /// Nothing at this moment; `endLingering` as soon as something has come, or after a moment.
     case linger
     case end
+  }
+
+  /// What a worker does that finds nothing to do.
+  private enum Idleness {
+    case end
+    /// It asks again, and may linger then. As long as one lingers nobody is ordered, so it must not while it lets go of what is the
+    /// user's, which may take any time.
+    case askAgain
+    case linger
   }
 
   /// What becomes of a run that is to be admitted.
@@ -196,7 +207,16 @@ extension QueueCore {
   func startWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
     return visit(admitting: .first) { state, actions, effects in
-      assign(to: worker, isNew: true, mayLinger: false, at: now, &state, &actions, &effects)
+      assign(to: worker, isNew: true, ifIdle: .end, at: now, &state, &actions, &effects)
+    }
+  }
+
+  /// A worker has let go of all that it has executed and asks for work; if there is none it may linger.
+  @inline(never)
+  func startLingering(_ worker: QueueWorker) -> Assignment {
+    let now = time.now
+    return visit(admitting: .first) { state, actions, effects in
+      assign(to: worker, ifIdle: .linger, at: now, &state, &actions, &effects)
     }
   }
 
@@ -206,7 +226,7 @@ extension QueueCore {
     let now = time.now
     return visit(admitting: .first) { state, actions, effects in
       state.machine.lingeringEnded()
-      return assign(to: worker, mayLinger: false, at: now, &state, &actions, &effects)
+      return assign(to: worker, ifIdle: .end, at: now, &state, &actions, &effects)
     }
   }
 
@@ -266,7 +286,8 @@ extension QueueCore {
         state.machine.settled(&actions)
         return .pause
       }
-      return assign(to: worker, at: now, &state, &actions, &effects)
+      let ifIdle = run.keepsNothing && effects.isEmpty ? Idleness.linger : .askAgain
+      return assign(to: worker, ifIdle: ifIdle, at: now, &state, &actions, &effects)
     }
     if !run.hasEnding { end(run, log) }
     return assignment ?? (pauses ? pause(worker) : continueWorker(worker))
@@ -351,7 +372,7 @@ extension QueueCore {
   private static let mostClaimsAtOnce = 64
 
   private func assign(
-    to worker: QueueWorker, isNew: Bool = false, mayLinger: Bool = true, at now: ProcedureInstant,
+    to worker: QueueWorker, isNew: Bool = false, ifIdle idleness: Idleness = .askAgain, at now: ProcedureInstant,
     _ state: inout QueueState,
     _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) -> Assignment {
@@ -359,11 +380,12 @@ extension QueueCore {
       state.machine.settled(&actions)
       return .end
     }
-    var work = state.machine.workerAsked(isNew: isNew, mayLinger: mayLinger && letsWorkersLinger, &actions)
+    let mayLinger = idleness == .linger && letsWorkersLinger
+    var work = state.machine.workerAsked(isNew: isNew, mayLinger: mayLinger, &actions)
     var claims = 0
     while true {
       switch work {
-      case .end: return .end
+      case .end: return idleness == .askAgain && letsWorkersLinger ? .idle : .end
       case .linger: return .linger
       case .evaluate(let member):
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
@@ -379,7 +401,7 @@ extension QueueCore {
         if state.claimResources(for: run, request, &actions, &effects) {
           work = state.machine.resourcesTaken(member)
         } else {
-          work = state.machine.workerAsked(isNew: false, mayLinger: letsWorkersLinger, &actions)
+          work = state.machine.workerAsked(isNew: false, mayLinger: mayLinger, &actions)
         }
       case .conclude(let member):
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }

@@ -59,7 +59,7 @@ class Run: SlotHolder, @unchecked Sendable {
   }
 
   /// How long it may take, unless its worker sees to that.
-  final var limit: RunLimit? { commonExtras?.limit }
+  final var limit: RunLimit? { scopeExtras?.limit }
 
   /// What its body holds, where that executes.
   final var holdOfBody: ResourceHold? {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Internal. What few members of a queue ever need.
+/// Internal. What few members of a queue ever need, besides.
 ///
 /// Invariant: what it adds to ``ScopeExtras`` is guarded by the lock of the member's queue, but for `listeners`, which has its own.
-/// `cancellation` does not change once the run has finished, and is read without a lock then.
+/// `cancellation` does not change once the outcome is decided, and is read without a lock then.
 final class RunExtras: ScopeExtras, @unchecked Sendable {
   /// Who wants to know of the end of an added run.
   struct Listeners {

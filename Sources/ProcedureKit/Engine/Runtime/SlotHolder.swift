@@ -2,7 +2,7 @@ import Synchronization
 
 /// Internal. A member of a queue: a run, or a worker of a graph that runs on the queue.
 ///
-/// Invariant: everything that can change is guarded by the lock of `core`, and only `QueueCore` touches it.
+/// Invariant: what can change is atomic, or guarded by the lock of `core`, and only `QueueCore` touches it.
 @usableFromInline
 class SlotHolder: ProcedureScope, @unchecked Sendable {
   /// What is known of it from its beginning.
@@ -50,10 +50,10 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
 
   final var hasTimeout: Bool { marks.contains(.timeout) }
 
-  /// What few have. (Invariant: all that a member of a queue has of that is of this class, as it is given to `init` or made here.)
-  final var extras: RunExtras? { commonExtras.map { unsafeDowncast($0, to: RunExtras.self) } }
+  /// What it has besides; `nil` for most. (Invariant: all that a member of a queue has of that is of this class, as it is given to `init` or made here.)
+  final var extras: RunExtras? { scopeExtras.map { unsafeDowncast($0, to: RunExtras.self) } }
 
-  final var madeExtras: RunExtras { unsafeDowncast(madeCommonExtras, to: RunExtras.self) }
+  final var madeExtras: RunExtras { unsafeDowncast(madeScopeExtras, to: RunExtras.self) }
 
   final override func makeExtras() -> ScopeExtras { RunExtras() }
 
