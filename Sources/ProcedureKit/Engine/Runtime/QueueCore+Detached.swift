@@ -380,6 +380,7 @@ extension QueueCore {
       state.machine.settled(&actions)
       return .end
     }
+    var idleness = idleness
     let mayLinger = idleness == .linger && letsWorkersLinger
     var work = state.machine.workerAsked(isNew: isNew, mayLinger: mayLinger, &actions)
     var claims = 0
@@ -401,7 +402,9 @@ extension QueueCore {
         if state.claimResources(for: run, request, &actions, &effects) {
           work = state.machine.resourcesTaken(member)
         } else {
-          work = state.machine.workerAsked(isNew: false, mayLinger: mayLinger, &actions)
+          // What is refused is let go of after this visit.
+          idleness = .askAgain
+          work = state.machine.workerAsked(isNew: false, &actions)
         }
       case .conclude(let member):
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
