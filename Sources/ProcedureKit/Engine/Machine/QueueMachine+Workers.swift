@@ -4,10 +4,9 @@ extension QueueMachine {
   ///
   /// - Parameters:
   ///   - isNew: Whether it has just started.
-  ///   - mayLinger: Whether it may stay for a moment if there is nothing to do.
   ///   - actions: What is to be done besides.
   /// - Returns: What it is to do.
-  mutating func workerAsked(isNew: Bool, mayLinger: Bool = false, _ actions: inout [Action]) -> Work {
+  mutating func workerAsked(isNew: Bool, _ actions: inout [Action]) -> Work {
     if isNew { workerIsStarting = false }
     var work = Work.end
     if let index = endings.popFirst() {
@@ -27,15 +26,19 @@ extension QueueMachine {
       }
     }
     grant(&actions)
-    // Also where one is starting: that may take as long as this one does not give its thread up.
-    if work == .end, mayLinger, !workerLingers {
-      workerLingers = true
-      return .linger
-    }
     return work
   }
 
-  /// The worker that lingers is about to ask again.
+  /// A worker that has found nothing, and has let go of all that it has executed, stays for a moment: unless another does, or
+  /// something has come meanwhile. Also where another is starting, which may take as long as this one does not give its thread up.
+  ///
+  /// - Returns: Whether it does; then `lingeringEnded` comes before it asks again.
+  mutating func lingeringStarted() -> Bool {
+    guard !workerLingers, endings.isEmpty, nextForWorker == nil else { return false }
+    workerLingers = true
+    return true
+  }
+
   mutating func lingeringEnded() { workerLingers = false }
 
   /// Whether a worker is on its way that will ask for work, so that none has to be ordered.

@@ -56,8 +56,6 @@ struct QueueMachine {
     case execute(Int32)
     /// Carry out this member's ending; its outcome is decided, and it holds nothing.
     case conclude(Int32)
-    /// Nothing is there; ask again after a moment: `lingeringEnded` comes before that. Until then nobody is ordered.
-    case linger
     case end
   }
 
@@ -91,7 +89,7 @@ struct QueueMachine {
   var isShutDown = false
   /// Whether a worker has been ordered that has not asked for work yet. One at a time: each that starts orders the next.
   var workerIsStarting = false
-  /// Whether a worker that has found nothing to do is about to look again. One at a time; nobody is ordered meanwhile.
+  /// Whether a worker that has found nothing to do is about to look again. One at a time; none is ordered meanwhile.
   var workerLingers = false
   private var nextOrder: UInt64 = 0
   /// How many of those that count wait to be started.

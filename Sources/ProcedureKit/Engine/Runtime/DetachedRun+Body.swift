@@ -116,19 +116,11 @@ extension DetachedRun {
 
   /// Whether nothing of the user's goes with it once it has left its queue and its body is released, and nobody waits for it.
   /// Asked under the lock.
-  var keepsNothing: Bool { keepsNothingButResources && resources == nil }
-
-  private var keepsNothingButResources: Bool {
-    guard case .void = stored else { return false }
-    return extras == nil && !mayHaveListeners
-  }
-
-  /// The same, where another run follows that may keep what it wanted to hold.
   ///
   /// - Parameter next: The run that its worker goes on with, and which holds what it wants.
   /// - Returns: Whether nothing does.
   func keepsNothing(before next: DetachedRun) -> Bool {
-    guard keepsNothingButResources else { return false }
+    guard case .void = stored, extras == nil, !mayHaveListeners else { return false }
     guard let resources else { return true }
     // Most are runs of the same procedure: then there is no need to look into what many processors count their references in.
     return next.resources === resources

@@ -8,20 +8,10 @@ extension QueueCore {
     case conclude(DetachedRun)
     /// Nothing at this moment; ask again after a while.
     case pause
-    /// Nothing at this moment; `startLingering`, once the worker has let go of all that it has executed.
+    /// Nothing at this moment: `linger`, once the worker has let go of all that it has executed. As long as one lingers none is
+    /// ordered, so it must not meanwhile, which may call what is the user's and take any time.
     case idle
-    /// Nothing at this moment; `endLingering` as soon as something has come, or after a moment.
-    case linger
     case end
-  }
-
-  /// What a worker does that finds nothing to do.
-  private enum Idleness {
-    case end
-    /// It asks again, and may linger then. As long as one lingers nobody is ordered, so it must not while it lets go of what is the
-    /// user's, which may take any time.
-    case askAgain
-    case linger
   }
 
   /// What becomes of a run that is to be admitted.
@@ -207,26 +197,20 @@ extension QueueCore {
   func startWorker(_ worker: QueueWorker) -> Assignment {
     let now = time.now
     return visit(admitting: .first) { state, actions, effects in
-      assign(to: worker, isNew: true, ifIdle: .end, at: now, &state, &actions, &effects)
+      assign(to: worker, isNew: true, mayStay: false, at: now, &state, &actions, &effects)
     }
   }
 
-  /// A worker has let go of all that it has executed and asks for work; if there is none it may linger.
+  /// A worker has found nothing to do, and let go of all that it has executed: it stays for a moment, unless another does, and asks
+  /// once more.
   @inline(never)
-  func startLingering(_ worker: QueueWorker) -> Assignment {
+  func linger(_ worker: QueueWorker) -> Assignment {
+    let lingers = withState(admitting: .first) { $0.machine.lingeringStarted() }
+    if lingers { waitForWork() }
     let now = time.now
     return visit(admitting: .first) { state, actions, effects in
-      assign(to: worker, ifIdle: .linger, at: now, &state, &actions, &effects)
-    }
-  }
-
-  /// A worker has stayed for a moment and asks for work; if there is none it ends.
-  @inline(never)
-  func endLingering(_ worker: QueueWorker) -> Assignment {
-    let now = time.now
-    return visit(admitting: .first) { state, actions, effects in
-      state.machine.lingeringEnded()
-      return assign(to: worker, ifIdle: .end, at: now, &state, &actions, &effects)
+      if lingers { state.machine.lingeringEnded() }
+      return assign(to: worker, mayStay: false, at: now, &state, &actions, &effects)
     }
   }
 
@@ -286,8 +270,7 @@ extension QueueCore {
         state.machine.settled(&actions)
         return .pause
       }
-      let ifIdle = run.keepsNothing && effects.isEmpty ? Idleness.linger : .askAgain
-      return assign(to: worker, ifIdle: ifIdle, at: now, &state, &actions, &effects)
+      return assign(to: worker, at: now, &state, &actions, &effects)
     }
     if !run.hasEnding { end(run, log) }
     return assignment ?? (pauses ? pause(worker) : continueWorker(worker))
@@ -371,23 +354,20 @@ extension QueueCore {
   /// How many runs one visit to the lock finds unable to go on before it is left.
   private static let mostClaimsAtOnce = 64
 
+  // With `mayStay`, a worker that finds nothing may linger; after a claim it may in any case.
   private func assign(
-    to worker: QueueWorker, isNew: Bool = false, ifIdle idleness: Idleness = .askAgain, at now: ProcedureInstant,
-    _ state: inout QueueState,
-    _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
+    to worker: QueueWorker, isNew: Bool = false, mayStay: Bool = true, at now: ProcedureInstant,
+    _ state: inout QueueState, _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) -> Assignment {
     if worker.isSpent {
       state.machine.settled(&actions)
       return .end
     }
-    var idleness = idleness
-    let mayLinger = idleness == .linger && letsWorkersLinger
-    var work = state.machine.workerAsked(isNew: isNew, mayLinger: mayLinger, &actions)
+    var work = state.machine.workerAsked(isNew: isNew, &actions)
     var claims = 0
     while true {
       switch work {
-      case .end: return idleness == .askAgain && letsWorkersLinger ? .idle : .end
-      case .linger: return .linger
+      case .end: return (mayStay || claims > 0) && letsWorkersLinger ? .idle : .end
       case .evaluate(let member):
         guard let run = state.holders[Int(member)]?.detachedRun else { return .end }
         run.worker = worker
@@ -402,8 +382,6 @@ extension QueueCore {
         if state.claimResources(for: run, request, &actions, &effects) {
           work = state.machine.resourcesTaken(member)
         } else {
-          // What is refused is let go of after this visit.
-          idleness = .askAgain
           work = state.machine.workerAsked(isNew: false, &actions)
         }
       case .conclude(let member):

@@ -156,7 +156,7 @@ extension QueueCore {
   ///
   /// Whoever adds one procedure after another is about as fast as a worker that executes short ones. A worker that ended each
   /// time it has caught up would be made anew for each procedure, which costs several times as much as to execute it.
-  func lingerForWork() {
+  func waitForWork() {
     for _ in 0..<Self.mostLooksForWork where isGated { return }
   }
 

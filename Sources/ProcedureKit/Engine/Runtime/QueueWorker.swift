@@ -42,10 +42,7 @@ final class QueueWorker: @unchecked Sendable {
         core.publish(run)
         await run.callDidFinishHooks()
         assignment = core.finishEnding(of: run, by: worker)
-      case .idle: assignment = core.startLingering(worker)
-      case .linger:
-        core.lingerForWork()
-        assignment = core.endLingering(worker)
+      case .idle: assignment = core.linger(worker)
       case .end: break loop
       }
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. What few members of a queue ever need, besides.
+/// Internal. What few members of a queue ever need.
 ///
 /// Invariant: what it adds to ``ScopeExtras`` is guarded by the lock of the member's queue, but for `listeners`, which has its own.
 /// `cancellation` does not change once the outcome is decided, and is read without a lock then.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Internal. A member of a queue: a run, or a worker of a graph that runs on the queue.
 ///
-/// Invariant: what can change is atomic, or guarded by the lock of `core`, and only `QueueCore` touches it.
+/// Invariant: what can change is atomic, or guarded by the lock of `core`; subclasses say what is not.
 @usableFromInline
 class SlotHolder: ProcedureScope, @unchecked Sendable {
   /// What is known of it from its beginning.

@@ -1,10 +1,10 @@
 import Synchronization
 
 /// Internal. An object that is made when it is first needed, and then stays: found without a lock, and nearly for nothing where there
-/// is none. (The library's `AtomicLazyReference` looks metadata up at each look, which costs as much as a short body.)
+/// is none. (`AtomicLazyReference` of the standard library looks metadata up at each look, which costs as much as a short body.)
 ///
 /// Invariant: `reference` changes once at most, from `nil`; what it refers to is counted once for it, and let go of at its end. So whoever
-/// finds the object, which keeps this, may count a reference to it.
+/// finds the object may count a reference to it, as whoever asks keeps that which this is stored in.
 struct LazyObject<Object: AnyObject & Sendable>: ~Copyable, Sendable {
   private let reference: Atomic<Unmanaged<Object>?>
 

@@ -145,18 +145,17 @@ import Testing
   func lingering() {
     var machine = QueueMachine(width: 2, isSuspended: false)
     var actions: [QueueMachine.Action] = []
-    #expect(machine.collect { _ = $0.workerAsked(isNew: false, mayLinger: true, &$1) }.isEmpty)
-    #expect(machine.workerIsComing && !machine.workerIsStarting)
+    let lingers = machine.lingeringStarted()
+    #expect(lingers && machine.workerIsComing && !machine.workerIsStarting)
     let member = machine.admitted(.detached, priority: 20, &actions)
     #expect(actions.isEmpty)
+    let otherLingers = machine.lingeringStarted()
+    #expect(!otherLingers)
     machine.lingeringEnded()
+    let lingersDespiteWork = machine.lingeringStarted()
+    #expect(!lingersDespiteWork)
     let work = machine.workerAsked(isNew: false, &actions)
     #expect(work == .execute(member) && !machine.workerIsComing)
-
-    // While one lingers, the next that finds nothing ends.
-    let first = machine.workerAsked(isNew: false, mayLinger: true, &actions)
-    let second = machine.workerAsked(isNew: false, mayLinger: true, &actions)
-    #expect(first == .linger && second == .end)
   }
 
   @Test("A worker lingers while another is starting: whoever of both asks first has what comes, and no third is made")
@@ -166,16 +165,18 @@ import Testing
     #expect(first?.needsWorker == true && machine.workerIsStarting)
     var actions: [QueueMachine.Action] = []
     // Somebody else has taken what that one was ordered for, and found nothing after it.
-    #expect(machine.workerAsked(isNew: false, &actions) == .execute(first?.member ?? -1))
-    let work = machine.workerAsked(isNew: false, mayLinger: true, &actions)
-    #expect(work == .linger && machine.workerIsStarting && actions.isEmpty)
+    var work = machine.workerAsked(isNew: false, &actions)
+    #expect(work == .execute(first?.member ?? -1))
+    let lingers = machine.lingeringStarted()
+    #expect(lingers && machine.workerIsStarting && actions.isEmpty)
 
     let second = machine.addedAtOnce(priority: 20)
     #expect(second?.needsWorker == false)
-    #expect(machine.workerAsked(isNew: true, &actions) == .execute(second?.member ?? -1))
-    #expect(machine.workerLingers && actions.isEmpty)
+    work = machine.workerAsked(isNew: true, &actions)
+    #expect(work == .execute(second?.member ?? -1) && machine.workerLingers && actions.isEmpty)
     machine.lingeringEnded()
-    #expect(machine.workerAsked(isNew: false, &actions) == .end && !machine.workerIsComing)
+    work = machine.workerAsked(isNew: false, &actions)
+    #expect(work == .end && !machine.workerIsComing)
   }
 
   private func work(_ machine: inout QueueMachine) -> QueueMachine.Work {

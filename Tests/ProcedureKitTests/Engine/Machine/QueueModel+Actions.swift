@@ -61,7 +61,7 @@ extension QueueModel {
       return evaluation == nil && !isSuspended && hasFreeSlot && first(in: .returning) == nil
         && first(in: .ready) == index && isServedByWorker(index)
         && (work == .claim(index)) == (self[index].resources == .wanted)
-    case .end, .linger:
+    case .end:
       guard evaluation == nil, !isSuspended, hasFreeSlot, let first = first(in: .ready) else {
         return evaluation == nil
       }
@@ -81,11 +81,15 @@ extension QueueModel {
       leave(.ready, index)
       takeSlot(index)
       self[index].phase = .executing
-    case .linger:
-      if workerLingers { object("a second worker lingers") }
-      workerLingers = true
     case .end: break
     }
+  }
+
+  mutating func lingeringStarted(answer lingers: Bool) {
+    guard lingers else { return }
+    if workerLingers { object("a second worker lingers") }
+    if !permits(.end) { object("a worker lingers although there is something to do") }
+    workerLingers = true
   }
 
   // MARK: After each visit

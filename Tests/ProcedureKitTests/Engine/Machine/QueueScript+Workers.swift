@@ -25,16 +25,27 @@ extension QueueScript {
       }
       member.startBody()
       leadStarts(member)
-    case .linger:
-      if machine.workerIsStarting { note(.lingersBesideStarting) }
-      worker.lingers = true
     case .end: workers.removeAll { $0 === worker }
     }
   }
 
+  /// A worker that has found nothing to do stays, unless another does, or asks once more.
+  private func linger(_ worker: ScriptWorker) {
+    worker.isIdle = false
+    if machine.workerIsStarting { note(.lingersBesideStarting) }
+    worker.lingers = call("a worker lingers") { machine, _ in
+      machine.lingeringStarted()
+    } follow: {
+      $0.lingeringStarted(answer: $1)
+    }
+    if !worker.lingers { ask(worker, isNew: false) }
+  }
+
   /// A worker that evaluates comes to a verdict. One that executes goes on with the body.
   func advance(_ worker: ScriptWorker) {
-    guard let member = worker.member else { return visit(admitsArrivals: false) { askOrEnd(worker) } }
+    guard let member = worker.member else {
+      return visit(admitsArrivals: false) { if worker.isIdle { linger(worker) } else { askOrEnd(worker) } }
+    }
     guard member.phase != .executing else { return }
     visit {
       member.worker = nil
@@ -49,7 +60,9 @@ extension QueueScript {
   func askOrEnd(_ worker: ScriptWorker) {
     if worker.isPaused { model.pausedWorkers -= 1 }
     worker.isPaused = false
-    guard worker.isSpent else { return ask(worker, isNew: false) }
+    guard worker.isSpent else {
+      return ask(worker, isNew: false, mayStay: !worker.lingers && random.chance(percent: 50))
+    }
     settle()
     carryOut(.end, by: worker)
   }

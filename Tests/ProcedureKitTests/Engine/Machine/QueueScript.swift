@@ -163,24 +163,22 @@ final class QueueScript {
   }
 
   /// A worker asks for work. It was given what it is told at some moment between the other actions.
-  func ask(_ worker: ScriptWorker, isNew: Bool) {
-    let mayLinger = !isNew && !worker.lingers && random.chance(percent: 50)
+  func ask(_ worker: ScriptWorker, isNew: Bool, mayStay: Bool = false) {
     if worker.lingers {
       machine.lingeringEnded()
       (model.workerLingers, worker.lingers) = (false, false)
     }
     var actions: [Action] = []
-    let work = machine.workerAsked(isNew: isNew, mayLinger: mayLinger, &actions)
+    let work = machine.workerAsked(isNew: isNew, &actions)
     trace?.append("worker asked, new: \(isNew): \(work), \(actions)")
     if isNew { model.workerIsOrdered = false }
     var rest = actions[...]
-    let findsNothing = work == .end || work == .linger
-    while !(model.permits(work) && model.owed.isEmpty && !findsNothing), let action = rest.popFirst() {
+    while !(model.permits(work) && model.owed.isEmpty && work != .end), let action = rest.popFirst() {
       perform(action)
     }
     model.follow(work)
     for action in rest { perform(action) }
-    carryOut(work, by: worker)
+    if work == .end, mayStay { worker.isIdle = true } else { carryOut(work, by: worker) }
   }
 
   private func perform(_ action: Action) {

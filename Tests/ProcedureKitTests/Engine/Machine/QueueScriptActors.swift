@@ -130,7 +130,9 @@ final class ScriptWorker {
   var isSpent = false
   /// Whether it lets other tasks have the thread, with a claim that it has put off.
   var isPaused = false
-  /// Whether it has found nothing to do, and is about to look again.
+  /// Whether it has found nothing to do, and lets go of what it has executed before it stays or ends.
+  var isIdle = false
+  /// Whether it stays, and is about to look again.
   var lingers = false
   /// Whose conditions it evaluates, or whose body it executes; nobody's while it lets other tasks have the thread.
   var member: ScriptMember?

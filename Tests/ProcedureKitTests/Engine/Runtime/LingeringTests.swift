@@ -4,6 +4,15 @@ import Testing
 
 @Suite("Workers that linger")
 struct LingeringTests {
+  /// What the worker lets go of.
+  enum Way: CaseIterable {
+    case value
+    /// What a body has captured that is never executed.
+    case capture
+    /// The value of an earlier run, which a context has kept that a body has stored.
+    case valueOfEarlierRun
+  }
+
   /// Tells of the end of its life.
   private final class Value: Sendable {
     private let tell: @Sendable () -> Void
@@ -16,22 +25,26 @@ struct LingeringTests {
   }
 
   @Test(
-    "A worker does not linger while it lets go of what is the user's, so that one is made for what comes meanwhile",
-    arguments: [true, false])
-  func lettingGo(isExecuted: Bool) async {
-    let queue = ProcedureQueue("lets go", maxConcurrentProcedures: 2, isSuspended: true)
+    "A worker does not linger while it lets go of what is the user's: nobody would come for what is added meanwhile",
+    .timeLimit(.minutes(1)), arguments: Way.allCases)
+  func lettingGo(way: Way) async {
+    let queue = ProcedureQueue("lets go", maxConcurrentProcedures: 1, isSuspended: true)
     let core = queue.core
     let lingers = Box<Bool?>(nil)
     let isOver = Signal()
+    let stored = Box<ProcedureContext?>(nil)
     do {
       let value = Value {
         let answer = core.withState(admitting: .none) { $0.machine.workerLingers }
         lingers.update { $0 = answer }
         isOver.set()
       }
-      // Its value, or what its body would have needed.
-      let procedure = ProcedureTask("keeps something") { value }
-      _ = queue.add(isExecuted ? procedure : procedure.condition(Condition("never") { false }))
+      let procedure = ProcedureTask("keeps something") {
+        if way == .valueOfEarlierRun { stored.update { $0 = ProcedureContext.current } }
+        return value
+      }
+      queue.add(way == .capture ? procedure.condition(Condition("never") { false }) : procedure)
+      if way == .valueOfEarlierRun { queue.add(ProcedureTask("lets go") { stored.update { $0 = nil } }) }
     }
     await queue.resume()
     await isOver.wait()
