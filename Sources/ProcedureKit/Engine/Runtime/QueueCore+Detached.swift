@@ -8,8 +8,8 @@ extension QueueCore {
     case conclude(DetachedRun)
     /// Nothing at this moment; ask again after a while.
     case pause
-    /// Nothing at this moment: `linger`, once the worker has let go of all that it has executed. As long as one lingers none is
-    /// ordered, so it must not meanwhile, which may call what is the user's and take any time.
+    /// Nothing at this moment: `linger`, once the worker has let go of all that it has executed. That may call what is the user's and
+    /// take any time, and as long as a worker lingers none is ordered.
     case idle
     case end
   }
@@ -354,7 +354,7 @@ extension QueueCore {
   /// How many runs one visit to the lock finds unable to go on before it is left.
   private static let mostClaimsAtOnce = 64
 
-  // With `mayStay`, a worker that finds nothing may linger; after a claim it may in any case.
+  // With `mayStay`, a worker that finds nothing may linger; and where it has claimed something in vain, since that may come soon.
   private func assign(
     to worker: QueueWorker, isNew: Bool = false, mayStay: Bool = true, at now: ProcedureInstant,
     _ state: inout QueueState, _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]

@@ -50,7 +50,7 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
 
   final var hasTimeout: Bool { marks.contains(.timeout) }
 
-  /// What it has besides; `nil` for most. (Invariant: all that a member of a queue has of that is of this class, as it is given to `init` or made here.)
+  /// What it has besides; `nil` for most. (Invariant: that of a member is of this class, as given to `init` or made here.)
   final var extras: RunExtras? { scopeExtras.map { unsafeDowncast($0, to: RunExtras.self) } }
 
   final var madeExtras: RunExtras { unsafeDowncast(madeScopeExtras, to: RunExtras.self) }

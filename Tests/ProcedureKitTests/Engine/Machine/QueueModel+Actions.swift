@@ -86,7 +86,10 @@ extension QueueModel {
   }
 
   mutating func lingeringStarted(answer lingers: Bool) {
-    guard lingers else { return }
+    guard lingers else {
+      if !workerLingers, permits(.end), first(in: .ready) == nil { object("a worker does not linger, nor another") }
+      return
+    }
     if workerLingers { object("a second worker lingers") }
     if !permits(.end) { object("a worker lingers although there is something to do") }
     workerLingers = true

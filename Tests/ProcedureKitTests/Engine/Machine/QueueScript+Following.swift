@@ -10,7 +10,7 @@ extension QueueScript {
     case claimsInTurn, isPutOff, isOvertaken
     case leaderLends, leaderPauses, leaderGivesWay, leaderIsSuspended, leaderIsCancelledBeforeBody
     case followerIsCancelled, followerIsRaised, widthChangesMeanwhile, shutDownMeanwhile, resumedMeanwhile
-    case lingersBesideStarting
+    case lingersBesideStarting, lingersAlone
   }
 
   /// What a run is known by that it wants alone; 0 if others have come to wait for that elsewhere.

@@ -28,7 +28,7 @@ extension QueueScript {
       model.pausedWorkers += 1
       return
     }
-    guard claims(member) else { return ask(worker, isNew: false) }
+    guard claims(member) else { return ask(worker, isNew: false, mayStay: random.chance(percent: 50)) }
     let work = call("\(index) resources taken") { machine, _ in
       machine.resourcesTaken(index)
     } follow: {

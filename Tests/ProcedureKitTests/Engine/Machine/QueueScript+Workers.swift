@@ -32,13 +32,13 @@ extension QueueScript {
   /// A worker that has found nothing to do stays, unless another does, or asks once more.
   private func linger(_ worker: ScriptWorker) {
     worker.isIdle = false
-    if machine.workerIsStarting { note(.lingersBesideStarting) }
     worker.lingers = call("a worker lingers") { machine, _ in
       machine.lingeringStarted()
     } follow: {
       $0.lingeringStarted(answer: $1)
     }
-    if !worker.lingers { ask(worker, isNew: false) }
+    guard worker.lingers else { return ask(worker, isNew: false) }
+    note(machine.workerIsStarting ? .lingersBesideStarting : .lingersAlone)
   }
 
   /// A worker that evaluates comes to a verdict. One that executes goes on with the body.

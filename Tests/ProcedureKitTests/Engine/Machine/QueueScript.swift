@@ -178,7 +178,8 @@ final class QueueScript {
     }
     model.follow(work)
     for action in rest { perform(action) }
-    if work == .end, mayStay { worker.isIdle = true } else { carryOut(work, by: worker) }
+    guard work == .end, mayStay else { return carryOut(work, by: worker) }
+    (worker.member, worker.isIdle) = (nil, true)
   }
 
   private func perform(_ action: Action) {
