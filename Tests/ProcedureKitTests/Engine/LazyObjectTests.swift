@@ -4,22 +4,10 @@ import Testing
 
 @Suite("LazyObject")
 struct LazyObjectTests {
-  /// Counts how many of it there are, and tells them apart.
-  private final class Counted: Sendable {
-    private let living: Box<Int>
-
-    init(_ living: Box<Int>) {
-      self.living = living
-      living.update { $0 += 1 }
-    }
-
-    deinit { living.update { $0 -= 1 } }
-  }
-
   private final class Holder: Sendable {
-    let object: LazyObject<Counted>
+    let object: LazyObject<Tracked>
 
-    init(_ object: Counted? = nil) {
+    init(_ object: Tracked? = nil) {
       self.object = LazyObject(object)
     }
   }
@@ -30,9 +18,9 @@ struct LazyObjectTests {
     do {
       let holder = Holder()
       #expect(holder.object.value == nil)
-      let made = holder.object.made { Counted(living) }
+      let made = holder.object.made { Tracked(living) }
       #expect(holder.object.value === made)
-      #expect(holder.object.made { Counted(living) } === made)
+      #expect(holder.object.made { Tracked(living) } === made)
       #expect(living.value == 1)
     }
     #expect(living.value == 0)
@@ -42,9 +30,9 @@ struct LazyObjectTests {
   func given() {
     let living = Box(0)
     do {
-      let holder = Holder(Counted(living))
+      let holder = Holder(Tracked(living))
       let given = holder.object.value
-      #expect(given != nil && holder.object.made { Counted(living) } === given)
+      #expect(given != nil && holder.object.made { Tracked(living) } === given)
       #expect(living.value == 1)
     }
     #expect(living.value == 0)
@@ -56,8 +44,8 @@ struct LazyObjectTests {
     let holder = Holder()
     // Whoever makes the second finds that there is one by the time it has made it.
     let found = holder.object.made {
-      _ = holder.object.made { Counted(living) }
-      return Counted(living)
+      _ = holder.object.made { Tracked(living) }
+      return Tracked(living)
     }
     #expect(found === holder.object.value)
     #expect(living.value == 1)
@@ -69,7 +57,7 @@ struct LazyObjectTests {
     for _ in 0..<100 {
       let holder = Holder()
       let found = await withTaskGroup(of: ObjectIdentifier.self) { group in
-        for _ in 0..<4 { group.addTask { ObjectIdentifier(holder.object.made { Counted(living) }) } }
+        for _ in 0..<4 { group.addTask { ObjectIdentifier(holder.object.made { Tracked(living) }) } }
         return await group.reduce(into: Set()) { $0.insert($1) }
       }
       #expect(found.count == 1 && living.value == 1)

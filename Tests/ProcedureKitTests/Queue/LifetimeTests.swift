@@ -2,18 +2,6 @@ import Testing
 
 @testable import ProcedureKit
 
-/// Counts how many of it there are.
-private final class Tracked: Sendable {
-  private let live: Box<Int>
-
-  init(_ live: Box<Int>) {
-    self.live = live
-    live.update { $0 += 1 }
-  }
-
-  deinit { live.update { $0 -= 1 } }
-}
-
 @Suite struct LifetimeTests {
   /// Waits for what happens after the last thing that can be awaited: a worker's last steps.
   private func settle(until isDone: @Sendable () -> Bool) async -> Bool {

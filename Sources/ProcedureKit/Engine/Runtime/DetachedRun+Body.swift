@@ -145,23 +145,15 @@ extension DetachedRun {
   }
 
   private var storedOutcome: ProcedureOutcome<BoxedValue> {
-    switch stored {
-    case .nothing: preconditionFailure("\(identity) has no outcome yet")
-    case .void: .finished(BoxedValue(box: nil))
-    case .box(let box): .finished(BoxedValue(box: box))
-    case .other(let other): other.outcome
-    }
+    if let value = stored.value { return .finished(value) }
+    guard case .other(let other) = stored else { preconditionFailure("\(identity) has no outcome yet") }
+    return other.outcome
   }
 
   /// The value; `nil` if it has come to none. Only once that is decided.
   @usableFromInline
   var value: BoxedValue? {
-    guard cancellation == nil else { return nil }
-    return switch stored {
-    case .void: BoxedValue(box: nil)
-    case .box(let box): BoxedValue(box: box)
-    case .nothing, .other: nil
-    }
+    cancellation == nil ? stored.value : nil
   }
 
   /// The outcome, of which the value is left out. Only once it is decided.
@@ -212,6 +204,15 @@ extension DetachedRun {
 
     init(_ value: BoxedValue) {
       self = value.box.map(Stored.box) ?? .void
+    }
+
+    /// The value, if it has come to one.
+    var value: BoxedValue? {
+      switch self {
+      case .void: BoxedValue(box: nil)
+      case .box(let box): BoxedValue(box: box)
+      case .nothing, .other: nil
+      }
     }
 
     /// What a body has thrown.

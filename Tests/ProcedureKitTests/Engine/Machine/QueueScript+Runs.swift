@@ -1,6 +1,6 @@
 @testable import ProcedureKit
 
-/// How runs come, are worked on and end: what `QueueCore+Detached` and `QueueCore+Structured` do.
+/// How runs come, are worked on and end: what `QueueCore+Detached`, `QueueCore+Workers` and `QueueCore+Structured` do.
 extension QueueScript {
   func admitFromOutside() {
     if random.chance(percent: excludes ? isUniform ? 2 : 10 : 30) { return admitStructured(from: nil) }

@@ -13,17 +13,6 @@ struct LingeringTests {
     case valueOfEarlierRun
   }
 
-  /// Tells of the end of its life.
-  private final class Value: Sendable {
-    private let tell: @Sendable () -> Void
-
-    init(_ tell: @escaping @Sendable () -> Void) {
-      self.tell = tell
-    }
-
-    deinit { tell() }
-  }
-
   @Test(
     "A worker does not linger while it lets go of what is the user's: nobody would come for what is added meanwhile",
     .timeLimit(.minutes(1)), arguments: Way.allCases)
@@ -34,7 +23,7 @@ struct LingeringTests {
     let isOver = Signal()
     let stored = Box<ProcedureContext?>(nil)
     do {
-      let value = Value {
+      let value = LastLook {
         let answer = core.withState(admitting: .none) { $0.machine.workerLingers }
         lingers.update { $0 = answer }
         isOver.set()
