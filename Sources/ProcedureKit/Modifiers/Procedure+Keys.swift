@@ -1,7 +1,7 @@
 extension Procedure {
   /// The same procedure under a key, by which a full queue knows what it may replace; see ``QueueOverflow``.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.admission.key = AnyKey(value: key) }
+    procedureTask.changing { $0.admission.key = InternedKey.of(key) }
   }
 
   /// The same procedure, which is not executed while another one with this key and a value of the same type is: it waits
@@ -15,7 +15,7 @@ extension Procedure {
   /// - Returns: The procedure that shares its execution.
   public func coalesced(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    let key = AnyKey(value: key)
+    let key = InternedKey.of(key)
     return ProcedureTask(name: task.name, priority: task.priority) { input in
       try await ProcedureContext.ofBody(task.name).sharing(key, name: task.name) {
         try await task.executeInCurrentContext(input)

@@ -8,7 +8,7 @@ struct Admission: Sendable {
   private struct Needs: Sendable {
     var conditions: [Condition] = []
     var resources: ResourceRequest?
-    var key: AnyKey?
+    var key: InternedKey?
   }
 
   /// Somewhere else, since most procedures need nothing: so they are small, and cheap to copy.
@@ -63,7 +63,7 @@ struct Admission: Sendable {
   }
 
   /// By which a full queue knows what it may replace.
-  var key: AnyKey? {
+  var key: InternedKey? {
     get { storage?.needs.key }
     set { change { $0.key = newValue } }
   }

@@ -11,7 +11,7 @@ extension ProcedureContext {
   /// - Returns: What this or another execution of it returns.
   /// - Throws: What that throws; ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
   func sharing<Output: Sendable>(
-    _ key: AnyKey, name: String, operation: () async throws -> Output
+    _ key: InternedKey, name: String, operation: () async throws -> Output
   ) async throws -> Output {
     let works = scope.resourceTable.sharedWork
     let entry = SharedWorkTable.Key(key: key, output: ObjectIdentifier(Output.self))

@@ -2,9 +2,6 @@ import Synchronization
 
 /// Internal. One key of one table, as long as anybody wants it: what stands for the key wherever a lock is held.
 ///
-/// Keys are values of the user's. Finding the entry of a key, which compares it to others, is done outside of all locks, and
-/// so is letting go of the last reference to one.
-///
 /// Invariant: `pool` is guarded by the lock of ``ResourceBook``; the rest is constant or atomic.
 final class ResourceEntry: @unchecked Sendable {
   private static let identifiers = Atomic<UInt64>(0)
@@ -15,8 +12,6 @@ final class ResourceEntry: @unchecked Sendable {
   let table: ResourceTable
   let key: ResourceKey
   let capacity: Int32
-  fileprivate let hash: Int
-  fileprivate let number: UInt64
   /// What stands for it in the ledger; -1 while nobody claims it.
   var pool: Int32 = -1
 
@@ -26,56 +21,40 @@ final class ResourceEntry: @unchecked Sendable {
   /// A claim has come to wait for it. Called under the lock of ``ResourceBook``.
   func waitStarted() { waits.wrappingAdd(1, ordering: .relaxed) }
 
-  fileprivate init(_ demand: ResourceRequest.Demand, number: UInt64, in table: ResourceTable) {
+  fileprivate init(_ demand: ResourceRequest.Demand, in table: ResourceTable) {
     self.table = table
     key = demand.key
     capacity = demand.capacity
-    hash = demand.hash
-    self.number = number
   }
 
   deinit {
-    table.index.remove(number, hash: hash)
+    table.index.remove(key, identifier)
   }
 }
 
-/// Internal. The entries of a table, by the hashes of their keys.
+/// Internal. The entries of a table, by their keys.
 final class ResourceIndex: Sendable {
   private struct Slot {
-    let number: UInt64
+    let identifier: UInt64
     weak var entry: ResourceEntry?
   }
 
-  private let state = Mutex<[Int: [Slot]]>([:])
-  private let nextNumber = Atomic<UInt64>(0)
+  private let slots = Mutex<[ResourceKey: Slot]>([:])
 
-  /// The entry of a key. Compares the key, outside of all locks, to those of the same hash.
+  /// The entry of a key, which is made if there is none.
   func entry(for demand: ResourceRequest.Demand, in table: ResourceTable) -> ResourceEntry {
-    var compared: Set<UInt64> = []
-    while true {
-      let slots = state.withLock { $0[demand.hash] ?? [] }
-      for slot in slots where compared.insert(slot.number).inserted {
-        if let entry = slot.entry, entry.key == demand.key { return entry }
-      }
-      let number = nextNumber.wrappingAdd(1, ordering: .relaxed).newValue
-      let entry = ResourceEntry(demand, number: number, in: table)
-      if insert(entry, unlessMoreThan: compared) { return entry }
+    slots.withLock { slots in
+      if let entry = slots[demand.key]?.entry { return entry }
+      let entry = ResourceEntry(demand, in: table)
+      slots[demand.key] = Slot(identifier: entry.identifier, entry: entry)
+      return entry
     }
   }
 
-  /// Says whether it did: not if others have come meanwhile, which have to be looked at.
-  private func insert(_ entry: ResourceEntry, unlessMoreThan compared: Set<UInt64>) -> Bool {
-    state.withLock { slots in
-      guard slots[entry.hash, default: []].allSatisfy({ compared.contains($0.number) }) else { return false }
-      slots[entry.hash, default: []].append(Slot(number: entry.number, entry: entry))
-      return true
-    }
-  }
-
-  fileprivate func remove(_ number: UInt64, hash: Int) {
-    state.withLock { slots in
-      slots[hash]?.removeAll { $0.number == number }
-      if slots[hash]?.isEmpty ?? false { slots[hash] = nil }
+  /// An entry is on its way out. Its key may have another by now.
+  fileprivate func remove(_ key: ResourceKey, _ identifier: UInt64) {
+    slots.withLock { slots in
+      if slots[key]?.identifier == identifier { slots[key] = nil }
       if slots.isEmpty, slots.capacity > 1_024 { slots = [:] }
     }
   }

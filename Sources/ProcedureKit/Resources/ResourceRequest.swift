@@ -1,7 +1,7 @@
 /// Internal. What a table knows a resource by.
 enum ResourceKey: Hashable, Sendable {
   /// A category that users name by a value of theirs.
-  case category(AnyKey)
+  case category(InternedKey)
   /// A resource of so many units.
   case units(name: String)
   /// An execution that others wait for.
@@ -34,17 +34,8 @@ extension ResourceKey: CustomStringConvertible {
 struct ResourceRequest: Sendable {
   struct Demand: Sendable {
     let key: ResourceKey
-    /// That of the key, asked once: it may be the user's, and is not to be called under any lock.
-    let hash: Int
     var units: Int32
     let capacity: Int32
-
-    init(key: ResourceKey, units: Int32, capacity: Int32) {
-      self.key = key
-      hash = key.hashValue
-      self.units = units
-      self.capacity = capacity
-    }
   }
 
   /// One for each resource.
@@ -56,7 +47,7 @@ struct ResourceRequest: Sendable {
     for category in categories {
       add(
         Demand(
-          key: .category(AnyKey(value: category)), units: units, capacity: ResourceLedger.wholeCategory))
+          key: .category(.of(category)), units: units, capacity: ResourceLedger.wholeCategory))
     }
   }
 

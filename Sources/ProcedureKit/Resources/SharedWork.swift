@@ -15,7 +15,7 @@ final class SharedWork<Output: Sendable>: Sendable {
 /// Internal. Which executions are shared at this moment, by key and type.
 final class SharedWorkTable: Sendable {
   struct Key: Hashable, Sendable {
-    let key: AnyKey
+    let key: InternedKey
     let output: ObjectIdentifier
   }
 

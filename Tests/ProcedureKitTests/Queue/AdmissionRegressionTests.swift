@@ -177,25 +177,6 @@ struct AdmissionRegressionTests {
     "Nothing of the user's is called under a lock: a category may look at the queue where it is compared, hashed and let go"
   )
   func comparedCategory() async throws {
-    final class Category: Hashable, Sendable {
-      let queue: ProcedureQueue
-      let looks: Box<Int>
-      init(_ queue: ProcedureQueue, _ looks: Box<Int>) { (self.queue, self.looks) = (queue, looks) }
-      deinit { look() }
-      func look() {
-        _ = queue.snapshot()
-        queue.add(ProcedureTask {}).cancel()
-        looks.update { $0 += 1 }
-      }
-      static func == (one: Category, other: Category) -> Bool {
-        one.look()
-        return one.queue === other.queue
-      }
-      func hash(into hasher: inout Hasher) {
-        look()
-        hasher.combine(ObjectIdentifier(queue))
-      }
-    }
     let looks = Box(0)
     let table = ResourceTable()
     let queue = ProcedureQueue("q", resources: table)
@@ -204,18 +185,58 @@ struct AdmissionRegressionTests {
       ProcedureTask("holder") {
         holds.set()
         await release.wait()
-      }.exclusive(Category(queue, looks)))
+      }.exclusive(LookingKey(queue, looks)))
     await holds.wait()
-    let waiters = (0..<3).map { _ in queue.add(ProcedureTask("waiter") {}.exclusive(Category(queue, looks))) }
-    async let ran: Void = queue.run(ProcedureTask {}.shared(Category(queue, looks)))
+    let waiters = (0..<3).map { _ in queue.add(ProcedureTask("waiter") {}.exclusive(LookingKey(queue, looks))) }
+    async let ran: Void = queue.run(ProcedureTask {}.shared(LookingKey(queue, looks)))
     async let inside: Void = queue.run(
-      ProcedureTask { try await ProcedureTask {}.shared(Category(queue, looks)).execute() })
+      ProcedureTask { try await ProcedureTask {}.shared(LookingKey(queue, looks)).execute() })
     release.set()
     try await holder.value
     for waiter in waiters { try await waiter.value }
     _ = try await (ran, inside)
     await queue.waitUntilIdle()
     #expect(looks.value > 10 && table.count == 0)
+  }
+
+  @Test("Nothing of the user's is called under a lock: keys by which a full queue replaces may look at it")
+  func comparedKeys() async throws {
+    let looks = Box(0)
+    for overflow in [QueueOverflow.replaceOldest, .replaceNewest] {
+      let queue = ProcedureQueue("full", isSuspended: true, maxWaitingProcedures: 2, overflow: overflow)
+      // Many more than are looked through at once for those that have left.
+      for index in 0..<200 {
+        let handle = queue.add(ProcedureTask {}.keyed(by: LookingKey(queue, looks)))
+        queue.add(ProcedureTask {}.keyed(by: LookingKey(queue, looks)))
+        if index.isMultiple(of: 3) { handle.cancel() }
+      }
+      await queue.cancelAll()
+      await queue.resume()
+      await queue.waitUntilIdle()
+    }
+    #expect(looks.value > 800)
+  }
+
+  @Test(
+    "Keys are compared when a procedure is given one, and not when it comes to a full queue or shares its execution")
+  func knownKeys() async throws {
+    let looks = Box(0)
+    let (queue, other) = (
+      ProcedureQueue("full", isSuspended: true, maxWaitingProcedures: 1, overflow: .replaceOldest),
+      ProcedureQueue("other")
+    )
+    let keyed = (0..<2).map { _ in ProcedureTask {}.keyed(by: LookingKey(other, looks)) }
+    let shared = (0..<2).map { _ in ProcedureTask { 1 }.coalesced(by: LookingKey(other, looks)) }
+    let before = looks.value
+    #expect(before > 0)
+    let first = queue.add(keyed[0])
+    let second = queue.add(keyed[1])
+    await #expect(throws: ProcedureError.self) { try await first.value }
+    for task in shared { #expect(try await other.run(task) == 1) }
+    await queue.resume()
+    try await second.value
+    #expect(looks.value == before)
+    withExtendedLifetime((keyed, shared)) {}
   }
 
   @Test("A failed child ends what the body waits for, wherever that executes", arguments: 0..<4)
@@ -252,5 +273,31 @@ struct AdmissionRegressionTests {
     await #expect(throws: TestError(code: 7)) { try await queue.run(ProcedureTask {}) }
     await #expect(throws: TestError(code: 7)) { try await queue.add(ProcedureTask {}).value }
     #expect(called.value == ["will", "will"])
+  }
+}
+
+/// A key that looks at a queue, and changes it, wherever it is compared, hashed and let go.
+private final class LookingKey: Hashable, Sendable {
+  let queue: ProcedureQueue
+  let looks: Box<Int>
+
+  init(_ queue: ProcedureQueue, _ looks: Box<Int>) { (self.queue, self.looks) = (queue, looks) }
+
+  deinit { look() }
+
+  private func look() {
+    _ = queue.snapshot()
+    queue.add(ProcedureTask {}).cancel()
+    looks.update { $0 += 1 }
+  }
+
+  static func == (one: LookingKey, other: LookingKey) -> Bool {
+    one.look()
+    return one.queue === other.queue
+  }
+
+  func hash(into hasher: inout Hasher) {
+    look()
+    hasher.combine(ObjectIdentifier(queue))
   }
 }

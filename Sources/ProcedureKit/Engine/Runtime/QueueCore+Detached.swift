@@ -96,7 +96,7 @@ extension QueueCore {
     _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
   ) -> Bool {
     if !state.room.isLimited || run.parent != nil || state.room.hasRoom(state.machine) { return true }
-    guard let other = state.room.replaceable(run.admission.key, state.holders, state.machine) else { return false }
+    guard let other = state.room.replaceable(by: run, state.holders, state.machine) else { return false }
     let reason = ProcedureError.replaced(procedure: other.identity, by: run.identity)
     cancel(other, reason, at: now, &state, &actions, &effects)
     return true

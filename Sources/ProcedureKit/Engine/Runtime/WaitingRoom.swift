@@ -15,8 +15,9 @@ struct WaitingRoom {
   private var sweepLength = leastToSweep
   /// Rooms that were given to those in line and are not taken yet.
   private var reservations = 0
-  /// By key, in order of admission; only where one may replace another.
-  private var guests: [AnyKey?: ContiguousArray<Guest>] = [:]
+  /// By key, in order of admission; only where one may replace another. The keys are not kept by this, since to let go of one may
+  /// call what is the user's: a run that waits keeps its own, and those that do not are skipped.
+  private var guests: [ObjectIdentifier?: ContiguousArray<Guest>] = [:]
   /// How many they are, with those that have been started or have left.
   private var guestCount = 0
 
@@ -68,7 +69,7 @@ struct WaitingRoom {
   /// A run was admitted.
   mutating func admitted(_ run: DetachedRun, _ holders: ContiguousArray<SlotHolder?>, _ machine: QueueMachine) {
     guard isLimited, overflow != .refuse else { return }
-    guests[run.admission.key, default: []].append(Guest(member: run.member, id: run.id))
+    guests[Self.id(of: run), default: []].append(Guest(member: run.member, id: run.id))
     guestCount += 1
     // Not more wait than the limit, so that at least half of them go.
     guard guestCount > Self.leastToSweep, guestCount / 2 > limit else { return }
@@ -79,11 +80,12 @@ struct WaitingRoom {
     guestCount = guests.values.reduce(0) { $0 + $1.count }
   }
 
-  /// The run whose place one with this key may take.
+  /// The run whose place another one may take, as they have the same key.
   mutating func replaceable(
-    _ key: AnyKey?, _ holders: ContiguousArray<SlotHolder?>, _ machine: QueueMachine
+    by run: DetachedRun, _ holders: ContiguousArray<SlotHolder?>, _ machine: QueueMachine
   ) -> DetachedRun? {
     guard overflow != .refuse else { return nil }
+    let key = Self.id(of: run)
     while let guest = overflow == .replaceOldest ? guests[key]?.first : guests[key]?.last {
       if overflow == .replaceOldest { guests[key]?.removeFirst() } else { guests[key]?.removeLast() }
       guestCount -= 1
@@ -92,6 +94,8 @@ struct WaitingRoom {
     }
     return nil
   }
+
+  private static func id(of run: DetachedRun) -> ObjectIdentifier? { run.admission.key.map(ObjectIdentifier.init) }
 
   private static func waiting(
     _ guest: Guest, _ holders: ContiguousArray<SlotHolder?>, _ machine: QueueMachine
