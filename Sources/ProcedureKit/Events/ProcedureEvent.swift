@@ -1,8 +1,8 @@
 /// One step in the life of one run, as told to whoever watches.
 ///
 /// The events of one run are totally ordered: ``Kind-swift.enum/didAttach`` first, `didFinish` last; `didCancel` at most
-/// once and before `willFinish`; nothing after `didFinish`. Between different runs only what one causes in the other is
-/// ordered.
+/// once and before `willFinish`; nothing after `didFinish`. A run that its queue refuses has only `willFinish` and
+/// `didFinish`. Between different runs only what one causes in the other is ordered.
 public struct ProcedureEvent: Sendable {
   /// The run.
   public let id: ProcedureID

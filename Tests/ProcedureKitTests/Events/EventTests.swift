@@ -24,6 +24,32 @@ import Testing
     }
   }
 
+  @Test("L2: who asks for the events while hooks of the end are pending is told that the body has ended")
+  func replayAtTheEnd() async throws {
+    let (ends, goOn) = (Signal(), Signal())
+    let handle = ProcedureQueue("q").add(
+      ProcedureTask {}.onWillFinish { _ in
+        ends.set()
+        await goOn.wait()
+      })
+    await ends.wait()
+    let events = handle.events
+    goOn.set()
+    #expect(await names(events) == Self.complete)
+    #expect(await names(handle.events) == Self.complete)
+  }
+
+  @Test("L2: a run that is refused has not been attached, whatever it would have waited for")
+  func refused() async throws {
+    let queue = ProcedureQueue("q")
+    await queue.shutDown()
+    for task in [ProcedureTask {}, ProcedureTask {}.condition("c") { true }, ProcedureTask {}.onWillFinish { _ in }] {
+      let handle = queue.add(task)
+      await #expect(throws: ProcedureError.self) { try await handle.value }
+      #expect(await names(handle.events) == ["willFinish", "didFinish"])
+    }
+  }
+
   @Test("L1: states only go forward, as the events tell")
   func states() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)

@@ -137,7 +137,7 @@ extension QueueCore {
   /// A run never comes to the queue.
   func refuse(_ run: DetachedRun, _ error: ProcedureError) {
     run.store(.failed(error))
-    run.times.ended = time.now.nanoseconds
+    (run.times.attached, run.times.ended) = (-1, time.now.nanoseconds)
     run.publishOutcome()
     end(run, withState { _ in run.storedLog })
   }

@@ -89,8 +89,8 @@ extension QueueCore {
     if let cancellation = run.cancellation {
       tell(.didCancel(reason: cancellation.reason), at: cancellation.instant.nanoseconds)
     }
-    guard run.isFinished else { return past }
     if run.times.started >= 0 { tell(.didExecute(attempt: 1), at: run.times.ended) }
+    guard run.isFinished else { return past }
     tell(.willFinish(run.outcomeWithoutValue), at: run.times.ended)
     tell(.didFinish(run.outcomeWithoutValue), at: run.times.ended)
     return past

@@ -84,6 +84,8 @@ extension QueueCore {
       run.worker = nil
       recordEndOfBody(of: run, at: now, &state)
       if run.hasEnding {
+        // Whoever asks for its events meanwhile is told that the body has ended.
+        run.times.ended = now.nanoseconds
         state.endClaim(of: run, &actions, &effects)
         state.machine.concluded(run.member)
       } else {
