@@ -81,14 +81,20 @@ public final class VirtualClock: Clock {
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
-    advance(to: now.advanced(by: duration))
+    advance { $0.advanced(by: duration) }
   }
 
   /// Moves the clock forward to `instant` and wakes, in order, every sleeper that is due then.
   ///
   /// - Precondition: `instant` is not in the clock's past.
   public func advance(to instant: Instant) {
+    advance { _ in instant }
+  }
+
+  /// In one visit, so that of several who advance the clock at the same time each does.
+  private func advance(to instant: (Instant) -> Instant) {
     room.visit { state, guests in
+      let instant = instant(state.now)
       precondition(instant >= state.now, "a virtual clock cannot go back from \(state.now) to \(instant)")
       state.now = instant
       for sleep in state.queue.removeAll(through: instant) { guests.answer(sleep.number, .success(instant)) }

@@ -20,6 +20,17 @@ import TestingProcedureKit
     #expect(clock.nextDeadline == nil)
   }
 
+  @Test("Of several who advance the clock at the same time each does")
+  func advancedAtOnce() async {
+    let clock = VirtualClock()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask { for _ in 0..<1_000 { clock.advance(by: .seconds(1)) } }
+      }
+    }
+    #expect(clock.now.offset == .seconds(4_000))
+  }
+
   @Test("A deadline that has passed is no wait")
   func past() async throws {
     let clock = VirtualClock(start: .init(offset: .seconds(10)))
