@@ -153,11 +153,10 @@ final class DetachedRun: Run, @unchecked Sendable {
   @usableFromInline
   func waitUntilFinished() async {
     guard !isFinished else { return }
-    let context = ProcedureContext.current
-    if context?.scope === self, core.isExecuting(self, in: withUnsafeCurrentTask { $0 }) {
+    guard let context = ProcedureContext.current else { return await suspendUntilFinished() }
+    if core.isExecuting(self, in: withUnsafeCurrentTask { $0 }) {
       fatalError("\(identity) awaits its own outcome, inside its body: that can never come")
     }
-    guard let context else { return await suspendUntilFinished() }
     let lender = context.slotHolder
     lender?.lendSlot()
     await context.awaiting(.run(self)) {
