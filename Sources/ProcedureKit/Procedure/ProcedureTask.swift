@@ -104,8 +104,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
     do {
       let output = try await context.settleChildren(result)
-      if !scope.isCancelled { return output }
-    } catch  where !scope.isCancelled {
+      if !scope.isCancelled, !Task.isCancelled { return output }
+    } catch  where !scope.isCancelled && !Task.isCancelled {
       throw error
     } catch {}
     throw scope.cancellationReason ?? CancellationError()

@@ -23,6 +23,27 @@ import Testing
     #expect(try await done.value == 7)
   }
 
+  @Test(
+    "C4: where the caller is cancelled, what its procedure comes to is not used, with a queue and without",
+    arguments: [false, true], [false, true])
+  func cancelledCaller(hasQueue: Bool, fails: Bool) async {
+    let (started, told) = (Signal(), Box<[String]>([]))
+    let procedure = ProcedureTask<Void, Int> {
+      started.set()
+      await untilCancelled()
+      if fails { throw TestError(code: 4) }
+      return 1
+    }
+    .onDidFinish { outcome in told.update { $0.append("\(outcome)") } }
+    let caller = Task {
+      hasQueue ? try await ProcedureQueue("q").run(procedure) : try await procedure.execute()
+    }
+    await started.wait()
+    caller.cancel()
+    await #expect(throws: CancellationError.self) { try await caller.value }
+    #expect(told.value.count == 1 && told.value[0].contains("cancelled"))
+  }
+
   @Test("C2: a cancel before the body starts: the body never runs, whatever the run was waiting for")
   func cancelBeforeBody() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
