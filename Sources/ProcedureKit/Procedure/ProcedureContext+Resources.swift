@@ -88,20 +88,20 @@ private final class ClaimWait: ResourceClaimant {
   }
 
   private struct State {
+    /// Weak, since a claim keeps its claimant, and what waits may itself be inside of what keeps the claim. It is there as long
+    /// as anybody waits or holds.
+    weak var scope: ProcedureScope?
     var result: Result?
     var waiter: Waiter?
   }
 
-  private let state = Mutex(State())
-  /// Weak, since a claim keeps its claimant, and what waits may itself be inside of what keeps the claim. It is there as long
-  /// as anybody waits or holds.
-  private weak let scope: ProcedureScope?
+  private let state: Mutex<State>
 
   init(scope: ProcedureScope) {
-    self.scope = scope
+    state = Mutex(State(scope: scope))
   }
 
-  func raise(to priority: TaskPriority) { scope?.raise(to: priority) }
+  func raise(to priority: TaskPriority) { state.withLock(\.scope)?.raise(to: priority) }
 
   func resourcesGranted() { decide(.granted) }
 

@@ -3,7 +3,7 @@ import Synchronization
 /// One check of one rule: makes the queues, knows what is being waited for, and says what is wrong.
 final class ConformanceTrial: Sendable {
   private struct WeakQueue: Sendable {
-    weak let queue: ProcedureQueue?
+    weak var queue: ProcedureQueue?
   }
 
   private struct State {
