@@ -46,7 +46,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     operation: @escaping @concurrent @Sendable () async throws -> Output
   ) where Input == Void {
     work = ProcedureWork(
-      ProcedureTraits(name: name, priority: priority), .free, { (_: Void) in try await operation() }, plain: operation)
+      ProcedureTraits(name: name, priority: priority), .free, nil, { (_: Void) in try await operation() },
+      plain: operation)
   }
 
   /// What any procedure executes, and nothing besides: the start for a type that implements ``Procedure/procedureTask``.
@@ -60,19 +61,19 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     name: String, priority: TaskPriority?, admission: Admission = .free,
     operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
-    work = ProcedureWork(ProcedureTraits(name: name, priority: priority), admission, operation)
+    work = ProcedureWork(ProcedureTraits(name: name, priority: priority), admission, nil, operation)
   }
 
   var traits: ProcedureTraits { work.traits }
 
   var admission: Admission {
     get { work.admission }
-    set { work = ProcedureWork(traits, newValue, operation, plain: work.plain) }
+    set { work = ProcedureWork(traits, newValue, work.hooks, operation, plain: work.plain) }
   }
 
   @usableFromInline var operation: @concurrent @Sendable (Input) async throws -> Output {
     get { work.operation }
-    set { work = ProcedureWork(traits, admission, newValue) }
+    set { work = ProcedureWork(traits, admission, work.hooks, newValue) }
   }
 
   /// Itself.
@@ -112,7 +113,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   private func execute(_ input: Input, in context: ProcedureContext) async throws -> Output {
-    guard !traits.isBare, let hooks else { return try await executeLevel(input, in: context) }
+    guard !work.isBare, let hooks else { return try await executeLevel(input, in: context) }
     let result: Result<Output, any Error>
     do {
       result = .success(try await executeLevel(input, in: context))
@@ -146,7 +147,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Whether nothing has to happen around the operation besides the conditions.
-  var isPlain: Bool { traits.isBare && admission.resources == nil }
+  var isPlain: Bool { work.isBare && admission.resources == nil }
 
   /// Executes all of the procedure as a part of the current body.
   @concurrent func executeInCurrentContext(_ input: Input) async throws -> Output {
@@ -167,8 +168,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   /// What is called when the outermost level comes to its end.
   var hooks: FinishHooks<Output>? {
-    get { traits.contents.hooks as? FinishHooks<Output> }
-    set { change { $0.hooks = newValue } }
+    get { work.hooks as? FinishHooks<Output> }
+    set { work = ProcedureWork(traits, admission, newValue, operation, plain: work.plain) }
   }
 
   /// How long the outermost level may take.
@@ -180,7 +181,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   private mutating func change(_ change: (inout ProcedureTraits.Contents) -> Void) {
     var contents = traits.contents
     change(&contents)
-    work = ProcedureWork(ProcedureTraits(contents), admission, operation, plain: work.plain)
+    work = ProcedureWork(ProcedureTraits(contents), admission, work.hooks, operation, plain: work.plain)
   }
 
   /// The same procedure with something changed.

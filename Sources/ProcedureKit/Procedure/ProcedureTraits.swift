@@ -1,4 +1,5 @@
-/// Internal. What a procedure is besides its work. Its copies and its runs share it, so that these are small.
+/// Internal. What a procedure is besides its work. Its copies and its runs share it, so that these are small. Nothing in it is the
+/// user's: whoever keeps a run keeps this.
 @usableFromInline
 final class ProcedureTraits: Sendable {
   struct Contents: Sendable {
@@ -7,13 +8,9 @@ final class ProcedureTraits: Sendable {
     var rawPriority: UInt8?
     /// How long the outermost level may take.
     var limit: TimeLimit?
-    /// What is called when the outermost level comes to its end.
-    var hooks: (any RunHooks)?
   }
 
   let contents: Contents
-  /// Whether nothing has to happen around the body.
-  var isBare: Bool { contents.limit == nil && contents.hooks == nil }
 
   init(_ contents: Contents) {
     self.contents = contents

@@ -6,9 +6,13 @@ class AnyProcedureWork: @unchecked Sendable {
   final let traits: ProcedureTraits
   /// What the outermost level needs before its body starts: whatever wraps it keeps its own.
   final let admission: Admission
+  /// What is called when the outermost level comes to its end.
+  final let hooks: (any RunHooks)?
+  /// Whether nothing has to happen around the body.
+  final var isBare: Bool { traits.contents.limit == nil && hooks == nil }
 
-  init(_ traits: ProcedureTraits, _ admission: Admission) {
-    (self.traits, self.admission) = (traits, admission)
+  init(_ traits: ProcedureTraits, _ admission: Admission, _ hooks: (any RunHooks)?) {
+    (self.traits, self.admission, self.hooks) = (traits, admission, hooks)
   }
 }
 
@@ -23,12 +27,12 @@ final class ProcedureWork<Input: Sendable, Output: Sendable>: AnyProcedureWork, 
   @usableFromInline let plain: (@concurrent @Sendable () async throws -> Output)?
 
   init(
-    _ traits: ProcedureTraits, _ admission: Admission,
+    _ traits: ProcedureTraits, _ admission: Admission, _ hooks: (any RunHooks)?,
     _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output,
     plain: (@concurrent @Sendable () async throws -> Output)? = nil
   ) {
     (self.operation, self.plain) = (operation, plain)
-    super.init(traits, admission)
+    super.init(traits, admission, hooks)
   }
 
   @inlinable @inline(__always)

@@ -6,17 +6,13 @@ import Synchronization
 /// Invariant: what this class stores is constant, atomic or has its lock; subclasses say which lock guards the rest.
 class ScopeExtras: @unchecked Sendable {
   private let start: Mutex<ProcedureContext?>
-  /// What was carried to the scope.
-  final let bindings: [ContextCarrier.Binding]
   /// How long it may take, unless a worker sees to that.
   final let limit: RunLimit?
   private let group = LazyObject<ChildGroup>()
 
-  init(
-    startedFrom context: ProcedureContext? = nil, bindings: [ContextCarrier.Binding] = [], limit: RunLimit? = nil
-  ) {
+  init(startedFrom context: ProcedureContext? = nil, limit: RunLimit? = nil) {
     start = Mutex(context)
-    (self.bindings, self.limit) = (bindings, limit)
+    self.limit = limit
   }
 
   /// Where the scope was started from.

@@ -82,6 +82,37 @@ import Testing
     #expect(handles.count == 100)
   }
 
+  @Test(
+    "What hooks capture and carriers carry is released when a run has ended, not when its handle goes",
+    arguments: [false, true])
+  func endingsAreReleased(hasHooks: Bool) async throws {
+    let live = Box(0)
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, contextCarriers: [ContextCarrier(Carried.$value)])
+    func add(_ task: ProcedureTask<Void, Void>) -> ProcedureHandle<Void> {
+      let captured = Tracked(live)
+      let hooked = hasHooks ? task.onWillFinish { _ in _ = captured }.onDidFinish { _ in _ = captured } : task
+      return Carried.$value.withValue(Tracked(live)) { queue.add(hooked) }
+    }
+    let (started, release) = (Signal(), Signal())
+    var handles = [
+      add(
+        ProcedureTask {
+          started.set()
+          await release.wait()
+        })
+    ]
+    await started.wait()
+    handles += (0..<20).map { _ in add(ProcedureTask {}) }
+    handles += (0..<20).map { _ in add(ProcedureTask { () throws in throw TestError() }) }
+    for handle in handles[1..<5] { handle.cancel() }
+    release.set()
+    await queue.shutDown()
+    handles.append(add(ProcedureTask {}))
+    for handle in handles { _ = await handle.outcome }
+    #expect(await settle { live.value == 0 })
+    #expect(handles.count == 42)
+  }
+
   @Test("What pauses inside of what it holds is released when it has ended, on any level")
   func pausesWhileHolding() async {
     let live = Box(0)
@@ -117,4 +148,8 @@ import Testing
     let isGone = await settle { [weak weakQueue] in weakQueue == nil }
     #expect(isGone)
   }
+}
+
+private enum Carried {
+  @TaskLocal static var value: Tracked?
 }

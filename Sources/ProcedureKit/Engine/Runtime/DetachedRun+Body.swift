@@ -106,12 +106,19 @@ extension DetachedRun {
     return judgement.verdict
   }
 
-  /// Lets go of all that only the body needed, and of a value that a cancel overruled.
+  /// Lets go of all that only the body needed, and of a value that a cancel overruled: whoever keeps the run does not keep that.
   func releaseBody() {
     (body, work) = (nil, nil)
     if cancellation != nil { stored = .nothing }
-    // Nobody else looks at this once the run has left its queue.
-    if hasAdmission { extras?.admission = .free }
+    guard let extras else { return }
+    extras.admission = .free
+    if !hasEnding { extras.bindings = [] }
+  }
+
+  /// Lets go of what has been called at its end, or will not be.
+  func releaseEnding() {
+    extras?.hooks = nil
+    extras?.bindings = []
   }
 
   /// Whether nothing of the user's goes with it once it has left its queue and its body is released, and nobody waits for it.
@@ -161,10 +168,10 @@ extension DetachedRun {
 
   // MARK: Hooks
 
-  /// Whether something is called when the outcome is decided.
+  /// Whether something is called when the outcome is decided. Only until that has been called.
   var hasEnding: Bool { hooks != nil || core.hasFinishHooks }
 
-  private var hooks: (any RunHooks)? { traits.contents.hooks }
+  private var hooks: (any RunHooks)? { extras?.hooks }
 
   private var hooksOfQueue: FinishHooks<Void>? { core.hooks?.finishHooks(of: identity, Void.self) }
 

@@ -38,15 +38,17 @@ final class DetachedRun: Run, @unchecked Sendable {
     let limit = traits.contents.limit
     let hasTimeout = limit != nil && limit?.deadline == nil && core.hooks == nil
     let extras =
-      parent == nil && core.carriers.isEmpty && (limit == nil || hasTimeout)
-      ? nil : RunExtras(startedFrom: parent, bindings: core.carried, limit: hasTimeout ? nil : limit.map(RunLimit.init))
+      parent == nil && (limit == nil || hasTimeout)
+      ? nil : RunExtras(startedFrom: parent, limit: hasTimeout ? nil : limit.map(RunLimit.init))
     let priority = traits.contents.rawPriority ?? Task.currentPriority.rawValue
-    let isBare = traits.contents.hooks == nil && limit?.deadline == nil && !core.hasFinishHooks
+    let isBare = work.hooks == nil && limit?.deadline == nil && !core.hasFinishHooks
     self.body = body
     self.work = work
     super.init(
       work, core: core, wanting: resources, extras: extras, priority: priority,
       marks: [.detached, isBare ? .bare : [], hasTimeout ? .timeout : []])
+    if let hooks = work.hooks { madeExtras.hooks = hooks }
+    if !core.carriers.isEmpty { madeExtras.bindings = core.carriers.map { $0.capture() } }
   }
 
   /// What the body calls, once.
@@ -56,7 +58,7 @@ final class DetachedRun: Run, @unchecked Sendable {
     return taken
   }
 
-  var bindings: [ContextCarrier.Binding] { scopeExtras?.bindings ?? [] }
+  var bindings: [ContextCarrier.Binding] { extras?.bindings ?? [] }
 
   /// What it depends on, by the order of the dependencies; `nil` for those that have finished successfully.
   var dependencies: [ProcedureIdentity?] {

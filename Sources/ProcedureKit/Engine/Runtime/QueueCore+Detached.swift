@@ -66,9 +66,6 @@ extension QueueCore {
     work.admission.demands(in: resources)
   }
 
-  /// What is carried from here to the body of a run that comes now.
-  var carried: [ContextCarrier.Binding] { carriers.isEmpty ? [] : carriers.map { $0.capture() } }
-
   private func seat(
     _ run: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState,
     _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
@@ -140,6 +137,7 @@ extension QueueCore {
     (run.times.attached, run.times.ended) = (-1, time.now.nanoseconds)
     run.publishOutcome()
     end(run, withState { _ in run.storedLog })
+    run.releaseEnding()
   }
 
   /// Whether the current task is part of a body on this queue, which may still add to it while it is being shut down.

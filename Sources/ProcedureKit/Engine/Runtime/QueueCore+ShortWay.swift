@@ -9,7 +9,7 @@ extension QueueCore {
   /// - Returns: The run, whose body has started; `nil` if it has to go the long way, and nothing has happened yet.
   @usableFromInline
   func start(_ work: AnyProcedureWork) -> StructuredRun? {
-    guard isPlain, work.traits.isBare, work.admission.isFree, !broadcaster.isObserved, ProcedureContext.current == nil,
+    guard isPlain, work.isBare, work.admission.isFree, !broadcaster.isObserved, ProcedureContext.current == nil,
       !Task.isCancelled
     else {
       return nil

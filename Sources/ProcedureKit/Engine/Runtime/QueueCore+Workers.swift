@@ -76,6 +76,7 @@ extension QueueCore {
     let now = time.now
     // What depends on the run may come first now, so it is told before anybody is taken.
     let hasDependents = run.hasDependents
+    let hasEnding = run.hasEnding
     var log: EventLog?
     let assignment = visit(admitting: .first) { state, actions, effects -> Assignment? in
       // Its slot is left free, and what comes must not have a worker made for it: this one takes it, once they have been told.
@@ -83,7 +84,7 @@ extension QueueCore {
       state.machine.bodyEnded(run.member)
       run.worker = nil
       recordEndOfBody(of: run, at: now, &state)
-      if run.hasEnding {
+      if hasEnding {
         // Whoever asks for its events meanwhile is told that the body has ended.
         run.times.ended = now.nanoseconds
         state.endClaim(of: run, &actions, &effects)
@@ -98,7 +99,7 @@ extension QueueCore {
       }
       return assign(to: worker, at: now, &state, &actions, &effects)
     }
-    if !run.hasEnding { end(run, log) }
+    if !hasEnding { end(run, log) }
     return assignment ?? (pauses ? pause(worker) : continueWorker(worker))
   }
 
@@ -127,6 +128,7 @@ extension QueueCore {
   /// A worker has carried out a run's ending, and asks for its next work.
   @inline(never)
   func finishEnding(of run: DetachedRun, by worker: QueueWorker) -> Assignment {
+    run.releaseEnding()
     let now = time.now
     return visit { state, actions, effects in
       state.unseat(run, &actions, &effects)

@@ -28,9 +28,14 @@ final class RunExtras: ScopeExtras, @unchecked Sendable {
   var dependencyHandles: [any ProcedureDependency] = []
   /// What its body waits for at this moment, by the numbers of the waits.
   var awaited: [UInt64: AwaitTarget] = [:]
-  /// What has to be there besides what it wants to hold. (Invariant: changed only by whoever ends an added run, once that has left
-  /// its queue and nobody looks at this any more; where there is any, this object was made with the run, and is never exchanged.)
+  // Invariant of the following three: they are set before anybody else knows of the run, and let go of by whoever ends it, once
+  // nobody looks at them any more. Where there are any, this object was made with the run, and is never exchanged.
+  /// What has to be there besides what it wants to hold.
   var admission = Admission.free
+  /// What was carried to an added run, for its conditions, its body and its hooks.
+  var bindings: [ContextCarrier.Binding] = []
+  /// What is called at the end of an added run.
+  var hooks: (any RunHooks)?
   /// Its events, from when somebody has asked for them.
   var log: EventLog?
 }
