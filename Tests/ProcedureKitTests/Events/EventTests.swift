@@ -39,6 +39,30 @@ import Testing
     #expect(await names(handle.events) == Self.complete)
   }
 
+  @Test("L2: nothing follows didFinish, nor comes between the end of the body and that, whatever goes on meanwhile")
+  func lateReports() async throws {
+    let queue = ProcedureQueue("q")
+    let watched = queue.events
+    let (go, late) = (Signal(), Box<Task<Void, Never>?>(nil))
+    let handle = queue.add(
+      ProcedureTask {
+        let task = Task {
+          await go.wait()
+          let failing = ProcedureTask<Void, Void>("late") { throw TestError() }
+          _ = try? await failing.retry(.immediate, maxAttempts: 2).execute()
+        }
+        late.update { $0 = task }
+      }.onDidFinish { _ in
+        go.set()
+        await late.value?.value
+      })
+    try await handle.value
+    await late.value?.value
+    #expect(await names(handle.events) == Self.complete)
+    await queue.shutDown()
+    #expect(await names(watched) == Self.complete)
+  }
+
   @Test("L2: a run that is refused has not been attached, whatever it would have waited for")
   func refused() async throws {
     let queue = ProcedureQueue("q")
@@ -119,6 +143,74 @@ import Testing
     #expect(Set(byName.keys) == ["graph", "a", "b", "bad", "skipped", "sum", "run", "add"])
     for name in ["graph", "a", "b", "bad", "sum", "run", "add"] { #expect(byName[name] == Self.complete, "\(name)") }
     #expect(byName["skipped"] == ["didAttach", "willFinish", "didFinish"])
+  }
+
+  @Test("C5: the nodes of a cancelled graph are told to be cancelled for its reason, also those that depend on others")
+  func cancelledGraph() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let events = queue.events
+    let started = Signal()
+    let graph = ProcedureGraph("graph") { g in
+      let a = g.add(
+        ProcedureTask("a") {
+          started.set()
+          await untilCancelled()
+          try Task.checkCancellation()
+        })
+      let b = g.add(ProcedureTask("b") {}, after: [a])
+      g.add(ProcedureTask("c") {}, after: [b])
+      let d = g.add(ProcedureTask("d") { await untilCancelled() })
+      g.add(ProcedureTask("e") {}, after: [d])
+    }
+    let handle = queue.add(graph)
+    await started.wait()
+    handle.cancel(TestError(code: 5))
+    await #expect(throws: TestError(code: 5)) { try await handle.value }
+    await queue.shutDown()
+    var ends: [String: ProcedureOutcome<Void>] = [:]
+    for await event in events { if case .didFinish(let outcome) = event.kind { ends[event.name] = outcome } }
+    #expect(Set(ends.keys) == ["graph", "a", "b", "c", "d", "e"])
+    for (name, outcome) in ends {
+      guard case .cancelled(let reason) = outcome else {
+        Issue.record("\(name): \(outcome)")
+        continue
+      }
+      #expect(reason as? TestError == TestError(code: 5), "\(name)")
+    }
+  }
+
+  @Test("L2: what depends on a node that another one's failure has cancelled is told to be cancelled as well")
+  func behindFailFast() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let events = queue.events
+    let graph = ProcedureGraph("graph") { g in
+      let started = Signal()
+      let bad = g.add(
+        ProcedureTask<Void, Void>("bad") {
+          await started.wait()
+          throw TestError()
+        })
+      g.add(ProcedureTask("behind bad") {}, after: [bad])
+      let patient = g.add(
+        ProcedureTask("patient") {
+          started.set()
+          await untilCancelled()
+          try Task.checkCancellation()
+        })
+      g.add(ProcedureTask("behind patient") {}, after: [patient])
+    }
+    await #expect(throws: TestError()) { try await queue.run(graph) }
+    await queue.shutDown()
+    var ends: [String: String] = [:]
+    for await event in events {
+      switch event.kind {
+      case .didFinish(.cancelled): ends[event.name] = "cancelled"
+      case .didFinish(let outcome): ends[event.name] = "\(outcome)"
+      default: break
+      }
+    }
+    #expect(ends["patient"] == "cancelled" && ends["behind patient"] == "cancelled")
+    #expect(ends["bad"] != "cancelled" && ends["behind bad"]?.contains("depends on \"bad\"") ?? false, "\(ends)")
   }
 
   @Test("L2: nodes that fail fast leaves unstarted are told to be cancelled, and everything ends exactly once")

@@ -106,7 +106,7 @@ final class GraphRun: Sendable {
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
-    if tellsOfEnds { reportEnd(of: node, .finished(()), hasExecuted: true) }
+    if tellsOfEnds { reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), hasExecuted: true) }
     let released = countdown.nodeSucceeded(node)
     if let next = countdown.successor(among: released) { return GraphProgress.Advance(next: next) }
     return carryOut(state.withLock { $0.progress.nodeSucceeded(releasing: released) })
@@ -141,9 +141,11 @@ final class GraphRun: Sendable {
   }
 
   func nodeFailed(_ node: Int32, _ error: any Error, hasExecuted: Bool) -> GraphProgress.Advance {
+    // What ends once the run stops is told to be cancelled, and so is what depends on it.
+    let isCancelled = isStopping
     let outcome = ProcedureOutcome<Void>(thrown: error)
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
-    reportEnd(of: node, outcome, hasExecuted: hasExecuted)
+    reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, hasExecuted: hasExecuted)
     let skipped = countdown.nodeStopped(node, ending)
     // Before anything is released, since a node that accepts the failure may be executed at once.
     arena.recordError(error, of: plan.slot(of: node))
@@ -157,7 +159,7 @@ final class GraphRun: Sendable {
       }
       return advance
     }
-    for skip in skipped { finishSkipped(skip, since: node, error) }
+    for skip in skipped { finishSkipped(skip, since: node, error, isCancelled: isCancelled) }
     return carryOut(advance)
   }
 
@@ -170,8 +172,12 @@ final class GraphRun: Sendable {
       of: identity(of: skip.node), identity(of: skip.cause), origin: identity(of: node), root)
   }
 
-  private func finishSkipped(_ skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error) {
-    reportEnd(of: skip.node, ProcedureOutcome(thrown: error(of: skip, since: node, root)), hasExecuted: false)
+  private func finishSkipped(
+    _ skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error, isCancelled: Bool
+  ) {
+    reportEnd(
+      of: skip.node, isCancelled ? cancelledOutcome : ProcedureOutcome(thrown: error(of: skip, since: node, root)),
+      hasExecuted: false)
     for input in plan.inputs(of: skip.node) { arena.giveUpShare(of: input) }
   }
 
@@ -260,11 +266,14 @@ final class GraphRun: Sendable {
     for waiter in woken { waiter.resume() }
   }
 
+  /// What becomes of nodes that end because the run does: cancelled like that, or for no reason of its own where a node has failed.
+  private var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: context.cancellationReason) }
+
   private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
     guard tellsOfEnds else { return }
     state.withLock { _ = $0.watched.remove(node) }
     guard isObserved else { return }
-    let outcome = hasExecuted && isStopping ? .cancelled(reason: nil) : outcome()
+    let outcome = outcome()
     if hasExecuted { report(.didExecute(attempt: 1), of: node) }
     if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node) }
     report(.willFinish(outcome), of: node)
@@ -274,6 +283,6 @@ final class GraphRun: Sendable {
   /// Nodes that were never started, because the run stopped before: whoever was told of them is told of their end.
   private func finishUnstartedNodes() {
     let unstarted = state.withLock { $0.watched }
-    for node in unstarted.sorted() { reportEnd(of: node, .cancelled(reason: nil), hasExecuted: false) }
+    for node in unstarted.sorted() { reportEnd(of: node, cancelledOutcome, hasExecuted: false) }
   }
 }

@@ -42,11 +42,12 @@ extension QueueCore {
       ProcedureOccurrence(finished: finished, attempt: run.attemptUnderWay, successor: next.identity), &state.woken)
   }
 
-  /// Reports an event of a run at once. Runs do not remember such events, so it is kept for those who ask late.
+  /// Reports an event of a run at once, unless its body has ended: a hook, or a task that the body has left behind, adds nothing.
+  /// Runs do not remember such events, so it is kept for those who ask late.
   func report(_ kind: ProcedureEvent.Kind, of run: Run) {
     let moment = time.moment()
     visit { state, _, _ in
-      guard run.member >= 0 else { return }
+      guard run.member >= 0, state[run].lifecycle.state != .finishing else { return }
       if let run = run.detachedRun { _ = log(of: run, state) }
       record(kind, of: run, at: moment.instant, &state)
     }
