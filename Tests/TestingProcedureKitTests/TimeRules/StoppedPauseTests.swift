@@ -107,6 +107,73 @@ struct StoppedPauseTests {
     }
   }
 
+  @Test(
+    "Q1: what goes on after a part that was stopped while it stood in line waits for a slot", arguments: 0..<4)
+  func stoppedInLine(way: Int) async throws {
+    try await exploreSchedules(100) { env in
+      let (queue, monitor) = (env.makeQueue(maxConcurrentProcedures: 1), ConcurrencyMonitor())
+      let section: @Sendable () async -> Void = {
+        await monitor.during("slot") { await env.wait(until: env.elapsed + .seconds(2)) }
+      }
+      let paused = ProcedureTask {}.delay(.seconds(1)).timeout(.seconds(3))
+      let graph = ProcedureGraph("graph") { g in
+        let first = g.add(ProcedureTask { await env.wait(until: .seconds(1)) })
+        g.add(ProcedureTask {}, after: [first])
+      }
+      let procedure =
+        switch way {
+        case 0: paused.recover { _ in await section() }
+        case 1: paused.fallback(to: ProcedureTask { await section() })
+        default:
+          ProcedureTask {
+            try? await way == 2 ? paused.execute() : graph.timeout(.seconds(3)).execute()
+            await section()
+          }
+        }
+      let handle = queue.add(procedure)
+      await env.wait(until: .milliseconds(500))
+      await queue.suspend()
+      // The part stands in line since the first second, and was stopped in the third.
+      await env.wait(until: .seconds(4))
+      let other = queue.add(ProcedureTask("other", priority: .high) { await section() })
+      await queue.resume()
+      for handle in [handle, other] { env.check(await handle.outcome.isFinished) }
+      env.check(monitor.most(in: "slot") == 1 && queue.snapshot().slotsInUse == 0)
+      await queue.shutDown()
+    }
+  }
+
+  @Test(
+    "Q2: a task that a body has left behind goes on without the slot that it has lent, whatever is called at the end",
+    arguments: 0..<3, [false, true])
+  func leftBehind(hooks: Int, isAdded: Bool) async throws {
+    try await exploreSchedules(100) { env in
+      var hooksOfQueue = ProcedureHooks()
+      if hooks == 2 { hooksOfQueue.onDidFinish = { _, _ in } }
+      let queue = ProcedureQueue(
+        "queue", maxConcurrentProcedures: 1, clock: env.clock, executor: env.executor, resources: env.resources,
+        hooks: hooksOfQueue)
+      let (elsewhere, late) = (env.makeQueue("elsewhere"), Locked<Task<Void, any Error>?>(nil))
+      let body = ProcedureTask("body") {
+        let task = Task(executorPreference: env.executor) {
+          try await elsewhere.run(ProcedureTask { await env.wait(until: .seconds(2)) })
+        }
+        late { $0 = task }
+        await env.wait(until: .seconds(3))
+      }
+      let procedure = hooks == 1 ? body.onWillFinish { _ in try await late.value?.value } : body
+      async let end: Void = isAdded ? queue.add(procedure).value : queue.run(procedure)
+      await env.wait(until: .seconds(1))
+      // It has the slot that the body has lent, and that is wanted back in the second second.
+      let other = queue.add(ProcedureTask("other") { await env.wait(until: .seconds(4)) })
+      try await end
+      try await late.value?.value
+      env.check(env.elapsed == .seconds(3), "went on after \(env.elapsed)")
+      try await other.value
+      await queue.shutDown()
+    }
+  }
+
   @Test("A suspended queue does not keep what fails from its end")
   func suspended() async throws {
     try await exploreSchedules(200) { env in

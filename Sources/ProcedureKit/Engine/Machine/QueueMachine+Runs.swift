@@ -20,27 +20,29 @@ extension QueueMachine {
   mutating func finish(_ index: Int32, _ actions: inout [Action]) {
     stoppedWaiting(index)
     guard members[Int(index)].hasEnding else { return actions.append(.finish(index)) }
-    concluded(index)
+    concluded(index, &actions)
     grant(&actions)
   }
 
   /// A member that is about to leave has no use for its slot any more. `settled` has to follow.
-  mutating func slotReturned(_ index: Int32) {
+  mutating func slotReturned(_ index: Int32, _ actions: inout [Action]) {
     giveSlotBack(index)
-    leaveLines(index)
+    leaveLines(index, &actions)
   }
 
-  /// A cancelled body does not wait for the slot that it stands in line for.
-  private mutating func leaveLines(_ index: Int32) {
-    if returning.contains(index) { returning.remove(index) }
-    if ready.contains(index) { ready.remove(index) }
+  /// A cancelled body does not wait for the slot that it stands in line for; tasks that it has left behind go on without one.
+  private mutating func leaveLines(_ index: Int32, _ actions: inout [Action]) {
+    guard returning.contains(index) || ready.contains(index) else { return }
+    returning.discard(index)
+    ready.discard(index)
+    actions.append(.wake(index))
   }
 
   /// The outcome of a detached run with an ending is decided: it gives its slot back, and a worker carries out the ending,
   /// also while the queue is suspended. `workerAsked` or `settled` has to follow.
-  mutating func concluded(_ index: Int32) {
+  mutating func concluded(_ index: Int32, _ actions: inout [Action]) {
     giveSlotBack(index)
-    leaveLines(index)
+    leaveLines(index, &actions)
     endings.insert(index, priority: members[Int(index)].priority, order: members[Int(index)].order)
   }
 

@@ -291,7 +291,7 @@ extension QueueCore {
     visit { state, actions, effects in
       decide(run, &end, at: moment, &state)
       state.endClaim(of: run, &actions, &effects)
-      state.machine.slotReturned(run.member)
+      state.machine.slotReturned(run.member, &actions)
       state.machine.settled(&actions)
     }
     let context = ProcedureContext(scope: run)

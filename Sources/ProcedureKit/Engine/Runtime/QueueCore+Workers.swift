@@ -88,7 +88,7 @@ extension QueueCore {
         // Whoever asks for its events meanwhile is told that the body has ended.
         run.times.ended = now.nanoseconds
         state.endClaim(of: run, &actions, &effects)
-        state.machine.concluded(run.member)
+        state.machine.concluded(run.member, &actions)
       } else {
         log = leave(run, at: now, &state, &actions, &effects)
       }

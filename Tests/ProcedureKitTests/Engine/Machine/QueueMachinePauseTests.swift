@@ -40,7 +40,7 @@ import Testing
     #expect(machine.bodyStarted(other) == true)
     #expect(machine.endLoan(body) == false)
     machine.bodyEnded(body)
-    machine.slotReturned(body)
+    #expect(machine.collect { $0.slotReturned(body, &$1) } == [.wake(body)])
     #expect(!machine.isListed(body))
     #expect(machine.end(other) == [])
     #expect(machine.collect { $0.left(body, &$1) } == [])
