@@ -14,7 +14,9 @@
 /// depends on has finished; nodes that do not depend on one another are executed at once, on a queue within its limit. It
 /// is over when all nodes are. A value is released as soon as the last node that takes it has taken it.
 ///
-/// Cancelling a graph cancels what executes and starts nothing more.
+/// Cancelling a graph cancels what executes and starts nothing more. As long as one node at a time is ready, it is executed in
+/// the task that executes the graph. Where that is the task of a caller of ``ProcedureQueue/run(_:input:)``, and the queue
+/// cancels the run, that task is not cancelled: the node can tell by ``ProcedureContext/isCancelled``.
 public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// What errors, events and diagrams call it.
   public let name: String

@@ -23,7 +23,8 @@ public protocol Procedure<Input, Output>: Sendable {
 
   /// Does the work, once.
   ///
-  /// Cancellation is cooperative: a cancelled run's task is cancelled, and what is returned or thrown then is not used.
+  /// Cancellation is cooperative: an added run's task is cancelled with it; a body in the task of a caller, which is cancelled
+  /// by its owner only, can tell by ``ProcedureContext/isCancelled``. What is returned or thrown then is not used.
   /// A queue calls this on its own executor or on the global one, never on the caller's actor.
   ///
   /// - Parameter input: What the procedure is given.

@@ -102,7 +102,10 @@ public struct ProcedureContext: Sendable {
     identity.name
   }
 
-  /// Whether this run was cancelled, or one that it is part of.
+  /// Whether this run was cancelled, or one that it is part of; or only the part that this is in, as by a timeout.
+  ///
+  /// It is also true where the task that asks was cancelled, whatever the run; where something has failed that the body has
+  /// produced and whose failure is to end it (``ErrorPolicy/failFast``); and in a node of a graph that starts nothing more.
   ///
   /// A body that ``ProcedureQueue/run(_:input:)`` executes belongs to the caller's task, which only its owner may cancel.
   /// When the queue cancels such a run, the task is not cancelled, and this is how the body can tell.
@@ -122,7 +125,10 @@ public struct ProcedureContext: Sendable {
     sequence(first: self, next: \.scope.parent).lazy.compactMap(\.scope.cancellationReason).first { _ in true }
   }
 
-  /// Cancels this run, as its handle would: its task is cancelled, and its outcome is `cancelled`.
+  /// Cancels this run, as its handle would: its outcome is `cancelled`, whatever the body does then.
+  ///
+  /// An added run's task is cancelled. A body that ``ProcedureQueue/run(_:input:)`` or ``ProcedureTask/execute(_:)`` executes
+  /// in its caller's task can tell by ``isCancelled``: that task is not cancelled.
   ///
   /// In a node of a graph that is the run of the graph. The first cancel counts; after the body has ended there is nothing
   /// to cancel.

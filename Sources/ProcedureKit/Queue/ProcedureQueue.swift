@@ -72,7 +72,9 @@ public actor ProcedureQueue {
   ///
   /// Cancelling the caller cancels the procedure. When the queue cancels it (``cancelAll(_:)``) while the body executes,
   /// the caller's task is not cancelled, since it is not the queue's to cancel: the body can tell by
-  /// ``ProcedureContext/isCancelled``, what it runs on queues and in graphs is cancelled, and this throws when it returns.
+  /// ``ProcedureContext/isCancelled``, and this throws when it returns. What the body has in tasks of their own is cancelled:
+  /// what it has produced, and the workers of a graph. What executes in the caller's task, a nested `run` or the only node of
+  /// a graph that is ready, can tell in the same way; a nested `run` that still waits is cancelled.
   ///
   /// - Parameters:
   ///   - procedure: What to run.

@@ -11,7 +11,8 @@
 /// | `finished`   | too late             | too late           | too late | too late     | trap      | trap           | trap        | too late           | trap       |
 ///
 /// *Too late* is what a cancel leaves behind: the run was decided while a dependency, a condition or a slot was still on
-/// its way. Everything marked *trap* cannot happen.
+/// its way. Everything marked *trap* cannot happen. The one that is named for a run that resumes may be `evaluating`, `waiting`
+/// or `executing`; a queue names `executing` only, in which a later attempt waits for its conditions and resources.
 struct RunLifecycle: Equatable {
   private(set) var state: ProcedureState
   /// Whether a cancel came in time; it decides the outcome, whatever the body does.
