@@ -82,7 +82,8 @@ public actor ProcedureQueue {
   /// - Returns: The procedure's result.
   /// - Throws: What the body throws, as it is; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for
   ///   what the framework decided.
-  /// - Complexity: O(1), and O(log n) at most where priorities differ; no task is created.
+  /// - Complexity: O(1), and O(log n) at most where priorities differ; no task is created but for conditions, a timeout or a
+  ///   deadline.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P, input: P.Input) async throws -> P.Output {
     try await run(procedure.procedureTask, given: input)
@@ -131,9 +132,11 @@ public actor ProcedureQueue {
   ///   - procedure: What to run.
   ///   - input: What it is given.
   ///   - dependencies: What has to finish successfully before.
-  /// - Returns: The run, which finishes at once with ``ProcedureError/queueShutDown(procedure:queue:)`` if the queue has
-  ///   been shut down.
-  /// - Complexity: O(1), and O(d) for d dependencies.
+  /// - Returns: The run. It fails at once with ``ProcedureError/queueShutDown(procedure:queue:)`` if the queue has been shut
+  ///   down, and with ``ProcedureError/queueFull(procedure:queue:limit:)`` if as many wait as may, unless it takes the place
+  ///   of another one, which is cancelled then; see ``QueueOverflow``.
+  /// - Complexity: O(1), and O(d) for d dependencies. Those of lower priority are moved up, and what they depend on in turn;
+  ///   where one executes, all on its queue are gone through for its parts.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -148,7 +151,7 @@ public actor ProcedureQueue {
   ///   - procedure: What to run.
   ///   - dependencies: What has to finish successfully before.
   /// - Returns: The run.
-  /// - Complexity: O(1), and O(d) for d dependencies.
+  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -168,7 +171,7 @@ public actor ProcedureQueue {
   ///   - handles: Where the values come from.
   ///   - dependencies: What else has to finish successfully before.
   /// - Returns: The run.
-  /// - Complexity: O(d) for d dependencies.
+  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
   @discardableResult
   public nonisolated func add<each Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: repeat ProcedureHandle<each Value>, after dependencies: [any ProcedureDependency] = []
@@ -191,7 +194,7 @@ public actor ProcedureQueue {
   ///   - dependencies: What has to finish successfully before.
   /// - Returns: The run.
   /// - Throws: `CancellationError`, or the reason of the cancel.
-  /// - Complexity: O(1), and O(d) for d dependencies.
+  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
@@ -281,7 +284,8 @@ public actor ProcedureQueue {
   ///
   /// What is run or added from now on fails with ``ProcedureError/queueShutDown(procedure:queue:)``, except by bodies that
   /// are still on the queue: what they need is part of them. The streams of ``events`` end with the last procedure.
-  /// Cancelling the caller does not shorten the wait; ``cancelAll(_:)`` does.
+  /// On a suspended queue this can take until it is resumed. Cancelling the caller does not shorten the wait;
+  /// ``cancelAll(_:)`` does.
   @concurrent public nonisolated func shutDown() async {
     core.refuse()
     await core.waitUntilIdle()

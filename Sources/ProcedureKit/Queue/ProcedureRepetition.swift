@@ -64,7 +64,8 @@ extension ProcedureQueue {
   /// ```
   ///
   /// Each run is one of its own on this queue, in the task that iterates, when the next value is asked for: whoever takes long
-  /// over a value has the next run start later. Ending the iteration ends it all. A failure ends it with that error.
+  /// over a value has the next run start later. Ending the iteration ends it all. A failure ends it with that error. Without a
+  /// failure it ends with the schedule, or when there have been as many runs as there may be.
   ///
   /// - Parameters:
   ///   - procedure: What to run.

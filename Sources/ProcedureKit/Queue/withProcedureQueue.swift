@@ -15,7 +15,7 @@
 /// - Parameters:
 ///   - name: What errors call the queue.
 ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
-///   - clock: What tells events their time.
+///   - clock: What tells events their time, and measures pauses and timeouts.
 ///   - executor: Where bodies execute; `nil` for the global executor.
 ///   - resources: Where its procedures claim what they exclude others from.
 ///   - body: What adds to the queue.
