@@ -27,7 +27,7 @@ public struct Authorize<C: Capability>: Procedure {
   /// - Throws: ``ProcedureError/capabilityUnavailable(procedure:underlying:)`` or
   ///   ``ProcedureError/capabilityUnauthorized(procedure:underlying:)`` around the ``CapabilityError``;
   ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)`` where another request waits for what a body around this one
-  ///   holds; what the capability throws.
+  ///   holds; what the capability throws; `CancellationError`, or the reason of the cancel.
   public func execute(_ input: Void) async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
     context.scope.lendSlot()

@@ -46,7 +46,7 @@ public struct ProcedureEvent: Sendable {
     case didProduce(ProcedureIdentity)
     /// Its outcome is decided.
     case willFinish(ProcedureOutcome<Void>)
-    /// Its outcome can be read; its slot has been given back.
+    /// Its outcome can be read; its slot has been given back, unless it is a node of a graph, whose worker keeps the slot.
     case didFinish(ProcedureOutcome<Void>)
   }
 }

@@ -1,7 +1,7 @@
 /// Adds nodes to a graph while ``ProcedureGraph`` is being made.
 ///
 /// Every `add` returns a ``Node``, which stands for the value that it will produce. A builder is of use only until the
-/// closure that it was given to returns.
+/// closure that it was given to returns: adding to it later traps, and so does a node of another builder.
 public final class GraphBuilder {
   /// Tells the nodes of one builder from those of another.
   @usableFromInline

@@ -31,7 +31,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameters:
   ///   - name: What errors, events and diagrams call it.
-  ///   - build: Adds the nodes, at least one, and returns the one whose value is the graph's.
+  ///   - build: Adds the nodes, at least one or this traps, and returns the one whose value is the graph's.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Node<Output>) {
     let builder = GraphBuilder(graphName: name)
     let input = builder.addInput(of: Input.self)
@@ -43,7 +43,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameters:
   ///   - name: What errors, events and diagrams call it.
-  ///   - build: Adds the nodes, at least one, and returns the one whose value is the graph's.
+  ///   - build: Adds the nodes, at least one or this traps, and returns the one whose value is the graph's.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Node<Output>) where Input == Void {
     self.init(name) { builder, _ in build(builder) }
   }
@@ -52,7 +52,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameters:
   ///   - name: What errors, events and diagrams call it.
-  ///   - build: Adds the nodes, at least one.
+  ///   - build: Adds the nodes, at least one or this traps.
   @_disfavoredOverload  // A closure of one line that adds a node may be read as returning it, and does the same then.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
@@ -65,7 +65,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameters:
   ///   - name: What errors, events and diagrams call it.
-  ///   - build: Adds the nodes, at least one.
+  ///   - build: Adds the nodes, at least one or this traps.
   @_disfavoredOverload  // A closure of one line that adds a node may be read as returning it, and does the same then.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void

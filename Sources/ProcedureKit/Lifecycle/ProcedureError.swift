@@ -12,7 +12,8 @@ public enum ProcedureError: Error, Sendable {
     procedure: ProcedureIdentity, dependency: ProcedureIdentity, origin: ProcedureIdentity, underlying: any Error)
   /// The queue had been shut down before the procedure came to it.
   case queueShutDown(procedure: ProcedureIdentity, queue: String)
-  /// Parts of a graph failed whose policy is to go on: all of them, in the order in which they failed.
+  /// Parts failed of something whose policy is to go on: of a graph, of the work on a collection, or of what a body has
+  /// produced. All of them, in the order in which they failed; the error of the body itself comes last.
   case partsFailed(procedure: ProcedureIdentity, failures: [ProcedureFailure])
   /// The procedure would have waited for ever for a category or a resource: each one in `circle` waits for what the next
   /// one's run holds and cannot give back before it has got what it waits for itself. The body was not executed.

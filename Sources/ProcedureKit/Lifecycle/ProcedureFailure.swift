@@ -1,4 +1,4 @@
-/// One failed part of a graph.
+/// One failed part: of a graph, of the work on a collection, or of a procedure and what it has produced.
 public struct ProcedureFailure: Sendable {
   /// The part that failed.
   public let procedure: ProcedureIdentity

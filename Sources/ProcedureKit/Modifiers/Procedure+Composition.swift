@@ -30,7 +30,8 @@ extension Procedure {
 
   /// This procedure and then another one, which is given its value; together one procedure.
   ///
-  /// The conditions of `next` are evaluated when this procedure's body has ended.
+  /// It has the name and the priority of this procedure. The conditions of `next` are evaluated when this procedure's body
+  /// has ended.
   public func then<Next: Procedure>(_ next: Next) -> ProcedureTask<Input, Next.Output> where Next.Input == Output {
     let next = next.procedureTask
     return map { try await next.executeInCurrentContext($0) }

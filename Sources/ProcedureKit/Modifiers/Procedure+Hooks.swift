@@ -54,7 +54,8 @@ extension Procedure {
   ///
   /// It is called also where the body was not executed, because the procedure was cancelled, ignored, or failed before.
   /// If it throws, that is the procedure's failure; a cancel stays one. A node of a graph that is never reached has no end,
-  /// and its hooks are not called.
+  /// and its hooks are not called; nor are those of a run that is refused: by a queue that has been shut down or is full, or
+  /// because what was to produce it had ended.
   ///
   /// - Parameter hook: Told the outcome as it stands. It holds no slot and no resource of the procedure.
   /// - Returns: The procedure with that hook.

@@ -53,7 +53,8 @@ extension Procedure {
   ///
   /// - Parameters:
   ///   - resource: What it uses.
-  ///   - units: How much of it; from 1 to its capacity, or this traps.
+  ///   - units: How much of it; from 1 to its capacity, or this traps. What is used of it on one level adds up, and traps
+  ///     where that is more than its capacity.
   /// - Returns: The procedure with that need.
   public func uses(_ resource: Resource, units: Int = 1) -> ProcedureTask<Input, Output> {
     require(

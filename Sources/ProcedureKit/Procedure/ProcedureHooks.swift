@@ -2,8 +2,9 @@
 /// ``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:seed:)``.
 ///
 /// The hooks of a queue are outside of those of its procedures: `onWillExecute` is called before theirs, all others after
-/// theirs. They are called for what is run, added or produced on the queue, and not for the nodes of graphs. To watch
-/// without delaying anything there is ``ProcedureQueue/events``.
+/// theirs. They are called for what is run, added or produced on the queue; not for the nodes of graphs, nor for what is
+/// refused: by a queue that has been shut down or is full, or because what was to produce it had ended. To watch without
+/// delaying anything there is ``ProcedureQueue/events``.
 public struct ProcedureHooks: Sendable {
   /// Called when a procedure has its slot, before its body. If it throws, the body is not executed, and the procedure fails.
   public var onWillExecute: (@concurrent @Sendable (ProcedureIdentity) async throws -> Void)?

@@ -82,14 +82,17 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self
   }
 
-  /// Runs the procedure without a queue: no limit, no events, while its conditions and all its other modifiers hold.
+  /// Runs the procedure without a queue: no limit, no events, while its conditions and all its other modifiers hold, but for
+  /// ``Procedure/priority(_:)`` and ``Procedure/keyed(by:)``, which only a queue asks for.
   ///
   /// Inside the body of another procedure it is a part of that one. Never executes on the caller's actor. Cancelling the
   /// caller cancels the procedure, and this returns when its body has.
   ///
   /// - Parameter input: What the procedure is given.
   /// - Returns: The result.
-  /// - Throws: What the body throws; ``ProcedureError`` where a condition was not satisfied or failed.
+  /// - Throws: What the body throws; `CancellationError`, or the reason of a cancel; ``ProcedureError`` for what the framework
+  ///   decided: a condition that was not satisfied or failed, a timeout, a wait for resources that would never have ended, or
+  ///   failures of what it has produced.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     if let context = ProcedureContext.current {
       let inner = context.ofInnerProcedure

@@ -32,7 +32,7 @@ public final class CircuitBreaker: Sendable {
   ///   - failureRatio: It opens when at least this part of the latest calls has failed, 0.5 for half of them. More than 1
   ///     never opens.
   ///   - minimumCalls: It does not open before so many calls have ended within the window.
-  ///   - window: How long a call counts, give or take a tenth.
+  ///   - window: How long a call counts; it may be up to a tenth less.
   ///   - cooldown: How long it stays open before it lets a probe through.
   ///   - clock: What measures these times.
   public init(

@@ -5,7 +5,8 @@
 /// let train = Train().uses(gpu, units: 2)
 /// ```
 ///
-/// Two resources are the same if their names are; their capacities have to be the same then.
+/// Two resources of the same name are one in a ``ResourceTable``, and have to have the same capacity: it traps where a
+/// resource is wanted with one capacity while somebody wants it with another. (`==` compares both.)
 public struct Resource: Sendable, Hashable {
   /// What it is called, and known by.
   public let name: String

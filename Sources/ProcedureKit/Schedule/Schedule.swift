@@ -4,8 +4,8 @@
 /// .exponential(from: .milliseconds(100)).capped(at: .seconds(30)).jittered().prefix(5)
 /// ```
 ///
-/// waits around 0.1, 0.2, 0.4, 0.8 and 1.6 seconds, each time somewhat less, and then gives up. The first retry waits the
-/// first delay, and whoever runs out of delays stops. A schedule is a value: using one changes nothing, so that many may
+/// waits at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds, each time a random part of it, and then gives up. The first retry waits
+/// the first delay, and whoever runs out of delays stops. A schedule is a value: using one changes nothing, so that many may
 /// share it, each from its beginning.
 ///
 /// Delays saturate: none is negative, and none longer than 292 years, whatever the numbers that it is computed from.

@@ -13,8 +13,8 @@ public import ProcedureKit
 ///
 /// Nobody can be asked for it: there is no prompt for the permissions of a file on Linux, nor on Apple's platforms. So
 /// requesting it does nothing, `.authorized(for:)` and `.silent(.authorized(for:))` come to the same, and what is missing
-/// fails them with a `CapabilityError` at once. Where macOS protects folders it asks when a file there is first opened, and
-/// not before; what the sandbox forbids is refused here as well.
+/// fails them at once: the procedure fails with `conditionFailed`, whose `underlying` is the `CapabilityError`. Where macOS
+/// protects folders it asks when a file there is first opened, not before; what the sandbox forbids is refused here as well.
 ///
 /// It is what the system says of the process's real user at one moment: on Linux an administrator may read and write
 /// everything, and a file can change before it is opened. Opening it may fail all the same.
