@@ -111,6 +111,7 @@ extension DetachedRun {
     (body, work) = (nil, nil)
     if cancellation != nil { stored = .nothing }
     guard let extras else { return }
+    // Nobody else looks at this after the run was `evaluating`, also where it has still to leave its queue.
     extras.admission = .free
     if !hasEnding { extras.bindings = [] }
   }

@@ -9,8 +9,9 @@ import Synchronization
 /// and `work` belong to the worker that executes them, and to whoever ends the run; `work` has the types that `body` asks for,
 /// since both come from one function that is generic over them. `stored` is written before the outcome is
 /// published, by whoever decides it: the worker that executed the body, or, under the lock, what ended the run before its
-/// body; it is not read where a cancel overruled it. Nothing of all that changes once `isFinished` is true, which is
-/// published with release and read with acquire.
+/// body; it is not read where a cancel overruled it. Once `isFinished` is true, which is published with release and read with
+/// acquire, no more of these changes than `worker`, which is cleared under the lock, and what `releaseBody` lets go of, since
+/// nobody else reads it then: `body`, `work`, and what a cancel overruled.
 @usableFromInline
 final class DetachedRun: Run, @unchecked Sendable {
   /// Executes the work, wherever it is called from; the work in it sees to it itself that it does not stay there.

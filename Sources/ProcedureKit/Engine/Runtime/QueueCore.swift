@@ -8,8 +8,9 @@ import Synchronization
 /// contended one a fraction. Nothing of the user's is called inside: effects are collected and performed after the lock has
 /// been left.
 ///
-/// The lock guards all that members store and can change. Locks that may be taken inside it: that of the inbox, and those of
-/// event streams.
+/// The lock guards all that members store and can change. Locks that may be taken inside it: that of the inbox, those of event
+/// streams, that of ``ResourceBook``, and those of ``ChildGroup``, of ``ScopeExtras`` for where a member was started from, and of
+/// a ``Place`` in the line for room. The lock of a queue is taken inside none of them.
 @usableFromInline
 final class QueueCore: Sendable {
   /// What claims and waits know it by.

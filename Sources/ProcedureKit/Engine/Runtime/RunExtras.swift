@@ -28,8 +28,9 @@ final class RunExtras: ScopeExtras, @unchecked Sendable {
   var dependencyHandles: [any ProcedureDependency] = []
   /// What its body waits for at this moment, by the numbers of the waits.
   var awaited: [UInt64: AwaitTarget] = [:]
-  // Invariant of the following three: they are set before anybody else knows of the run, and let go of by whoever ends it, once
-  // nobody looks at them any more. Where there are any, this object was made with the run, and is never exchanged.
+  // Invariant of the following three: they are set before anybody else knows of the run, and let go of by whoever ends it, without
+  // the lock, when nobody looks at them any more: `admission` and `bindings` are read until the body starts, and where there are
+  // hooks by the worker that calls these. Where there are any, this object was made with the run, and is never exchanged.
   /// What has to be there besides what it wants to hold.
   var admission = Admission.free
   /// What was carried to an added run, for its conditions, its body and its hooks.
