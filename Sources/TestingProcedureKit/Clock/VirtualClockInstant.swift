@@ -1,10 +1,10 @@
 extension VirtualClock {
   /// A point of virtual time.
   public struct Instant: InstantProtocol, Hashable, Sendable, CustomStringConvertible {
-    /// The time since the clock was made.
+    /// The time since zero, where a clock stands at first unless it is told otherwise.
     public var offset: Duration
 
-    /// The instant `offset` after the clock was made.
+    /// The instant `offset` after zero.
     public init(offset: Duration = .zero) {
       self.offset = offset
     }
@@ -24,7 +24,7 @@ extension VirtualClock {
       lhs.offset < rhs.offset
     }
 
-    /// The time since the clock was made, as in `1.5 seconds`.
+    /// The time since zero, as in `1.5 seconds`.
     public var description: String {
       "\(offset)"
     }

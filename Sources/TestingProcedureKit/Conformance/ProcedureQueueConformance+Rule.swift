@@ -1,5 +1,6 @@
 extension ProcedureQueueConformance {
-  /// The rules that every queue keeps to, by the numbers that they have in ProcedureKit's design.
+  /// Rules that every queue keeps to, by the numbers that they have in ProcedureKit's design: all but L3 (hooks), Q7
+  /// (priorities that are passed on) and T1 (schedules).
   public enum Rule: String, Sendable, Hashable, CaseIterable, Identifiable {
     /// The states of a run.
     case l1

@@ -1,4 +1,5 @@
-/// Holds a queue to the numbered rules of ProcedureKit: for those who bring an executor, a clock or a context of their own.
+/// Holds a queue to the rules of ProcedureKit that ``Rule`` lists: for those who bring an executor, a clock or a context of
+/// their own.
 ///
 /// ```swift
 /// @Test(arguments: ProcedureQueueConformance.Rule.allCases)

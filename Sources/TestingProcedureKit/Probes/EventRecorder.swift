@@ -10,8 +10,8 @@ import Synchronization
 /// #expect(recorder.events.orderViolations().isEmpty)
 /// ```
 ///
-/// A task of its own reads the stream, until the stream ends or the recorder is no more. Made within an exploration, it
-/// belongs to the exploration.
+/// A task of its own reads the stream, until the stream ends. When the recorder is no more that task ends with the next event,
+/// and until then a queue is still watched. Made within an exploration, it belongs to the exploration.
 public final class EventRecorder: Sendable {
   private struct State {
     var events: [ProcedureEvent] = []

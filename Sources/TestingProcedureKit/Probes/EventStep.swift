@@ -14,8 +14,6 @@ public enum EventStep: String, Hashable, Sendable, CaseIterable {
   case didProduce
   /// Another attempt follows.
   case retrying
-  /// Something was told about progress.
-  case progress
   /// The outcome is decided.
   case willFinish
   /// The outcome can be read.
