@@ -58,8 +58,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// The value, as soon as the run has finished.
   ///
-  /// Cancelling the caller neither cancels the procedure nor ends the wait. Inside a body, waiting lends the body's slot to
-  /// its queue. A body that awaits its own value traps.
+  /// Cancelling the caller neither cancels the procedure nor ends the wait, unless the body around has produced it: then it is a
+  /// part of what is cancelled. Inside a body, waiting lends the body's slot to its queue. A body whose task awaits its own value
+  /// traps.
   ///
   /// - Throws: What the body threw, as it is. For a cancelled run the reason of the cancel, or `CancellationError` if
   ///   none was given. ``ProcedureError`` for what the framework decided.
@@ -75,8 +76,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   /// The outcome, as soon as the run has finished.
   ///
-  /// Cancelling the caller neither cancels the procedure nor ends the wait. Inside a body, waiting lends the body's slot to
-  /// its queue. A body that awaits its own outcome traps.
+  /// Cancelling the caller neither cancels the procedure nor ends the wait, unless the body around has produced it: then it is a
+  /// part of what is cancelled. Inside a body, waiting lends the body's slot to its queue. A body whose task awaits its own outcome
+  /// traps.
   public var outcome: ProcedureOutcome<Output> {
     get async {
       await run.waitUntilFinished()

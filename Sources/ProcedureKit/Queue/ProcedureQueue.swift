@@ -24,7 +24,8 @@ public actor ProcedureQueue {
   ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
   ///   - isSuspended: Whether it starts nothing until it is resumed.
   ///   - clock: What tells events their time, and measures pauses and timeouts.
-  ///   - executor: Where bodies execute; `nil` for the global executor. `run` takes the body there, too.
+  ///   - executor: Where bodies execute; `nil` for the global executor. `run` takes the body there, too; without one, a body
+  ///     that is run inside of another one executes where that does.
   ///   - maxWaitingProcedures: How many that were added may wait to be started, whatever they wait for; at least 1, or this
   ///     traps. What is run waits in its caller's task and does not count, nor does what is produced.
   ///   - overflow: What becomes of one that is added beyond that.

@@ -1,4 +1,6 @@
 /// A queue at one moment: what is on it, and what each procedure waits for.
+///
+/// A graph is one procedure. What its nodes wait for is said of the graph, and their workers are among the slots in use.
 public struct QueueSnapshot: Sendable {
   /// The queue's name.
   public let name: String

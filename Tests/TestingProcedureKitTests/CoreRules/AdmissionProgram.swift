@@ -28,7 +28,8 @@ struct AdmissionProgram: Sendable {
         overflow: env.random.below(2) == 0 ? .refuse : .replaceOldest, resources: env.resources, hooks: hooks),
     ]
     let limited = queues[2]
-    env.explainDeadlock { "\(limited.snapshot())" }
+    // Weak, since the queue's hooks refer to the environment.
+    env.explainDeadlock { [weak limited] in limited.map { "\($0.snapshot())" } ?? "" }
   }
 
   func run(steps: Int) async {
