@@ -190,4 +190,22 @@ struct StoppedPauseTests {
       await queue.shutDown()
     }
   }
+
+  @Test("A suspended queue does not keep what times out in its line from its end, nor what a hook pauses for")
+  func suspendedInLine() async throws {
+    try await exploreSchedules(100) { env in
+      let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
+      let paused = ProcedureTask {}.delay(.seconds(1))
+      let handle = queue.add(paused.timeout(.seconds(3)).map { $0 }.retry(.immediate, maxAttempts: 1))
+      let hooked = other.add(ProcedureTask { 1 }.onWillFinish { _ in try await paused.execute() })
+      await env.wait(until: .milliseconds(500))
+      await queue.suspend()
+      await other.suspend()
+      env.check(try await hooked.value == 1 && env.elapsed == .seconds(1), "the hook went on after \(env.elapsed)")
+      let outcome = await handle.outcome
+      env.check("\(outcome)".contains("timed out after") && env.elapsed == .seconds(3), "\(env.elapsed): \(outcome)")
+      await queue.resume()
+      await queue.shutDown()
+    }
+  }
 }

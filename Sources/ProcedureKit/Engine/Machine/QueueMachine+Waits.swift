@@ -24,7 +24,20 @@ extension QueueMachine {
   mutating func loanEnded(_ index: Int32, _ actions: inout [Action]) -> Bool {
     members[Int(index)].loans -= 1
     precondition(members[Int(index)].loans >= 0, "QueueMachine: more loans ended than had started")
-    guard members[Int(index)].loans == 0 else { return true }
+    return members[Int(index)].loans > 0 || takeSlotBack(index, &actions)
+  }
+
+  /// A body goes on after a part of it that was stopped, which may have given the slot up to stand in line for its turn: that is
+  /// not waited for any more, also not that the queue goes on, but the slot is. Says whether the body may go on at once; if not,
+  /// a `wake` follows.
+  mutating func partStopped(_ index: Int32, _ actions: inout [Action]) -> Bool {
+    let member = members[Int(index)]
+    if member.holdsSlot || member.loans > 0 { return true }
+    if returning.contains(index) { return false }
+    return !ready.contains(index) || takeSlotBack(index, &actions)
+  }
+
+  private mutating func takeSlotBack(_ index: Int32, _ actions: inout [Action]) -> Bool {
     // Whoever waits after the body has ended, in a hook say, has no slot to get back.
     if members[Int(index)].lifecycle.state == .finishing { return true }
     if slots.hasFree, returning.isEmpty {
@@ -41,6 +54,8 @@ extension QueueMachine {
   /// slot back and stands in line, and a `wake` follows.
   mutating func pieceStarted(_ index: Int32, _ actions: inout [Action]) -> Bool {
     let member = members[Int(index)]
+    // Hooks of the end hold no slot, and are called also while the queue is suspended.
+    if member.lifecycle.state == .finishing { return true }
     guard !ready.contains(index) else { return false }
     let yields =
       member.holdsSlot

@@ -60,11 +60,14 @@ extension QueueCore {
     if !hasSlot { await wait(for: holder, in: context) { $0.wantsSlotBack(holder) } }
   }
 
-  /// Returns when the member has the slot that it stands in line for, to have it back or for its turn; at once, if it does not.
-  /// Cancelling the caller, or a run that it is part of, ends the wait.
+  /// Returns when the member has the slot that a part has given up which was stopped; at once, if none has. Cancelling the caller,
+  /// or a run that it is part of, ends the wait.
   func waitForSlot(_ holder: SlotHolder, in context: ProcedureContext) async {
-    guard isGated, withState({ $0.waitsForSlot(holder) }) else { return }
-    await wait(for: holder, in: context) { $0.waitsForSlot(holder) }
+    guard isGated else { return }
+    let hasSlot = visit { state, actions, _ in
+      holder.member < 0 || state.machine.partStopped(holder.member, &actions)
+    }
+    if !hasSlot { await wait(for: holder, in: context) { $0.wantsSlotBack(holder) } }
   }
 
   private func wait(

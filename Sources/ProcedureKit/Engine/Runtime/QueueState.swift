@@ -135,11 +135,6 @@ struct QueueState: ~Copyable {
     holder.member >= 0 && machine.isReturning(holder.member)
   }
 
-  /// Whether a holder stands in line for a slot, as something inside of it may have left it there that was stopped.
-  func waitsForSlot(_ holder: SlotHolder) -> Bool {
-    wantsSlotBack(holder) || (holder.member >= 0 && machine.isInLine(holder.member))
-  }
-
   /// Gives a holder its number.
   mutating func seat(_ holder: SlotHolder, at member: Int32) {
     while holders.count <= Int(member) { holders.append(nil) }
