@@ -157,7 +157,7 @@ final class DetachedRun: Run, @unchecked Sendable {
   func waitUntilFinished() async {
     guard !isFinished else { return }
     guard let context = ProcedureContext.current else { return await suspendUntilFinished() }
-    if core.isExecuting(self, in: withUnsafeCurrentTask { $0 }) {
+    if context.isInside(self), core.isExecuting(self, in: withUnsafeCurrentTask { $0 }) {
       fatalError("\(identity) awaits its own outcome, inside its body: that can never come")
     }
     let lender = context.slotHolder

@@ -141,6 +141,8 @@ final class GraphRun: Sendable {
   }
 
   func nodeFailed(_ node: Int32, _ error: any Error, hasExecuted: Bool) -> GraphProgress.Advance {
+    // The cancel of the run may be seen before it comes here.
+    if !isStopping, context.isCancelled { taskWasCancelled() }
     // What ends once the run stops is told to be cancelled, and so is what depends on it.
     let isCancelled = isStopping
     let outcome = ProcedureOutcome<Void>(thrown: error)

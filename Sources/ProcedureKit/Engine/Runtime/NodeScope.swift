@@ -43,7 +43,11 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
     _ = handler
   }
 
-  override func report(_ kind: ProcedureEvent.Kind) { run.report(kind, of: node.load(ordering: .relaxed)) }
+  override var mayProduce: Bool { !isOver }
+
+  override func report(_ kind: ProcedureEvent.Kind) {
+    if !isOver { run.report(kind, of: node.load(ordering: .relaxed)) }
+  }
 
   override func lendSlot() { holder?.lendSlot() }
 
