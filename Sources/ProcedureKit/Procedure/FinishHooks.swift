@@ -1,5 +1,7 @@
 /// Internal. What is called when one level of a procedure comes to its end, in the order in which it was written.
-final class FinishHooks<Output: Sendable>: Sendable {
+///
+/// Invariant: nothing of it changes; see ``RunHooks``.
+final class FinishHooks<Output: Sendable>: RunHooks, @unchecked Sendable {
   typealias CancelHook = @concurrent @Sendable ((any Error)?) async -> Void
   typealias WillFinishHook = @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   typealias DidFinishHook = @concurrent @Sendable (ProcedureOutcome<Output>) async -> Void
@@ -45,13 +47,17 @@ final class FinishHooks<Output: Sendable>: Sendable {
     for hook in didFinish { await hook(outcome) }
   }
 
-  /// Calls all of them for a level inside of the body that `context` belongs to.
+  /// Calls all of them for a level inside of the body that `context` belongs to. Whether that was cancelled is asked before,
+  /// and not again.
   ///
   /// - Returns: The value of the level.
-  /// - Throws: What it has thrown, or what a hook throws.
+  /// - Throws: What it has thrown, or what a hook throws; the reason of the cancel where the hooks are told of one.
   func finish(_ result: Result<Output, any Error>, in context: ProcedureContext) async throws -> Output {
     var (result, outcome) = (result, ProcedureOutcome(result))
-    if context.isCancelled { outcome = .cancelled(reason: context.cancellationReason) }
+    if context.isCancelled {
+      let reason = context.cancellationReason
+      (result, outcome) = (.failure(reason ?? CancellationError()), .cancelled(reason: reason))
+    }
     if let failure = await callWillFinish(outcome) {
       result = .failure(failure)
       outcome = .failed(failure)
@@ -59,14 +65,12 @@ final class FinishHooks<Output: Sendable>: Sendable {
     await callDidFinish(outcome)
     return try result.get()
   }
-}
 
-extension FinishHooks: RunHooks {
-  func callWillFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async -> (any Error)? {
+  override func callWillFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async -> (any Error)? {
     await callWillFinish(outcome.map { $0.unboxed() })
   }
 
-  func callDidFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async {
+  override func callDidFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async {
     await callDidFinish(outcome.map { $0.unboxed() })
   }
 }

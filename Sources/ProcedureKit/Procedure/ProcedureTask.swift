@@ -106,10 +106,12 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     } catch {
       result = .failure(error)
     }
+    // Where there are hooks, they have been told whether the caller was cancelled.
+    let asksTask = work.hooks == nil
     do {
       let output = try await context.settleChildren(result)
-      if !scope.isCancelled, !Task.isCancelled { return output }
-    } catch  where !scope.isCancelled && !Task.isCancelled {
+      if !scope.isCancelled, !(asksTask && Task.isCancelled) { return output }
+    } catch  where !scope.isCancelled && !(asksTask && Task.isCancelled) {
       throw error
     } catch {}
     throw scope.cancellationReason ?? CancellationError()

@@ -1,5 +1,5 @@
-/// Internal. What a procedure is besides its work. Its copies and its runs share it, so that these are small. Nothing in it is the
-/// user's: whoever keeps a run keeps this.
+/// Internal. What a procedure is besides its work. Its copies and its runs share it, so that these are small. Whoever keeps a
+/// run keeps this, so nothing that a hook captures is in it.
 @usableFromInline
 final class ProcedureTraits: Sendable {
   struct Contents: Sendable {
@@ -21,8 +21,15 @@ final class ProcedureTraits: Sendable {
   }
 }
 
-/// Internal. What is called at the end of a run, whatever type its value has.
-protocol RunHooks: AnyObject, Sendable {
-  func callWillFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async -> (any Error)?
-  func callDidFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async
+/// Internal. What is called at the end of a run, whatever type its value has: a class, so that a run keeps it in one word.
+///
+/// Invariant: nothing of it or of its subclass, ``FinishHooks``, changes.
+class RunHooks: @unchecked Sendable {
+  func callWillFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async -> (any Error)? {
+    preconditionFailure("\(type(of: self)) has to say what it calls")
+  }
+
+  func callDidFinish(boxed outcome: ProcedureOutcome<BoxedValue>) async {
+    preconditionFailure("\(type(of: self)) has to say what it calls")
+  }
 }

@@ -7,11 +7,11 @@ class AnyProcedureWork: @unchecked Sendable {
   /// What the outermost level needs before its body starts: whatever wraps it keeps its own.
   final let admission: Admission
   /// What is called when the outermost level comes to its end.
-  final let hooks: (any RunHooks)?
+  final let hooks: RunHooks?
   /// Whether nothing has to happen around the body.
   final var isBare: Bool { traits.contents.limit == nil && hooks == nil }
 
-  init(_ traits: ProcedureTraits, _ admission: Admission, _ hooks: (any RunHooks)?) {
+  init(_ traits: ProcedureTraits, _ admission: Admission, _ hooks: RunHooks?) {
     (self.traits, self.admission, self.hooks) = (traits, admission, hooks)
   }
 }
@@ -27,7 +27,7 @@ final class ProcedureWork<Input: Sendable, Output: Sendable>: AnyProcedureWork, 
   @usableFromInline let plain: (@concurrent @Sendable () async throws -> Output)?
 
   init(
-    _ traits: ProcedureTraits, _ admission: Admission, _ hooks: (any RunHooks)?,
+    _ traits: ProcedureTraits, _ admission: Admission, _ hooks: RunHooks?,
     _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output,
     plain: (@concurrent @Sendable () async throws -> Output)? = nil
   ) {

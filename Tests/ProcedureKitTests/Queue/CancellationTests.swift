@@ -44,6 +44,31 @@ import Testing
     #expect(told.value.count == 1 && told.value[0].contains("cancelled"))
   }
 
+  @Test(
+    "C1: where the caller is cancelled while the hooks of the end are called, what they were told holds",
+    arguments: [false, true], [false, true])
+  func cancelledInHooks(hasQueue: Bool, atTheVeryEnd: Bool) async throws {
+    let (called, goOn) = (Signal(), Signal())
+    let procedure = ProcedureTask { 1 }
+    let hooked =
+      atTheVeryEnd
+      ? procedure.onDidFinish { _ in
+        called.set()
+        await goOn.wait()
+      }
+      : procedure.onWillFinish { _ in
+        called.set()
+        await goOn.wait()
+      }
+    let caller = Task {
+      hasQueue ? try await ProcedureQueue("q").run(hooked) : try await hooked.execute()
+    }
+    await called.wait()
+    caller.cancel()
+    goOn.set()
+    #expect(try await caller.value == 1)
+  }
+
   @Test("C2: a cancel before the body starts: the body never runs, whatever the run was waiting for")
   func cancelBeforeBody() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)

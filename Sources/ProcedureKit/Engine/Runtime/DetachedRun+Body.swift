@@ -172,7 +172,7 @@ extension DetachedRun {
   /// Whether something is called when the outcome is decided. Only until that has been called.
   var hasEnding: Bool { hooks != nil || core.hasFinishHooks }
 
-  private var hooks: (any RunHooks)? { extras?.hooks }
+  private var hooks: RunHooks? { extras?.hooks }
 
   private var hooksOfQueue: FinishHooks<Void>? { core.hooks?.finishHooks(of: identity, Void.self) }
 

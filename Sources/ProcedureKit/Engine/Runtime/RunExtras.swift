@@ -36,7 +36,7 @@ final class RunExtras: ScopeExtras, @unchecked Sendable {
   /// What was carried to an added run, for its conditions, its body and its hooks.
   var bindings: [ContextCarrier.Binding] = []
   /// What is called at the end of an added run.
-  var hooks: (any RunHooks)?
+  var hooks: RunHooks?
   /// Its events, from when somebody has asked for them.
   var log: EventLog?
 }
