@@ -106,8 +106,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     } catch {
       result = .failure(error)
     }
-    // Where there are hooks, they have been told whether the caller was cancelled.
-    let asksTask = work.hooks == nil
+    // Where there are hooks, they have been told whether the caller was cancelled; but children may have been cut off since.
+    let asksTask = work.hooks == nil || scope.children != nil
     do {
       let output = try await context.settleChildren(result)
       if !scope.isCancelled, !(asksTask && Task.isCancelled) { return output }

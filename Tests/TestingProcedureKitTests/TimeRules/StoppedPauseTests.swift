@@ -191,6 +191,25 @@ struct StoppedPauseTests {
     }
   }
 
+  @Test("Q2: what stands in line on a suspended queue keeps no slot from what is under way")
+  func noSlotInLine() async throws {
+    try await exploreSchedules(100) { env in
+      let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
+      let retried = ProcedureTask {}.delay(.seconds(1)).timeout(.seconds(3)).map { $0 }
+      let handle = queue.add(retried.retry(.immediate, maxAttempts: 2))
+      let underWay = queue.add(
+        ProcedureTask { try await other.add(ProcedureTask { await env.wait(until: .seconds(4)) }).value })
+      await env.wait(until: .milliseconds(500))
+      await queue.suspend()
+      try await underWay.value
+      env.check(env.elapsed == .seconds(4), "went on after \(env.elapsed)")
+      await queue.resume()
+      _ = await handle.outcome
+      await queue.shutDown()
+      env.check(queue.snapshot().slotsInUse == 0)
+    }
+  }
+
   @Test("A suspended queue does not keep what times out in its line from its end, nor what a hook pauses for")
   func suspendedInLine() async throws {
     try await exploreSchedules(100) { env in

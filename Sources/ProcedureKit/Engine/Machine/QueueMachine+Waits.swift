@@ -56,7 +56,12 @@ extension QueueMachine {
     let member = members[Int(index)]
     // Hooks of the end hold no slot, and are called also while the queue is suspended.
     if member.lifecycle.state == .finishing { return true }
-    guard !ready.contains(index) else { return false }
+    if ready.contains(index) {
+      // On a suspended queue it may have had its slot back meanwhile, for what goes on: here it has no use for that.
+      giveSlotBack(index)
+      grant(&actions)
+      return !ready.contains(index)
+    }
     let yields =
       member.holdsSlot
       && (slots.isOverdrawn || !returning.isEmpty || ready.hasMember(before: rank(of: member), member.order))

@@ -117,9 +117,11 @@ extension QueueModel {
       isSuspended || member.stands(in: .ready)
       || (member.holdsSlot && (taken > width || first(in: .returning) != nil || isOvertaken(index)))
     if answer == mustWait { object("Q1, Q2: \(index) starts its next piece: \(answer)") }
-    guard mustWait, !member.stands(in: .ready) else { return }
-    followingEnds(at: index)
+    guard mustWait else { return }
+    let stoodInLine = member.stands(in: .ready)
+    if !stoodInLine { followingEnds(at: index) }
     self[index].holdsSlot = false
+    guard !stoodInLine else { return }
     if isSuspended { giveBackResources(index) }
     stand(index, in: .ready)
   }
