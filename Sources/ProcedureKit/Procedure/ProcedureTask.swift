@@ -100,21 +100,11 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
     let scope = UnqueuedScope(name: name)
     let context = ProcedureContext(scope: scope)
-    let result: Result<Output, any Error>
-    do {
-      result = .success(try await context.run { try await execute(input, in: context) })
-    } catch {
-      result = .failure(error)
-    }
+    let result = await context.settled { try await execute(input, in: context) }
     // Where there are hooks, they have been told whether the caller was cancelled; but children may have been cut off since.
     let asksTask = work.hooks == nil || scope.children != nil
-    do {
-      let output = try await context.settleChildren(result)
-      if !scope.isCancelled, !(asksTask && Task.isCancelled) { return output }
-    } catch  where !scope.isCancelled && !(asksTask && Task.isCancelled) {
-      throw error
-    } catch {}
-    throw scope.cancellationReason ?? CancellationError()
+    if scope.isCancelled || (asksTask && Task.isCancelled) { throw scope.cancellationReason ?? CancellationError() }
+    return try result.get()
   }
 
   private func execute(_ input: Input, in context: ProcedureContext) async throws -> Output {

@@ -8,6 +8,20 @@ import Testing
     await events.reduce(into: []) { $0.append($1.shortName) }
   }
 
+  /// What became of each run, by its name.
+  private func ends(_ events: ProcedureEvents) async -> [String: ProcedureOutcome<Void>] {
+    await events.reduce(into: [:]) { ends, event in
+      if case .didFinish(let outcome) = event.kind { ends[event.name] = outcome }
+    }
+  }
+
+  private func failing(after signal: Signal) -> ProcedureTask<Void, Int> {
+    ProcedureTask("bad") {
+      await signal.wait()
+      throw TestError()
+    }
+  }
+
   @Test(
     "L2: the events of one run are totally ordered, with id, name and growing instants; late subscribers get them all")
   func replay() async throws {
@@ -167,8 +181,7 @@ import Testing
     handle.cancel(TestError(code: 5))
     await #expect(throws: TestError(code: 5)) { try await handle.value }
     await queue.shutDown()
-    var ends: [String: ProcedureOutcome<Void>] = [:]
-    for await event in events { if case .didFinish(let outcome) = event.kind { ends[event.name] = outcome } }
+    let ends = await ends(events)
     #expect(Set(ends.keys) == ["graph", "a", "b", "c", "d", "e"])
     for (name, outcome) in ends {
       guard case .cancelled(let reason) = outcome else {
@@ -185,11 +198,7 @@ import Testing
     let events = queue.events
     let graph = ProcedureGraph("graph") { g in
       let started = Signal()
-      let bad = g.add(
-        ProcedureTask<Void, Void>("bad") {
-          await started.wait()
-          throw TestError()
-        })
+      let bad = g.add(failing(after: started))
       g.add(ProcedureTask("behind bad") {}, after: [bad])
       let patient = g.add(
         ProcedureTask("patient") {
@@ -201,14 +210,7 @@ import Testing
     }
     await #expect(throws: TestError()) { try await queue.run(graph) }
     await queue.shutDown()
-    var ends: [String: String] = [:]
-    for await event in events {
-      switch event.kind {
-      case .didFinish(.cancelled): ends[event.name] = "cancelled"
-      case .didFinish(let outcome): ends[event.name] = "\(outcome)"
-      default: break
-      }
-    }
+    let ends = await ends(events).mapValues { if case .cancelled = $0 { "cancelled" } else { "\($0)" } }
     #expect(ends["patient"] == "cancelled" && ends["behind patient"] == "cancelled")
     #expect(ends["bad"] != "cancelled" && ends["behind bad"]?.contains("depends on \"bad\"") ?? false, "\(ends)")
   }
@@ -219,11 +221,7 @@ import Testing
     let events = queue.events
     let graph = ProcedureGraph("graph") { g in
       let started = Signal()
-      let bad = g.add(
-        ProcedureTask<Void, Int>("bad") {
-          await started.wait()
-          throw TestError()
-        })
+      let bad = g.add(failing(after: started))
       g.add(
         ProcedureTask("patient") {
           started.set()
