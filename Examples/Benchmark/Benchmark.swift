@@ -8,6 +8,10 @@ struct Benchmark {
     exit(await Task.detached { await run(CommandLine.arguments.dropFirst()) }.value)
   }
 
+  /// How often a check measures what fails it. The machine has minutes in which what two cores share is slower than else: a
+  /// target that is near its limit is judged by more of them, and by all that was measured, whatever the first said.
+  private static let mostChecks = 3
+
   /// - Returns: The exit status.
   @concurrent private static func run(_ commandLine: some Sequence<String> & Sendable) async -> Int32 {
     do {
@@ -29,11 +33,15 @@ struct Benchmark {
     let selection = Selection(arguments.names, includesLong: arguments.includesLong)
     let meter = Meter(samples: arguments.samples, units: arguments.units)
     var report = Report(samples: arguments.samples)
-    for workload in selection.workloads {
-      if !arguments.printsJSON { Console.printProgress(workload.title(units: meter.units(of: workload))) }
-      report.append(try await meter.measure(workload))
+    var workloads = selection.workloads
+    for _ in 0..<(arguments.checks ? mostChecks : 1) {
+      for workload in workloads {
+        if !arguments.printsJSON { Console.printProgress(workload.title(units: meter.units(of: workload))) }
+        report.append(try await meter.measure(workload))
+      }
+      report.judge(selection.targets)
+      workloads.removeAll { !report.failedWorkloads.contains($0.id) }
     }
-    report.judge(selection.targets)
     Console.print(arguments.printsJSON ? try report.json : report.table)
     if !arguments.printsJSON, selection.leavesOutLong { Console.print("P9 takes long: --long measures it.") }
     guard arguments.checks else { return 0 }

@@ -19,7 +19,8 @@ extension Arguments {
       --units N     how many units of work, instead of each workload's own number
       --long        also P9, unless it is named anyway
       --json        print everything that was measured as JSON
-      --check       fail if a target is MISSED
+      --check       fail if a target is MISSED; the workload of one that would be is measured again first, up to twice, and
+                    the target judged by all that was measured
       -h, --help    print this
 
     EXIT STATUS: 0; 1 when a target is MISSED and --check was given, or when a contestant came to a wrong result; 2 when

@@ -38,9 +38,17 @@ struct Measurement: Sendable {
 
   let workload: Workload
   let units: Int
-  let results: [Result]
+  private(set) var results: [Result]
 
   subscript(role: Contestant.Role) -> Sample? {
     results.first { $0.contestant == role }?.sample
+  }
+
+  /// Adds what was measured of the same workload once more, of as many of its contestants as were.
+  mutating func append(_ further: Measurement) {
+    results = results.map { result in
+      guard let sample = further[result.contestant] else { return result }
+      return Result(contestant: result.contestant, sample: Sample(result.sample.values + sample.values))
+    }
   }
 }

@@ -40,8 +40,13 @@ struct Report: Encodable, Sendable {
     self.samples = samples
   }
 
+  /// Adds what was measured; more of the same workload is put with what was measured of it before.
   mutating func append(_ measurement: Measurement) {
-    measurements.append(measurement)
+    if let index = measurements.firstIndex(where: { $0.workload.id == measurement.workload.id }) {
+      measurements[index].append(measurement)
+    } else {
+      measurements.append(measurement)
+    }
   }
 
   /// Compares what was measured with what is to be.
@@ -60,6 +65,9 @@ struct Report: Encodable, Sendable {
 
   /// The targets for which a check fails, and by how much they are missed.
   var failures: [String] { verdicts.filter(\.failsCheck).map(\.description) }
+
+  /// The workloads in which a check fails.
+  var failedWorkloads: Set<String> { Set(verdicts.lazy.filter(\.failsCheck).map(\.workload)) }
 
   /// The targets that are missed without failing a check, and by how much.
   var excused: [String] { verdicts.filter { !$0.isMet && !$0.failsCheck }.map(\.description) }

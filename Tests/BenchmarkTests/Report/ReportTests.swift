@@ -65,6 +65,29 @@ import Testing
     #expect(verdicts.map { $0["timesBare"] as? Double } == [80 / bare, 80 / bare, nil])
   }
 
+  @Test("What is measured again is judged together with what was measured before, round by round")
+  func again() {
+    var report = Report(samples: 1)
+    let workload = Workload("W0", "made up", units: 1_000, [])
+    let target = Target("P0", "near", atMost: 0.2, ("W0", "run"))
+    var workloadsThatFailed: [Set<String>] = []
+    for run in [300.0, 100, 150] {
+      report.append(
+        Measurement(
+          workload: workload, units: 1_000,
+          results: [
+            .init(contestant: .floor, sample: Sample([1_000])),
+            .init(contestant: .procedureKit("run"), sample: Sample([run])),
+          ]))
+      report.judge([target])
+      workloadsThatFailed.append(report.failedWorkloads)
+    }
+    #expect(workloadsThatFailed == [["W0"], [], []])
+    #expect(report.measurements.count == 1)
+    #expect(report.measurements[0][.procedureKit("run")]?.values == [300, 100, 150])
+    #expect(report.verdicts.map(\.value) == [0.15])
+  }
+
   @Test("The table has everything side by side")
   func table() {
     let lines = Self.report.table.split(separator: "\n")
