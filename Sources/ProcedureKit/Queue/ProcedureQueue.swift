@@ -182,6 +182,23 @@ public actor ProcedureQueue {
     return submit(procedure.procedureTask, after: all) { (repeat (each handles).successfulValue) }
   }
 
+  /// Adds a procedure that is given the values of any number of others, when all of them have finished.
+  ///
+  /// If one of them fails, is cancelled or is ignored, the procedure is not executed, as where the values are given one by one.
+  ///
+  /// - Parameters:
+  ///   - procedure: What to run. Its input is the array of the values.
+  ///   - handles: Where the values come from, in this order.
+  ///   - dependencies: What else has to finish successfully before.
+  /// - Returns: The run.
+  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
+  @discardableResult
+  public nonisolated func add<Value: Sendable, P: Procedure>(
+    _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
+  ) -> ProcedureHandle<P.Output> where P.Input == [Value] {
+    submit(procedure.procedureTask, after: dependencies + handles) { handles.map(\.successfulValue) }
+  }
+
   /// Adds a procedure as soon as there is room among those that wait to be started.
   ///
   /// Whoever waits for room is served first come first served, and lends the slot of the body that this is called in. On a

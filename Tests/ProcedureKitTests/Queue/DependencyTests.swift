@@ -30,6 +30,33 @@ import Testing
     #expect(ran.value == 0)
   }
 
+  @Test("D1: the values of any number of runs come in their order, and one that fails stops who wants them")
+  func array() async throws {
+    let queue = ProcedureQueue("q")
+    let release = Signal()
+    let runs = (0..<5).map { n in
+      queue.add(
+        ProcedureTask("\(n)") {
+          if n == 0 { await release.wait() }
+          return n
+        })
+    }
+    let joined = queue.add(ProcedureTask { (values: [Int]) in values.map { $0 * 10 } }, from: runs)
+    for run in runs.dropFirst() { _ = try await run.value }
+    #expect(joined.state == .pending)
+    release.set()
+    #expect(try await joined.value == [0, 10, 20, 30, 40])
+    let ofNothing = queue.add(ProcedureTask { (values: [Int]) in values.count }, from: [ProcedureHandle<Int>]())
+    #expect(try await ofNothing.value == 0)
+
+    let failing = queue.add(ProcedureTask<Void, Int>("failing") { throw TestError(code: 4) })
+    let last = queue.add(ProcedureTask("last") { (values: [Int]) in values.count }, from: runs + [failing])
+    let error = try #require(await last.outcome.failure as? ProcedureError)
+    #expect(error.kind == .dependencyFailed && error.origin == failing.identity)
+    let orphan = queue.add(ProcedureTask { (values: [Int]) in values.count }, from: runs, after: [failing])
+    #expect(await orphan.outcome.failure is ProcedureError)
+  }
+
   @Test("D1: dependents of what is cancelled are cancelled, and of what is ignored are ignored, like it")
   func cancelAndIgnore() async throws {
     let queue = ProcedureQueue("q", isSuspended: true)

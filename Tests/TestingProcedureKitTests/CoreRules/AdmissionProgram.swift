@@ -23,13 +23,10 @@ struct AdmissionProgram: Sendable {
     }
     queues = [
       env.makeQueue("wide", maxConcurrentProcedures: 3), env.makeQueue("narrow", maxConcurrentProcedures: 1),
-      ProcedureQueue(
-        "limited", maxConcurrentProcedures: 2, clock: env.clock, executor: env.executor, maxWaitingProcedures: 2,
-        overflow: env.random.below(2) == 0 ? .refuse : .replaceOldest, resources: env.resources, hooks: hooks),
+      env.makeQueue(
+        "limited", maxConcurrentProcedures: 2, maxWaitingProcedures: 2,
+        overflow: env.random.below(2) == 0 ? .refuse : .replaceOldest, hooks: hooks),
     ]
-    let limited = queues[2]
-    // Weak, since the queue's hooks refer to the environment.
-    env.explainDeadlock { [weak limited] in limited.map { "\($0.snapshot())" } ?? "" }
   }
 
   func run(steps: Int) async {

@@ -164,9 +164,7 @@ struct QueueCircleTests {
   func room(limit: Int) async throws {
     try await exploreRace("refused", "finished") { env in
       let outer = env.makeQueue("outer")
-      let queue = ProcedureQueue(
-        "full", maxConcurrentProcedures: 3, clock: env.clock, executor: env.executor, maxWaitingProcedures: limit,
-        resources: env.resources)
+      let queue = env.makeQueue("full", maxConcurrentProcedures: 3, maxWaitingProcedures: limit)
       let refusals = Locked(0)
       let isStuck = env.random.below(2) == 0
       let body = Work("body") {

@@ -7,8 +7,7 @@ struct QueueLimitTests {
   @Test("Whoever enqueues waits for room, first come first served; never more wait than may, and nothing is lost")
   func enqueue() async throws {
     try await exploreRace("admitted late") { env in
-      let queue = ProcedureQueue(
-        "limited", maxConcurrentProcedures: 1, executor: env.executor, maxWaitingProcedures: 2)
+      let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, maxWaitingProcedures: 2)
       let order = Locked<[Int]>([])
       try await withThrowingTaskGroup { group in
         for number in 0..<2 {
@@ -31,8 +30,7 @@ struct QueueLimitTests {
   @Test("Whoever waits for room is called as soon as one run starts after another, and not only when none is left")
   func roomAfterEachStart() async throws {
     try await exploreRace("there was room", "waited for room") { env in
-      let queue = ProcedureQueue(
-        "limited", maxConcurrentProcedures: 1, executor: env.executor, maxWaitingProcedures: 2)
+      let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, maxWaitingProcedures: 2)
       let (first, second) = (ProbeProcedure<Void, Void>("first"), ProbeProcedure<Void, Void>("second"))
       queue.add(first)
       await pause(env, upTo: 8)
@@ -52,8 +50,7 @@ struct QueueLimitTests {
   @Test("Who is cancelled while it waits for room is not added, and its room goes to the next")
   func cancelledEnqueue() async throws {
     try await exploreRace("cancelled", "added") { env in
-      let queue = ProcedureQueue(
-        "limited", maxConcurrentProcedures: 1, isSuspended: true, executor: env.executor, maxWaitingProcedures: 1)
+      let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, isSuspended: true, maxWaitingProcedures: 1)
       let first = queue.add(ProcedureTask("first") {})
       let tasks = (0..<2).map { number in
         Task(executorPreference: env.executor) { () -> ProcedureHandle<Int> in

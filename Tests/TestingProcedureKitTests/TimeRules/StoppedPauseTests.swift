@@ -150,9 +150,7 @@ struct StoppedPauseTests {
     try await exploreSchedules(100) { env in
       var hooksOfQueue = ProcedureHooks()
       if hooks == 2 { hooksOfQueue.onDidFinish = { _, _ in } }
-      let queue = ProcedureQueue(
-        "queue", maxConcurrentProcedures: 1, clock: env.clock, executor: env.executor, resources: env.resources,
-        hooks: hooksOfQueue)
+      let queue = env.makeQueue(maxConcurrentProcedures: 1, hooks: hooksOfQueue)
       let (elsewhere, late) = (env.makeQueue("elsewhere"), Locked<Task<Void, any Error>?>(nil))
       let body = ProcedureTask("body") {
         let task = Task(executorPreference: env.executor) {

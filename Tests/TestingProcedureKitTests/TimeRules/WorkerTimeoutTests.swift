@@ -92,10 +92,9 @@ private struct InterruptedClock: Clock {
       if kind == .queueHooks { hooks.onWillExecute = { _ in try await env.clock.sleep(for: .seconds(3)) } }
       if kind == .finishHooksOfQueue { hooks.onDidFinish = { _, _ in try? await env.clock.sleep(for: .seconds(3)) } }
       let hasHooks = kind == .queueHooks || kind == .finishHooksOfQueue
-      let queue = ProcedureQueue(
-        "q", maxConcurrentProcedures: way == 0 ? 1 : 4, isSuspended: true, clock: env.clock, executor: env.executor,
-        contextCarriers: kind == .carried ? [ContextCarrier(Carried.$number)] : [], resources: env.resources,
-        hooks: hasHooks ? hooks : nil)
+      let queue = env.makeQueue(
+        "q", maxConcurrentProcedures: way == 0 ? 1 : 4, isSuspended: true,
+        contextCarriers: kind == .carried ? [ContextCarrier(Carried.$number)] : [], hooks: hasHooks ? hooks : nil)
       let spans = Locked<[Duration]>([])
       let handles = (0..<7).map { number in
         let length: Duration = number == 3 ? .seconds(3) : .milliseconds(800)
