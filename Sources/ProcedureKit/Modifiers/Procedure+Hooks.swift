@@ -52,6 +52,8 @@ extension Procedure {
 
   /// The same procedure; when its outcome is decided and before anybody can read it, `hook` is called and awaited.
   ///
+  /// What the body has produced has ended then, also where the procedure is a part of another body, or a node of a graph.
+  ///
   /// It is called also where the body was not executed, because the procedure was cancelled, ignored, or failed before.
   /// If it throws, that is the procedure's failure; a cancel stays one. A node of a graph that is never reached has no end,
   /// and its hooks are not called; nor are those of a run that is refused: by a queue that has been shut down or is full, or

@@ -111,7 +111,9 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     guard !work.isBare, let hooks else { return try await executeLevel(input, in: context) }
     let result: Result<Output, any Error>
     do {
-      result = .success(try await executeLevel(input, in: context))
+      // A part that ends by itself, so that what it has produced has ended, and counts, when hooks are told of the end.
+      result = .success(
+        try await context.executePart(attempt: context.attempt) { try await executeLevel(input, in: .ofBody(name)) })
     } catch {
       result = .failure(error)
     }

@@ -103,6 +103,31 @@ struct HookTests {
     #expect(journal.all == ["n willFinish ignored", "n didFinish ignored"])
   }
 
+  @Test(
+    "L3: the end is told when what the body has produced has ended, and as what that makes of it",
+    arguments: Way.allCases, [false, true])
+  fileprivate func children(way: Way, fails: Bool) async throws {
+    let journal = Journal()
+    let bodyHasEnded = Signal()
+    let procedure = ProcedureTask<Void, Int>("body") {
+      let context = try #require(ProcedureContext.current)
+      context.produce(
+        ProcedureTask("child") {
+          await bodyHasEnded.wait()
+          journal.note("child")
+          if fails { throw Failure() }
+        })
+      return 1
+    }
+    .onDidExecute { _ in bodyHasEnded.set() }
+    .onWillFinish { journal.note("willFinish \($0.word)") }
+    .onDidFinish { journal.note("didFinish \($0.word)") }
+    let result = await way.outcome(of: procedure)
+    #expect((try? result.get()) == (fails ? nil : 1))
+    let word = fails ? "failed" : "finished"
+    #expect(journal.all == ["child", "willFinish \(word)", "didFinish \(word)"])
+  }
+
   @Test("L3: a run that is cancelled before its body tells so, on a suspended queue too")
   func cancelledBefore() async throws {
     let queue = ProcedureQueue("suspended", isSuspended: true)
