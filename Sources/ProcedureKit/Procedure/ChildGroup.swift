@@ -13,13 +13,9 @@ final class ChildGroup: Sendable {
     var children: [ProcedureID: any ProducedChild] = [:]
     var failures: [ProcedureFailure] = []
     /// Whether those that come are cancelled at once, and why.
-    var cancellation: Cancellation?
+    var cancel: Cancel?
     var isClosed = false
     var waiter: Waiter?
-  }
-
-  private struct Cancellation {
-    let reason: (any Error)?
   }
 
   private let state: Mutex<State>
@@ -73,7 +69,7 @@ final class ChildGroup: Sendable {
 
   /// A child that was admitted is on its queue: it is cancelled if all others were.
   func attached(_ child: any ProducedChild) {
-    if let cancellation = state.withLock({ $0.cancellation }) { child.cancel(cancellation.reason) }
+    if let cancel = state.withLock({ $0.cancel }) { child.cancel(cancel.reason) }
   }
 
   func finished(_ child: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>) {
@@ -82,8 +78,8 @@ final class ChildGroup: Sendable {
       let removed = state.children.removeValue(forKey: child.id)
       if case .failed(let error) = outcome {
         state.failures.append(ProcedureFailure(procedure: child, error: error))
-        if state.policy == .failFast, state.cancellation == nil {
-          state.cancellation = Cancellation(reason: nil)
+        if state.policy == .failFast, state.cancel == nil {
+          state.cancel = Cancel(reason: nil)
           others = Array(state.children.values)
         }
       }
@@ -105,8 +101,8 @@ final class ChildGroup: Sendable {
   /// - Returns: Those that are there, and have to be cancelled now.
   func cancelled(_ reason: (any Error)?) -> [any ProducedChild] {
     state.withLock { state in
-      guard state.cancellation == nil else { return [] }
-      state.cancellation = Cancellation(reason: reason)
+      guard state.cancel == nil else { return [] }
+      state.cancel = Cancel(reason: reason)
       return Array(state.children.values)
     }
   }

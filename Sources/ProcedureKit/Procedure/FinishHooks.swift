@@ -47,17 +47,16 @@ final class FinishHooks<Output: Sendable>: RunHooks, @unchecked Sendable {
     for hook in didFinish { await hook(outcome) }
   }
 
-  /// Calls all of them for a level inside of the body that `context` belongs to. Whether that was cancelled is asked before,
-  /// and not again.
+  /// Calls all of them for a level that has come to its end.
   ///
+  /// - Parameters:
+  ///   - result: What the level has come to.
+  ///   - cancel: What counts instead, if it was cancelled.
   /// - Returns: The value of the level.
-  /// - Throws: What it has thrown, or what a hook throws; the reason of the cancel where the hooks are told of one.
-  func finish(_ result: Result<Output, any Error>, in context: ProcedureContext) async throws -> Output {
-    var (result, outcome) = (result, ProcedureOutcome(result))
-    if context.isCancelled {
-      let reason = context.cancellationReason
-      (result, outcome) = (.failure(reason ?? CancellationError()), .cancelled(reason: reason))
-    }
+  /// - Throws: What it has thrown, or what a hook throws; the reason of the cancel.
+  func finish(_ result: Result<Output, any Error>, _ cancel: Cancel?) async throws -> Output {
+    var result = cancel.map { .failure($0.error) } ?? result
+    var outcome = cancel.map { .cancelled(reason: $0.reason) } ?? ProcedureOutcome(result)
     if let failure = await callWillFinish(outcome) {
       result = .failure(failure)
       outcome = .failed(failure)

@@ -5,12 +5,8 @@ import Synchronization
 ///
 /// Invariant: it adds to ``ProcedureScope`` only constants, and what has its own lock.
 final class PartScope: ProcedureScope, @unchecked Sendable {
-  private struct Stop {
-    let reason: (any Error)?
-  }
-
   private struct State {
-    var stop: Stop?
+    var stop: Cancel?
     var isOver = false
     /// What wants to know when the part is stopped.
     var handlers: [ObjectIdentifier: @Sendable () -> Void] = [:]
@@ -33,7 +29,7 @@ final class PartScope: ProcedureScope, @unchecked Sendable {
   func stop(_ reason: (any Error)?) {
     let handlers = state.withLock { state -> [@Sendable () -> Void] in
       guard state.stop == nil, !state.isOver else { return [] }
-      state.stop = Stop(reason: reason)
+      state.stop = Cancel(reason: reason)
       return Array(state.handlers.values)
     }
     children?.cancel(reason)
@@ -48,7 +44,7 @@ final class PartScope: ProcedureScope, @unchecked Sendable {
       state.isOver = true
       return state.stop
     }
-    if let stop { throw stop.reason ?? CancellationError() }
+    if let stop { throw stop.error }
   }
 
   override var isCancelled: Bool { state.withLock { $0.stop != nil } }

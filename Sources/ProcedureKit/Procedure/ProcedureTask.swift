@@ -86,7 +86,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// ``Procedure/priority(_:)`` and ``Procedure/keyed(by:)``, which only a queue asks for.
   ///
   /// Inside the body of another procedure it is a part of that one. Never executes on the caller's actor. Cancelling the
-  /// caller cancels the procedure, and this returns when its body has.
+  /// caller cancels the procedure, and this returns when its body has; a caller that was cancelled before executes nothing,
+  /// unless it is the body of another procedure.
   ///
   /// - Parameter input: What the procedure is given.
   /// - Returns: The result.
@@ -100,14 +101,27 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
     let scope = UnqueuedScope(name: name)
     let context = ProcedureContext(scope: scope)
-    let result = await context.settled { try await execute(input, in: context) }
-    // Where there are hooks, they have been told whether the caller was cancelled; but children may have been cut off since.
-    let asksTask = work.hooks == nil || scope.children != nil
-    if scope.isCancelled || (asksTask && Task.isCancelled) { throw scope.cancellationReason ?? CancellationError() }
-    return try result.get()
+    let result = await context.settled {
+      try Task.checkCancellation()
+      return try await executeLevel(input, in: context)
+    }
+    // From here on nothing changes the outcome but a hook that throws.
+    let cancel = scope.end(
+      unlessBefore: Task.isCancelled ? Cancel(reason: nil) : result.timeout(of: scope.identity.id))
+    guard !work.isBare, let hooks else {
+      if let cancel { throw cancel.error }
+      return try result.get()
+    }
+    return try await context.run { try await hooks.finish(result, cancel) }
   }
 
-  private func execute(_ input: Input, in context: ProcedureContext) async throws -> Output {
+  /// Executes it in a body.
+  ///
+  /// - Parameters:
+  ///   - input: What it is given.
+  ///   - context: The body's.
+  ///   - isPart: Whether the body goes on with its value, also where that was cancelled.
+  private func execute(_ input: Input, in context: ProcedureContext, isPart: Bool = true) async throws -> Output {
     guard !work.isBare, let hooks else { return try await executeLevel(input, in: context) }
     let result: Result<Output, any Error>
     do {
@@ -117,7 +131,10 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     } catch {
       result = .failure(error)
     }
-    return try await hooks.finish(result, in: context)
+    if context.isCancelled, !(isPart && result.isSuccess) {
+      return try await hooks.finish(result, Cancel(reason: context.cancellationReason))
+    }
+    return try await hooks.finish(result, result.timeout(of: context.id))
   }
 
   private func executeLevel(_ input: Input, in context: ProcedureContext) async throws -> Output {
@@ -149,6 +166,11 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// Executes all of the procedure as a part of the current body.
   @concurrent func executeInCurrentContext(_ input: Input) async throws -> Output {
     try await execute(input, in: .ofBody(name))
+  }
+
+  /// Executes all of the procedure as a node of a graph: what it comes to counts for nothing where that is cancelled.
+  @concurrent func executeAsNode(_ input: Input) async throws -> Output {
+    try await execute(input, in: .ofBody(name), isPart: false)
   }
 
   /// The same level, with its timeout around the operation alone, so that what is written next is outside of it.

@@ -128,6 +128,69 @@ struct HookTests {
     #expect(journal.all == ["child", "willFinish \(word)", "didFinish \(word)"])
   }
 
+  @Test("L3: a child that fails before the body returns is a failure, and no cancel", arguments: Way.allCases)
+  fileprivate func failedChild(way: Way) async throws {
+    let journal = Journal()
+    let procedure = ProcedureTask<Void, Int>("body") {
+      let child = ProcedureContext.current?.produce(ProcedureTask("child") { throw Failure() })
+      _ = await child?.outcome
+      return 1
+    }.noting("n", in: journal)
+    let result = await way.outcome(of: procedure)
+    #expect(throws: Failure()) { try result.get() }
+    #expect(Array(journal.all.suffix(2)) == ["n willFinish failed", "n didFinish failed"])
+    #expect(!journal.all.contains("n didCancel"))
+  }
+
+  @Test("L3, C5: a timeout is a cancel, and told as one", arguments: Way.allCases)
+  fileprivate func timeout(way: Way) async throws {
+    let journal = Journal()
+    let procedure = ProcedureTask<Void, Int>("body") {
+      await untilCancelled()
+      return 1
+    }.timeout(.milliseconds(1)).noting("n", in: journal)
+    let result = await way.outcome(of: procedure)
+    let error = #expect(throws: ProcedureError.self) { try result.get() }
+    #expect(error?.kind == .timedOut)
+    #expect(Array(journal.all.suffix(3)) == ["n didCancel", "n willFinish cancelled", "n didFinish cancelled"])
+  }
+
+  @Test(
+    "L3, C1: what hooks of the end cancel has ended already, and what they produce is refused",
+    arguments: [Way.run, .add, .alone])
+  fileprivate func afterTheEnd(way: Way) async throws {
+    let journal = Journal()
+    let procedure = ProcedureTask<Void, Int>("body") { 1 }.onWillFinish { _ in
+      let context = try #require(ProcedureContext.current)
+      context.cancel(Failure())
+      let child = context.produce(ProcedureTask("child") { journal.note("child") })
+      let error = await child.outcome.failure as? ProcedureError
+      #expect(error?.kind == .producerFinished)
+    }.onDidFinish { journal.note($0.word) }
+    #expect(try await way.outcome(of: procedure).get() == 1)
+    #expect(journal.all == ["finished"])
+  }
+
+  @Test(
+    "L3: with hooks of the end, too, what a body executes while it is cancelled comes to its value",
+    arguments: [Way.run, .add, .alone])
+  fileprivate func cleanup(way: Way) async throws {
+    let journal = Journal()
+    let values = Mutex<[Int?]>([])
+    let cleanup = ProcedureTask<Void, Int>("cleanup") { 7 }.onDidCancel { _ in journal.note("didCancel") }
+      .onDidFinish { journal.note($0.word) }
+    let procedure = ProcedureTask<Void, Int>("body") {
+      ProcedureContext.current?.cancel(Failure())
+      let value = try? await cleanup.execute()
+      values.withLock { $0.append(value) }
+      return 1
+    }
+    let result = await way.outcome(of: procedure)
+    #expect(throws: Failure()) { try result.get() }
+    #expect(values.withLock(\.self) == [7])
+    #expect(journal.all == ["finished"])
+  }
+
   @Test("L3: a run that is cancelled before its body tells so, on a suspended queue too")
   func cancelledBefore() async throws {
     let queue = ProcedureQueue("suspended", isSuspended: true)

@@ -49,7 +49,9 @@ import Testing
     arguments: [false, true], [false, true])
   func cancelledInHooks(hasQueue: Bool, atTheVeryEnd: Bool) async throws {
     let (called, goOn) = (Signal(), Signal())
-    let procedure = ProcedureTask { 1 }
+    let procedure = ProcedureTask<Void, Int> {
+      try await #require(ProcedureContext.current).produce(ProcedureTask { 1 }).value
+    }
     let hooked =
       atTheVeryEnd
       ? procedure.onDidFinish { _ in
@@ -67,6 +69,23 @@ import Testing
     caller.cancel()
     goOn.set()
     #expect(try await caller.value == 1)
+  }
+
+  @Test("C2: a caller that was cancelled before executes no body", arguments: [false, true], [false, true])
+  func callerCancelledBefore(hasQueue: Bool, hasHooks: Bool) async throws {
+    let (ran, told) = (Box(0), Box<[String]>([]))
+    let body = ProcedureTask { ran.update { $0 += 1 } }
+    let procedure = hasHooks ? body.onDidFinish { outcome in told.update { $0.append("\(outcome)") } } : body
+    let isCancelled = Signal()
+    let caller = Task {
+      await isCancelled.wait()
+      if hasQueue { try await ProcedureQueue("q").run(procedure) } else { try await procedure.execute() }
+    }
+    caller.cancel()
+    isCancelled.set()
+    await #expect(throws: CancellationError.self) { try await caller.value }
+    #expect(ran.value == 0)
+    #expect(told.value == (hasHooks ? ["cancelled"] : []))
   }
 
   @Test("C2: a cancel before the body starts: the body never runs, whatever the run was waiting for")

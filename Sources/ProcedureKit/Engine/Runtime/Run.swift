@@ -163,6 +163,6 @@ extension Run: ResourceClaimant {
 extension Run {
   /// A part of the body has timed out that nothing was wrapped around: so has the run, as if the timeout had been its own.
   func noteTimeout(_ error: any Error) {
-    if let timeout = error as? ProcedureError, timeout.kind == .timedOut, timeout.procedure.id == id { cancel(timeout) }
+    if error.isTimeout(of: id) { cancel(error) }
   }
 }
