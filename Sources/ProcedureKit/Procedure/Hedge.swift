@@ -66,6 +66,7 @@ final class Hedge<Output: Sendable>: Sendable {
       if isWinner || state.executing.isEmpty { state.isDecided = true }
       return (isWinner ? Array(state.executing.values) : [], state.executing.isEmpty)
     }
+    if !isLast, others.isEmpty { context.scope.copyEnded() }
     for other in others { other.stop(nil) }
     if !others.isEmpty { desk.place(.cancelAll) }
     if isLast { desk.close() }

@@ -89,6 +89,8 @@ final class PartScope: ProcedureScope, @unchecked Sendable {
 
   override func waitForSlot(in context: ProcedureContext) async { await surrounding.scope.waitForSlot(in: context) }
 
+  override func copyEnded() { surrounding.scope.copyEnded() }
+
   override func takeTurn(in context: ProcedureContext) async { await surrounding.scope.takeTurn(in: context) }
 
   override func pauseStarted(until end: ProcedureInstant?) {

@@ -137,6 +137,9 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
   /// Waits for the slot where a part that was cancelled has not waited for it: what is around that part needs it to go on.
   func waitForSlot(in context: ProcedureContext) async {}
 
+  /// One of two copies has ended, and the other goes on, which may stand in line.
+  func copyEnded() {}
+
   /// The body is about to start something anew: waits while the queue is suspended, or something comes first. A cancel of
   /// anything that `context` is part of ends the wait.
   func takeTurn(in context: ProcedureContext) async {}

@@ -208,6 +208,61 @@ struct StoppedPauseTests {
     }
   }
 
+  @Test("Q2: nor does the copy that stands there, once the other one has failed")
+  func noSlotInLineForCopy() async throws {
+    try await exploreSchedules(100) { env in
+      let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
+      let copies = Locked(0)
+      let body = ProcedureTask {
+        let copy = copies {
+          $0 += 1
+          return $0
+        }
+        // The first one stands in line after its pause; the second one gets the slot back, and gives up.
+        if copy == 2 { try await other.add(ProcedureTask { await env.wait(until: .seconds(2)) }).value }
+        if copy < 3 { throw Flaw(number: copy) }
+      }
+      let retried = body.retry(.constant(.seconds(1)), maxAttempts: 2) { _, _ in copies.value == 1 ? .retry : .stop }
+      let handle = queue.add(retried.hedged(after: .milliseconds(100)))
+      await env.settle()
+      let underWay = queue.add(
+        ProcedureTask { try await other.add(ProcedureTask { await env.wait(until: .seconds(4)) }).value })
+      await env.wait(until: .milliseconds(500))
+      await queue.suspend()
+      try await underWay.value
+      env.check(env.elapsed == .seconds(4), "went on after \(env.elapsed)")
+      await queue.resume()
+      env.check(await handle.outcome.isFinished && copies.value == 3)
+      await queue.shutDown()
+      env.check(queue.snapshot().slotsInUse == 0)
+    }
+  }
+
+  @Test(
+    "L3: a hook of the end executes a graph of any width, while the queue is suspended or full",
+    arguments: [false, true])
+  func graphInHook(isSuspended: Bool) async throws {
+    try await exploreSchedules(100) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let executed = Locked(0)
+      let graph = ProcedureGraph("graph") { g in
+        let first = g.add(ProcedureTask { executed { $0 += 1 } })
+        for _ in 0..<3 { g.add(ProcedureTask { executed { $0 += 1 } }, after: [first]) }
+      }
+      let body = ProcedureTask { await env.wait(until: .seconds(1)) }
+      let handle = queue.add(body.onWillFinish { _ in try await graph.execute() })
+      await env.settle()
+      if isSuspended { await queue.suspend() }
+      let other = queue.add(ProcedureTask { await env.wait(until: .seconds(3)) })
+      try await handle.value
+      env.check(env.elapsed == .seconds(1) && executed.value == 4, "\(executed.value) nodes at \(env.elapsed)")
+      await queue.resume()
+      try await other.value
+      await queue.shutDown()
+      env.check(queue.snapshot().slotsInUse == 0)
+    }
+  }
+
   @Test("A suspended queue does not keep what times out in its line from its end, nor what a hook pauses for")
   func suspendedInLine() async throws {
     try await exploreSchedules(100) { env in

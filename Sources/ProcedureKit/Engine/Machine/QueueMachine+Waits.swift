@@ -37,6 +37,14 @@ extension QueueMachine {
     return !ready.contains(index) || takeSlotBack(index, &actions)
   }
 
+  /// One of two copies of a body has ended, and the other goes on. Where that stands in line, it has no use for the slot with
+  /// which the first has worked.
+  mutating func copyEnded(_ index: Int32, _ actions: inout [Action]) {
+    guard ready.contains(index) else { return }
+    giveSlotBack(index)
+    grant(&actions)
+  }
+
   private mutating func takeSlotBack(_ index: Int32, _ actions: inout [Action]) -> Bool {
     // Whoever waits after the body has ended, in a hook say, has no slot to get back.
     if members[Int(index)].lifecycle.state == .finishing { return true }

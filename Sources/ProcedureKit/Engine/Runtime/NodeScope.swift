@@ -59,6 +59,8 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
 
   override func waitForSlot(in context: ProcedureContext) async { await holder?.waitForSlot(in: context) }
 
+  override func copyEnded() { holder?.copyEnded() }
+
   override func takeTurn(in context: ProcedureContext) async { await holder?.takeTurn(in: context) }
 
   /// How many references there are to it at this moment.

@@ -5,6 +5,8 @@ extension QueueCore {
   /// Claims a slot for a worker, with the place in line of the body that the graph belongs to. `granted` follows.
   func claim(_ slot: GraphSlot, for body: SlotHolder) {
     let isGranted = visit { state, actions, _ in
+      // Hooks of the end hold no slot, and need none for what they execute.
+      if body.member >= 0, state[body].lifecycle.state == .finishing { return true }
       let (priority, order) =
         body.member >= 0 ? (state[body].priority, state[body].order) : (TaskPriority.medium.rawValue, nil)
       let member = state.machine.admitted(.helper, priority: priority, inheriting: order, &actions)
@@ -68,6 +70,14 @@ extension QueueCore {
       holder.member < 0 || state.machine.partStopped(holder.member, &actions)
     }
     if !hasSlot { await wait(for: holder, in: context) { $0.wantsSlotBack(holder) } }
+  }
+
+  /// One of two copies of what the member executes has ended, and the other goes on.
+  func copyEnded(_ holder: SlotHolder) {
+    guard isGated else { return }
+    visit { state, actions, _ in
+      if holder.member >= 0 { state.machine.copyEnded(holder.member, &actions) }
+    }
   }
 
   private func wait(

@@ -94,6 +94,8 @@ class SlotHolder: ProcedureScope, @unchecked Sendable {
     await core.waitForSlot(self, in: context)
   }
 
+  final override func copyEnded() { core.copyEnded(self) }
+
   final override func takeTurn(in context: ProcedureContext) async {
     await core.takeTurn(self, in: context)
   }
