@@ -2,7 +2,8 @@
 ///
 /// The events of one run are totally ordered: ``Kind-swift.enum/didAttach`` first, `didFinish` last; `didCancel` at most
 /// once and before `willFinish`; nothing after `didFinish`. A run that its queue refuses has only `willFinish` and
-/// `didFinish`, which its handle's events tell and those of the queue do not. Between different runs only what one causes in the other is ordered.
+/// `didFinish`, which its handle's events tell and those of the queue do not. Between different runs only what one causes in
+/// the other is ordered.
 public struct ProcedureEvent: Sendable {
   /// The run.
   public let id: ProcedureID

@@ -115,12 +115,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     return try await context.run { try await hooks.finish(result, cancel) }
   }
 
-  /// Executes it in a body.
-  ///
-  /// - Parameters:
-  ///   - input: What it is given.
-  ///   - context: The body's.
-  ///   - isPart: Whether the body goes on with its value, also where that was cancelled.
+  /// Executes it in a body, which goes on with its value if it is a part of that, also where that was cancelled.
   private func execute(_ input: Input, in context: ProcedureContext, isPart: Bool = true) async throws -> Output {
     guard !work.isBare, let hooks else { return try await executeLevel(input, in: context) }
     let result: Result<Output, any Error>

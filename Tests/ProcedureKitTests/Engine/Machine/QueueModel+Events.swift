@@ -126,6 +126,30 @@ extension QueueModel {
     stand(index, in: .ready)
   }
 
+  /// What goes on after a part that stood in line waits for the slot, and not for its turn.
+  mutating func partStopped(_ index: Int32, answer: Bool) {
+    let member = self[index]
+    var mayGoOn = !member.stands(in: .returning)
+    if mayGoOn, member.stands(in: .ready), !member.holdsSlot, member.loans == 0 {
+      mayGoOn = hasFreeSlot && first(in: .returning) == nil
+      if mayGoOn {
+        takeSlot(index)
+        if !isSuspended {
+          leave(.ready, index)
+          owed.append(.wake(index))
+        }
+      } else {
+        stand(index, in: .returning)
+      }
+    }
+    if answer != mayGoOn { object("Q1: \(index) goes on after a part: \(answer)") }
+  }
+
+  /// One of two copies has ended: while the other stands in line, it has no use for the slot.
+  mutating func copyEnded(_ index: Int32) {
+    if self[index].stands(in: .ready) { self[index].holdsSlot = false }
+  }
+
   mutating func pauseStarted(_ index: Int32) {
     followingEnds(at: index)
     self[index].pauses += 1

@@ -20,6 +20,7 @@ extension QueueScript {
     case .running: startSomething(part)
     case .runsGraph where part.helpers < 3 && members.count < 12 && random.chance(percent: 50): claimSlot(for: part)
     case .awaitsTurn where member.isUnderCancellation: part.state = .running
+    case .awaitsTurn where !part.isPausing && random.chance(percent: 20): stop(part)
     case .runsGraph, .awaitsOther, .awaitsReturn, .awaitsTurn, .pauses: finish(part)
     case .awaitsChild, .awaitsIdle, .over: break
     }
@@ -38,7 +39,9 @@ extension QueueScript {
     case 6, 7, 8, 12..<24: startPiece(part)
     case 10 where member.kind != .helper: startPause(part)
     case 9 where member.parts.count < 3: member.parts.append(ScriptPart(of: member))
-    default: part.state = .over
+    default:
+      part.state = .over
+      if random.chance(percent: 20) { endCopy(part) }
     }
   }
 
@@ -117,6 +120,33 @@ extension QueueScript {
       }
       if hasFollowers, machine.leader == nil { note(.leaderGivesWay) }
       if !mayGoOn { wait(part, .awaitsTurn) }
+    }
+  }
+
+  /// It is stopped while it stands in line, and the body goes on with something else.
+  private func stop(_ part: ScriptPart) {
+    let index = part.member.index
+    part.state = .running
+    visit {
+      let mayGoOn = call("\(index) part stopped") {
+        $0.partStopped(index, &$1)
+      } follow: {
+        $0.partStopped(index, answer: $1)
+      }
+      if !mayGoOn { wait(part, .awaitsReturn) }
+    }
+  }
+
+  /// Another one goes on in its place, if there is one.
+  private func endCopy(_ part: ScriptPart) {
+    let index = part.member.index
+    guard part.member.parts.contains(where: { $0.state != .over }) else { return }
+    visit {
+      call("\(index) copy ended") {
+        $0.copyEnded(index, &$1)
+      } follow: { model, _ in
+        model.copyEnded(index)
+      }
     }
   }
 
