@@ -6,6 +6,6 @@ extension ProcedureTask {
     let isPlain = isPlain
     let traits = NodeTraits(
       name: name, priority: self.traits.contents.rawPriority, conditions: isPlain ? admission.conditions : [])
-    return (traits, isPlain ? operation : executeAsNode)
+    return (traits, isPlain ? operation : executeAsBody)
   }
 }

@@ -11,8 +11,10 @@ extension Procedure {
     _ hook: @escaping @concurrent @Sendable (Input) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
     procedureTask.wrappingOperation { operation, input in
+      let context = ProcedureContext.current
+      let wasCancelled = context?.isCancelled ?? false
       try await hook(input)
-      if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw CancellationError() }
+      if !wasCancelled { try context?.requireNotCancelled() }
       return try await operation(input)
     }
   }
@@ -27,20 +29,24 @@ extension Procedure {
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
     procedureTask.wrappingOperation { operation, input in
+      let context = ProcedureContext.current
+      let wasCancelled = context?.wasCancelled ?? false
       let result: Result<Output, any Error>
       do {
         result = .success(try await operation(input))
       } catch {
         result = .failure(error)
       }
-      let context = ProcedureContext.current
-      let isCancelled = context?.isCancelled ?? Task.isCancelled
-      try await hook(isCancelled ? .cancelled(reason: context?.cancellationReason) : ProcedureOutcome(result))
+      let cancel = context?.cancel(of: result, after: wasCancelled)
+      try await hook(cancel.map { .cancelled(reason: $0.reason) } ?? ProcedureOutcome(result))
       return try result.get()
     }
   }
 
   /// The same procedure; if it is cancelled, `hook` is called and awaited: after the body, if that was executing.
+  ///
+  /// A timeout is a cancel, too. What a body executes after it has been cancelled, to clean up, is not cancelled with it where it
+  /// comes to a value.
   ///
   /// - Parameter hook: Told the reason. It holds no slot and no resource of the procedure.
   /// - Returns: The procedure with that hook.
@@ -52,7 +58,7 @@ extension Procedure {
 
   /// The same procedure; when its outcome is decided and before anybody can read it, `hook` is called and awaited.
   ///
-  /// What the body has produced has ended then, also where the procedure is a part of another body, or a node of a graph.
+  /// What the body has produced has ended then, unless the procedure is a part of another body, to which that belongs.
   ///
   /// It is called also where the body was not executed, because the procedure was cancelled, ignored, or failed before.
   /// If it throws, that is the procedure's failure; a cancel stays one. A node of a graph that is never reached has no end,

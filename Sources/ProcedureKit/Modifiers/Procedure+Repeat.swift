@@ -51,7 +51,7 @@ extension Procedure {
       var fairness = timers.fairness
       while true {
         let output = try await context.executePart(attempt: context.attempt) {
-          try await task.executeInCurrentContext(input)
+          try await task.executeAsBody(input)
         }
         count += 1
         guard count < maxCount, await goesOn(output), let delay = pace.delay(at: timers.now) else { return output }

@@ -76,7 +76,7 @@ extension Procedure {
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return ProcedureTask(name: task.name, priority: task.priority) { input in
-      try await Hedge(in: .ofBody(task.name)) { try await task.executeInCurrentContext(input) }.execute(after: delay)
+      try await Hedge(in: .ofBody(task.name)) { try await task.executeAsBody(input) }.execute(after: delay)
     }
   }
 }

@@ -68,7 +68,7 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
       let failure: any Error
       do {
         let task = task
-        let output = try await context.executePart(attempt: attempt) { try await task.executeInCurrentContext(input) }
+        let output = try await context.executePart(attempt: attempt) { try await task.executeAsBody(input) }
         policy.budget?.attemptSucceeded()
         return output
       } catch {

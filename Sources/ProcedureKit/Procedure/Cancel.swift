@@ -25,3 +25,17 @@ extension Result {
     return Cancel(reason: error)
   }
 }
+
+extension ProcedureContext {
+  /// How something was cancelled that is executed in this context.
+  ///
+  /// - Parameters:
+  ///   - result: What it has come to.
+  ///   - wasCancelled: Whether the context was cancelled before it began: then a value that it comes to is one, as where a
+  ///     cancelled body cleans up.
+  /// - Returns: `nil` if it was not.
+  func cancel<Output>(of result: Result<Output, any Error>, after wasCancelled: Bool) -> Cancel? {
+    if self.wasCancelled, !(wasCancelled && result.isSuccess) { return Cancel(reason: cancellationReason) }
+    return result.timeout(of: id)
+  }
+}

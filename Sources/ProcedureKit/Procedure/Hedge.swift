@@ -74,7 +74,11 @@ final class Hedge<Output: Sendable>: Sendable {
 
   /// Starts no more, and cancels what has started.
   private func cancel() {
-    state.withLock { $0.isDecided = true }
+    let parts = state.withLock { state in
+      state.isDecided = true
+      return state.executing.values
+    }
+    for part in parts { part.children?.cancel(context.cancellationReason) }
     desk.place(.cancelAll)
   }
 }

@@ -9,7 +9,11 @@ extension ProcedureContext {
   /// - Throws: What `operation` throws, or its children have come to.
   func executePart<R>(attempt: Int, _ operation: () async throws -> R) async throws -> R {
     let part = PartScope(of: self)
-    let result = await ProcedureContext(part, of: self, attempt: attempt).settled(operation)
+    let result = await withRunCancellationHandler(in: self, key: part) {
+      await ProcedureContext(part, of: self, attempt: attempt).settled(operation)
+    } onCancel: {
+      part.children?.cancel(cancellationReason)
+    }
     return try await end(part, result)
   }
 
@@ -59,6 +63,7 @@ extension ProcedureContext {
       let value = try await withRunCancellationHandler(in: context, key: work) {
         try await work.execute(startsAtOnce: !isDeep) { try await context.settled(operation).get() }
       } onCancel: {
+        part.children?.cancel(cancellationReason)
         work.cancel()
       }
       return .success(value)
@@ -72,7 +77,7 @@ extension ProcedureContext {
     sequence(first: self, next: \.scope.parent).dropFirst(16).contains { _ in true }
   }
 
-  /// Calls `operation` in this context, and waits for what it produces.
+  /// Calls `operation` in this context, and waits for what it produces. If it times out, that is cancelled, and counts for nothing.
   func settled<R>(_ operation: () async throws -> R) async -> Result<R, any Error> {
     var result: Result<R, any Error>
     do {
@@ -80,11 +85,13 @@ extension ProcedureContext {
     } catch {
       result = .failure(error)
     }
-    guard scope.endProduction() != nil else { return result }
+    guard let children = scope.endProduction() else { return result }
+    let timeout = result.timeout(of: id)
+    if let timeout { children.cancel(timeout.reason) }
     do {
       result = .success(try await settleChildren(result))
     } catch {
-      result = .failure(error)
+      result = .failure(timeout?.error ?? error)
     }
     return result
   }

@@ -110,11 +110,20 @@ public struct ProcedureContext: Sendable {
   /// A body that ``ProcedureQueue/run(_:input:)`` executes belongs to the caller's task, which only its owner may cancel.
   /// When the queue cancels such a run, the task is not cancelled, and this is how the body can tell.
   public var isCancelled: Bool {
-    if Task.isCancelled { return true }
+    Task.isCancelled || isAround { $0.isCancelled || $0.isStopping }
+  }
+
+  /// The same, but for what has failed that was produced: that stops a body, and is no cancel.
+  var wasCancelled: Bool {
+    isAround(\.isCancelled) || (Task.isCancelled && !isAround(\.isStopping))
+  }
+
+  /// Whether this is so for the scope, or one around it of which a cancel does not reach it as its own.
+  @inline(__always)
+  private func isAround(_ predicate: (ProcedureScope) -> Bool) -> Bool {
     var next: ProcedureContext? = self
     while let scope = next?.scope {
-      if scope.isCancelled || scope.children?.isStopping ?? false { return true }
-      // A cancel of what is around it reaches it as its own.
+      if predicate(scope) { return true }
       next = scope.isCancelledByTask ? nil : scope.parent
     }
     return false

@@ -57,6 +57,12 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
     production.load(ordering: .acquiring) == Production.group.rawValue ? scopeExtras?.children : nil
   }
 
+  /// Whether something has failed that the body has produced, and it is to end because of that.
+  final var isStopping: Bool { children?.isStopping ?? false }
+
+  /// Whether the body has produced something, or produces nothing any more.
+  final var hasProduced: Bool { production.load(ordering: .acquiring) != Production.none.rawValue }
+
   /// What the body will have produced; `nil` if it has ended without having produced anything.
   final func makeChildren() -> ChildGroup? {
     let made = madeScopeExtras.madeChildren {
@@ -66,6 +72,9 @@ class ProcedureScope: ContextFrame, @unchecked Sendable {
       expected: Production.none.rawValue, desired: Production.group.rawValue, ordering: .acquiringAndReleasing)
     return isFirst || before == Production.group.rawValue ? made : nil
   }
+
+  /// It has a child, which is to be told of a cancel, and has not started yet: so all children have not ended.
+  func childAdmitted() {}
 
   /// What a failed child does to the body, unless it is told otherwise.
   var errorPolicy: ErrorPolicy { .failFast }

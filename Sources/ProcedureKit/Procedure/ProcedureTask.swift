@@ -115,21 +115,17 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     return try await context.run { try await hooks.finish(result, cancel) }
   }
 
-  /// Executes it in a body, which goes on with its value if it is a part of that, also where that was cancelled.
-  private func execute(_ input: Input, in context: ProcedureContext, isPart: Bool = true) async throws -> Output {
+  /// Executes it in the body that `context` belongs to; what it produces belongs to that as well.
+  private func execute(_ input: Input, in context: ProcedureContext) async throws -> Output {
     guard !work.isBare, let hooks else { return try await executeLevel(input, in: context) }
+    let wasCancelled = context.wasCancelled
     let result: Result<Output, any Error>
     do {
-      // A part that ends by itself, so that what it has produced has ended, and counts, when hooks are told of the end.
-      result = .success(
-        try await context.executePart(attempt: context.attempt) { try await executeLevel(input, in: .ofBody(name)) })
+      result = .success(try await executeLevel(input, in: context))
     } catch {
       result = .failure(error)
     }
-    if context.isCancelled, !(isPart && result.isSuccess) {
-      return try await hooks.finish(result, Cancel(reason: context.cancellationReason))
-    }
-    return try await hooks.finish(result, result.timeout(of: context.id))
+    return try await hooks.finish(result, context.cancel(of: result, after: wasCancelled))
   }
 
   private func executeLevel(_ input: Input, in context: ProcedureContext) async throws -> Output {
@@ -148,7 +144,11 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   private func executeAdmitted(
     _ input: Input, in context: ProcedureContext, telling start: BodyStart? = nil
   ) async throws -> Output {
-    try await context.requireConditions(admission.conditions, name: name)
+    if !admission.conditions.isEmpty {
+      let wasCancelled = context.isCancelled
+      try await context.requireConditions(admission.conditions, name: name)
+      if !wasCancelled { try context.requireNotCancelled() }
+    }
     return try await context.holding(admission.resources, name: name) {
       start?.bodyStarts()
       return try await foldingTimeout().operation(input)
@@ -163,9 +163,14 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     try await execute(input, in: .ofBody(name))
   }
 
-  /// Executes all of the procedure as a node of a graph: what it comes to counts for nothing where that is cancelled.
-  @concurrent func executeAsNode(_ input: Input) async throws -> Output {
-    try await execute(input, in: .ofBody(name), isPart: false)
+  /// Executes all of the procedure as all that the current body is: a node, an attempt or a copy. What it has produced has ended
+  /// when hooks are told of its end.
+  @concurrent func executeAsBody(_ input: Input) async throws -> Output {
+    let context = ProcedureContext.ofBody(name)
+    guard !work.isBare, let hooks else { return try await executeLevel(input, in: context) }
+    let wasCancelled = context.wasCancelled
+    let result = await context.settled { try await executeLevel(input, in: context) }
+    return try await hooks.finish(result, context.cancel(of: result, after: wasCancelled))
   }
 
   /// The same level, with its timeout around the operation alone, so that what is written next is outside of it.

@@ -33,6 +33,7 @@ extension ProcedureContext {
       core.refuse(run, ProcedureError.producerFinished(procedure: run.identity, producer: identity))
       return handle
     }
+    scope.childAdmitted()
     core.admit(run, dependencies: [])
     scope.report(.didProduce(run.identity))
     children.attached(run)

@@ -37,7 +37,10 @@ extension ProcedureOutcome {
 
 /// The ways in which a procedure can be run.
 private enum Way: String, CaseIterable {
-  case run, add, part, alone, node
+  case run, add, part, alone, node, attempt, copy
+
+  /// Those of which what the body produces is a part: of all others it is.
+  static let whole = allCases.filter { $0 != .part }
 
   func outcome(
     of procedure: ProcedureTask<Void, Int>, on queue: ProcedureQueue = ProcedureQueue("hooks")
@@ -49,6 +52,8 @@ private enum Way: String, CaseIterable {
       case .part: return .success(try await queue.run(ProcedureTask("outer") { try await procedure.execute() }))
       case .alone: return .success(try await procedure.execute())
       case .node: return .success(try await queue.run(ProcedureGraph("graph") { $0.add(procedure) }))
+      case .attempt: return .success(try await queue.run(procedure.retry(.immediate, maxAttempts: 1)))
+      case .copy: return .success(try await queue.run(procedure.hedged(after: .seconds(600))))
       }
     } catch {
       return .failure(error)
@@ -105,13 +110,12 @@ struct HookTests {
 
   @Test(
     "L3: the end is told when what the body has produced has ended, and as what that makes of it",
-    arguments: Way.allCases, [false, true])
+    arguments: Way.whole, [false, true])
   fileprivate func children(way: Way, fails: Bool) async throws {
     let journal = Journal()
     let bodyHasEnded = Signal()
     let procedure = ProcedureTask<Void, Int>("body") {
-      let context = try #require(ProcedureContext.current)
-      context.produce(
+      ProcedureContext.current?.produce(
         ProcedureTask("child") {
           await bodyHasEnded.wait()
           journal.note("child")
@@ -128,7 +132,7 @@ struct HookTests {
     #expect(journal.all == ["child", "willFinish \(word)", "didFinish \(word)"])
   }
 
-  @Test("L3: a child that fails before the body returns is a failure, and no cancel", arguments: Way.allCases)
+  @Test("L3: a child that fails before the body returns is a failure, and no cancel", arguments: Way.whole)
   fileprivate func failedChild(way: Way) async throws {
     let journal = Journal()
     let procedure = ProcedureTask<Void, Int>("body") {
@@ -138,8 +142,8 @@ struct HookTests {
     }.noting("n", in: journal)
     let result = await way.outcome(of: procedure)
     #expect(throws: Failure()) { try result.get() }
-    #expect(Array(journal.all.suffix(2)) == ["n willFinish failed", "n didFinish failed"])
-    #expect(!journal.all.contains("n didCancel"))
+    #expect(
+      journal.all == ["n willExecute", "n didExecute finished", "n willFinish failed", "n didFinish failed"])
   }
 
   @Test("L3, C5: a timeout is a cancel, and told as one", arguments: Way.allCases)
@@ -152,7 +156,54 @@ struct HookTests {
     let result = await way.outcome(of: procedure)
     let error = #expect(throws: ProcedureError.self) { try result.get() }
     #expect(error?.kind == .timedOut)
-    #expect(Array(journal.all.suffix(3)) == ["n didCancel", "n willFinish cancelled", "n didFinish cancelled"])
+    #expect(
+      journal.all == [
+        "n willExecute", "n didExecute cancelled", "n didCancel", "n willFinish cancelled", "n didFinish cancelled",
+      ])
+  }
+
+  @Test(
+    "L3, C3: what is cut off is cancelled, whatever it returns then",
+    // Whoever awaits a handle does not cancel the run.
+    arguments: Way.allCases.filter { $0 != .add })
+  fileprivate func cutOff(way: Way) async throws {
+    let (journal, started) = (Journal(), Signal())
+    let procedure = ProcedureTask<Void, Int>("body") {
+      started.set()
+      await untilCancelled()
+      return 1
+    }.noting("n", in: journal)
+    let caller = Task { await way.outcome(of: procedure) }
+    await started.wait()
+    caller.cancel()
+    let result = await caller.value
+    #expect(throws: CancellationError.self) { try result.get() }
+    #expect(
+      journal.all == [
+        "n willExecute", "n didExecute cancelled", "n didCancel", "n willFinish cancelled", "n didFinish cancelled",
+      ])
+  }
+
+  @Test("L3, C5: a cancel reaches what the body has produced, while that executes", arguments: Way.whole)
+  fileprivate func cancelledChild(way: Way) async throws {
+    let (started, childWasCancelled) = (Signal(), Signal())
+    let context = Mutex<ProcedureContext?>(nil)
+    let procedure = ProcedureTask<Void, Int>("body") {
+      context.withLock { $0 = ProcedureContext.current }
+      ProcedureContext.current?.produce(
+        ProcedureTask("child") {
+          started.set()
+          await untilCancelled()
+          childWasCancelled.set()
+        })
+      await childWasCancelled.wait()
+      return 1
+    }.onDidFinish { _ in }
+    let caller = Task { await way.outcome(of: procedure) }
+    await started.wait()
+    context.withLock(\.self)?.cancel(Failure())
+    let result = await caller.value
+    #expect(throws: (any Error).self) { try result.get() }
   }
 
   @Test(
@@ -172,13 +223,12 @@ struct HookTests {
   }
 
   @Test(
-    "L3: with hooks of the end, too, what a body executes while it is cancelled comes to its value",
+    "L3: with hooks, too, what a body executes while it is cancelled comes to its value",
     arguments: [Way.run, .add, .alone])
   fileprivate func cleanup(way: Way) async throws {
     let journal = Journal()
     let values = Mutex<[Int?]>([])
-    let cleanup = ProcedureTask<Void, Int>("cleanup") { 7 }.onDidCancel { _ in journal.note("didCancel") }
-      .onDidFinish { journal.note($0.word) }
+    let cleanup = ProcedureTask<Void, Int>("cleanup") { 7 }.noting("n", in: journal)
     let procedure = ProcedureTask<Void, Int>("body") {
       ProcedureContext.current?.cancel(Failure())
       let value = try? await cleanup.execute()
@@ -188,7 +238,29 @@ struct HookTests {
     let result = await way.outcome(of: procedure)
     #expect(throws: Failure()) { try result.get() }
     #expect(values.withLock(\.self) == [7])
-    #expect(journal.all == ["finished"])
+    #expect(
+      journal.all == ["n willExecute", "n didExecute finished", "n willFinish finished", "n didFinish finished"])
+  }
+
+  @Test(
+    "C5: a timeout cancels what the body has produced, and counts, whatever that comes to", arguments: Way.whole,
+    [false, true])
+  fileprivate func timeoutWithChild(way: Way, childFails: Bool) async throws {
+    let procedure = ProcedureTask<Void, Int>("body") {
+      ProcedureContext.current?.produce(
+        ProcedureTask("child") {
+          await untilCancelled()
+          if childFails { throw Failure() }
+        })
+      let part = ProcedureTask<Void, Int>("part") {
+        await untilCancelled()
+        return 1
+      }
+      return try await part.timeout(.milliseconds(1)).execute()
+    }.errorPolicy(.continue).onDidFinish { #expect($0.word == "cancelled") }
+    let result = await way.outcome(of: procedure)
+    let error = #expect(throws: ProcedureError.self) { try result.get() }
+    #expect(error?.kind == .timedOut)
   }
 
   @Test("L3: a run that is cancelled before its body tells so, on a suspended queue too")

@@ -71,6 +71,26 @@ import Testing
     #expect(try await caller.value == 1)
   }
 
+  @Test("C2: a cancel while conditions are evaluated: the body never runs", arguments: [false, true], [false, true])
+  func cancelledAtConditions(hasQueue: Bool, hasHooks: Bool) async throws {
+    let (evaluating, goOn) = (Signal(), Signal())
+    let ran = Box(0)
+    let body = ProcedureTask { ran.update { $0 += 1 } }.condition("slow") {
+      evaluating.set()
+      await goOn.wait()
+      return true
+    }
+    let procedure = hasHooks ? body.onDidFinish { _ in } : body
+    let caller = Task {
+      if hasQueue { try await ProcedureQueue("q").run(procedure) } else { try await procedure.execute() }
+    }
+    await evaluating.wait()
+    caller.cancel()
+    goOn.set()
+    await #expect(throws: CancellationError.self) { try await caller.value }
+    #expect(ran.value == 0)
+  }
+
   @Test("C2: a caller that was cancelled before executes no body", arguments: [false, true], [false, true])
   func callerCancelledBefore(hasQueue: Bool, hasHooks: Bool) async throws {
     let (ran, told) = (Box(0), Box<[String]>([]))

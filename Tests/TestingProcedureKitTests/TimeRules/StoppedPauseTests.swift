@@ -249,17 +249,44 @@ struct StoppedPauseTests {
         let first = g.add(ProcedureTask { executed { $0 += 1 } })
         for _ in 0..<3 { g.add(ProcedureTask { executed { $0 += 1 } }, after: [first]) }
       }
+      let nested = ProcedureGraph("nested") { g in
+        let first = g.add(ProcedureTask { executed { $0 += 1 } })
+        for _ in 0..<3 { g.add(graph, after: [first]) }
+      }
       let body = ProcedureTask { await env.wait(until: .seconds(1)) }
-      let handle = queue.add(body.onWillFinish { _ in try await graph.execute() })
+      let handle = queue.add(body.onWillFinish { _ in try await nested.execute() })
       await env.settle()
       if isSuspended { await queue.suspend() }
       let other = queue.add(ProcedureTask { await env.wait(until: .seconds(3)) })
       try await handle.value
-      env.check(env.elapsed == .seconds(1) && executed.value == 4, "\(executed.value) nodes at \(env.elapsed)")
+      env.check(env.elapsed == .seconds(1) && executed.value == 13, "\(executed.value) nodes at \(env.elapsed)")
       await queue.resume()
       try await other.value
       await queue.shutDown()
       env.check(queue.snapshot().slotsInUse == 0)
+    }
+  }
+
+  @Test(
+    "L3: nodes of a graph in a hook of the end use their queue while that shuts down", arguments: [1, 3], [false, true])
+  func graphInHookAtShutDown(width: Int, isAdded: Bool) async throws {
+    try await exploreSchedules(100) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
+      let graph = ProcedureGraph("graph") { g in
+        let first = g.add(ProcedureTask {})
+        for _ in 0..<width {
+          g.add(
+            ProcedureTask {
+              try await isAdded ? queue.add(ProcedureTask {}).value : queue.run(ProcedureTask {})
+            }, after: [first])
+        }
+      }
+      let body = ProcedureTask { await env.wait(until: .seconds(1)) }
+      let handle = queue.add(body.onWillFinish { _ in try await graph.execute() })
+      await env.settle()
+      async let end: Void = queue.shutDown()
+      env.check(await handle.outcome.isFinished)
+      await end
     }
   }
 

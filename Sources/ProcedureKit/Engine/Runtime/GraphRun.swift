@@ -20,13 +20,15 @@ final class GraphRun: Sendable {
     var judged: Set<Int32> = []
     /// Nodes whose events are told and that have not finished.
     var watched: Set<Int32> = []
+    /// Nodes that have produced something, which is not settled.
+    var producers: [ObjectIdentifier: NodeScope] = [:]
   }
 
   let plan: GraphPlan
   let arena: ValueArena
   private let countdown: GraphCountdown
   let context: ProcedureContext
-  private let holder: SlotHolder?
+  let holder: SlotHolder?
   private let broadcaster: EventBroadcaster<ProcedureOccurrence>?
   private let stopsAtFirstFailure: Bool
   private let firstID: ProcedureID
@@ -201,6 +203,7 @@ final class GraphRun: Sendable {
   /// Performs all of an advance but its next node, which is the worker's own affair.
   private func carryOut(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
     guard advance.addsWorker || advance.cancelsWorkers || advance.isComplete else { return advance }
+    if advance.cancelsWorkers { cancelChildren() }
     guard let desk = state.withLock({ $0.desk }) else { return advance }
     if advance.addsWorker { orderWorker() }
     if advance.cancelsWorkers { desk.place(.cancelAll) }
@@ -211,9 +214,29 @@ final class GraphRun: Sendable {
     return advance
   }
 
-  /// Orders a worker: at once without a queue, and as soon as there is a slot on one.
+  // MARK: What nodes produce
+
+  /// What the node produces is cancelled with the run, until `childrenSettled`, which follows when all that is there has ended.
+  /// Whoever produces it asks afterwards whether the run was cancelled before.
+  func tellOfCancels(_ node: NodeScope) {
+    state.withLock { $0.producers[ObjectIdentifier(node)] = node }
+  }
+
+  func childrenSettled(of node: NodeScope) {
+    let former = state.withLock { $0.producers.removeValue(forKey: ObjectIdentifier(node)) }
+    _ = former
+  }
+
+  private func cancelChildren() {
+    let producers = state.withLock { Array($0.producers.values) }
+    for node in producers { node.children?.cancel(context.cancellationReason) }
+  }
+
+  // MARK: Workers
+
+  /// Orders a worker: at once without a queue and in hooks of the end, and as soon as there is a slot otherwise.
   private func orderWorker() {
-    guard let holder else { return addWorker(holding: nil) }
+    guard let holder, !holder.core.needsNoSlot(holder) else { return addWorker(holding: nil) }
     let slot = GraphSlot(core: holder.core, parent: context) { [self] slot in addWorker(holding: slot) }
     let isNeeded = state.withLock { state in
       guard !state.progress.isComplete else { return false }

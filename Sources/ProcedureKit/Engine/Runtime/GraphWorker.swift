@@ -25,7 +25,7 @@ struct GraphWorker {
 
   /// What the task of an added worker does, from its start to its end.
   static func work(for run: GraphRun, holding slot: GraphSlot?) async {
-    let worker = GraphWorker(run, holder: slot)
+    let worker = GraphWorker(run, holder: slot ?? run.holder)
     _ = await worker.execute(from: run.workerStarted(), leavesWhenMoreIsReady: false)
     if let slot { slot.core.withdraw(slot) }
   }
@@ -77,7 +77,10 @@ struct GraphWorker {
         }
         // Whoever refers to the scope may still produce something, until it is told that the body has ended.
         isShared = scope.isShared(beyond: references)
-        if isShared, scope.endProduction() != nil { failure = await settleChildren(failure) }
+        if isShared, scope.endProduction() != nil {
+          failure = await settleChildren(failure)
+          run.childrenSettled(of: scope)
+        }
         noteCancellation()
         advance = failure.map { run.nodeFailed(node, $0, hasExecuted: true) } ?? run.nodeSucceeded(node)
       }

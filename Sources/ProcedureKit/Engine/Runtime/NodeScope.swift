@@ -43,6 +43,8 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
     _ = handler
   }
 
+  override func childAdmitted() { run.tellOfCancels(self) }
+
   override var mayProduce: Bool { !isOver }
 
   override func report(_ kind: ProcedureEvent.Kind) {
@@ -66,9 +68,10 @@ final class NodeScope: ProcedureScope, @unchecked Sendable {
   /// How many references there are to it at this moment.
   var references: UInt { _getRetainCount(self) }
 
-  /// Whether anybody else refers to it, or to what the node has produced, where there were so many references before.
+  /// Whether anybody else refers to it, or to what the node has produced, where there were so many references before; or the
+  /// node has been told that it produces nothing any more.
   func isShared(beyond references: UInt) -> Bool {
-    self.references != references || children != nil
+    self.references != references || hasProduced
   }
 
   /// From now on it stands for this node.

@@ -2,11 +2,14 @@ import Synchronization
 
 /// Internal. Slots for the workers of graphs.
 extension QueueCore {
+  /// Whether what a member executes needs no slot, since it executes hooks of its end.
+  func needsNoSlot(_ holder: SlotHolder) -> Bool {
+    withState { state in holder.member >= 0 && state[holder].lifecycle.state == .finishing }
+  }
+
   /// Claims a slot for a worker, with the place in line of the body that the graph belongs to. `granted` follows.
   func claim(_ slot: GraphSlot, for body: SlotHolder) {
     let isGranted = visit { state, actions, _ in
-      // Hooks of the end hold no slot, and need none for what they execute.
-      if body.member >= 0, state[body].lifecycle.state == .finishing { return true }
       let (priority, order) =
         body.member >= 0 ? (state[body].priority, state[body].order) : (TaskPriority.medium.rawValue, nil)
       let member = state.machine.admitted(.helper, priority: priority, inheriting: order, &actions)
