@@ -87,7 +87,7 @@ extension GraphBuilder {
     let task = procedure.procedureTask
     return add(
       ProcedureTask<Void, P.Output>(name: task.name, priority: task.priority) { _ in
-        try await task.executeInCurrentContext(input)
+        try await task.executeAsBody(input)
       },
       after: dependencies)
   }

@@ -73,7 +73,7 @@ final class PartScope: ProcedureScope, @unchecked Sendable {
 
   override var identity: ProcedureIdentity { surrounding.identity }
 
-  override var mayProduce: Bool { !state.withLock { $0.isOver } && surrounding.scope.mayProduce }
+  override var mayProduce: Bool { !isOver && !state.withLock { $0.isOver } && surrounding.scope.mayProduce }
 
   override var errorPolicy: ErrorPolicy { surrounding.scope.children?.policy ?? surrounding.scope.errorPolicy }
 

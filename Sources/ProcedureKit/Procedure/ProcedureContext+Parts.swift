@@ -77,7 +77,7 @@ extension ProcedureContext {
     sequence(first: self, next: \.scope.parent).dropFirst(16).contains { _ in true }
   }
 
-  /// Calls `operation` in this context, and waits for what it produces. If it times out, that is cancelled, and counts for nothing.
+  /// Calls `operation` in this context, and waits for what it produces.
   func settled<R>(_ operation: () async throws -> R) async -> Result<R, any Error> {
     var result: Result<R, any Error>
     do {
@@ -85,13 +85,11 @@ extension ProcedureContext {
     } catch {
       result = .failure(error)
     }
-    guard let children = scope.endProduction() else { return result }
-    let timeout = result.timeout(of: id)
-    if let timeout { children.cancel(timeout.reason) }
+    guard scope.endProduction() != nil else { return result }
     do {
       result = .success(try await settleChildren(result))
     } catch {
-      result = .failure(timeout?.error ?? error)
+      result = .failure(error)
     }
     return result
   }

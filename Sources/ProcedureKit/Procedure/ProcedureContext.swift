@@ -163,15 +163,22 @@ public struct ProcedureContext: Sendable {
 
   /// Waits for what the body has produced, which has come to `result`. No slot is held meanwhile.
   ///
-  /// Cancelling the run cancels the children; so does a body that has thrown, unless its policy is to go on.
+  /// Cancelling the run cancels the children; so does a body that has thrown, unless its policy is to go on, and one that has
+  /// timed out: then it counts for nothing what they come to.
   ///
   /// - Returns: The value of the body.
   /// - Throws: What the body has thrown, or what its children have come to.
   func settleChildren<Output>(_ result: Result<Output, any Error>) async throws -> Output {
-    guard let children = scope.endProduction() else { return try result.get() }
+    // What has settled itself, as a node or an attempt with hooks, counts as it is.
+    guard let children = scope.endProduction(), !children.hasEnded else { return try result.get() }
     var error: (any Error)?
     if case .failure(let thrown) = result { error = thrown }
-    if error != nil, children.stopsAtFirstFailure { children.cancel(nil) }
+    let timeout = result.timeout(of: id)
+    if let timeout {
+      children.cancel(timeout.reason)
+    } else if error != nil, children.stopsAtFirstFailure {
+      children.cancel(nil)
+    }
     scope.lendSlot()
     await awaiting(children) {
       await withRunCancellationHandler(in: self, key: children) {
@@ -181,6 +188,7 @@ public struct ProcedureContext: Sendable {
       }
     }
     await scope.regainSlot()
+    if let timeout { throw timeout.error }
     if let error = children.error(besides: error, of: identity) { throw error }
     return try result.get()
   }

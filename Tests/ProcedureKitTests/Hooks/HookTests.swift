@@ -37,7 +37,7 @@ extension ProcedureOutcome {
 
 /// The ways in which a procedure can be run.
 private enum Way: String, CaseIterable {
-  case run, add, part, alone, node, attempt, copy
+  case run, add, part, alone, node, nodeWithInput, attempt, copy
 
   /// Those of which what the body produces is a part: of all others it is.
   static let whole = allCases.filter { $0 != .part }
@@ -52,6 +52,8 @@ private enum Way: String, CaseIterable {
       case .part: return .success(try await queue.run(ProcedureTask("outer") { try await procedure.execute() }))
       case .alone: return .success(try await procedure.execute())
       case .node: return .success(try await queue.run(ProcedureGraph("graph") { $0.add(procedure) }))
+      case .nodeWithInput:
+        return .success(try await queue.run(ProcedureGraph("graph") { $0.add(procedure, input: ()) }))
       case .attempt: return .success(try await queue.run(procedure.retry(.immediate, maxAttempts: 1)))
       case .copy: return .success(try await queue.run(procedure.hedged(after: .seconds(600))))
       }
@@ -130,6 +132,32 @@ struct HookTests {
     #expect((try? result.get()) == (fails ? nil : 1))
     let word = fails ? "failed" : "finished"
     #expect(journal.all == ["child", "willFinish \(word)", "didFinish \(word)"])
+  }
+
+  @Test(
+    "L3, D4: failures are told, and thrown, as one, and what a hook throws is what counts", arguments: Way.whole,
+    [false, true])
+  fileprivate func failedChildren(way: Way, hookThrows: Bool) async throws {
+    struct OfHook: Error {}
+    let told = Mutex<[String]>([])
+    let procedure = ProcedureTask<Void, Int>("body") {
+      ProcedureContext.current?.produce(ProcedureTask("child") { throw Failure() })
+      return 1
+    }.errorPolicy(.continue).onWillFinish { outcome in
+      told.withLock { $0.append("\(outcome.failure.map { "\(type(of: $0))" } ?? outcome.word)") }
+      if hookThrows { throw OfHook() }
+    }
+    let result = await way.outcome(of: procedure)
+    #expect(told.withLock(\.self) == ["ProcedureError"])
+    if hookThrows {
+      #expect(throws: OfHook.self) { try result.get() }
+    } else if case .partsFailed(_, let failures) = #expect(
+      throws: ProcedureError.self, performing: { try result.get() })
+    {
+      #expect(failures.count == 1 && failures[0].error is Failure)
+    } else {
+      Issue.record("\(result)")
+    }
   }
 
   @Test("L3: a child that fails before the body returns is a failure, and no cancel", arguments: Way.whole)
@@ -245,19 +273,20 @@ struct HookTests {
   @Test(
     "C5: a timeout cancels what the body has produced, and counts, whatever that comes to", arguments: Way.whole,
     [false, true])
-  fileprivate func timeoutWithChild(way: Way, childFails: Bool) async throws {
-    let procedure = ProcedureTask<Void, Int>("body") {
+  fileprivate func timeoutWithChild(way: Way, hasHooks: Bool) async throws {
+    let body = ProcedureTask<Void, Int>("body") {
       ProcedureContext.current?.produce(
         ProcedureTask("child") {
           await untilCancelled()
-          if childFails { throw Failure() }
+          throw Failure()
         })
       let part = ProcedureTask<Void, Int>("part") {
         await untilCancelled()
         return 1
       }
       return try await part.timeout(.milliseconds(1)).execute()
-    }.errorPolicy(.continue).onDidFinish { #expect($0.word == "cancelled") }
+    }.errorPolicy(.continue)
+    let procedure = hasHooks ? body.onDidFinish { #expect($0.word == "cancelled") } : body
     let result = await way.outcome(of: procedure)
     let error = #expect(throws: ProcedureError.self) { try result.get() }
     #expect(error?.kind == .timedOut)

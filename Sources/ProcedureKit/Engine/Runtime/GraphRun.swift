@@ -22,6 +22,8 @@ final class GraphRun: Sendable {
     var watched: Set<Int32> = []
     /// Nodes that have produced something, which is not settled.
     var producers: [ObjectIdentifier: NodeScope] = [:]
+    /// Whether all nodes have ended: what a condition, or a task that it has left behind, produces then is not told any more.
+    var hasEnded = false
   }
 
   let plan: GraphPlan
@@ -60,6 +62,7 @@ final class GraphRun: Sendable {
     } onCancel: {
       self.cancel()
     }
+    forgetProducers()
     finishUnstartedNodes()
     try throwIfFailed()
   }
@@ -219,11 +222,23 @@ final class GraphRun: Sendable {
   /// What the node produces is cancelled with the run, until `childrenSettled`, which follows when all that is there has ended.
   /// Whoever produces it asks afterwards whether the run was cancelled before.
   func tellOfCancels(_ node: NodeScope) {
-    state.withLock { $0.producers[ObjectIdentifier(node)] = node }
+    state.withLock { state in
+      if !state.hasEnded { state.producers[ObjectIdentifier(node)] = node }
+    }
   }
 
   func childrenSettled(of node: NodeScope) {
     let former = state.withLock { $0.producers.removeValue(forKey: ObjectIdentifier(node)) }
+    _ = former
+  }
+
+  /// They refer to this run, and would never be let go of.
+  private func forgetProducers() {
+    let former = state.withLock { state in
+      state.hasEnded = true
+      defer { state.producers = [:] }
+      return state.producers
+    }
     _ = former
   }
 
