@@ -1,9 +1,9 @@
-/// Internal. A value of any type, which whoever reads it knows.
+/// Internal. A type-erased value, for a reader that knows the type.
 ///
-/// Nothing is allocated for `Void`, nor shared between all who have it.
+/// A `Void` value needs no allocation.
 @usableFromInline
 struct BoxedValue: Sendable {
-  /// `nil` for `Void`, and only for that.
+  /// The allocated value; `nil` if, and only if, the value is `Void`.
   @usableFromInline let box: (any AnyObject & Sendable)?
 
   init(box: (any AnyObject & Sendable)?) {
@@ -15,8 +15,10 @@ struct BoxedValue: Sendable {
     box = Value.self == Void.self ? nil : ValueBox(value)
   }
 
-  /// The value. Invariant: it has the type with which it was boxed; a handle and the body of its run are made together, by
-  /// one function that is generic over that type.
+  /// Returns the value as `type`.
+  ///
+  /// Invariant: `type` is the type with which the value was boxed. One function that is generic over the type makes
+  /// both a handle and the body of its run.
   @inlinable
   func unboxed<Value: Sendable>(_ type: Value.Type = Value.self) -> Value {
     guard let box else { return () as! Value }
@@ -24,7 +26,7 @@ struct BoxedValue: Sendable {
   }
 }
 
-/// Internal. See ``BoxedValue``.
+/// Internal. The allocation of a ``BoxedValue``.
 @usableFromInline
 final class ValueBox<Value: Sendable>: Sendable {
   @usableFromInline let value: Value
