@@ -1,20 +1,22 @@
 import Synchronization
 
-/// Lets so many calls through in a stretch of time, and makes the others wait, first come first served, or refuses them.
+/// Limits the rate of calls: excess calls wait in order of arrival, or are refused.
 ///
-/// It is a token bucket: after a rest a burst goes through at once, then one call each time a token comes back. Calls that
-/// wait hold no slot and take no task. What a call waits for after it was let through, a slot say, is not looked at. One that
-/// is cancelled before it is made does not count, unless others have gone through since. One limiter is meant to be shared by everything that calls the same server,
-/// from any number of queues.
+/// The limiter is a token bucket. After a rest, a burst of calls goes through at once; then one call goes through for
+/// each new token. A waiting call holds no slot. The limiter counts a call when the call is granted, even if the call
+/// then waits for a slot. A call that is cancelled after the grant and before the body returns its token, unless
+/// another call has been granted since.
+///
+/// All callers of one service should share one limiter, on any number of queues.
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
-    /// Who waits, but for the head.
+    /// The waiting calls, without the first.
     var places: [RateLimiterMachine.Ticket: Place] = [:]
-    /// Where the head sleeps until it is due.
+    /// The first call, which sleeps until its token is due.
     var head: Place?
 
-    /// After anything that has happened: those who may go on, and the head, that has to know that it is.
+    /// Returns the calls to resume after an event: the granted calls, and the call that is now the first.
     mutating func called(_ granted: [RateLimiterMachine.Ticket]) -> [Place] {
       var called = granted.compactMap { places.removeValue(forKey: $0) }
       if let head = places.removeValue(forKey: machine.head) { called.append(head) }
@@ -22,15 +24,15 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. What becomes of somebody who wants to go on.
+  /// Internal. The limiter's response to a call.
   enum Arrival {
     case granted
-    /// There is nothing to be had before this has passed, or ever.
+    /// The call cannot go through before `retryAfter`, or ever if `nil`.
     case refused(retryAfter: Duration?)
     case waits(Wait)
   }
 
-  /// Internal. A place in line; none for the head.
+  /// Internal. A waiting call; `place` is `nil` for the first call.
   struct Wait {
     fileprivate let ticket: RateLimiterMachine.Ticket
     fileprivate let place: Place?
@@ -39,15 +41,15 @@ public final class RateLimiter: Sendable {
   private let time: QueueTime
   private let contents: Mutex<Contents>
 
-  /// Makes a limiter that has been resting.
+  /// Makes a limiter with a full bucket.
   ///
   /// - Parameters:
-  ///   - count: How many calls may go through in each stretch of time, in the long run. None ever, if it is not positive.
-  ///   - period: That stretch. If it is not positive, calls are not limited.
-  ///   - burst: How many may go through at once after a rest, at least one; as many as `count` unless it is given.
-  ///   - longestWait: Who would have to wait longer is refused at once; zero refuses whoever would have to wait. Without it
-  ///     everybody waits as long as it takes.
-  ///   - clock: What measures these times.
+  ///   - count: The number of calls in each period, on average. A value that is not positive lets no call through.
+  ///   - period: The length of a period. A value that is not positive disables the limit.
+  ///   - burst: The number of calls that can go through at once after a rest, at least one. The default is `count`.
+  ///   - longestWait: The longest wait. A call that would wait longer is refused at once; zero refuses every call that
+  ///     would wait. `nil` never refuses for this reason.
+  ///   - clock: The clock for the period and the waits.
   public init(
     _ count: Int, per period: Duration, burst: Int? = nil, longestWait: Duration? = nil,
     clock: any Clock<Duration> = ContinuousClock()
@@ -58,18 +60,18 @@ public final class RateLimiter: Sendable {
     contents = Mutex(Contents(machine: RateLimiterMachine(bucket: bucket, longestWait: longestWait)))
   }
 
-  /// How many calls could go through at once.
+  /// The number of calls that could go through now.
   public var available: Int {
     let now = time.now.sinceStart
     return contents.withLock { $0.machine.tokens(at: now) }
   }
 
-  /// How many calls wait.
+  /// The number of waiting calls.
   public var waitingCount: Int {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Internal. Somebody wants to go on. Whoever has to wait does so by `wait(for:at:timers:)`, which has to follow.
+  /// Internal. Grants, refuses or enqueues a call. For an enqueued call, `wait(for:_:timers:)` has to follow.
   func arrive() -> Arrival {
     let (now, place) = (time.now.sinceStart, Place())
     let (admission, isHead, called) = contents.withLock { contents in
@@ -88,14 +90,15 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Waits for a turn, in the current task. Cancelling that, or leaving, ends the wait at once, and those behind
-  /// move up.
+  /// Internal. Waits for the call's turn, in the current task. Cancelling the task, or calling `visitor.leave()`, ends
+  /// the wait at once; later calls move up.
   ///
   /// - Parameters:
-  ///   - wait: What `arrive` has said.
-  ///   - visitor: Who waits.
-  ///   - timers: What wakes the head when it is due.
-  /// - Returns: Whether the turn has come, possibly just as the visitor has left: then a call has to be made, or abandoned.
+  ///   - wait: The result of `arrive()`.
+  ///   - visitor: The waiting task.
+  ///   - timers: The timers that wake the first call.
+  /// - Returns: Whether the call was granted. A grant can coincide with a cancel; the caller then has to make or
+  ///   abandon the call.
   func wait(for wait: Wait, _ visitor: Visitor, timers: Timers) async -> Bool {
     if let place = wait.place, await !visitor.wait(at: place) { return leave(wait.ticket) }
     while true {
@@ -111,20 +114,20 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. A call that had its turn is not made after all: whoever was to make it was cancelled before.
+  /// Internal. Returns the token of a granted call that was cancelled before its body.
   func callAbandoned(_ wait: Wait) {
     let now = time.now.sinceStart
     let head = contents.withLock { contents in
       contents.machine.callAbandoned(wait.ticket, at: now)
       return contents.head.take()
     }
-    // It is due earlier now.
+    // The next token is due earlier now.
     head?.call()
   }
 
-  /// The head waits from now on at this place for its turn.
+  /// Sets the place at which the first call sleeps.
   ///
-  /// - Returns: When that is; `nil` if it has come.
+  /// - Returns: The instant of the next grant; `nil` if the call has been granted.
   private func turn(of ticket: RateLimiterMachine.Ticket, awaitedAt place: Place) -> Duration? {
     contents.withLock { contents in
       guard contents.machine.isWaiting(ticket) else { return nil }
