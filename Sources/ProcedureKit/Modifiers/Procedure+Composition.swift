@@ -1,24 +1,24 @@
 extension Procedure {
-  /// The same procedure under another name.
+  /// Returns the procedure under another name.
   public func named(_ name: String) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.name = name }
   }
 
-  /// The same procedure with this place among those that wait for a slot: higher priority first.
+  /// Returns the procedure with a priority in the ready queue. Higher priorities start first.
   public func priority(_ priority: TaskPriority) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.priority = priority }
   }
 
-  /// The same procedure, its value passed through `transform`. What `transform` throws is the procedure's error.
+  /// Returns the procedure with its value transformed.
   ///
-  /// - Parameter transform: Executes as a part of the body.
-  /// - Returns: The procedure with that value.
+  /// - Parameter transform: Converts the value, as a part of the body. An error of `transform` fails the procedure.
+  /// - Returns: The procedure with the transformed value.
   public func map<Other: Sendable>(
     _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
     let task = procedureTask.foldingTimeout()
     guard task.isPlain else {
-      // What was held for the procedure is not held for what follows.
+      // The resources of the procedure are not held during the transformation.
       return ProcedureTask(name: task.name, priority: task.priority) { input in
         try await transform(task.executeInCurrentContext(input))
       }
@@ -28,20 +28,20 @@ extension Procedure {
     }
   }
 
-  /// This procedure and then another one, which is given its value; together one procedure.
+  /// Returns a procedure that executes this procedure and then `next`, with this procedure's value as the input.
   ///
-  /// It has the name and the priority of this procedure. The conditions of `next` are evaluated when this procedure's body
-  /// has ended.
+  /// The result has the name and the priority of this procedure. The conditions of `next` are evaluated after this
+  /// procedure's body has ended.
   public func then<Next: Procedure>(_ next: Next) -> ProcedureTask<Input, Next.Output> where Next.Input == Output {
     let next = next.procedureTask
     return map { try await next.executeInCurrentContext($0) }
   }
 
-  /// The same procedure, but where it fails or is ignored, `replacement` says what becomes of it. A cancel is passed on.
+  /// Returns the procedure with a recovery from failing and from being ignored. A cancel is not recovered.
   ///
-  /// - Parameter replacement: Given what the procedure threw; ``ProcedureError/ignored(procedure:by:)`` where a
-  ///   condition was not satisfied. Returns the value to use, or throws.
-  /// - Returns: The procedure with that recovery.
+  /// - Parameter replacement: Returns the value to use, or throws. The argument is the procedure's error;
+  ///   ``ProcedureError/ignored(procedure:by:)`` for a condition that was not satisfied.
+  /// - Returns: The procedure with the recovery.
   public func recover(
     _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
   ) -> ProcedureTask<Input, Output> {
@@ -58,12 +58,12 @@ extension Procedure {
     }
   }
 
-  /// The same procedure, whose value is `nil` where it fails or is ignored. A cancel is passed on.
+  /// Returns the procedure with the value `nil` for failing and for being ignored. A cancel is passed on.
   public func optional() -> ProcedureTask<Input, Output?> {
     map { Optional($0) }.recoverAll { nil }
   }
 
-  /// The same procedure without its value: it succeeds also where it fails or is ignored. A cancel is passed on.
+  /// Returns the procedure without a value, which also succeeds after failing or being ignored. A cancel is passed on.
   public func ignoringErrors() -> ProcedureTask<Input, Void> {
     map { _ in }.recoverAll {}
   }

@@ -1,18 +1,19 @@
 extension Procedure {
-  /// The same procedure, which is executed only if `condition` is satisfied.
+  /// Returns the procedure with a condition: the body is executed only if `condition` is satisfied.
   ///
-  /// Conditions that are added one after another are of one level: all of them are evaluated at once. What is written
-  /// in between and wraps the procedure (`recover`, say) begins a new level, which is evaluated first.
+  /// Adjacent conditions form one level, in which all conditions are evaluated concurrently. A modifier in between that
+  /// wraps the procedure (`recover`, for example) begins a new level; an outer level is evaluated before an inner one.
   public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.admission.conditions.append(condition) }
   }
 
-  /// The same procedure, which is executed only if `evaluate` returns `true`.
+  /// Returns the procedure with a condition: the body is executed only if `evaluate` returns `true`.
   ///
   /// - Parameters:
-  ///   - name: What errors, outcomes and logs call the condition.
-  ///   - evaluate: `true`: satisfied. `false`: not satisfied, the procedure is ignored. Throws: failed.
-  /// - Returns: The procedure with that condition.
+  ///   - name: The name of the condition in errors, outcomes and logs.
+  ///   - evaluate: Returns `true` for a satisfied condition and `false` to ignore the procedure. An error fails the
+  ///     procedure.
+  /// - Returns: The procedure with the condition.
   public func condition(
     _ name: String, evaluate: @escaping @concurrent @Sendable () async throws -> Bool
   ) -> ProcedureTask<Input, Output> {

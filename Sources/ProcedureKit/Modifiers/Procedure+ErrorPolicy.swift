@@ -1,8 +1,9 @@
 extension Procedure {
-  /// The same procedure with another answer to the failure of something that it has produced.
+  /// Returns the procedure with a response to the failure of its children.
   ///
-  /// - Parameter policy: By default the first failure ends it; with `continue` it fails with all of them when all have ended.
-  /// - Returns: The procedure with that policy; see ``ProcedureContext/produce(_:input:)``.
+  /// - Parameter policy: With ``ErrorPolicy/failFast``, the default, the first failure ends the procedure. With
+  ///   ``ErrorPolicy/continue``, the procedure waits for all children and then fails with all errors.
+  /// - Returns: The procedure with the policy; see ``ProcedureContext/produce(_:input:)``.
   public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureTask<Input, Output> {
     procedureTask.wrappingOperation { operation, input in
       if let context = ProcedureContext.current { context.scope.makeChildren()?.setPolicy(policy) }

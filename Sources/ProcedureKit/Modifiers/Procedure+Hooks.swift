@@ -1,12 +1,13 @@
 extension Procedure {
-  /// The same procedure, before whose body `hook` is called and awaited.
+  /// Returns the procedure with a hook before the body, which is awaited.
   ///
-  /// It is called with what the procedure is given, when conditions are satisfied and resources and the slot are there. If
-  /// it throws, the body is not executed and the procedure fails; it is cancelled if ``ProcedureContext/cancel(_:)`` was
-  /// called. Of several hooks the last one written is called first, since it wraps the others.
+  /// The hook is called with the input, when the conditions are satisfied and the run holds its resources and a slot.
+  /// If the hook throws, the procedure fails without executing the body. If the hook calls
+  /// ``ProcedureContext/cancel(_:)``, the procedure is cancelled without executing the body. Of several hooks, the last
+  /// one written is called first, since modifiers wrap.
   ///
-  /// - Parameter hook: Never called together with the body or another hook of the same run.
-  /// - Returns: The procedure with that hook.
+  /// - Parameter hook: The function to call. A hook never runs concurrently with the body or another hook of the run.
+  /// - Returns: The procedure with the hook.
   public func onWillExecute(
     _ hook: @escaping @concurrent @Sendable (Input) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -19,12 +20,14 @@ extension Procedure {
     }
   }
 
-  /// The same procedure, after whose body `hook` is called and awaited, while the slot and resources are still held.
+  /// Returns the procedure with a hook after the body, which is awaited while the run still holds its slot and
+  /// resources.
   ///
-  /// Of several hooks the first one written is called first. If one throws, the procedure fails.
+  /// Of several hooks, the first one written is called first. If a hook throws, the procedure fails.
   ///
-  /// - Parameter hook: Told what the body has come to; a cancel that comes while it executes does not change that.
-  /// - Returns: The procedure with that hook.
+  /// - Parameter hook: The function to call, with the outcome of the body. A cancel during the hook does not change the
+  ///   argument.
+  /// - Returns: The procedure with the hook.
   public func onDidExecute(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -43,42 +46,47 @@ extension Procedure {
     }
   }
 
-  /// The same procedure; if it is cancelled, `hook` is called and awaited: after the body, if that was executing.
+  /// Returns the procedure with a hook for cancellation, which is awaited. If the body was executing, the hook is
+  /// called after the body has ended.
   ///
-  /// A timeout is a cancel, too. What a body executes after it has been cancelled, to clean up, is not cancelled with it where it
-  /// comes to a value.
+  /// A timeout or a deadline around the hook cancels the procedure, too, with
+  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason. The hook is not called for a procedure
+  /// that a cancelled body runs to clean up and that returns a value.
   ///
-  /// - Parameter hook: Told the reason. It holds no slot and no resource of the procedure.
-  /// - Returns: The procedure with that hook.
+  /// - Parameter hook: The function to call, with the reason of the cancel. The run holds no slot and no resource
+  ///   meanwhile.
+  /// - Returns: The procedure with the hook.
   public func onDidCancel(
     _ hook: @escaping @concurrent @Sendable ((any Error)?) async -> Void
   ) -> ProcedureTask<Input, Output> {
     procedureTask.finishing(with: FinishHooks(didCancel: [hook]))
   }
 
-  /// The same procedure; when its outcome is decided and before anybody can read it, `hook` is called and awaited.
+  /// Returns the procedure with a hook between the decision on the outcome and its publication, which is awaited.
   ///
-  /// What the body has produced has ended then, unless the procedure is a part of another body, to which that belongs.
+  /// The children of the run have ended by then. The children of an enclosing body may still execute if the procedure
+  /// is a part of that body.
   ///
-  /// It is called also where the body was not executed, because the procedure was cancelled, ignored, or failed before.
-  /// If it throws, that is the procedure's failure; a cancel stays one. A node of a graph that is never reached has no end,
-  /// and its hooks are not called; nor are those of a run that is refused: by a queue that has been shut down or is full, or
-  /// because what was to produce it had ended.
+  /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. If
+  /// the hook throws, the procedure fails; a cancelled procedure stays cancelled. The hook is not called for a node
+  /// that a graph never reaches, nor for a run that is refused: by a queue that is shut down or full, or because its
+  /// producer has ended.
   ///
-  /// - Parameter hook: Told the outcome as it stands. It holds no slot and no resource of the procedure.
-  /// - Returns: The procedure with that hook.
+  /// - Parameter hook: The function to call, with the outcome so far. The run holds no slot and no resource meanwhile.
+  /// - Returns: The procedure with the hook.
   public func onWillFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
     procedureTask.finishing(with: FinishHooks(willFinish: [hook]))
   }
 
-  /// The same procedure; when its outcome can be read, `hook` is called and awaited.
+  /// Returns the procedure with a hook after the publication of the outcome, which is awaited.
   ///
-  /// `run` returns after it, and the queue is not idle before; dependents and whoever awaits a handle go on at once.
+  /// `run` returns after the hook, and the queue is not idle before. Dependents, and tasks that await a handle, go on
+  /// without waiting for the hook.
   ///
-  /// - Parameter hook: Told the outcome. It holds no slot and no resource of the procedure.
-  /// - Returns: The procedure with that hook.
+  /// - Parameter hook: The function to call, with the outcome. The run holds no slot and no resource meanwhile.
+  /// - Returns: The procedure with the hook.
   public func onDidFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -87,7 +95,7 @@ extension Procedure {
 }
 
 extension ProcedureTask {
-  /// The same level with another operation around its own.
+  /// Returns the level with `wrapper` around the operation.
   func wrappingOperation(
     _ wrapper:
       @escaping @concurrent @Sendable (

@@ -1,18 +1,18 @@
 extension Procedure {
-  /// The same procedure under a key, by which a full queue knows what it may replace; see ``QueueOverflow``.
+  /// Returns the procedure with a key, which identifies the run that a full queue may replace; see ``QueueOverflow``.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.admission.key = InternedKey.of(key) }
   }
 
-  /// The same procedure, which is not executed while another one with this key and a value of the same type is: it waits
-  /// for that one's value, or error, and has the same.
+  /// Returns the procedure with a shared execution: runs with an equal key and an equal type of value execute once, and
+  /// all have the value or the error of that execution.
   ///
-  /// Keys are known to the whole process, unless a queue has a ``ResourceTable`` of its own. What it is given is not looked
-  /// at: the key says that it is the same work. Whoever waits holds no slot meanwhile. If the one that executes is
-  /// cancelled, the next that waits executes instead; one that waits and is cancelled disturbs nobody.
+  /// Keys are process-wide, unless the queue has its own ``ResourceTable``. The input is not compared: equal keys mean
+  /// equal work. A waiting run holds no slot. If the executing run is cancelled, the next waiting run executes.
+  /// Cancelling a waiting run does not disturb the others.
   ///
-  /// - Parameter key: Says which work it is.
-  /// - Returns: The procedure that shares its execution.
+  /// - Parameter key: The identity of the work.
+  /// - Returns: The procedure with a shared execution.
   public func coalesced(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     let key = InternedKey.of(key)

@@ -1,23 +1,26 @@
 extension Procedure {
-  /// The same procedure, which is executed again when it fails, after a pause, as long as there are delays and attempts left.
+  /// Returns the procedure with retries: a failed attempt is followed by a pause and another attempt, while delays and
+  /// attempts are left.
   ///
   /// ```swift
   /// Download().timeout(.seconds(5)).retry(.exponential(from: .milliseconds(100)).jittered(), maxAttempts: 4)
   /// ```
   ///
-  /// The first retry waits the first delay. All that is written before is executed anew in each attempt: its conditions are
-  /// evaluated, its resources claimed, its timeouts begin again. A pause holds no slot and no resource of this procedure,
-  /// those written after the retry included; it takes no task, and a cancel ends it at once. What an attempt has produced
-  /// ends before the next one. A body can tell by ``ProcedureContext/attempt``.
+  /// The first retry waits the first delay. Each attempt repeats all modifiers written before: conditions are
+  /// evaluated, resources claimed and timeouts started again. A pause holds no slot and no resource of the procedure,
+  /// including resources of modifiers that follow; the outermost level pauses without a task. A cancel ends a pause at
+  /// once. The children of an attempt end before the next attempt. A body reads the number of the attempt from
+  /// ``ProcedureContext/attempt``.
   ///
-  /// When there are no delays or attempts left, the last error is thrown. A success forgets all earlier ones. An attempt that
-  /// was cancelled or ignored is not made again; one that timed out is.
+  /// Without delays or attempts left, the last error is thrown. A success discards all earlier errors. A cancelled or
+  /// ignored attempt is not retried; an attempt that timed out is.
   ///
   /// - Parameters:
-  ///   - schedule: How long to wait before each retry, and how many there may be.
-  ///   - maxAttempts: How many attempts there may be, the first one included; at least 1, or this traps.
-  ///   - budget: What all callers of something may retry together; where it is spent, the error is thrown.
-  ///   - decide: Asked about each error, with the number of the attempt, if there may be another one.
+  ///   - schedule: The delays before the retries, and their number.
+  ///   - maxAttempts: The largest number of attempts, including the first. A value below 1 traps.
+  ///   - budget: The limit for the retries of all callers of one service. With an empty budget, the error is thrown.
+  ///   - decide: Decides on each error, given the number of the failed attempt. `decide` is not called if no attempt is
+  ///     left.
   /// - Returns: The procedure with its retries.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, budget: RetryBudget? = nil,
@@ -37,7 +40,7 @@ extension Procedure {
   }
 }
 
-/// What is said of all runs of a procedure that is retried.
+/// The settings of a retried procedure.
 private struct RetryPolicy<Input: Sendable, Output: Sendable>: Sendable {
   let schedule: Schedule
   let maxAttempts: Int
@@ -45,7 +48,7 @@ private struct RetryPolicy<Input: Sendable, Output: Sendable>: Sendable {
   let decide: @concurrent @Sendable (any Error, Int) async -> RetryDecision<Input, Output>
 }
 
-/// One run of a procedure that is retried.
+/// One run of a retried procedure.
 private struct Retrying<Input: Sendable, Output: Sendable> {
   private let policy: RetryPolicy<Input, Output>
   private let context: ProcedureContext
@@ -83,7 +86,7 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
     }
   }
 
-  /// How long to wait before the next attempt; `nil` if there is none.
+  /// Returns the delay before the next attempt; `nil` to throw the error.
   private mutating func delay(after error: any Error) async -> Duration? {
     guard !context.isCancelled, !error.isNoFailure, attempt < policy.maxAttempts, var delay = nextDelay() else {
       return nil
@@ -98,7 +101,7 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
     return delay
   }
 
-  /// A retry that is not made, since the run is cancelled meanwhile, is not paid for.
+  /// Pauses. A cancel during the pause returns the retry to the budget.
   private func pause(for delay: Duration) async throws {
     do {
       try await context.pause(for: delay)
@@ -116,7 +119,7 @@ private struct Retrying<Input: Sendable, Output: Sendable> {
 }
 
 extension ProcedureContext {
-  /// The attempts of the outermost level are those of the run; of others only the retry is told.
+  /// Reports a retry. Only the attempts of the outermost level are the attempts of the run.
   fileprivate func attemptFailed(_ attempt: Int, _ error: any Error, retriedAfter delay: Duration) {
     if isOutermost {
       scope.attemptFailed(attempt, error, retriedAfter: delay)
