@@ -1,4 +1,4 @@
-/// Internal. Work on each element of an array: a graph that is made when the array is known.
+/// Internal. Work on each element of an array, by a graph that is built when the array is known.
 struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   private let element: ProcedureTask<Element, Output>
   private let limit: Int
@@ -34,7 +34,9 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     .errorPolicy(policy == .collect ? .continue : .failFast)
   }
 
-  /// - Returns: `nil` for an element that is to be left out.
+  /// Executes the work on one element.
+  ///
+  /// - Returns: The value; `nil` to omit the element.
   private func output(of value: Element) async throws -> Output? {
     do {
       return try await element.execute(value)
@@ -48,7 +50,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
 }
 
 extension ElementWork {
-  /// Work that returns the elements for which a predicate returns `true`, and `nil` for the others.
+  /// Makes work that returns the elements for which `predicate` returns `true`, and `nil` for the other elements.
   init(keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy)
   where Output == Element? {
     let verdict = ProcedureTask<Element, Element?>(name: predicate.name, priority: predicate.priority) { element in

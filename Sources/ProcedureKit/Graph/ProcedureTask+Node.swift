@@ -1,7 +1,7 @@
 extension ProcedureTask {
-  /// What a graph knows of it as a node, and what it executes once the conditions among that are satisfied.
+  /// The procedure as a node: its traits, and the operation to execute after the conditions among the traits.
   ///
-  /// What has hooks is told of its end by them, also where a condition decides; so all of it is the node's body.
+  /// With hooks, a condition's decision has to call hooks, too. The conditions are then part of the operation.
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
     let isPlain = isPlain
     let traits = NodeTraits(
