@@ -1,44 +1,44 @@
-/// Internal. Who is told what becomes of a claim that had to wait. Called outside of all locks.
+/// Internal. The receiver of a waiting claim's outcome, called outside of all locks.
 protocol ResourceClaimant: AnyObject, Sendable {
-  /// The claim holds all that it wants.
+  /// Reports that the claim holds all its resources.
   func resourcesGranted()
-  /// The claim would wait for ever.
+  /// Reports that the claim would wait forever.
   func resourcesRefused(_ waits: [ExclusionWait])
-  /// What it holds is waited for by something of this priority.
+  /// Raises the priority of the run: a run of this priority waits for a resource of the claim.
   func raise(to priority: TaskPriority)
 }
 
-/// Internal. What one level of one run wants to hold, or holds: the owner of its part of the resources.
+/// Internal. The claim of one level of a run: the owner of the level's resources.
 ///
-/// Runs that follow each other pass it on, with all that it holds: see ``ResourceHold``.
+/// A claim with all its resources can pass from a run to the next; see ``ResourceHold``.
 ///
-/// Invariant: all that changes is guarded by the lock of ``ResourceBook``. All but `priority` and `reference` is changed only by
-/// whoever has the claim, a level or a run, who may read it without that lock. `procedure` and `passes` change only where it is
-/// passed on, which is also done under the lock of the runs' queue: so that this is enough for reading these. A claim has a
-/// claimant from its placing until its end, and news have the claimant of their time.
+/// Invariant: the lock of ``ResourceBook`` guards every change. Only the owner (a level or a run) changes properties
+/// other than `priority` and `reference`, and the owner may read them without the lock. Passing a claim on changes
+/// `procedure` and `passes` under the lock of the runs' queue, too; either lock suffices for reading both. A claim has
+/// a claimant from the start of its wait to its end, and a notification keeps the claimant of its time.
 final class ResourceClaim: @unchecked Sendable {
-  /// What it is inside of, in any table, unless that has ended before it.
+  /// The enclosing claim in any table; `nil` after the enclosing claim has ended.
   private(set) var enclosing: ResourceHold?
-  /// How many it was inside of when it was made, and itself.
+  /// The number of enclosing claims at creation, plus one.
   let depth: Int32
   private(set) var procedure: ProcedureIdentity
   var claimant: (any ResourceClaimant)?
-  /// How often it has been passed on.
+  /// The number of times the claim has been passed on.
   private(set) var passes: UInt64 = 0
-  /// What it wants, and what all want to whom it is passed on.
+  /// The demands, which are equal for all runs to which the claim is passed.
   let wants: ResourceDemands
-  /// Its own priority, or the highest of those that have come to wait for it.
+  /// The claim's own priority, or the highest priority among the runs that wait for the claim.
   var priority: UInt8
-  /// Its number and serial in the ledger; `nil` before it was made and after it has ended.
+  /// The claim's number and serial in the ledger; `nil` before the claim was made and after its end.
   var reference: ResourceLedger.Reference?
-  /// When it was granted, if that was all of one thing and nobody waited for it then.
+  /// The instant of the grant; `nil` unless the claim is for the whole of one resource for which nobody waited.
   var turn: Turn?
 
-  /// A moment at which nobody waited for one thing.
+  /// An instant at which nobody waited for a resource.
   struct Turn {
-    /// The serial of the claim that was granted: who comes then comes before all claims of higher ones.
+    /// The serial of the granted claim. A claim that arrives at the instant precedes all claims with higher serials.
     var serial: UInt64 = 0
-    /// How many claims had come to wait for that thing.
+    /// The number of claims that had waited for the resource before.
     var waits: UInt64 = 0
   }
 
@@ -56,18 +56,18 @@ final class ResourceClaim: @unchecked Sendable {
 
   // MARK: Called under the lock
 
-  /// It belongs to another run from now on, and is over for whatever is inside of the former one.
+  /// Transfers the claim to another run, and ends the hold of the former run.
   ///
-  /// - Returns: Its former claimant.
+  /// - Returns: The former claimant.
   func passedOn(to other: any ResourceClaimant, of procedure: ProcedureIdentity) -> (any ResourceClaimant)? {
     let former = claimant.take()
     (self.procedure, claimant, passes) = (procedure, other, passes + 1)
     return former
   }
 
-  /// It has ended, and does not keep what it was inside of if that has ended as well.
+  /// Ends the claim, and releases enclosing claims that have ended.
   ///
-  /// - Returns: What was let go of.
+  /// - Returns: The released hold.
   func ended() -> ResourceHold? {
     reference = nil
     guard let former = enclosing, former.reference == nil else { return nil }
@@ -76,12 +76,12 @@ final class ResourceClaim: @unchecked Sendable {
   }
 }
 
-/// Internal. What a body holds: a claim, until that has ended or has been passed on to another run.
+/// Internal. The hold of a body on a claim, until the claim ends or is passed to another run.
 struct ResourceHold: Sendable, Equatable {
   let claim: ResourceClaim
   private let passes: UInt64
 
-  /// Made by whoever has the claim.
+  /// Makes a hold of the owner of `claim`.
   init(_ claim: ResourceClaim) {
     (self.claim, passes) = (claim, claim.passes)
   }
@@ -90,15 +90,15 @@ struct ResourceHold: Sendable, Equatable {
     one.claim === other.claim && one.passes == other.passes
   }
 
-  /// Whether it has been passed on; under the lock.
+  /// Whether the claim has been passed on. Read under the lock.
   var isPassedOn: Bool { claim.passes != passes }
 
-  /// Where it stands in the ledger, if it does; under the lock.
+  /// The claim's reference in the ledger; `nil` after the hold has ended. Read under the lock.
   var reference: ResourceLedger.Reference? { isPassedOn ? nil : claim.reference }
 
-  /// This, and all that it is inside of.
+  /// The hold, followed by all enclosing holds.
   var chain: UnfoldFirstSequence<ResourceHold> { sequence(first: self, next: \.claim.enclosing) }
 
-  /// Whether all is held that is wanted.
+  /// Whether the claim holds all its resources.
   var isHeld: Bool { ResourceBook.shared.isHeld(self) }
 }

@@ -1,24 +1,25 @@
 import Synchronization
 
-/// Internal. One key of one table, as long as anybody wants it: what stands for the key wherever a lock is held.
+/// Internal. The entry of one key in one table, alive while a claim refers to the key. The entry represents the key
+/// under locks.
 ///
-/// Invariant: `pool` is guarded by the lock of ``ResourceBook``; the rest is constant or atomic.
+/// Invariant: the lock of ``ResourceBook`` guards `pool`; the other properties are constant or atomic.
 final class ResourceEntry: @unchecked Sendable {
   private static let identifiers = Atomic<UInt64>(0)
 
-  /// What it is known by in the process; never 0.
+  /// The number of the entry, unique in the process and never 0.
   let identifier = ResourceEntry.identifiers.wrappingAdd(1, ordering: .relaxed).newValue
   private let waits = Atomic<UInt64>(0)
   let table: ResourceTable
   let key: ResourceKey
   let capacity: Int32
-  /// What stands for it in the ledger; -1 while nobody claims it.
+  /// The index of the resource in the ledger; -1 while no claim uses the resource.
   var pool: Int32 = -1
 
-  /// How many claims have come to wait for it; looked at without a lock.
+  /// The number of claims that have waited for the resource so far, readable without a lock.
   var waitCount: UInt64 { waits.load(ordering: .relaxed) }
 
-  /// A claim has come to wait for it. Called under the lock of ``ResourceBook``.
+  /// Counts a claim that starts to wait. Called under the lock of ``ResourceBook``.
   func waitStarted() { waits.wrappingAdd(1, ordering: .relaxed) }
 
   fileprivate init(_ demand: ResourceRequest.Demand, in table: ResourceTable) {
@@ -32,7 +33,7 @@ final class ResourceEntry: @unchecked Sendable {
   }
 }
 
-/// Internal. The entries of a table, by their keys.
+/// Internal. The entries of a table, by key.
 final class ResourceIndex: Sendable {
   private struct Slot {
     let identifier: UInt64
@@ -41,7 +42,7 @@ final class ResourceIndex: Sendable {
 
   private let slots = Mutex<[ResourceKey: Slot]>([:])
 
-  /// The entry of a key, which is made if there is none.
+  /// Returns the entry of the demand's key, and makes a missing entry.
   func entry(for demand: ResourceRequest.Demand, in table: ResourceTable) -> ResourceEntry {
     slots.withLock { slots in
       if let entry = slots[demand.key]?.entry { return entry }
@@ -51,7 +52,7 @@ final class ResourceIndex: Sendable {
     }
   }
 
-  /// An entry is on its way out. Its key may have another by now.
+  /// Removes an entry, unless its key already has a newer entry.
   fileprivate func remove(_ key: ResourceKey, _ identifier: UInt64) {
     slots.withLock { slots in
       if slots[key]?.identifier == identifier { slots[key] = nil }
@@ -60,7 +61,7 @@ final class ResourceIndex: Sendable {
   }
 }
 
-/// Internal. What is wanted together, by the entries of one table: found before any lock is taken.
+/// Internal. The demands of one level as entries of one table, looked up before any lock is taken.
 final class ResourceDemands: Sendable {
   struct Demand: Sendable {
     let entry: ResourceEntry
@@ -69,13 +70,14 @@ final class ResourceDemands: Sendable {
 
   let table: ResourceTable
   let demands: [Demand]
-  /// The one thing that is wanted, where it is all there is of it: so that nobody who wants the same can hold it too.
+  /// The entry of the single resource that the level claims completely; `nil` for any other demand. Two such claims
+  /// exclude each other.
   let wholeEntry: ResourceEntry?
 
-  /// What it is known by that exactly this is wanted alone; 0 where something else is.
+  /// The identifier of `wholeEntry`; 0 for any other demand.
   var wish: UInt64 { wholeEntry?.identifier ?? 0 }
 
-  /// Traps where a resource is used with two capacities.
+  /// Looks up the entries of `request`. Two capacities for one resource trap.
   init(_ request: ResourceRequest, in table: ResourceTable) {
     self.table = table
     demands = request.demands.map { demand in

@@ -1,14 +1,14 @@
-/// Internal. What a table knows a resource by.
+/// Internal. The key of a resource in a table.
 enum ResourceKey: Hashable, Sendable {
-  /// A category that users name by a value of theirs.
+  /// A category, named by a user's value.
   case category(InternedKey)
-  /// A resource of so many units.
+  /// A resource with units.
   case units(name: String)
-  /// An execution that others wait for.
+  /// A shared execution.
   case sharedWork(SharedWorkTable.Key)
 }
 
-/// Internal. Names a category by a type.
+/// Internal. A category named by a type.
 struct TypeCategory: Hashable, Sendable, CustomStringConvertible {
   private let type: ObjectIdentifier
   let description: String
@@ -20,7 +20,7 @@ struct TypeCategory: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ResourceKey: CustomStringConvertible {
-  /// The name of the resource, as people read it.
+  /// The name of the resource in messages.
   var description: String {
     switch self {
     case .category(let key): "\(key.value)"
@@ -30,7 +30,7 @@ extension ResourceKey: CustomStringConvertible {
   }
 }
 
-/// Internal. All that one level of a procedure wants to hold: a value that is made once, with the modifier.
+/// Internal. The demands of one level of a procedure, made once by the modifiers.
 struct ResourceRequest: Sendable {
   struct Demand: Sendable {
     let key: ResourceKey
@@ -38,10 +38,10 @@ struct ResourceRequest: Sendable {
     let capacity: Int32
   }
 
-  /// One for each resource.
+  /// The demands, one for each resource.
   private(set) var demands: [Demand] = []
 
-  /// One category for each of the values, to be held alone or together with other readers.
+  /// Requests each category, exclusively or shared.
   init(categories: [any Hashable & Sendable], isShared: Bool) {
     let units = isShared ? 1 : ResourceLedger.wholeCategory
     for category in categories {
@@ -51,18 +51,19 @@ struct ResourceRequest: Sendable {
     }
   }
 
-  /// An execution, for the one that executes.
+  /// Requests a shared execution exclusively, for the executing run.
   init(sharedWork key: SharedWorkTable.Key) {
     let whole = ResourceLedger.wholeCategory
     add(Demand(key: .sharedWork(key), units: whole, capacity: whole))
   }
 
-  /// Units of one resource.
+  /// Requests units of one resource.
   init(_ resource: Resource, units: Int) {
     add(Demand(key: .units(name: resource.name), units: Int32(units), capacity: Int32(resource.capacity)))
   }
 
-  /// Both requests together. Who wants to read and to exclude excludes; units add up.
+  /// Returns the combination of both requests. For a category, an exclusive request overrides a shared one; units add
+  /// up.
   func merging(_ other: ResourceRequest) -> ResourceRequest {
     var merged = self
     for demand in other.demands { merged.add(demand) }

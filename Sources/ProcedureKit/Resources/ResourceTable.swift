@@ -1,32 +1,32 @@
 import Synchronization
 
-/// Who holds which categories and resources.
+/// A table of the holders of categories and resources.
 ///
-/// Procedures exclude each other wherever they run, since there is one table for the process. A queue with a table of its
-/// own (``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:seed:)``) excludes
-/// only on the queues that share it: for tests, and for parts of a program that know nothing of each other.
+/// One process-wide table makes procedures exclude each other on every queue. A queue with its own table
+/// (``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:seed:)``)
+/// excludes only on the queues with the same table: for tests, and for independent parts of a program.
 ///
-/// Keys that nobody holds or waits for use no memory.
+/// Keys without a holder and without a waiting claim use no memory.
 public final class ResourceTable: Sendable {
-  /// The table of the process, for all queues that have none of their own, and for what runs without a queue.
+  /// The process-wide table, for queues without their own table and for procedures without a queue.
   public static let shared = ResourceTable()
 
-  /// What becomes of a claim at first.
+  /// The table's first response to a claim.
   enum Answer: Sendable {
     case granted
-    /// The claimant will be told. Others may have to be told that it waits.
+    /// The claim waits, and the claimant will be called. The notifications may concern other claims.
     case waits(News)
-    /// It would wait for ever.
+    /// The claim would wait forever.
     case refused([ExclusionWait])
   }
 
-  /// What the claimants of others have to be told. It is not told under any lock.
+  /// Notifications for claimants, sent outside of all locks.
   struct News: Sendable {
     var granted: [any ResourceClaimant] = []
     var refused: [(claimant: any ResourceClaimant, waits: [ExclusionWait])] = []
-    /// Those that something of higher priority waits for.
+    /// The claimants for which a run of higher priority waits.
     var raised: [(claimant: any ResourceClaimant, priority: UInt8)] = []
-    /// Nothing but to let go of them: they refer to values of the user's.
+    /// Objects to release outside of the lock, since they refer to the user's values.
     var abandoned: [any AnyObject & Sendable] = []
 
     var isEmpty: Bool { granted.isEmpty && refused.isEmpty && raised.isEmpty && abandoned.isEmpty }
@@ -38,7 +38,7 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// News that somebody is telling who is further up on this stack.
+  /// Pending notifications that a caller further up on the stack is sending.
   private final class Delivery: Sendable {
     private struct State {
       var news: [News]
@@ -51,7 +51,9 @@ public final class ResourceTable: Sendable {
       state = Mutex(State(news: [news]))
     }
 
-    /// Says whether they will be told: not if all has been told meanwhile.
+    /// Adds notifications to the pending ones.
+    ///
+    /// - Returns: Whether the notifications will be sent; `false` after the delivery has ended.
     func add(_ news: News) -> Bool {
       state.withLock { state in
         if !state.isOver { state.news.append(news) }
@@ -59,7 +61,7 @@ public final class ResourceTable: Sendable {
       }
     }
 
-    /// What is to be told next; `nil`, and for ever, if nothing is left.
+    /// Returns the next notifications; `nil`, from then on, if none is left.
     func next() -> [News]? {
       state.withLock { state in
         state.isOver = state.news.isEmpty
@@ -70,22 +72,21 @@ public final class ResourceTable: Sendable {
 
   @TaskLocal private static var delivery: Delivery?
   let openPools = Atomic(0)
-  /// The keys that anybody wants.
+  /// The keys in use.
   let index = ResourceIndex()
-  /// Executions that several wait for.
+  /// The shared executions.
   let sharedWork = SharedWorkTable()
 
-  /// An empty table.
+  /// Makes an empty table.
   public init() {}
 
-  /// How many keys somebody holds or waits for.
+  /// The number of keys with a holder or a waiting claim.
   public var count: Int { openPools.load(ordering: .acquiring) }
 
-  /// Tells claimants what has become of their claims. Called outside of all locks.
+  /// Sends notifications to claimants. Called outside of all locks.
   ///
-  /// What follows from that on the same stack is told by whoever delivers already: a loop and not a recursion, however many
-  /// queues pass a grant on to each other. What others deliver at the same time they tell themselves, so that no task is
-  /// woken by a thread that has nothing to do with it.
+  /// A nested call adds its notifications to the outer call's: a loop instead of a recursion, however many queues pass
+  /// a grant on. Other threads send their own notifications, so that a thread does not wake unrelated tasks.
   static func deliver(_ news: News) {
     guard !news.isEmpty else { return }
     if let delivery, delivery.add(news) { return }
