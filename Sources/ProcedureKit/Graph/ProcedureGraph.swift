@@ -53,7 +53,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameters:
   ///   - name: The name in errors, events and diagrams.
   ///   - build: Adds the nodes. A graph without nodes traps.
-  @_disfavoredOverload  // A closure of one line can also match the overload with a value, which then has the same effect.
+  @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
     let input = builder.addInput(of: Input.self)
@@ -66,7 +66,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// - Parameters:
   ///   - name: The name in errors, events and diagrams.
   ///   - build: Adds the nodes. A graph without nodes traps.
-  @_disfavoredOverload  // A closure of one line can also match the overload with a value, which then has the same effect.
+  @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void
   ) where Input == Void, Output == Void {

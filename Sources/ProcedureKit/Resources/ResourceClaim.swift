@@ -1,6 +1,6 @@
 /// Internal. The receiver of a waiting claim's outcome, called outside of all locks.
 protocol ResourceClaimant: AnyObject, Sendable {
-  /// Reports that the claim holds all its resources.
+  /// Reports that the claim holds all demanded resources.
   func resourcesGranted()
   /// Reports that the claim would wait forever.
   func resourcesRefused(_ waits: [ExclusionWait])
@@ -10,12 +10,12 @@ protocol ResourceClaimant: AnyObject, Sendable {
 
 /// Internal. The claim of one level of a run: the owner of the level's resources.
 ///
-/// A claim with all its resources can pass from a run to the next; see ``ResourceHold``.
+/// A claim and its resources can pass from a run to the next; see ``ResourceHold``.
 ///
 /// Invariant: the lock of ``ResourceBook`` guards every change. Only the owner (a level or a run) changes properties
-/// other than `priority` and `reference`, and the owner may read them without the lock. Passing a claim on changes
-/// `procedure` and `passes` under the lock of the runs' queue, too; either lock suffices for reading both. A claim has
-/// a claimant from the start of its wait to its end, and a notification keeps the claimant of its time.
+/// other than `priority` and `reference`, and the owner may read these properties without the lock. Passing a claim on
+/// changes `procedure` and `passes` under the lock of the runs' queue, too; either lock suffices for reading. A claim
+/// has a claimant from the start of the wait to the end of the claim. A notification keeps the claimant of its time.
 final class ResourceClaim: @unchecked Sendable {
   /// The enclosing claim in any table; `nil` after the enclosing claim has ended.
   private(set) var enclosing: ResourceHold?
@@ -29,7 +29,7 @@ final class ResourceClaim: @unchecked Sendable {
   let wants: ResourceDemands
   /// The claim's own priority, or the highest priority among the runs that wait for the claim.
   var priority: UInt8
-  /// The claim's number and serial in the ledger; `nil` before the claim was made and after its end.
+  /// The claim's number and serial in the ledger; `nil` before the claim is made and after the claim has ended.
   var reference: ResourceLedger.Reference?
   /// The instant of the grant; `nil` unless the claim is for the whole of one resource for which nobody waited.
   var turn: Turn?
@@ -99,6 +99,6 @@ struct ResourceHold: Sendable, Equatable {
   /// The hold, followed by all enclosing holds.
   var chain: UnfoldFirstSequence<ResourceHold> { sequence(first: self, next: \.claim.enclosing) }
 
-  /// Whether the claim holds all its resources.
+  /// Whether the claim holds all demanded resources.
   var isHeld: Bool { ResourceBook.shared.isHeld(self) }
 }

@@ -52,7 +52,7 @@ final class ResourceIndex: Sendable {
     }
   }
 
-  /// Removes an entry, unless its key already has a newer entry.
+  /// Removes an entry, unless a newer entry has the key.
   fileprivate func remove(_ key: ResourceKey, _ identifier: UInt64) {
     slots.withLock { slots in
       if slots[key]?.identifier == identifier { slots[key] = nil }

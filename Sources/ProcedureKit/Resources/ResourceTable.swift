@@ -51,9 +51,9 @@ public final class ResourceTable: Sendable {
       state = Mutex(State(news: [news]))
     }
 
-    /// Adds notifications to the pending ones.
+    /// Adds notifications for the sender.
     ///
-    /// - Returns: Whether the notifications will be sent; `false` after the delivery has ended.
+    /// - Returns: Whether the sender will send the notifications; `false` after the delivery has ended.
     func add(_ news: News) -> Bool {
       state.withLock { state in
         if !state.isOver { state.news.append(news) }
