@@ -63,8 +63,8 @@ extension Condition {
   /// Returns the condition with failures turned into "not satisfied": the procedure is ignored instead of failing.
   public static func ignored(_ condition: Condition) -> Condition {
     Condition(condition.name) { prepares in
-      let verdict = await condition.judge(prepares: prepares)
-      return verdict.isFailed ? .ignored(by: condition.name) : verdict
+      let result = await condition.judge(prepares: prepares)
+      return result.isFailed ? .ignored(by: condition.name) : result
     }
   }
 }

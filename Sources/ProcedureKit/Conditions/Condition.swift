@@ -13,7 +13,7 @@
 public struct Condition: Sendable {
   /// The name in errors, outcomes and logs.
   public let name: String
-  private let judgement: @Sendable (_ prepares: Bool) async -> ConditionVerdict
+  private let evaluation: @Sendable (_ prepares: Bool) async -> ConditionVerdict
 
   /// Makes a condition of an async predicate.
   ///
@@ -42,7 +42,7 @@ public struct Condition: Sendable {
 
   init(_ name: String, judgement: @escaping @Sendable (_ prepares: Bool) async -> ConditionVerdict) {
     self.name = name
-    self.judgement = judgement
+    evaluation = judgement
   }
 
   /// Evaluates the condition once. Cancelling the caller cancels the evaluation, which still returns a result.
@@ -50,7 +50,7 @@ public struct Condition: Sendable {
   /// - Parameter prepares: Whether the `prepare` step is performed.
   /// - Returns: The result of the evaluation.
   func judge(prepares: Bool = true) async -> ConditionVerdict {
-    await judgement(prepares)
+    await evaluation(prepares)
   }
 
   /// Evaluates all conditions of one level concurrently.

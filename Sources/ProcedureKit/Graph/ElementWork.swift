@@ -53,9 +53,9 @@ extension ElementWork {
   /// Makes work that returns the elements for which `predicate` returns `true`, and `nil` for the other elements.
   init(keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy)
   where Output == Element? {
-    let verdict = ProcedureTask<Element, Element?>(name: predicate.name, priority: predicate.priority) { element in
+    let kept = ProcedureTask<Element, Element?>(name: predicate.name, priority: predicate.priority) { element in
       try await predicate.execute(element) ? element : nil
     }
-    self.init(verdict, limit: limit, policy: policy)
+    self.init(kept, limit: limit, policy: policy)
   }
 }

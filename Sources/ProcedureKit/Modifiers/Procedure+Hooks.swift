@@ -64,8 +64,7 @@ extension Procedure {
 
   /// Returns the procedure with a hook between the decision on the outcome and its publication, which is awaited.
   ///
-  /// The children of the run have ended by then. The children of an enclosing body may still execute if the procedure
-  /// is a part of that body.
+  /// The children of the run have ended by then.
   ///
   /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. If
   /// the hook throws, the procedure fails; a cancelled procedure stays cancelled. The hook is not called for a node

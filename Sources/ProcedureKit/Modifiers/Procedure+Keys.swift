@@ -4,12 +4,12 @@ extension Procedure {
     procedureTask.changing { $0.admission.key = InternedKey.of(key) }
   }
 
-  /// Returns the procedure with a shared execution: runs with an equal key and an equal type of value execute once, and
-  /// all have the value or the error of that execution.
+  /// Returns the procedure with an execution shared by all runs with an equal key and an equal type of value.
   ///
-  /// Keys are process-wide, unless the queue has its own ``ResourceTable``. The input is not compared: equal keys mean
-  /// equal work. A waiting run holds no slot. If the executing run is cancelled, the next waiting run executes.
-  /// Cancelling a waiting run does not disturb the others.
+  /// The shared runs execute once, and all have the value or the error of the execution. Keys are process-wide, unless
+  /// the queue has its own ``ResourceTable``. The input is not compared: equal keys mean equal work. A waiting run
+  /// holds no slot. If the executing run is cancelled, the next waiting run executes. Cancelling a waiting run does not
+  /// disturb the others.
   ///
   /// - Parameter key: The identity of the work.
   /// - Returns: The procedure with a shared execution.

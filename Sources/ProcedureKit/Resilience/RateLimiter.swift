@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// The limiter is a token bucket. After a rest, a burst of calls goes through at once; then one call goes through for
 /// each new token. A waiting call holds no slot. The limiter counts a call when the call is granted, even if the call
-/// then waits for a slot. A call that is cancelled after the grant and before the body returns its token, unless
-/// another call has been granted since.
+/// then waits for a slot. If a call has waited and is cancelled between the grant and the body, its token goes back to
+/// the bucket, unless another call has been granted since.
 ///
 /// All callers of one service should share one limiter, on any number of queues.
 public final class RateLimiter: Sendable {

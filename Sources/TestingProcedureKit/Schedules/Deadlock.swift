@@ -17,7 +17,9 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The virtual time of the standstill.
   public var instant: VirtualClock.Instant
 
-  /// The known waits: snapshots of the busy queues of `ExplorationEnvironment.makeQueue`, unfinished procedures of
+  /// The known waits, one text each.
+  ///
+  /// The texts are the snapshots of the busy queues of `ExplorationEnvironment.makeQueue`, the unfinished procedures of
   /// `ExplorationEnvironment.watch`, and the texts of `ExplorationEnvironment.explainDeadlock`.
   public var waits: [String]
 

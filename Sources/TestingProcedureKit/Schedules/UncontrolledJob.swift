@@ -4,8 +4,10 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public enum Reason: Hashable, Sendable {
     /// A task was handed to the global executor, for example by `Task { … }`.
     case globalExecutor
-    /// A foreign thread made a task of the exploration ready: after a wait for real time (`Task.sleep`), after work on
-    /// the main actor or the global executor, or from a callback of the system.
+    /// A foreign thread made a task of the exploration ready.
+    ///
+    /// Possible causes are a wait for real time (`Task.sleep`), work on the main actor or the global executor, and a
+    /// callback of the system.
     case enqueuedFromOutside
   }
 
