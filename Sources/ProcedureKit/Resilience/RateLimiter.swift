@@ -125,7 +125,7 @@ public final class RateLimiter: Sendable {
     head?.call()
   }
 
-  /// Sets the place at which the first call sleeps.
+  /// Makes the first call sleep at `place`.
   ///
   /// - Returns: The instant of the next grant; `nil` if the call has been granted.
   private func turn(of ticket: RateLimiterMachine.Ticket, awaitedAt place: Place) -> Duration? {

@@ -16,7 +16,7 @@ public import ProcedureKit
 /// procedure at once with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, a protected folder
 /// prompts when a file is first opened, not before. A path outside of the sandbox is refused.
 ///
-/// The status describes the process's real user at one moment. On Linux, an administrator can read and write every
+/// The status describes the process's real user at one instant. On Linux, an administrator can read and write every
 /// file. A file can change between the test and the opening, so that opening can still fail.
 public struct FileAccess: Capability, Hashable {
   /// The path of the file or the folder. A path without a leading slash is relative to the working folder.

@@ -1,4 +1,4 @@
-/// A place where bodies wait for instructions of a test. Waiting bodies take instructions in order of arrival.
+/// A gate at which bodies wait for a test's instructions. Waiting bodies take instructions in order of arrival.
 final class Gate<Word: Sendable>: Sendable {
   private struct Words {
     var said: [Result<Word, any Error>] = []

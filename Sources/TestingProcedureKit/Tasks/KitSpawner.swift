@@ -1,4 +1,4 @@
-/// The testing kit's only place that creates tasks.
+/// The only creator of tasks in the testing kit.
 enum KitSpawner {
   /// Starts the body of a schedule with the caller's task-local values. Only the explorer waits for the body.
   static func startBody(
