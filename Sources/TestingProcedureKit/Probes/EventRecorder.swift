@@ -43,7 +43,7 @@ public final class EventRecorder: Sendable {
   ///   - queue: The queue to watch.
   ///   - executor: Where the stream is read; `nil` for the exploration's executor within one, and else the global one.
   public convenience init(_ queue: ProcedureQueue, executor: (any TaskExecutor)? = nil) {
-    self.init(queue.events, executor: executor)
+    self.init(queue.events(bufferingNewest: .max), executor: executor)
   }
 
   /// The events so far, in the order in which they happened.
