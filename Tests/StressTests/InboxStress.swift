@@ -93,7 +93,7 @@ private final class InboxTrial: Sendable {
 
   /// Watches the queue until one that is added then has finished: it is heard of as a whole.
   private func hear() async {
-    let events = queue.events
+    let events = queue.events(bufferingNewest: .max)
     let probe = ledger.watch(queue.add(ledger.worker("heard").priority(.high)))
     handles.put(probe)
     var count = EventCount()

@@ -17,6 +17,9 @@ public struct ProcedureID: Hashable, Comparable, Sendable, CustomStringConvertib
     "#\(number)"
   }
 
+  /// The identity of no run, which is never handed out.
+  static var ofNoRun: ProcedureID { ProcedureID(number: 0) }
+
   private static let next = Atomic<UInt64>(1)
 
   /// Reserves `count` consecutive identities and returns the first.

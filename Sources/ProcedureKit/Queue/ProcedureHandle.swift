@@ -122,12 +122,13 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     return value
   }
 
-  /// The events of this run. Each access is a new subscription, which begins with the run's first event.
+  /// The events of this run. Each access is a new subscriber, which begins with the run's first event.
   ///
-  /// They end after ``ProcedureEvent/Kind-swift.enum/didFinish(_:)``. They are buffered without bounds: a slow reader delays
-  /// nobody. Cancelling the task that iterates ends the iteration.
-  public var events: ProcedureEvents {
-    ProcedureEvents(run.core.events(of: run))
+  /// The stream ends after ``ProcedureEvent/Kind-swift.enum/didFinish(_:)``. A slow subscriber delays nobody and loses nothing. A
+  /// body that waits for an event lends its slot. Cancelling the task that iterates the stream ends the stream. The stream is for
+  /// one consumer: when two tasks iterate it, each event goes to one of them.
+  public var events: AsyncStream<ProcedureEvent> {
+    run.core.events(of: run)
   }
 
   /// The same run, as one that never fails: for dependents that are to run whatever happened.

@@ -1,26 +1,25 @@
 import Synchronization
 
-/// Refuses calls to a failing service, and probes from time to time whether the service works again.
+/// Stops calling what keeps failing, and looks from time to time whether it works again.
 ///
-/// A closed breaker lets calls through. The breaker opens when too large a fraction of the latest calls has failed:
-/// calls are then refused at once, which saves the callers a wait and the service the load. After a cooldown the next
-/// call goes through as a probe. A successful probe closes the breaker; a failed probe keeps the breaker open for
-/// another cooldown. A cancelled call counts neither as a success nor as a failure, and a call that began before the
-/// latest change of state does not count.
+/// While it is closed, calls go through. When too large a part of the latest ones has failed it opens: calls are refused at
+/// once, which spares the callers the wait and the called the load. After a cooldown the next call goes through as a probe;
+/// if that succeeds the breaker closes, otherwise it stays open for another cooldown. A cancelled call counts as neither,
+/// and one that began before the latest change of state decides nothing.
 ///
-/// All callers of one service should share one breaker, on any number of queues.
+/// One breaker is meant to be shared by everything that calls the same server, from any number of queues.
 public final class CircuitBreaker: Sendable {
-  /// The state of a circuit breaker.
+  /// Whether calls go through.
   public enum State: Sendable, Hashable {
     /// Calls go through.
     case closed
-    /// Calls are refused. After the cooldown, the next call becomes the probe.
+    /// Calls are refused, or, after the cooldown, the next one becomes the probe.
     case open
-    /// The probe is under way. Other calls are refused.
+    /// The probe is under way; other calls are refused.
     case halfOpen
   }
 
-  /// The name in errors and diagnostics.
+  /// What errors and diagnostics call it.
   public let name: String
   private let time: QueueTime
   private let machine: Mutex<CircuitBreakerMachine>
@@ -29,13 +28,13 @@ public final class CircuitBreaker: Sendable {
   /// Makes a closed breaker.
   ///
   /// - Parameters:
-  ///   - name: The name in errors and diagnostics.
-  ///   - failureRatio: The fraction of failed calls in the window that opens the breaker: 0.5 for half of the calls. A
-  ///     value above 1 never opens the breaker.
-  ///   - minimumCalls: The number of calls in the window below which the breaker does not open.
-  ///   - window: The time for which a call counts. The effective window can be up to a tenth shorter.
-  ///   - cooldown: The time between opening and the probe.
-  ///   - clock: The clock for the window and the cooldown.
+  ///   - name: What errors and diagnostics call it.
+  ///   - failureRatio: It opens when at least this part of the latest calls has failed, 0.5 for half of them. More than 1
+  ///     never opens.
+  ///   - minimumCalls: It does not open before so many calls have ended within the window.
+  ///   - window: How long a call counts; it may be up to a tenth less.
+  ///   - cooldown: How long it stays open before it lets a probe through.
+  ///   - clock: What measures these times.
   public init(
     _ name: String = "circuit breaker", failureRatio: Double = 0.5, minimumCalls: Int = 10,
     window: Duration = .seconds(30), cooldown: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
@@ -51,48 +50,47 @@ public final class CircuitBreaker: Sendable {
     broadcaster.close()
   }
 
-  /// The current state.
+  /// Whether calls go through.
   public var state: State {
     machine.withLock { $0.publicState }
   }
 
-  /// The current state, followed by every later state in order.
+  /// The current state, and then each state that follows, in order. Each access is a new subscriber.
   ///
-  /// Each access is a new subscription. A slow subscriber delays nobody. The stream ends when the breaker is released.
+  /// A slow subscriber delays nobody and loses nothing. The stream ends when the breaker is released. The stream is for one
+  /// consumer: another one asks for a stream of its own.
   public var states: AsyncStream<State> {
-    let subscription = machine.withLock {
-      broadcaster.subscribe(replaying: [$0.publicState], waiting: ProcedureContext.lendingSlot)
-    }
-    return AsyncStream { await subscription.next() }
+    machine.withLock { broadcaster.subscribe(replaying: [$0.publicState]) }.stream(
+      waiting: ProcedureContext.lendingSlot)
   }
 
-  /// Internal. Admits or refuses a call. The caller of an admitted call has to report its end.
+  /// Internal. Asks to make a call. Whoever is admitted has to tell how it ended.
   func callWanted() -> CircuitBreakerMachine.Admission {
     let now = time.now.sinceStart
     return change { $0.callWanted(at: now) }
   }
 
-  /// Internal. Reports the end of an admitted call.
+  /// Internal. A call has ended that was admitted.
   func callEnded(_ permit: CircuitBreakerMachine.Permit, _ ending: CircuitBreakerMachine.Ending) {
     let now = time.now.sinceStart
     change { $0.callEnded(permit, ending, at: now) }
   }
 
-  /// Internal. Returns the time from now until `instant`, at least zero.
+  /// Internal. How long from now until that instant, at least zero.
   func remaining(until instant: Duration) -> Duration {
     (instant - time.now.sinceStart).saturated
   }
 
   private func change<R: Sendable>(_ event: (inout CircuitBreakerMachine) -> R) -> R {
-    var woken: [Waiter] = []
+    var effects: [EventEffect] = []
     let result = machine.withLock { machine in
       let before = machine.publicState
       let result = event(&machine)
-      // Sending under the lock gives all subscribers the states in one order.
-      if machine.publicState != before, broadcaster.isObserved { broadcaster.send(machine.publicState, &woken) }
+      // Sent under the lock, so that everybody sees the states in the order in which they came.
+      if machine.publicState != before, broadcaster.isObserved { broadcaster.send(machine.publicState, &effects) }
       return result
     }
-    for waiter in woken { waiter.resume() }
+    for effect in effects { effect.perform() }
     return result
   }
 }
@@ -107,4 +105,4 @@ extension CircuitBreakerMachine {
   }
 }
 
-extension CircuitBreaker.State: BufferedEvent {}
+extension CircuitBreaker.State: BroadcastEvent {}

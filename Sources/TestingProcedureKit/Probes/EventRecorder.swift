@@ -46,7 +46,7 @@ public final class EventRecorder: Sendable {
   ///   - executor: The executor of the reading task. `nil` uses the exploration's executor within an exploration, and
   ///     otherwise the global executor.
   public convenience init(_ queue: ProcedureQueue, executor: (any TaskExecutor)? = nil) {
-    self.init(queue.events, executor: executor)
+    self.init(queue.events(bufferingNewest: .max), executor: executor)
   }
 
   /// The events so far, in order.

@@ -1,4 +1,4 @@
-/// The kind of a `ProcedureEvent` without associated values, for comparing and counting.
+/// What kind of event a `ProcedureEvent` is, without what it carries: for comparing and counting.
 public enum EventStep: String, Hashable, Sendable, CaseIterable {
   /// The run was admitted to its queue.
   case didAttach
@@ -6,29 +6,31 @@ public enum EventStep: String, Hashable, Sendable, CaseIterable {
   case willExecute
   /// The body has ended.
   case didExecute
-  /// The run was cancelled before its outcome was decided.
+  /// The run was cancelled in time.
   case didCancel
   /// A child is about to be produced.
   case willProduce
-  /// A child was produced.
+  /// A child has been produced.
   case didProduce
   /// Another attempt follows.
   case retrying
   /// The outcome is decided.
   case willFinish
-  /// The outcome is available.
+  /// The outcome can be read.
   case didFinish
-  /// A kind of event that is unknown to this version of the testing kit.
+  /// Events were lost, since the subscriber was too slow.
+  case gap
+  /// A kind of event that this version of the testing kit does not know.
   case other
 }
 
 extension ProcedureEvent {
-  /// The kind of the event, without associated values.
+  /// What kind of event it is, without what it carries.
   public var step: EventStep { kind.step }
 }
 
 extension ProcedureEvent.Kind {
-  /// The kind, without associated values.
+  /// The kind of event without what it carries.
   public var step: EventStep {
     let name = Mirror(reflecting: self).children.first?.label ?? "\(self)"
     return EventStep(rawValue: name) ?? .other
@@ -36,17 +38,16 @@ extension ProcedureEvent.Kind {
 }
 
 extension Sequence<ProcedureEvent> {
-  /// Returns the kinds of all events, or of the events of the run `id`, in order.
+  /// The steps of all events, or of the run `id` alone, in order.
   public func steps(of id: ProcedureID? = nil) -> [EventStep] {
     filter { id == nil || $0.id == id }.map(\.step)
   }
 
-  /// Returns the violations of the order of events within a run (DESIGN.md, rule L2), in words; an empty array if there
-  /// are none.
+  /// What breaks the order that every run's events have (DESIGN.md, rule L2), in words; empty if nothing does.
   ///
-  /// `didAttach` comes first, `didCancel` at most once and before `willFinish`, and `didFinish` last. The body ends as
-  /// often as the body starts, and instants never go back. The sequence has to contain every event from the first of
-  /// each run. Unfinished runs are checked as far as their events go.
+  /// `didAttach` comes first, `didCancel` at most once and before `willFinish`, `didFinish` last; the body ends as often
+  /// as it starts, and instants never go back. The events must be complete from the first of each run on; runs that have
+  /// not finished yet are looked at as far as they have come.
   public func orderViolations() -> [String] {
     let runs = Dictionary(grouping: self, by: \.id)
     return runs.keys.sorted().flatMap { id in

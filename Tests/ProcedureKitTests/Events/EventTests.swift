@@ -4,12 +4,12 @@ import Testing
 @Suite struct EventTests {
   private static let complete = ["didAttach", "willExecute", "didExecute", "willFinish", "didFinish"]
 
-  private func names(_ events: ProcedureEvents) async -> [String] {
+  private func names(_ events: AsyncStream<ProcedureEvent>) async -> [String] {
     await events.reduce(into: []) { $0.append($1.shortName) }
   }
 
   /// What became of each run, by its name.
-  private func ends(_ events: ProcedureEvents) async -> [String: ProcedureOutcome<Void>] {
+  private func ends(_ events: AsyncStream<ProcedureEvent>) async -> [String: ProcedureOutcome<Void>] {
     await events.reduce(into: [:]) { ends, event in
       if case .didFinish(let outcome) = event.kind { ends[event.name] = outcome }
     }

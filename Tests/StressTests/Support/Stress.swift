@@ -47,7 +47,7 @@ struct Stress {
   ) async throws -> Int {
     let ledger = Ledger()
     let queue = ProcedureQueue("stress", maxConcurrentProcedures: width)
-    let events = queue.events
+    let events = queue.events(bufferingNewest: .max)
     try await scenario(queue, ledger, seed)
     await queue.resume()
     await queue.waitUntilIdle()

@@ -31,7 +31,7 @@ final class GraphRun: Sendable {
   private let countdown: GraphCountdown
   let context: ProcedureContext
   let holder: SlotHolder?
-  private let broadcaster: EventBroadcaster<ProcedureOccurrence>?
+  private let broadcaster: EventBroadcaster<ProcedureEvent>?
   private let stopsAtFirstFailure: Bool
   private let firstID: ProcedureID
   private let state: Mutex<State>
@@ -300,10 +300,10 @@ final class GraphRun: Sendable {
   func report(_ kind: @autoclosure () -> ProcedureEvent.Kind, of node: Int32) {
     guard isObserved, let core = holder?.core else { return }
     let identity = identity(of: node)
-    var woken: [Waiter] = []
+    var effects: [EventEffect] = []
     let event = ProcedureEvent(id: identity.id, name: identity.name, instant: core.time.now, kind: kind())
-    core.broadcaster.send(ProcedureOccurrence(event), &woken)
-    for waiter in woken { waiter.resume() }
+    core.broadcaster.send(event, &effects)
+    for effect in effects { effect.perform() }
   }
 
   /// What becomes of nodes that end because the run does: cancelled like that, or for no reason of its own where a node has failed.

@@ -214,6 +214,6 @@ extension QueueCore {
     run.limit?.ended(run)
     run.releaseBody()
     run.notifyListeners()
-    log?.broadcaster.close()
+    log?.close()
   }
 }

@@ -1,12 +1,17 @@
 /// Internal. What is told of runs, to those who watch the queue or one of them.
 extension QueueCore {
-  /// The events of every run, from now on: those that have come before are admitted first.
-  func events() -> EventSubscription<ProcedureOccurrence> {
-    withState { state in
-      // So that nobody who has not seen that the queue is watched comes meanwhile.
+  /// The events of every run, from now on. Runs that were added before are admitted first.
+  ///
+  /// - Parameter newest: How many events are buffered; a subscriber that is slower loses the oldest.
+  /// - Returns: The stream.
+  func events(bufferingNewest newest: Int) -> AsyncStream<ProcedureEvent> {
+    let limit = EventLimit<ProcedureEvent>(newest: newest) { [name] in .gap($0, before: $1, on: name) }
+    let subscription = withState { state in
+      // So that no run is added meanwhile that has not seen the subscriber.
       closeInbox(&state)
-      return broadcaster.subscribe(waiting: ProcedureContext.lendingSlot)
+      return broadcaster.subscribe(limit: limit)
     }
+    return subscription.stream(waiting: ProcedureContext.lendingSlot)
   }
 
   /// Reports an event. Called under the lock, so that events of one run are ordered as the decisions that they tell of.
@@ -17,18 +22,15 @@ extension QueueCore {
     let log = run.log
     guard log != nil || broadcaster.isObserved else { return }
     let event = ProcedureEvent(id: run.id, name: run.name, instant: instant(), kind: kind())
-    broadcaster.send(ProcedureOccurrence(event), &state.woken)
-    if let log {
-      log.past.append(event)
-      log.broadcaster.send(ProcedureOccurrence(event), &state.woken)
-    }
+    broadcaster.send(event, &state.eventEffects)
+    log?.append(event, &state.eventEffects)
   }
 
   /// Reports that a run has come by the inbox. Called under the lock of that.
   @inline(never)
-  func recordArrival(of run: DetachedRun, at now: ProcedureInstant, _ woken: inout [Waiter]) {
+  func recordArrival(of run: DetachedRun, at now: ProcedureInstant, _ effects: inout [EventEffect]) {
     let event = ProcedureEvent(id: run.id, name: run.name, instant: now, kind: .didAttach)
-    broadcaster.send(ProcedureOccurrence(event), &woken)
+    broadcaster.send(event, &effects)
   }
 
   /// Reports that a run has finished, and that its worker goes on with the next in its slot. Called under the lock.
@@ -36,10 +38,14 @@ extension QueueCore {
   func recordSuccession(
     of run: DetachedRun, by next: DetachedRun, at now: ProcedureInstant, _ state: inout QueueState
   ) {
-    let finished = ProcedureEvent(
-      id: run.id, name: run.name, instant: now, kind: .didFinish(run.outcomeWithoutValue))
-    broadcaster.send(
-      ProcedureOccurrence(finished: finished, attempt: run.attemptUnderWay, successor: next.identity), &state.woken)
+    func send(_ run: DetachedRun, _ kind: ProcedureEvent.Kind) {
+      let event = ProcedureEvent(id: run.id, name: run.name, instant: now, kind: kind)
+      broadcaster.send(event, &state.eventEffects)
+    }
+    if let attempt = run.attemptUnderWay { send(run, .didExecute(attempt: attempt)) }
+    send(run, .willFinish(run.outcomeWithoutValue))
+    send(run, .didFinish(run.outcomeWithoutValue))
+    send(next, .willExecute(attempt: 1))
   }
 
   /// Reports an event of a run at once, unless its body has ended: a hook, or a task that the body has left behind, adds nothing.
@@ -56,17 +62,10 @@ extension QueueCore {
   // MARK: One run
 
   /// The events of one run, from its first on.
-  func events(of run: DetachedRun) -> EventSubscription<ProcedureOccurrence> {
-    let (subscription, log, isOver) = withState { state in
-      let log = self.log(of: run, state)
-      return (
-        log.broadcaster.subscribe(
-          replaying: ContiguousArray(log.past.map { ProcedureOccurrence($0) }), waiting: ProcedureContext.lendingSlot),
-        log, run.isFinished
-      )
-    }
-    if isOver { log.broadcaster.close() }
-    return subscription
+  func events(of run: DetachedRun) -> AsyncStream<ProcedureEvent> {
+    let (log, isOver) = withState { state in (self.log(of: run, state), run.isFinished) }
+    if isOver { log.close() }
+    return log.subscribe().stream(waiting: ProcedureContext.lendingSlot)
   }
 
   /// The events of a run, which are kept from now on.

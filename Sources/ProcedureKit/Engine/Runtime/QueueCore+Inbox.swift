@@ -68,7 +68,7 @@ extension QueueCore {
   struct Aftermath {
     /// The priority of a worker that has to be made.
     let worker: UInt8?
-    let woken: [Waiter]
+    let eventEffects: [EventEffect]
   }
 
   /// Opens or closes the inbox, and collects what is to be done outside.
@@ -82,12 +82,12 @@ extension QueueCore {
     if state.inboxWish != state.wantedInboxWish { closeInbox(&state) }
     if state.inboxWish != state.wantedInboxWish { state.open(inbox, for: state.wantedInboxWish) }
     updateGate(state)
-    return Aftermath(worker: state.wantedWorker.take(), woken: state.woken.takeAll())
+    return Aftermath(worker: state.wantedWorker.take(), eventEffects: state.eventEffects.takeAll())
   }
 
   @inline(never)
   func perform(_ aftermath: Aftermath) {
-    for waiter in aftermath.woken { waiter.resume() }
+    for effect in aftermath.eventEffects { effect.perform() }
     if let worker = aftermath.worker { addWorker(priority: worker) }
   }
 }

@@ -46,11 +46,11 @@ extension QueueCore {
   /// Puts a run into the inbox, if it is open for it.
   @inline(__always)
   private func comesByInbox(_ run: DetachedRun, at now: ProcedureInstant) -> Bool {
-    var woken: [Waiter] = []
+    var effects: [EventEffect] = []
     let comes = inbox.put(run) {
-      if broadcaster.isObserved { recordArrival(of: run, at: now, &woken) }
+      if broadcaster.isObserved { recordArrival(of: run, at: now, &effects) }
     }
-    if !woken.isEmpty { for waiter in woken { waiter.resume() } }
+    if !effects.isEmpty { for effect in effects { effect.perform() } }
     return comes
   }
 

@@ -31,7 +31,7 @@ final class QueueCore: Sendable {
   let letsWorkersLinger: Bool
   /// Whether there is a limit to how many may wait.
   let limitsWaiting: Bool
-  let broadcaster = EventBroadcaster<ProcedureOccurrence>()
+  let broadcaster = EventBroadcaster<ProcedureEvent>()
   private let desk = CrewDesk()
   private let paddingBeforeState = CacheLinePadding()
   private let state: Mutex<QueueState>

@@ -53,7 +53,7 @@ struct QueueState: ~Copyable {
   /// The priority of a worker that has to be made for a run that came by the inbox.
   var wantedWorker: UInt8?
   /// Readers of events, to be resumed.
-  var woken: [Waiter] = []
+  var eventEffects: [EventEffect] = []
 
   init(machine: QueueMachine, room: WaitingRoom) {
     (self.machine, self.room) = (machine, room)
@@ -90,7 +90,7 @@ struct QueueState: ~Copyable {
 
   /// Whether something follows from a visit besides.
   @inline(__always)
-  var hasAftermath: Bool { wantedInboxWish != inboxWish || !woken.isEmpty || wantedWorker != nil }
+  var hasAftermath: Bool { wantedInboxWish != inboxWish || !eventEffects.isEmpty || wantedWorker != nil }
 
   /// The next run that came by the inbox, if any.
   mutating func takeArrival(from inbox: borrowing Inbox) -> DetachedRun? {
