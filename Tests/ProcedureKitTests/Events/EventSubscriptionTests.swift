@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -46,7 +47,7 @@ private struct Portion: BufferedEvent {
 
   @Test("Who waits is found wherever its buffer has moved to: by an event, by being cancelled, and by the end")
   func movedWhileWaiting() async {
-    for round in 0..<2_000 {
+    for round in 0..<TestDepth.count(2_000) {
       let broadcaster = EventBroadcaster<Int>()
       var before: [EventSubscription<Int>?] = (0..<3).map { _ in subscribe(broadcaster) }
       let subscriptions = (0..<3).map { _ in subscribe(broadcaster) }
@@ -90,9 +91,9 @@ private struct Portion: BufferedEvent {
     #expect(lettings.load(ordering: .relaxed) == 20)
   }
 
-  @Test("A queue goes away while somebody waits for its events, and that ends the wait", .timeLimit(.minutes(1)))
+  @Test("A queue goes away while somebody waits for its events, and that ends the wait")
   func queueGoesWhileWatched() async {
-    for _ in 0..<500 {
+    for _ in 0..<TestDepth.count(500) {
       var queue: ProcedureQueue? = ProcedureQueue("q")
       weak let gone = queue
       let reader = Task { [events = queue?.events] in
@@ -109,7 +110,7 @@ private struct Portion: BufferedEvent {
 
   @Test(
     "Subscribers come, read with several tasks that are cancelled now and then, and go: each reads all that followed, in order",
-    .timeLimit(.minutes(1)), arguments: 0..<40)
+    arguments: 0..<TestDepth.count(40, least: 8))
   func everythingAtOnce(seed: Int) async {
     let broadcaster = EventBroadcaster<Portion>()
     let sent = 200
