@@ -1,11 +1,12 @@
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 extension StressTests {
   @Test("Runs that want the same, alone or with others, come from three tasks, while all else happens to their queues")
   func followers() async throws {
-    for seed in 0..<UInt64(Stress.rounds * 10) {
+    for seed in 0..<UInt64(Stress.rounds * TestDepth.count(5, least: 2)) {
       let trial = FollowingTrial(seed: seed, width: seed % 2 == 0 ? .max : 2)
       async let disturbing: Void = trial.disturb()
       await withTaskGroup(of: Void.self) { adders in

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -6,20 +7,20 @@ extension StressTests {
   /// Nobody watches the queue but now and then: what is added while somebody does goes another way.
   @Test("Runs of mixed priorities come from four threads, while all else happens to the queue", arguments: [1, 2, 8])
   func mixedAdders(width: Int) async throws {
-    for seed in 0..<UInt64(Stress.rounds * 5) {
+    for seed in 0..<UInt64(Stress.rounds) {
       let trial = InboxTrial(seed: seed, width: width)
       async let disturbing: Void = trial.disturb(150)
-      DispatchQueue.concurrentPerform(iterations: 4) { trial.add(2_500, on: $0) }
+      DispatchQueue.concurrentPerform(iterations: 4) { trial.add(Stress.many / 8, on: $0) }
       await disturbing
       await trial.queue.resume()
       await trial.queue.waitUntilIdle()
-      await trial.expectAllEnded(10_000, mayBeRefused: false)
+      await trial.expectAllEnded(Stress.many / 8 * 4, mayBeRefused: false)
     }
   }
 
   @Test("The queue is shut down while four threads add to it", arguments: [1, 2, 8])
   func shutDownWhileAdding(width: Int) async throws {
-    for seed in 0..<UInt64(Stress.rounds * 20) {
+    for seed in 0..<UInt64(Stress.rounds * TestDepth.count(10, least: 2)) {
       let trial = InboxTrial(seed: seed, width: width)
       async let shuttingDown: Void = {
         await trial.disturb(20)

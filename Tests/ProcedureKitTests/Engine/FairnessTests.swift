@@ -63,19 +63,6 @@ import Testing
     #expect(yields.count == 9 && zip(yields, yields.dropFirst()).allSatisfy { $1 - $0 == 1_024 })
   }
 
-  @Test("Beside the system's clock they are not counted: only time yields")
-  func timed() {
-    let start = ContinuousClock.now
-    var fairness = Fairness(QueueTime(ContinuousClock()))
-    var (pieces, yields) = (0, 0)
-    while yields < 3 {
-      if fairness.pieceEnds() { yields += 1 }
-      pieces += 1
-    }
-    #expect(ContinuousClock.now - start >= .milliseconds(30))
-    #expect(pieces > 3)
-  }
-
   @Test("Q3, R1: a worker that yields after a body admits only the next of those who follow it, and keeps their order")
   func followers() async throws {
     let queue = ProcedureQueue("q", clock: SteppingClock(step: .milliseconds(20)), resources: ResourceTable())

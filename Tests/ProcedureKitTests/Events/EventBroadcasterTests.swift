@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -39,7 +40,7 @@ extension Int: BroadcastEvent {}
 
   @Test("Two who read one stream miss nothing: what one has taken and not read is there for the other")
   func twoReaders() async {
-    for _ in 0..<100_000 {
+    for _ in 0..<TestDepth.size(100_000) {
       let broadcaster = EventBroadcaster<Int>()
       let subscription = broadcaster.subscribe()
       let events = await withTaskGroup(of: Int?.self) { readers in
@@ -65,10 +66,10 @@ extension Int: BroadcastEvent {}
     let failing = ProcedureTask { throw Failure(payload: LastLook { [weak queue] in _ = queue?.snapshot() }) }
     await withTaskGroup(of: Void.self) { tasks in
       tasks.addTask {
-        for _ in 0..<100_000 { try? await queue.run(failing) }
+        for _ in 0..<TestDepth.size(100_000) { try? await queue.run(failing) }
       }
       tasks.addTask {
-        for _ in 0..<100_000 {
+        for _ in 0..<TestDepth.size(100_000) {
           _ = queue.events(bufferingNewest: 3)
           await Task.yield()
         }

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -37,7 +38,7 @@ import Testing
 
   @Test("Who waits is found wherever its buffer has moved to: by an event, by being cancelled, and by the end")
   func movedWhileWaiting() async {
-    for round in 0..<2_000 {
+    for round in 0..<TestDepth.count(2_000) {
       let broadcaster = EventBroadcaster<Int>()
       var before: [EventSubscription<Int>?] = (0..<3).map { _ in subscribe(broadcaster) }
       let subscriptions = (0..<3).map { _ in subscribe(broadcaster) }
@@ -139,9 +140,9 @@ import Testing
     #expect(!queue.core.broadcaster.isObserved)
   }
 
-  @Test("A queue goes away while somebody waits for its events, and that ends the wait", .timeLimit(.minutes(1)))
+  @Test("A queue goes away while somebody waits for its events, and that ends the wait")
   func queueGoesWhileWatched() async {
-    for _ in 0..<500 {
+    for _ in 0..<TestDepth.count(500) {
       var queue: ProcedureQueue? = ProcedureQueue("q")
       weak let gone = queue
       let reader = Task { [events = queue?.events] in
@@ -158,7 +159,7 @@ import Testing
 
   @Test(
     "Subscribers come, read with several tasks that are cancelled now and then, and go: each reads all that followed, in order",
-    .timeLimit(.minutes(1)), arguments: 0..<40)
+    arguments: 0..<TestDepth.count(40, least: 8))
   func everythingAtOnce(seed: Int) async {
     let broadcaster = EventBroadcaster<Int>()
     let sent = 200

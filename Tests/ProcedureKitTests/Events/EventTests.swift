@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 
 @Suite struct EventTests {
@@ -126,13 +127,14 @@ import Testing
     #expect(states == [.pending, .evaluating, .waiting, .executing, .finished])
   }
 
-  @Test("L1: each of 1,000,000 added procedures finishes exactly once")
+  @Test("L1: each of 100,000 added procedures finishes exactly once")
   func million() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
     let finished = Box(0)
-    for _ in 0..<1_000_000 { queue.add(ProcedureTask { finished.update { $0 += 1 } }) }
+    let count = TestDepth.size(1_000_000)
+    for _ in 0..<count { queue.add(ProcedureTask { finished.update { $0 += 1 } }) }
     await queue.waitUntilIdle()
-    #expect(finished.value == 1_000_000)
+    #expect(finished.value == count)
   }
 
   @Test(

@@ -127,7 +127,7 @@ import Testing
     return Set(circle.map { "\($0.procedure.name) waits for \($0.resource) of \($0.holder.name)" })
   }
 
-  @Test("R4: whoever has been passed on something is named as its holder", .timeLimit(.minutes(1)))
+  @Test("R4: whoever has been passed on something is named as its holder")
   func names() async throws {
     let (wants, holds, goesOn) = (Signal(), Signal(), Signal())
     let leader = await addLeader {}
@@ -152,7 +152,7 @@ import Testing
     _ = await outsider.outcome
   }
 
-  @Test("R4: what has ended and is kept by what is inside of it is named in a circle", .timeLimit(.minutes(1)))
+  @Test("R4: what has ended and is kept by what is inside of it is named in a circle")
   func former() async throws {
     let (wants, isInside, goesOn) = (Signal(), Signal(), Signal())
     let leader = await addLeader {

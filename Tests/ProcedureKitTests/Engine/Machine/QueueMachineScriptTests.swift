@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
 
 @Suite struct QueueMachineScriptTests {
-  private static let (blocks, scriptsInEach, steps) = (8, 300, 150)
+  private static let (blocks, scriptsInEach, steps) = (8, TestDepth.count(300), 150)
 
   @Test(
     "C1, C2, L1, Q1, Q2, Q3, Q4: in random scripts of events nothing happens that a naive model objects to",

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -5,7 +6,7 @@ import Testing
 private let all = ResourceLedger.wholeCategory
 
 /// Compares two sizes in one run: where the cost grows with the square, a claim costs ten times as much in the larger.
-@Suite struct ResourceLedgerCostTests {
+@Suite(.enabled(if: TestDepth.isAtLeastGate)) struct ResourceLedgerCostTests {
   enum Crowd: CaseIterable {
     case onOneKey
     case onManyKeys

@@ -15,7 +15,7 @@ struct LingeringTests {
 
   @Test(
     "A worker does not linger while it lets go of what is the user's: nobody would come for what is added meanwhile",
-    .timeLimit(.minutes(1)), arguments: Way.allCases)
+    arguments: Way.allCases)
   func lettingGo(way: Way) async {
     let queue = ProcedureQueue("lets go", maxConcurrentProcedures: 1, isSuspended: true)
     let core = queue.core

@@ -171,7 +171,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A context that was kept keeps the run that it stands for, and nothing keeps the others", .timeLimit(.minutes(1)))
+    "A context that was kept keeps the run that it stands for, and nothing keeps the others")
   func keepsRuns() async {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
     let kept = Box<[ProcedureContext?]>([])
