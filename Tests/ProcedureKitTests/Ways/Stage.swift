@@ -240,6 +240,7 @@ final class Stage: Sendable {
     await others.cancelAll()
   }
 
+  /// Which task this is. Invariant: no reference to it leaves the closure, and the caller's task lives while it is compared.
   private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 }
 
