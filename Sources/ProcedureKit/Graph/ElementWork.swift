@@ -24,7 +24,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     ProcedureGraph<Void, [Output?]>(element.name) { builder in
       let nodes = elements.enumerated().map { index, value in
         builder.add(
-          ProcedureTask<Void, Output?>(name: "\(element.name)[\(index)]", priority: element.priority) {
+          ProcedureTask<Void, Output?>("\(element.name)[\(index)]", priority: element.priority) {
             _ in try await output(of: value)
           })
       }
@@ -51,7 +51,7 @@ extension ElementWork {
   /// Work that returns the elements for which a predicate returns `true`, and `nil` for the others.
   init(keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy)
   where Output == Element? {
-    let verdict = ProcedureTask<Element, Element?>(name: predicate.name, priority: predicate.priority) { element in
+    let verdict = ProcedureTask<Element, Element?>(predicate.name, priority: predicate.priority) { element in
       try await predicate.execute(element) ? element : nil
     }
     self.init(verdict, limit: limit, policy: policy)

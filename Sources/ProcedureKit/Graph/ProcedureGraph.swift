@@ -119,12 +119,11 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
 
   /// The graph as one function.
   public var procedureTask: ProcedureTask<Input, Output> {
-    ProcedureTask(name: name, priority: nil) { input in try await execute(input, in: .current) }
+    ProcedureTask(name) { input in try await execute(input, in: .ofBody(name)) }
   }
 
-  private func execute(_ value: Input, in context: ProcedureContext?) async throws -> Output {
-    guard let context else { preconditionFailure("ProcedureGraph \"\(name)\" is executed outside of any procedure") }
-    let run = GraphRun(plan, in: context, limit: width, stopsAtFirstFailure: policy == .failFast)
+  private func execute(_ value: Input, in context: ProcedureContext) async throws -> Output {
+    let run = GraphRun(plan, in: context.run, limit: width, stopsAtFirstFailure: policy == .failFast)
     run.arena.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
     try await run.execute()
     if let outputSlot, let error = run.arena.error(of: outputSlot), !isAcceptedOutput { throw error }

@@ -1,11 +1,8 @@
 extension ProcedureTask {
-  /// What a graph knows of it as a node, and what it executes once the conditions among that are satisfied.
-  ///
-  /// What has hooks is told of its end by them, also where a condition decides; so all of it is the node's body.
+  /// The name and the priority of a node, and the function that it calls: the body as it is, or a level where there is more.
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
-    let isPlain = isPlain
-    let traits = NodeTraits(
-      name: name, priority: self.traits.contents.rawPriority, conditions: isPlain ? admission.conditions : [])
-    return (traits, isPlain ? operation : executeAsBody)
+    let traits = NodeTraits(name: name, priority: level.traits.rawPriority)
+    guard !level.isPlain else { return (traits, operation) }
+    return (traits, { input in try await executeAsLevel(input) })
   }
 }

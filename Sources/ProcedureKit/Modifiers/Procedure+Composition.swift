@@ -1,76 +1,54 @@
 extension Procedure {
-  /// The same procedure under another name.
+  /// Returns the procedure under another name.
   public func named(_ name: String) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.name = name }
   }
 
-  /// The same procedure with this place among those that wait for a slot: higher priority first.
+  /// Returns the procedure with a priority in the ready queue.
   public func priority(_ priority: TaskPriority) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.priority = priority }
+    procedureTask.changing { $0.rawPriority = priority.rawValue }
   }
 
-  /// The same procedure, its value passed through `transform`. What `transform` throws is the procedure's error.
+  /// Returns a procedure that passes its value through a function.
   ///
-  /// - Parameter transform: Executes as a part of the body.
-  /// - Returns: The procedure with that value.
+  /// The resources of the procedure are given back before the function is called.
+  ///
+  /// - Throws: The returned procedure fails with what the function throws.
   public func map<Other: Sendable>(
     _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
-    let task = procedureTask.foldingTimeout()
-    guard task.isPlain else {
-      // What was held for the procedure is not held for what follows.
-      return ProcedureTask(name: task.name, priority: task.priority) { input in
-        try await transform(task.executeInCurrentContext(input))
-      }
-    }
-    return ProcedureTask(name: task.name, priority: task.priority, admission: task.admission) { input in
-      try await transform(task.operation(input))
-    }
+    let task = procedureTask
+    return task.wrapped { input in try await transform(task.executeAsLevel(input)) }
   }
 
-  /// This procedure and then another one, which is given its value; together one procedure.
-  ///
-  /// It has the name and the priority of this procedure. The conditions of `next` are evaluated when this procedure's body
-  /// has ended.
+  /// Returns a procedure that executes another one with its value.
   public func then<Next: Procedure>(_ next: Next) -> ProcedureTask<Input, Next.Output> where Next.Input == Output {
     let next = next.procedureTask
-    return map { try await next.executeInCurrentContext($0) }
+    return map { try await next.executeAsLevel($0) }
   }
 
-  /// The same procedure, but where it fails or is ignored, `replacement` says what becomes of it. A cancel is passed on.
-  ///
-  /// - Parameter replacement: Given what the procedure threw; ``ProcedureError/ignored(procedure:by:)`` where a
-  ///   condition was not satisfied. Returns the value to use, or throws.
-  /// - Returns: The procedure with that recovery.
+  /// Returns a procedure that replaces a failure by a value. A cancel is not replaced.
   public func recover(
     _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
+    return task.wrapped { input in
       do {
-        return try await task.executeInCurrentContext(input)
+        return try await task.executeAsLevel(input)
       } catch {
-        let context = ProcedureContext.ofBody(task.name)
-        if context.isCancelled { throw error }
-        try await context.takeUpAgain()
+        if ProcedureContext.ofBody(task.name).isCancelled { throw error }
         return try await replacement(error)
       }
     }
   }
 
-  /// The same procedure, whose value is `nil` where it fails or is ignored. A cancel is passed on.
+  /// Returns a procedure whose value is `nil` where the procedure fails or is ignored. A cancel is not replaced.
   public func optional() -> ProcedureTask<Input, Output?> {
-    map { Optional($0) }.recoverAll { nil }
+    map { Optional($0) }.recover { _ in nil }
   }
 
-  /// The same procedure without its value: it succeeds also where it fails or is ignored. A cancel is passed on.
+  /// Returns a procedure without a value that succeeds where the procedure fails or is ignored. A cancel is not replaced.
   public func ignoringErrors() -> ProcedureTask<Input, Void> {
-    map { _ in }.recoverAll {}
-  }
-}
-
-extension ProcedureTask {
-  fileprivate func recoverAll(_ replacement: @escaping @Sendable () -> Output) -> ProcedureTask<Input, Output> {
-    recover { _ in replacement() }
+    map { _ in }.recover { _ in }
   }
 }

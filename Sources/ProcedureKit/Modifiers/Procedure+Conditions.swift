@@ -1,18 +1,16 @@
 extension Procedure {
-  /// The same procedure, which is executed only if `condition` is satisfied.
+  /// Returns the procedure with a condition, which is evaluated before it starts.
   ///
-  /// Conditions that are added one after another are of one level: all of them are evaluated at once. What is written
-  /// in between and wraps the procedure (`recover`, say) begins a new level, which is evaluated first.
+  /// Conditions that are written one after another are evaluated concurrently. `false` lets the run end as ignored, a thrown error as failed.
   public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.admission.conditions.append(condition) }
+    procedureTask.changing { $0.conditions.append(condition) }
   }
 
-  /// The same procedure, which is executed only if `evaluate` returns `true`.
+  /// Returns the procedure with a condition, which is evaluated before it starts.
   ///
   /// - Parameters:
-  ///   - name: What errors, outcomes and logs call the condition.
-  ///   - evaluate: `true`: satisfied. `false`: not satisfied, the procedure is ignored. Throws: failed.
-  /// - Returns: The procedure with that condition.
+  ///   - name: The name in errors and snapshots.
+  ///   - evaluate: `true` lets the procedure start, `false` lets the run end as ignored, a thrown error as failed.
   public func condition(
     _ name: String, evaluate: @escaping @concurrent @Sendable () async throws -> Bool
   ) -> ProcedureTask<Input, Output> {

@@ -1,12 +1,6 @@
 extension Procedure {
-  /// The same procedure with another answer to the failure of something that it has produced.
-  ///
-  /// - Parameter policy: By default the first failure ends it; with `continue` it fails with all of them when all have ended.
-  /// - Returns: The procedure with that policy; see ``ProcedureContext/produce(_:input:)``.
+  /// Returns the procedure with a policy for the failures of the children that its body produces.
   public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureTask<Input, Output> {
-    procedureTask.wrappingOperation { operation, input in
-      if let context = ProcedureContext.current { context.scope.makeChildren()?.setPolicy(policy) }
-      return try await operation(input)
-    }
+    procedureTask.changing { $0.errorPolicy = policy }
   }
 }

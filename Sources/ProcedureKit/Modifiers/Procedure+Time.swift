@@ -12,10 +12,9 @@ extension Procedure {
   /// - Parameter duration: How long; no limit, if it is not positive.
   /// - Returns: The procedure with that limit.
   public func timeout(_ duration: Duration) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { task in
+    procedureTask.changing { traits in
       guard duration > .zero else { return }
-      let timeout = task.limit?.timeout.map { min($0, duration) } ?? duration
-      task.limit = TimeLimit(timeout: timeout, deadline: task.limit?.deadline)
+      traits.timeout = traits.timeout.map { min($0, duration) } ?? duration
     }
   }
 
@@ -32,10 +31,9 @@ extension Procedure {
   public func deadline<C: Clock>(
     _ instant: C.Instant, on clock: C
   ) -> ProcedureTask<Input, Output> where C.Duration == Duration {
-    procedureTask.changing { task in
+    procedureTask.changing { traits in
       let deadline = Deadline(instant, on: clock)
-      task.limit = TimeLimit(
-        timeout: task.limit?.timeout, deadline: task.limit?.deadline.map { deadline.earlier($0) } ?? deadline)
+      traits.deadline = traits.deadline.map { deadline.earlier($0) } ?? deadline
     }
   }
 
@@ -53,9 +51,10 @@ extension Procedure {
   /// - Returns: The procedure with that delay.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
-      try await ProcedureContext.ofBody(task.name).pause(for: duration)
-      return try await task.executeInCurrentContext(input)
+    return task.wrapped {
+      $0.delay = duration
+    } _: { input in
+      try await task.executeAsLevel(input)
     }
   }
 }

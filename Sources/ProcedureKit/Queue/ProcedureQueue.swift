@@ -48,11 +48,7 @@ public actor ProcedureQueue {
       name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
       carriers: contextCarriers, resources: resources, hooks: hooks,
       room: WaitingRoom(limit: maxWaitingProcedures, overflow: overflow), seed: seed)
-    core.adopt(self)
-  }
-
-  deinit {
-    core.orphan()
+    core.withState { $0.queue = self }
   }
 
   /// What errors call the queue.
@@ -110,19 +106,15 @@ public actor ProcedureQueue {
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input
   ) async throws -> Output {
-    guard let run = core.start(task.work) else {
-      return try await core.run(task, input)
-    }
+    let (run, starts) = core.enter(task.level)
+    guard starts else { return try await core.drive(run, task, input) }
     let value: Output
     do {
-      value = try await ProcedureContext.$current.withValue(ProcedureContext(of: run)) {
-        // What calling `task.work` does, which would come back to an executor once more on the way.
-        if let plain = task.work.plain { try await plain() } else { try await task.work.operation(input) }
-      }
+      value = try await ProcedureContext.$current.withValue(ProcedureContext(run)) { try await task.operation(input) }
     } catch {
       return try await core.finish(run, .failure(error))
     }
-    return core.finish(run) ? value : try await core.finish(run, .success(value))
+    return core.leave(run) ? value : try await core.finish(run, .success(value))
   }
 
   // MARK: Adding
@@ -240,26 +232,15 @@ public actor ProcedureQueue {
     _ task: ProcedureTask<Input, Output>, after dependencies: [any ProcedureDependency],
     gathering input: @escaping @Sendable () -> Input
   ) -> ProcedureHandle<Output> {
-    ProcedureHandle(
-      core.add(task.work, after: dependencies) { run in
-        try await run.callBody(of: Output.self, with: input())
-      })
+    ProcedureHandle(core.add(task.level, after: dependencies) { run, stage in try await task.body(with: input())(run, stage) })
   }
 
-  /// Called where the types are known: no generic function is entered, and no metadata looked up, when the run goes its way.
   @inlinable
   nonisolated final func submit<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
     hasRoom: Bool = false
   ) -> ProcedureHandle<Output> where Input: Sendable {
-    let body: DetachedRun.Body
-    if Input.self == Void.self {
-      // A closure that captures nothing is not allocated.
-      body = { run in try await run.callBody(of: Output.self, with: ()) }
-    } else {
-      body = { run in try await run.callBody(of: Output.self, with: input) }
-    }
-    return ProcedureHandle(core.add(task.work, after: dependencies, hasRoom: hasRoom, body: body))
+    ProcedureHandle(core.add(task.level, after: dependencies, hasRoom: hasRoom, body: task.body(with: input)))
   }
 
   // MARK: The queue as a whole
@@ -305,8 +286,9 @@ public actor ProcedureQueue {
   /// On a suspended queue this can take until it is resumed. Cancelling the caller does not shorten the wait;
   /// ``cancelAll(_:)`` does.
   @concurrent public nonisolated func shutDown() async {
-    core.refuse()
+    core.shutDown()
     await core.waitUntilIdle()
+    core.broadcaster.close()
   }
 
   /// What happens on the queue: the events of every procedure on it, from now on.
@@ -314,7 +296,7 @@ public actor ProcedureQueue {
   /// Each access is a new subscription, which ends when the queue has been shut down or is no more. Events are buffered
   /// without bounds: a slow reader delays nobody. Cancelling the task that iterates ends the iteration.
   public nonisolated var events: ProcedureEvents {
-    ProcedureEvents(core.events())
+    ProcedureEvents(core.broadcaster.subscribe(waiting: ProcedureContext.lendingSlot))
   }
 
   private static func requireValidWidth(_ width: Int, of name: String) {
@@ -326,9 +308,6 @@ public actor ProcedureQueue {
 extension ProcedureContext {
   /// The queue on which this run is; `nil` without one, and when the last reference to it has gone.
   public var queue: ProcedureQueue? {
-    sequence(first: self, next: \.scope.parent).lazy.compactMap {
-      ($0.scope as? SlotHolder)?.core.face as? ProcedureQueue
-    }
-    .first { _ in true }
+    run.ancestors.lazy.compactMap { run in run.core.withState { $0.queue } }.first { _ in true }
   }
 }

@@ -88,21 +88,17 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Waits for a turn, in the current task. Cancelling that, or leaving, ends the wait at once, and those behind
-  /// move up.
+  /// Waits for the turn of a call, until the run is cancelled.
   ///
-  /// - Parameters:
-  ///   - wait: What `arrive` has said.
-  ///   - visitor: Who waits.
-  ///   - timers: What wakes the head when it is due.
-  /// - Returns: Whether the turn has come, possibly just as the visitor has left: then a call has to be made, or abandoned.
-  func wait(for wait: Wait, _ visitor: Visitor, timers: Timers) async -> Bool {
-    if let place = wait.place, await !visitor.wait(at: place) { return leave(wait.ticket) }
+  /// - Returns: Whether the turn has come.
+  func wait(for wait: Wait, in run: Run) async -> Bool {
+    if let place = wait.place, await !run.wait(at: place) { return leave(wait.ticket) }
     while true {
       let place = Place()
       guard let due = turn(of: wait.ticket, awaitedAt: place) else { return true }
+      let timers = run.core.timers
       let timer = timers.schedule(after: due - time.now.sinceStart) { place.call() }
-      let isCalled = await visitor.wait(at: place)
+      let isCalled = await run.wait(at: place)
       timers.cancel(timer)
       guard isCalled else { return leave(wait.ticket) }
       let now = time.now.sinceStart

@@ -38,23 +38,20 @@ struct ResourceRequest: Sendable {
     let capacity: Int32
   }
 
+  /// The units of a category: to hold all of them is to exclude everybody else.
+  static let wholeCategory = Int32.max
+
   /// One for each resource.
   private(set) var demands: [Demand] = []
 
   /// One category for each of the values, to be held alone or together with other readers.
   init(categories: [any Hashable & Sendable], isShared: Bool) {
-    let units = isShared ? 1 : ResourceLedger.wholeCategory
+    let units = isShared ? 1 : Self.wholeCategory
     for category in categories {
       add(
         Demand(
-          key: .category(.of(category)), units: units, capacity: ResourceLedger.wholeCategory))
+          key: .category(.of(category)), units: units, capacity: Self.wholeCategory))
     }
-  }
-
-  /// An execution, for the one that executes.
-  init(sharedWork key: SharedWorkTable.Key) {
-    let whole = ResourceLedger.wholeCategory
-    add(Demand(key: .sharedWork(key), units: whole, capacity: whole))
   }
 
   /// Units of one resource.
@@ -62,23 +59,42 @@ struct ResourceRequest: Sendable {
     add(Demand(key: .units(name: resource.name), units: Int32(units), capacity: Int32(resource.capacity)))
   }
 
-  /// Both requests together. Who wants to read and to exclude excludes; units add up.
-  func merging(_ other: ResourceRequest) -> ResourceRequest {
-    var merged = self
-    for demand in other.demands { merged.add(demand) }
+  /// The demands with one for each resource: who wants to share and to exclude excludes; units add up. O(n).
+  static func merged(_ demands: [Demand]) -> [Demand] {
+    guard demands.count > 1 else { return demands }
+    var places: [ResourceKey: Int] = [:]
+    var merged: [Demand] = []
+    for demand in demands {
+      guard let place = places[demand.key] else {
+        places[demand.key] = merged.count
+        merged.append(demand)
+        continue
+      }
+      merged[place].add(demand)
+    }
     return merged
   }
 
   private mutating func add(_ demand: Demand) {
-    guard let index = demands.firstIndex(where: { $0.key == demand.key }) else { return demands.append(demand) }
-    switch demand.key {
-    case .category, .sharedWork: demands[index].units = max(demands[index].units, demand.units)
+    demands = Self.merged(demands + [demand])
+  }
+}
+
+extension ResourceRequest.Demand {
+  init(sharedWork key: SharedWorkTable.Key) {
+    let whole = ResourceRequest.wholeCategory
+    self.init(key: .sharedWork(key), units: whole, capacity: whole)
+  }
+
+  fileprivate mutating func add(_ other: Self) {
+    switch key {
+    case .category, .sharedWork: units = max(units, other.units)
     case .units(let name):
-      let units = Int(demands[index].units) + Int(demand.units)
+      let sum = Int(units) + Int(other.units)
       require(
-        units <= demand.capacity && demand.capacity == demands[index].capacity,
-        "Resource \"\(name)\": a procedure uses \(units) units of it, and it has \(demand.capacity)")
-      demands[index].units = Int32(units)
+        sum <= other.capacity && other.capacity == capacity,
+        "Resource \"\(name)\": a procedure uses \(sum) units of it, and it has \(other.capacity)")
+      units = Int32(sum)
     }
   }
 }

@@ -1,99 +1,148 @@
 import Synchronization
 
-/// Who holds which categories and resources.
+/// Who holds which resource, and who waits for it.
 ///
-/// Procedures exclude each other wherever they run, since there is one table for the process. A queue with a table of its
-/// own (``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:seed:)``) excludes
-/// only on the queues that share it: for tests, and for parts of a program that know nothing of each other.
-///
-/// Keys that nobody holds or waits for use no memory.
+/// Categories and resources are known process-wide by `shared`, unless a queue is given a table of its own, as tests do.
 public final class ResourceTable: Sendable {
-  /// The table of the process, for all queues that have none of their own, and for what runs without a queue.
+  /// The table of every queue that was not given another one.
   public static let shared = ResourceTable()
 
-  /// What becomes of a claim at first.
-  enum Answer: Sendable {
+  enum Answer {
     case granted
-    /// The claimant will be told. Others may have to be told that it waits.
-    case waits(News)
-    /// It would wait for ever.
+    case waits
     case refused([ExclusionWait])
   }
 
-  /// What the claimants of others have to be told. It is not told under any lock.
-  struct News: Sendable {
-    var granted: [any ResourceClaimant] = []
-    var refused: [(claimant: any ResourceClaimant, waits: [ExclusionWait])] = []
-    /// Those that something of higher priority waits for.
-    var raised: [(claimant: any ResourceClaimant, priority: UInt8)] = []
-    /// Nothing but to let go of them: they refer to values of the user's.
-    var abandoned: [any AnyObject & Sendable] = []
-
-    var isEmpty: Bool { granted.isEmpty && refused.isEmpty && raised.isEmpty && abandoned.isEmpty }
-
-    fileprivate func tell() {
-      for claimant in granted { claimant.resourcesGranted() }
-      for (claimant, waits) in refused { claimant.resourcesRefused(waits) }
-      for (claimant, priority) in raised { claimant.raise(to: TaskPriority(rawValue: priority)) }
-    }
+  fileprivate struct Pool {
+    let key: ResourceKey
+    let capacity: Int32
   }
 
-  /// News that somebody is telling who is further up on this stack.
-  private final class Delivery: Sendable {
-    private struct State {
-      var news: [News]
-      var isOver = false
-    }
-
-    private let state: Mutex<State>
-
-    init(_ news: News) {
-      state = Mutex(State(news: [news]))
-    }
-
-    /// Says whether they will be told: not if all has been told meanwhile.
-    func add(_ news: News) -> Bool {
-      state.withLock { state in
-        if !state.isOver { state.news.append(news) }
-        return !state.isOver
-      }
-    }
-
-    /// What is to be told next; `nil`, and for ever, if nothing is left.
-    func next() -> [News]? {
-      state.withLock { state in
-        state.isOver = state.news.isEmpty
-        return state.isOver ? nil : state.news.takeAll()
-      }
-    }
+  fileprivate struct State {
+    var table = ClaimTable()
+    var numbers: [ResourceKey: ResourceNumber] = [:]
+    var pools: [ResourceNumber: Pool] = [:]
+    var claimants: [RunNumber: Run] = [:]
   }
 
-  @TaskLocal private static var delivery: Delivery?
-  let openPools = Atomic(0)
-  /// The keys that anybody wants.
-  let index = ResourceIndex()
-  /// Executions that several wait for.
+  private let state = Mutex(State())
   let sharedWork = SharedWorkTable()
 
-  /// An empty table.
+  /// Creates a table that shares nothing with others.
   public init() {}
 
-  /// How many keys somebody holds or waits for.
-  public var count: Int { openPools.load(ordering: .acquiring) }
+  /// How many resources somebody holds or waits for.
+  public var count: Int { state.withLock(\.numbers.count) }
 
-  /// Tells claimants what has become of their claims. Called outside of all locks.
-  ///
-  /// What follows from that on the same stack is told by whoever delivers already: a loop and not a recursion, however many
-  /// queues pass a grant on to each other. What others deliver at the same time they tell themselves, so that no task is
-  /// woken by a thread that has nothing to do with it.
-  static func deliver(_ news: News) {
-    guard !news.isEmpty else { return }
-    if let delivery, delivery.add(news) { return }
-    let delivery = Delivery(news)
-    $delivery.withValue(delivery) {
-      while let batch = delivery.next() {
-        for news in batch { news.tell() }
+  // MARK: Claims
+
+  /// A run claims resources: all are its own now, or it waits for all of them.
+  func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
+    let demands = ResourceRequest.merged(demands)
+    let ancestors = run.ancestors.dropFirst().filter { !$0.level.traits.demands.isEmpty }.map(\.id.number)
+    let priority = run.core.withState { state in run.member >= 0 ? state.machine[run.member].priority : 0 }
+    let isGranted = state.withLock { state in
+      let claims = demands.map { demand in
+        ClaimDemand(resource: state.number(of: demand), units: demand.units)
+      }
+      state.claimants[run.id.number] = run
+      return state.table.requested(run.id.number, claims, inside: ancestors, priority: priority)
+    }
+    if isGranted { return .granted }
+    // A cycle needs somebody who waits for this run, or a claim around it.
+    if !ancestors.isEmpty || run.mayBeAwaited, let cycle = WaitSearch.resolveDeadlock(from: run) { return .refused(cycle) }
+    raise(run, to: priority)
+    return .waits
+  }
+
+  /// A run gives back what it holds, or does not wait any more.
+  func ended(_ run: Run) {
+    let (granted, former) = state.withLock { state -> ([Run], Run?) in
+      guard let former = state.claimants.removeValue(forKey: run.id.number) else { return ([], nil) }
+      var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
+      state.table.ended(run.id.number, &granted, vacated: &vacated)
+      for resource in vacated { state.close(resource) }
+      return (granted.compactMap { state.claimants[$0] }, former)
+    }
+    _ = former
+    for other in granted { other.claimGranted() }
+  }
+
+  /// Whether the run waited for its claim, which is withdrawn.
+  func withdraw(_ run: Run) -> Bool {
+    guard state.withLock({ $0.table.isWaiting(run.id.number) }) else { return false }
+    ended(run)
+    return true
+  }
+
+  /// A run goes before others that wait for it.
+  func overtook(_ overtaking: WaitGraph.Overtaking) {
+    let granted = state.withLock { state in
+      var granted: [RunNumber] = []
+      _ = state.table.overtook(overtaking.run, overtaking.delayed, &granted)
+      return granted.compactMap { state.claimants[$0] }
+    }
+    for run in granted { run.claimGranted() }
+  }
+
+  /// Moves up those that hold what a run waits for, or stand before it.
+  func raise(_ run: Run, to priority: UInt8) {
+    let raised = state.withLock { state in
+      var raised: [RunNumber] = []
+      state.table.raised(run.id.number, to: priority, &raised)
+      return raised.compactMap { state.claimants[$0] }
+    }
+    for other in raised { other.core.raise(other.slotOwner, to: priority) }
+  }
+
+  // MARK: Looking
+
+  /// What a run waits for, and who holds it.
+  func waits(of run: Run) -> [ExclusionWait] {
+    let found = state.withLock { state in
+      state.table.blockers(of: run.id.number).flatMap { blocker in
+        (blocker.holders.isEmpty ? blocker.earlierWaiters : blocker.holders).compactMap { holder in
+          state.claimants[holder].flatMap { run in state.pools[blocker.resource].map { (run, $0.key) } }
+        }
       }
     }
+    return found.map { ExclusionWait(procedure: run.levelIdentity, key: $0.1, holder: $0.0.levelIdentity) }
+  }
+
+  /// Adds the waits of a run for its resources to a graph of waits, and returns the runs that stand in its way.
+  func addWaits(of run: Run, to graph: inout WaitGraph) -> [Run] {
+    let (extended, runs) = state.withLock { [graph] state -> (WaitGraph, [Run]) in
+      var (graph, reached): (WaitGraph, [RunNumber]) = (graph, [])
+      state.table.addWaits(of: run.id.number, to: &graph, reached: &reached)
+      return (graph, reached.compactMap { state.claimants[$0] })
+    }
+    graph = extended
+    return runs
+  }
+
+  func key(of resource: ResourceNumber) -> ResourceKey? {
+    state.withLock { $0.pools[resource]?.key }
+  }
+}
+
+extension ResourceTable.State {
+  mutating func number(of demand: ResourceRequest.Demand) -> ResourceNumber {
+    if let number = numbers[demand.key] {
+      let capacity = pools[number]?.capacity ?? demand.capacity
+      require(
+        capacity == demand.capacity,
+        "Resource \"\(demand.key)\" is used with the capacities \(capacity) and \(demand.capacity)")
+      return number
+    }
+    let number = table.resourceOpened(capacity: demand.capacity)
+    numbers[demand.key] = number
+    pools[number] = ResourceTable.Pool(key: demand.key, capacity: demand.capacity)
+    return number
+  }
+
+  mutating func close(_ resource: ResourceNumber) {
+    table.resourceClosed(resource)
+    if let pool = pools.removeValue(forKey: resource) { numbers[pool.key] = nil }
+    if numbers.isEmpty, numbers.capacity > 1_024 { (numbers, pools, claimants) = ([:], [:], [:]) }
   }
 }

@@ -13,7 +13,6 @@ final class GraphPlan: Sendable {
   /// For each node, where its inputs end in `inputs`.
   private let inputEnds: ContiguousArray<Int32>
   /// Whether any node has conditions.
-  private let haveConditions: Bool
 
   init(
     shape: GraphShape, bodies: ContiguousArray<NodeBody>, memory: NodeMemory, traits: ContiguousArray<NodeTraits>,
@@ -23,7 +22,6 @@ final class GraphPlan: Sendable {
     self.bodies = bodies
     self.memory = memory
     self.traits = traits
-    haveConditions = traits.contains { !$0.conditions.isEmpty }
     self.layout = layout
     self.inputs = inputs
     self.inputEnds = inputEnds
@@ -39,9 +37,6 @@ final class GraphPlan: Sendable {
     inputs[(node == 0 ? 0 : Int(inputEnds[Int(node) - 1]))..<Int(inputEnds[Int(node)])].lazy.map { $0 >> 1 }
   }
 
-  func hasConditions(_ node: Int32) -> Bool {
-    haveConditions && !traits[Int(node)].conditions.isEmpty
-  }
 }
 
 /// Internal. What a node does, whatever the types of its values: takes its inputs out of the arena, executes the work,
@@ -66,16 +61,14 @@ struct NodeTraits: Sendable {
   let name: String
   /// The raw value of a priority: of one itself the compiler does not know how large it is.
   let priority: UInt8?
-  let conditions: [Condition]
 
   @usableFromInline
   init(name: String) {
-    self.init(name: name, priority: nil, conditions: [])
+    self.init(name: name, priority: nil)
   }
 
-  init(name: String, priority: UInt8?, conditions: [Condition]) {
+  init(name: String, priority: UInt8?) {
     self.name = name
     self.priority = priority
-    self.conditions = conditions
   }
 }

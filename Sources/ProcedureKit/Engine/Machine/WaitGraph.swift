@@ -1,0 +1,119 @@
+/// Internal. Finds deadlocks among runs that wait for claims and for each other (R4): a snapshot, filled and then asked.
+///
+/// A run that the graph does not know to wait can go on and finish. A run that waits finishes when all runs for which it waits
+/// have finished and all units that it needs are free. A run that finishes gives back its units. The runs that are left when
+/// no more can finish are in a deadlock, or wait for one.
+struct WaitGraph {
+  /// One part of a wait cycle: `run` waits for `resource`, which `blocker` holds, or (`nil`) for the end of `blocker`.
+  struct Link: Equatable {
+    let run: RunNumber
+    let resource: ResourceNumber?
+    let blocker: RunNumber
+  }
+
+  /// A run that has to go before others in the lines where these stand directly before it; see ``ClaimTable/overtook(_:_:_:)``.
+  struct Overtaking: Equatable {
+    let run: RunNumber
+    let delayed: Set<RunNumber>
+  }
+
+  struct Need {
+    let pool: Int32
+    let units: Int32
+    let ancestors: [RunNumber]
+  }
+
+  struct Pool {
+    let resource: ResourceNumber
+    let free: Int32
+    let holders: [(run: RunNumber, units: Int32)]
+    let line: [RunNumber]
+  }
+
+  var awaited: [RunNumber: Set<RunNumber>] = [:]
+  var needs: [RunNumber: [Need]] = [:]
+  var pools: [Int32: Pool] = [:]
+
+  // MARK: The snapshot
+
+  /// A run waits for the end of all of `runs`.
+  mutating func add(_ run: RunNumber, waitsFor runs: [RunNumber]) { awaited[run, default: []].formUnion(runs) }
+
+  /// A parent cannot finish before a run inside of it has.
+  mutating func add(_ run: RunNumber, inside parent: RunNumber) { add(parent, waitsFor: [run]) }
+
+  /// A run waits for units of a pool; what its ancestors hold there is not in its way.
+  mutating func add(_ run: RunNumber, waitsFor pool: Int32, units: Int32, inside ancestors: [RunNumber] = []) {
+    needs[run, default: []].append(Need(pool: pool, units: units, ancestors: ancestors))
+  }
+
+  /// The state of a pool: its free units, its holders, and the runs in its line, the first in front.
+  mutating func add(
+    pool: Int32, of resource: ResourceNumber, free: Int32, holders: [(run: RunNumber, units: Int32)],
+    line: [RunNumber] = []
+  ) {
+    pools[pool] = Pool(resource: resource, free: free, holders: holders, line: line)
+  }
+
+  func contains(pool: Int32) -> Bool { pools[pool] != nil }
+
+  // MARK: The answers
+
+  /// Returns the shortest wait cycle through a run that can never go on; `nil` if the run can go on in whatever order units
+  /// are granted, or if it only waits for a deadlock of others, which is reported to one of these.
+  ///
+  /// - Complexity: O(e log e) for e waits and holders in the graph; the cycle costs O(w · h) for w waits in pools of h holders.
+  func deadlock(from run: RunNumber) -> [Link]? {
+    let reduction = Reduction(of: self, keepsOrder: false)
+    guard reduction.stuck.contains(run) else { return nil }
+    var links: [RunNumber: Link] = [:]
+    var front = [run]
+    while !front.isEmpty, links[run] == nil {
+      var nextFront: [RunNumber] = []
+      for link in front.flatMap({ stuckLinks(of: $0, reduction) }) where links[link.blocker] == nil {
+        links[link.blocker] = link
+        nextFront.append(link.blocker)
+      }
+      front = nextFront
+    }
+    guard var link = links[run] else { return nil }
+    var cycle = [link]
+    while link.run != run, let previous = links[link.run] {
+      link = previous
+      cycle.append(link)
+    }
+    return cycle.reversed()
+  }
+
+  /// Returns the runs that have to overtake, one after another, so that a run can go on which is stuck only because of the
+  /// order of lines; empty if the order is not in its way. To be asked if there is no deadlock.
+  ///
+  /// Only a run for which a stuck run waits overtakes, and only stuck runs: these wait for that run, so nobody starves.
+  ///
+  /// - Complexity: O(e log e) for e waits and holders in the graph, and O(e) for each run that overtakes.
+  func overtakings(for run: RunNumber) -> [Overtaking] {
+    var reduction = Reduction(of: self, keepsOrder: true)
+    var overtakings: [Overtaking] = []
+    while reduction.stuck.contains(run) {
+      let candidates = reduction.stuck.filter { reduction.isAwaited($0) && reduction.suffices(for: $0) }
+      guard let next = candidates.min() else { break }
+      reduction.finish(next)
+      overtakings.append(Overtaking(run: next, delayed: reduction.stuck))
+      reduction.finishAll()
+    }
+    return overtakings
+  }
+
+  private func stuckLinks(of run: RunNumber, _ reduction: Reduction) -> [Link] {
+    var links = (awaited[run] ?? []).filter(reduction.stuck.contains).sorted().map {
+      Link(run: run, resource: nil, blocker: $0)
+    }
+    for need in needs[run] ?? [] where need.units > reduction.free[need.pool] ?? 0 {
+      for holder in pools[need.pool]?.holders ?? []
+      where reduction.stuck.contains(holder.run) && !need.ancestors.contains(holder.run) {
+        links.append(Link(run: run, resource: pools[need.pool]?.resource, blocker: holder.run))
+      }
+    }
+    return links
+  }
+}

@@ -1,0 +1,55 @@
+/// How one level of a procedure is run: its name, what it needs before it starts, its limits and its hooks.
+///
+/// A modifier either joins the level before it or opens a level around it. From the inside to the outside a level consists of
+/// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the hooks of the end.
+@usableFromInline
+final class Level: Sendable {
+  typealias Outcome = ProcedureOutcome<any Sendable>
+
+  struct Hooks: Sendable {
+    var willExecute = SharedList<@Sendable (any Sendable) async throws -> Void>()
+    var didExecute = SharedList<@Sendable (Outcome) async throws -> Void>()
+    var didCancel = SharedList<@Sendable ((any Error)?) async -> Void>()
+    var willFinish = SharedList<@Sendable (Outcome) async throws -> Void>()
+    var didFinish = SharedList<@Sendable (Outcome) async -> Void>()
+
+    /// Whether hooks are called after the body has ended.
+    var isEmptyAtEnd: Bool { didCancel.isEmpty && willFinish.isEmpty && didFinish.isEmpty }
+    var isEmpty: Bool { isEmptyAtEnd && willExecute.isEmpty && didExecute.isEmpty }
+  }
+
+  struct Traits: Sendable {
+    var name: String
+    var rawPriority: UInt8?
+    var key: InternedKey?
+    var conditions = SharedList<Condition>()
+    var demands = SharedList<ResourceRequest.Demand>()
+    var delay: Duration?
+    var timeout: Duration?
+    var deadline: Deadline?
+    var errorPolicy: ErrorPolicy?
+    var hooks = Hooks()
+    /// Whether the body may ask for a pause, as a retry does.
+    var mayPause = false
+  }
+
+  let traits: Traits
+  /// What a run of this level needs before it starts.
+  let needs: QueueMachine<Run>.Needs
+  /// Whether the level has nothing but a body, a name and a priority.
+  @usableFromInline let isPlain: Bool
+
+  init(_ traits: Traits) {
+    self.traits = traits
+    var needs: QueueMachine<Run>.Needs = []
+    if !traits.conditions.isEmpty { needs.insert(.conditions) }
+    if !traits.demands.isEmpty { needs.insert(.claim) }
+    if traits.delay ?? .zero > .zero { needs.insert(.delay) }
+    self.needs = needs
+    isPlain =
+      needs.isEmpty && traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil
+      && traits.hooks.isEmpty && !traits.mayPause
+  }
+
+  var name: String { traits.name }
+}

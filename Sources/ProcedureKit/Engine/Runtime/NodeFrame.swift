@@ -1,0 +1,50 @@
+import Synchronization
+
+/// The context of the nodes that one worker of a graph executes, one after another.
+///
+/// A node is no object as long as it has nothing but a body. Its run is made when something needs one: a level, a child, a wait, a handler.
+final class NodeFrame: Sendable {
+  private struct State {
+    var node: Int32 = -1
+    var run: Run?
+  }
+
+  private let graph: GraphRun
+  private let worker: Run
+  private let state = Mutex(State())
+
+  init(_ graph: GraphRun, worker: Run) {
+    self.graph = graph
+    self.worker = worker
+  }
+
+  var identity: ProcedureIdentity { graph.identity(of: state.withLock(\.node)) }
+
+  var isCancelled: Bool { graph.isStopping || state.withLock(\.run)?.isToldToStop ?? false }
+
+  /// The run of the node that executes.
+  var run: Run {
+    let (node, known) = state.withLock { ($0.node, $0.run) }
+    if let known { return known }
+    let made = graph.makeRun(of: node, worker: worker)
+    let (run, isFirst) = state.withLock { state -> (Run, Bool) in
+      if let run = state.run { return (run, false) }
+      state.run = made
+      return (made, true)
+    }
+    if isFirst { run.startAsNode(isCancelled: graph.isStopping) } else { made.forgetParent() }
+    return run
+  }
+
+  /// Another node is executed from now on.
+  @inline(__always)
+  func stand(for node: Int32) {
+    state.withLock { $0.node = node }
+  }
+
+  /// The run that was made for the node that has ended, if any.
+  @inline(__always)
+  func takeRun() -> Run? {
+    state.withLock { $0.run.take() }
+  }
+}

@@ -1,0 +1,264 @@
+extension QueueCore {
+  // MARK: Structured runs
+
+  /// A run comes in its caller's task. Whether the body is to be executed now; if not, `drive` leads on.
+  ///
+  /// O(1).
+  @usableFromInline
+  func enter(_ level: Level) -> (run: Run, starts: Bool) {
+    let parent = ProcedureContext.current?.run.living
+    let run = Run(self, level, .structured, parent: parent)
+    guard parent == nil, level.isPlain, isPlain, !Task.isCancelled else { return (run, false) }
+    let priority = level.traits.rawPriority ?? Task.currentPriority.rawValue
+    let moment = time.moment()
+    let starts = send { state, effects in
+      guard !state.isShutDown, !state.cancelsArrivals else { return false }
+      let step = arrived(run, priority: priority, needs: [], &state, &effects)
+      run.record(.didAttach, at: moment.instant, &effects)
+      guard step == .start else { return false }
+      state.machine.bodyStarted(run.member)
+      run.hasStarted = true
+      run.record(.willExecute(attempt: 1), at: moment.instant, &effects)
+      return true
+    }
+    return (run, starts)
+  }
+
+  /// Runs a task that has something to wait for.
+  @usableFromInline @concurrent
+  func drive<Input: Sendable, Output: Sendable>(
+    _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
+  ) async throws -> Output {
+    run.setBody(task.body(with: input))
+    return try await run.driveToEnd(admitted: task.level.traits.rawPriority)
+  }
+
+  /// The body of a plain run has ended. Whether that was all; if not, `finish` leads on.
+  ///
+  /// O(1).
+  @usableFromInline
+  func leave(_ run: Run) -> Bool {
+    if Task.isCancelled { return false }
+    let moment = time.moment()
+    return send { state, effects in
+      guard run.details == nil else { return false }
+      run.record(.didExecute(attempt: 1), at: moment.instant, &effects)
+      state.machine.bodyEnded(run.member, &effects.next)
+      run.publish(.finished(()), at: moment, &effects)
+      run.leave(&state, &effects)
+      return true
+    }
+  }
+
+  /// Ends a plain run that has failed, was cancelled, or has children.
+  @usableFromInline @concurrent
+  func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
+    withState { _ in run.madeDetails.result = result.map { $0 } }
+    run.recordBodyEnd()
+    await run.finish()
+    guard let outcome = run.outcome else { preconditionFailure("\(run.identity) has ended without an outcome") }
+    return try outcome.map { $0 as! Output }.get(of: run.identity)
+  }
+
+  // MARK: Added runs
+
+  /// Adds a run. O(1) without dependencies.
+  @usableFromInline
+  func add(
+    _ level: Level, after dependencies: [any ProcedureDependency], hasRoom: Bool = false, body: @escaping Run.Body
+  ) -> Run {
+    let run = Run(self, level, .added, parent: nil, body: body)
+    admit(run, after: dependencies, hasRoom: hasRoom)
+    return run
+  }
+
+  func admit(_ run: Run, after dependencies: [any ProcedureDependency], hasRoom: Bool = false) {
+    if !carriers.isEmpty {
+      let bindings = carriers.map { $0.capture() }
+      run.setBindings(bindings)
+    }
+    let lateness = run.level.traits.deadline.flatMap { run.armDeadline($0) }
+    if let lateness { return refuse(run, lateness, hasRoom: hasRoom) }
+    let priority = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
+    let moment = time.moment()
+    var needs = run.level.needs
+    if !dependencies.isEmpty { needs.insert(.dependencies) }
+    let (admission, replaced) = send { state, effects -> (Admission, Run?) in
+      if hasRoom { state.room.reservationEnded() }
+      guard !state.isShutDown || run.parent != nil else { return (.shutDown, nil) }
+      var replaced: Run?
+      if limitsWaiting, !hasRoom, run.parent == nil, !state.room.hasRoom(state.machine.waitingCount) {
+        replaced = state.room.replaceable(by: run, state.machine)
+        guard replaced != nil else { return (.full(state.room.limit), nil) }
+      }
+      if !dependencies.isEmpty {
+        run.madeDetails.dependencies = dependencies
+        run.madeDetails.missingDependencies = dependencies.count
+      }
+      run.attached = moment.instant.nanoseconds
+      let step = arrived(run, priority: priority, needs: needs, &state, &effects)
+      run.record(.didAttach, at: moment.instant, &effects)
+      if limitsWaiting { state.room.admitted(run, state.machine) }
+      if step != .wait { effects.added.append((run, step)) }
+      if state.cancelsArrivals { effects.handlers.append { run.cancel(nil) } }
+      return (.admitted, replaced)
+    }
+    if let replaced { replaced.end(.failed(ProcedureError.replaced(procedure: replaced.identity, by: run.identity))) }
+    switch admission {
+    case .admitted: for (index, dependency) in dependencies.enumerated() { watch(dependency, index, for: run, priority) }
+    case .shutDown: run.refuse(ProcedureError.queueShutDown(procedure: run.identity, queue: name))
+    case .full(let limit): run.refuse(ProcedureError.queueFull(procedure: run.identity, queue: name, limit: limit))
+    }
+  }
+
+  private enum Admission {
+    case admitted
+    case shutDown
+    case full(Int)
+  }
+
+  private func refuse(_ run: Run, _ error: any Error, hasRoom: Bool) {
+    if hasRoom { withState { $0.room.reservationEnded() } }
+    run.refuse(error)
+  }
+
+  // MARK: Dependencies
+
+  private func watch(_ dependency: any ProcedureDependency, _ index: Int, for run: Run, _ priority: UInt8) {
+    if priority > TaskPriority.low.rawValue { dependency.raise(to: TaskPriority(rawValue: priority)) }
+    dependency.whenFinished { outcome in run.dependencySettled(dependency.identity, outcome) }
+  }
+
+  // MARK: Workers
+
+  /// The next run for a worker, or `nil`: the worker ends then.
+  func nextRun(for worker: Worker, isStarting: Bool) -> Run? {
+    send { state, effects in takeNext(for: worker, isStarting: isStarting, &state, &effects) }
+  }
+
+  /// The next run for a worker that has executed `run`.
+  func nextRun(for worker: Worker, after run: Run) -> Run? {
+    send { state, effects in
+      run.worker = nil
+      // The task may be cancelled: it takes nothing more.
+      guard run.details?.cancel == nil, !(run.details?.isStopping ?? false) else { return nil }
+      return takeNext(for: worker, isStarting: false, &state, &effects)
+    }
+  }
+
+  @inline(__always)
+  private func takeNext(
+    for worker: Worker, isStarting: Bool, _ state: inout State, _ effects: inout Effects
+  ) -> Run? {
+    state.machine.workerAsked(isStarting: isStarting, &effects.next)
+    guard let member = effects.next.execute, let run = state.machine[member].payload else { return nil }
+    run.worker = worker
+    if run.level.isPlain, isPlain, run.details == nil {
+      let moment = time.moment()
+      state.machine.bodyStarted(member)
+      run.hasStarted = true
+      run.started = moment.instant.nanoseconds
+      run.record(.willExecute(attempt: 1), at: moment.instant, &effects)
+    }
+    return run
+  }
+
+  struct Following {
+    let run: Run?
+  }
+
+  /// The body of a plain run has ended by a worker. What the worker goes on with; `nil` if more is to be done for the run.
+  @inline(__always)
+  func endedPlainly(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
+    let moment = time.moment()
+    let (following, body) = send { state, effects -> (Following?, Run.Body?) in
+      if let details = run.details {
+        guard details.cancel == nil, !details.isStopping, details.producedCount == 0, details.failures.isEmpty else {
+          return (nil, nil)
+        }
+      }
+      run.worker = nil
+      run.ended = moment.instant.nanoseconds
+      run.record(.didExecute(attempt: 1), at: moment.instant, &effects)
+      state.machine.bodyEnded(run.member, &effects.next)
+      run.publish(Run.Outcome(result), at: moment, &effects)
+      run.leave(&state, &effects)
+      return (Following(run: takeNext(for: worker, isStarting: false, &state, &effects)), run.body.take())
+    }
+    _ = body
+    return following
+  }
+}
+
+extension Run {
+  func setBody(_ body: @escaping Body) { core.withState { _ in self.body = body } }
+
+  func setBindings(_ bindings: [ContextCarrier.Binding]) { core.withState { _ in madeDetails.bindings = bindings } }
+
+  /// Ends the run before its body has started. Not if the body has.
+  func end(_ outcome: Outcome) {
+    core.send { state, effects in
+      guard member >= 0, !isDecided, state.machine[member].phase.isBeforeStart else { return }
+      madeDetails.refusal = outcome
+      state.machine.endedBeforeStart(member)
+      QueueCore.hand(.finish, to: self, &effects)
+    }
+  }
+
+  /// One of the dependencies has ended.
+  func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>) {
+    switch outcome {
+    case .finished:
+      core.send { state, effects in
+        guard let details, member >= 0, state.machine[member].phase == .pending else { return }
+        details.missingDependencies -= 1
+        guard details.missingDependencies == 0 else { return }
+        details.dependencies = []
+        let step = state.machine.dependenciesSettled(member, &effects.next)
+        if step != .wait { QueueCore.hand(step, to: self, &effects) }
+      }
+    case .failed(let error): end(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
+    case .cancelled(let reason): end(.cancelled(reason: reason))
+    case .ignored(let condition): end(.ignored(by: condition))
+    }
+  }
+
+  /// Comes to its queue in the caller's task. What the run does next.
+  func admit(priority rawPriority: UInt8?) -> RunStep {
+    var isCancelled = Task.isCancelled
+    if let parent {
+      switch parent.adopt(self) {
+      case .refused, .adopted: break
+      case .cancelled: isCancelled = true
+      }
+    }
+    if let deadline = level.traits.deadline, let lateness = armDeadline(deadline) {
+      refuse(lateness)
+      return .finish
+    }
+    // A run of a body on its own queue is a part of the body: it has the body's place in line, and goes on with it.
+    let around = ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
+    let isPart = around != nil || slotOwner !== self
+    let moment = core.time.moment()
+    let step = core.send { state, effects -> RunStep? in
+      // `enter` may have admitted the run already.
+      if member >= 0 { return .wait }
+      guard !state.isShutDown || isPart else { return nil }
+      let place = around.flatMap { $0.member >= 0 ? state.machine[$0.member] : nil }
+      let own = rawPriority ?? place?.priority ?? Task.currentPriority.rawValue
+      attached = moment.instant.nanoseconds
+      let step = core.arrived(
+        self, priority: max(own, place?.priority ?? 0), needs: level.needs, order: place?.order, isPart: isPart, &state, &effects)
+      record(.didAttach, at: moment.instant, &effects)
+      if state.cancelsArrivals { isCancelled = true }
+      return step
+    }
+    guard let step else {
+      refuse(ProcedureError.queueShutDown(procedure: levelIdentity, queue: core.name))
+      return .finish
+    }
+    guard isCancelled else { return step }
+    cancelLikeParent()
+    return core.withState { state in member >= 0 && state.machine[member].phase == .starting ? .finish : .wait }
+  }
+}

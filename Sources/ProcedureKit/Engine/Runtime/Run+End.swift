@@ -1,0 +1,177 @@
+extension Run {
+  var hasHooksOfEnd: Bool {
+    !level.traits.hooks.isEmptyAtEnd || (isReported && core.hooks?.hasFinishHooks ?? false)
+  }
+
+  var hasProduced: Bool { core.withState { _ in details?.producedCount ?? 0 > 0 } }
+
+  /// Ends the run: awaits its children, decides, gives everything back, calls the hooks of the end, and publishes the outcome.
+  func finish() async {
+    if outcome != nil { return }
+    await settle()
+    let outcome = decide()
+    guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
+    let published = await ProcedureContext.$current.withValue(ProcedureContext(self)) { await callHooks(beforeEnd: outcome) }
+    publish(published, isLast: false)
+    await ProcedureContext.$current.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
+    leave()
+  }
+
+  /// Ends a run that has neither children nor hooks.
+  func finishAtOnce() {
+    publish(decide(), isLast: true)
+  }
+
+  // MARK: Children
+
+  /// Waits for the produced children, without a slot.
+  private func settle() async {
+    let children = core.send { state, effects -> [Run] in
+      state.machine.bodyEnded(member, &effects.next)
+      guard let details else { return [] }
+      if details.producedCount == 0 { details.isClosed = true }
+      guard case .failure? = details.result, errorPolicy == .failFast else { return [] }
+      return Array(details.children.values)
+    }
+    for child in children { child.cancel(nil) }
+    guard core.withState({ _ in details.map { !$0.isClosed } ?? false }) else { return }
+    if slotOwner !== self { core.waitStarted(self) }
+    await withTaskCancellationHandler {
+      while core.withState({ _ in !(details?.isClosed ?? true) }) {
+        await Waiter.suspend { waiter in
+          core.withState { _ in
+            guard let details else { return false }
+            details.isClosed = details.producedCount == 0
+            if !details.isClosed { details.settling = waiter }
+            return !details.isClosed
+          }
+        }
+      }
+    } onCancel: {
+      if !isDrivenByWorker { cancelLikeParent() }
+    }
+    if slotOwner !== self { await core.waitEnded(self) }
+  }
+
+  // MARK: The outcome
+
+  /// Decides the outcome: a cancel that comes after is ignored. The resources and the slot are given back.
+  private func decide() -> Outcome {
+    let wasCancelled = !isDrivenByWorker && Task.isCancelled
+    if wasCancelled, !core.withState({ _ in details?.isStopping ?? false }) { cancelLikeParent() }
+    let (outcome, timers) = core.send { state, effects -> (Outcome, [TimerHeap.ID]) in
+      isDecided = true
+      if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
+      return (decidedOutcome, details?.timers.takeAll() ?? [])
+    }
+    for timer in timers { core.timers.cancel(timer) }
+    if !level.traits.demands.isEmpty { core.resources.ended(self) }
+    return outcome
+  }
+
+  private var decidedOutcome: Outcome {
+    if let refusal = details?.refusal { return refusal }
+    if let cancel = cancellation { return outcome(of: cancel) }
+    let result = details?.result ?? .failure(CancellationError())
+    guard let failures = details?.failures, let first = failures.first else { return Outcome(result) }
+    if errorPolicy == .failFast { return Outcome(thrown: first.error) }
+    var all = failures
+    if case .failure(let error) = result { all.append(ProcedureFailure(procedure: identity, error: error)) }
+    return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))
+  }
+
+  /// What a cancel leads to: a timeout of this run is a failure, anything else a cancel.
+  func outcome(of cancel: Cancel) -> Outcome {
+    if let error = cancel.reason as? ProcedureError, error.kind == .timedOut, error.procedure == levelIdentity {
+      return .failed(error)
+    }
+    return .cancelled(reason: cancel.reason)
+  }
+
+  // MARK: Hooks
+
+  private func callHooks(beforeEnd decided: Outcome) async -> Outcome {
+    var outcome = decided
+    let hooks = level.traits.hooks
+    let queueHooks = isReported ? core.hooks : nil
+    if let cancel = core.withState({ _ in cancellation }), details?.refusal == nil {
+      for hook in hooks.didCancel.elements { await hook(cancel.reason) }
+      await queueHooks?.onDidCancel?(identity, cancel.reason)
+    }
+    func attempt(_ hook: (Outcome) async throws -> Void) async {
+      do {
+        try await hook(outcome)
+      } catch {
+        if !outcome.wasCancelled { outcome = .failed(error) }
+      }
+    }
+    for hook in hooks.willFinish.elements { await attempt(hook) }
+    if let hook = queueHooks?.onWillFinish { await attempt { try await hook(identity, $0.withoutValue) } }
+    return outcome
+  }
+
+  private func callHooks(afterEnd outcome: Outcome) async {
+    for hook in level.traits.hooks.didFinish.elements { await hook(outcome) }
+    if isReported { await core.hooks?.onDidFinish?(identity, outcome.withoutValue) }
+  }
+
+  // MARK: Publishing
+
+  /// Makes the outcome visible. Wakes those that wait for the run.
+  private func publish(_ outcome: Outcome, isLast: Bool) {
+    let moment = core.time.moment()
+    let (parent, body, log) = core.send { state, effects -> (Run?, Body?, EventLog?) in
+      publish(outcome, at: moment, &effects)
+      if isLast { leave(&state, &effects) }
+      return (self.parent, self.body.take(), details?.log)
+    }
+    _ = body
+    log?.broadcaster.close()
+    if let parent {
+      parent.childEnded(self, outcome.withoutValue, isProduced: core.withState { _ in details?.isProduced ?? false })
+    }
+  }
+
+  /// Publishes under the lock.
+  func publish(_ outcome: Outcome, at moment: QueueTime.Moment, _ effects: inout QueueCore.Effects) {
+    isDecided = true
+    self.outcome = outcome
+    if ended < 0 { ended = moment.instant.nanoseconds }
+    if isReported {
+      record(.willFinish(outcome.withoutValue), at: moment.instant, &effects)
+      record(.didFinish(outcome.withoutValue), at: moment.instant, &effects)
+    }
+    if let details {
+      effects.places += details.waiters.values
+      details.waiters = [:]
+      let listeners = details.listeners.takeAll()
+      if !listeners.isEmpty { effects.listeners += listeners.map { ($0, outcome.withoutValue) } }
+    }
+    setFinished()
+  }
+
+  /// Leaves the machine: nothing more is done for the run.
+  private func leave() {
+    core.send { state, effects in leave(&state, &effects) }
+  }
+
+  func leave(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+    guard member >= 0 else { return }
+    state.machine.finished(member)
+    member = -1
+    QueueCore.wakeIfIdle(&state, &effects)
+    while let place = state.room.next(state.machine.waitingCount) { effects.places.append(place) }
+  }
+
+  // MARK: Without a start
+
+  /// Refuses the run: it ends as failed, without having been there.
+  func refuse(_ error: any Error) {
+    let moment = core.time.moment()
+    let parent = core.send { _, effects in
+      publish(.failed(error), at: moment, &effects)
+      return self.parent
+    }
+    parent?.childEnded(self, .failed(error), isProduced: core.withState { _ in details?.isProduced ?? false })
+  }
+}

@@ -1,0 +1,89 @@
+extension Run {
+  /// Records an event of the run, if somebody observes it. Called under the lock.
+  func record(
+    _ event: @autoclosure () -> ProcedureEvent.Kind, at instant: @autoclosure () -> ProcedureInstant, _ effects: inout QueueCore.Effects
+  ) {
+    guard isReported, self.kind != .node else { return }
+    recordForced(event(), at: instant(), &effects)
+  }
+
+  /// Records an event, also one of a node, whose other events its graph reports.
+  private func recordForced(
+    _ kind: @autoclosure () -> ProcedureEvent.Kind, at instant: @autoclosure () -> ProcedureInstant, _ effects: inout QueueCore.Effects
+  ) {
+    let log = details?.log
+    guard log != nil || core.broadcaster.isObserved else { return }
+    let event = ProcedureEvent(id: id, name: name, instant: instant(), kind: kind())
+    core.broadcaster.send(ProcedureOccurrence(event), &effects.woken)
+    if let log {
+      log.past.append(event)
+      log.broadcaster.send(ProcedureOccurrence(event), &effects.woken)
+    }
+  }
+
+  /// Records an event that not every run has, under the id of the reporting run.
+  func report(_ kind: ProcedureEvent.Kind) {
+    let run = reported
+    let moment = run.core.time.moment()
+    run.core.send { _, effects in
+      guard run.outcome == nil else { return }
+      if run.kind == .added { _ = run.madeLog }
+      run.recordForced(kind, at: moment.instant, &effects)
+    }
+  }
+
+  /// The events of the run, from the first. Each call subscribes anew.
+  func events() -> EventSubscription<ProcedureOccurrence> {
+    let (subscription, log, isOver) = core.withState { _ in
+      let log = madeLog
+      return (
+        log.broadcaster.subscribe(
+          replaying: ContiguousArray(log.past.map { ProcedureOccurrence($0) }), waiting: ProcedureContext.lendingSlot),
+        log, outcome != nil
+      )
+    }
+    if isOver { log.broadcaster.close() }
+    return subscription
+  }
+
+  /// The log of the run's events, made from what has happened so far. Called under the lock.
+  private var madeLog: EventLog {
+    if let log = details?.log { return log }
+    let log = EventLog(past: pastEvents)
+    madeDetails.log = log
+    return log
+  }
+
+  private var pastEvents: ContiguousArray<ProcedureEvent> {
+    var past: ContiguousArray<ProcedureEvent> = []
+    func add(_ kind: ProcedureEvent.Kind, at nanoseconds: Int64) {
+      guard nanoseconds >= 0 else { return }
+      past.append(
+        ProcedureEvent(id: id, name: name, instant: ProcedureInstant(nanoseconds: nanoseconds), kind: kind))
+    }
+    add(.didAttach, at: attached)
+    add(.willExecute(attempt: 1), at: started)
+    if started >= 0 { add(.didExecute(attempt: 1), at: ended) }
+    if let details, let cancel = details.cancel {
+      let index = past.firstIndex { $0.instant.nanoseconds > details.cancelInstant } ?? past.count
+      past.insert(
+        ProcedureEvent(
+          id: id, name: name, instant: ProcedureInstant(nanoseconds: details.cancelInstant),
+          kind: .didCancel(reason: cancel.reason)), at: index)
+    }
+    guard let outcome else { return past }
+    add(.willFinish(outcome.withoutValue), at: max(ended, details?.cancelInstant ?? -1))
+    add(.didFinish(outcome.withoutValue), at: max(ended, details?.cancelInstant ?? -1))
+    return past
+  }
+}
+
+/// The events of one run so far, and who listens. Guarded by the lock of the run's queue.
+final class EventLog: @unchecked Sendable {
+  var past: ContiguousArray<ProcedureEvent>
+  let broadcaster = EventBroadcaster<ProcedureOccurrence>()
+
+  init(past: ContiguousArray<ProcedureEvent>) {
+    self.past = past
+  }
+}

@@ -1,0 +1,507 @@
+/// Leads a run through its phases: one switch over the steps that the machine decides.
+///
+/// The caller of `run` loops until the end. A worker returns at a wait, and takes the next run.
+enum RunDriver {
+  /// Runs a task without a queue: within a body as a part of this body, elsewhere without limit.
+  static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+    if let parent = ProcedureContext.current?.run.living {
+      return try await drive(Run(parent.core, task.level, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner), task, input)
+    }
+    return try await drive(Run(.unqueued, task.level, .structured, parent: nil), task, input)
+  }
+
+  /// Runs a task as a level, or an attempt, of the body that executes.
+  static func runLevel<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
+  ) async throws -> Output {
+    guard let parent = ProcedureContext.current?.run else { return try await run(task, input) }
+    return try await drive(
+      Run(parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt), slotOf: parent.slotOwner), task, input)
+  }
+
+  /// Drives a run in the caller's task to its end.
+  static func drive<Input, Output>(
+    _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
+  ) async throws -> Output {
+    run.body = task.body(with: input)
+    return try await run.driveToEnd(admitted: task.level.traits.rawPriority)
+  }
+}
+
+extension Run {
+  /// The run, or the nearest run around it, that has not ended: a task that a body has left behind is no part of this body any more.
+  var living: Run? {
+    for run in ancestors where !run.core.withState({ _ in run.isDecided }) { return run }
+    return nil
+  }
+
+  /// Admits the run, drives it in the current task, and returns its value.
+  func driveToEnd<Output: Sendable>(admitted rawPriority: UInt8?, as type: Output.Type = Output.self) async throws -> Output {
+    let lendsSlot = slotOwner === self && parent != nil && kind != .graphWorker
+    if lendsSlot, let parent { parent.core.waitStarted(parent) }
+    let step = admit(priority: rawPriority)
+    await drive(from: step)
+    if lendsSlot, let parent { await parent.core.waitEnded(parent) }
+    guard let outcome else { preconditionFailure("\(levelIdentity) has ended without an outcome") }
+    return try outcome.map { $0 as! Output }.get(of: levelIdentity)
+  }
+
+  // MARK: The steps
+
+  /// Goes on with an added run from a step that leads on, in the task of whoever caused the step, or in a task of the queue.
+  func goOn(from first: RunStep) {
+    var step = first
+    while true {
+      switch step {
+      case .wait, .start: return
+      case .pause: step = startPause()
+      case .claim: step = claim()
+      case .evaluate: return core.crews.start { await self.drive(from: .evaluate) }
+      case .finish:
+        if hasHooksOfEnd || hasProduced { return core.crews.start { await self.drive(from: .finish) } }
+        return finishAtOnce()
+      }
+    }
+  }
+
+  func drive(from first: RunStep) async {
+    var (step, starts) = (first, 0)
+    while true {
+      switch step {
+      case .wait:
+        if isDrivenByWorker { return }
+        step = await nextStep()
+      case .evaluate:
+        guard let next = await evaluate() else { return }
+        step = next
+      case .pause: step = startPause()
+      case .claim: step = claim()
+      case .start:
+        starts += 1
+        if starts % 128 == 0 { await Task.yield() }
+        step = await execute()
+      case .finish: return await finish()
+      }
+    }
+  }
+
+  /// Waits for the next step. A part of a body lends the body's slot meanwhile.
+  private func nextStep() async -> RunStep {
+    if let step = core.withState({ _ in details?.step.take() }) { return step }
+    let usesSlotOfParent = slotOwner !== self
+    if usesSlotOfParent { core.waitStarted(self) }
+    await withTaskCancellationHandler {
+      await Waiter.suspend { waiter in
+        core.withState { _ in
+          guard madeDetails.step == nil else { return false }
+          details?.caller = waiter
+          return true
+        }
+      }
+    } onCancel: {
+      cancelLikeParent()
+    }
+    if usesSlotOfParent { await core.waitEnded(self) }
+    return core.withState { _ in details?.step.take() } ?? .finish
+  }
+
+  /// Cancels the run since the task was cancelled that executes it: for the reason of the run around it, if it has one.
+  func cancelLikeParent() {
+    cancel(parent.flatMap(\.inheritedReason))
+  }
+
+  /// The reason for which the run, or a run around it, was cancelled.
+  var inheritedReason: (any Error)? {
+    for run in ancestors {
+      if let reason = run.core.withState({ _ in run.cancellation })?.reason { return reason }
+    }
+    return nil
+  }
+
+  // MARK: Before the body
+
+  /// Evaluates the conditions. `nil` if an added run has ended meanwhile.
+  private func evaluate() async -> RunStep? {
+    let conditions = level.traits.conditions.elements
+    let judgement = Judgement(of: conditions)
+    let work = CancellableWork()
+    let wait = RunWait.conditions(conditions.map(\.name))
+    let usesSlotOfParent = slotOwner !== self
+    if usesSlotOfParent { core.waitStarted(self) }
+    addWait(wait, work)
+    await whileCancellable(work) {
+      await self.withBindings {
+        await withTaskExecutorPreference(self.core.executor) {
+          await work.execute(startsAtOnce: false) { await judgement.evaluate() }
+        }
+      }
+    } onCancel: {
+      work.cancel()
+    }
+    removeWait(work)
+    if usesSlotOfParent { await core.waitEnded(self) }
+    let verdict = judgement.verdict
+    if !isDrivenByWorker, Task.isCancelled { cancelLikeParent() }
+    return core.send { state, effects in
+      guard member >= 0, state.machine[member].phase == .evaluating else { return isDrivenByWorker ? nil : .finish }
+      switch verdict {
+      case .satisfied: return state.machine.conditionsSatisfied(member, &effects.next)
+      case .ignored(let condition): madeDetails.refusal = .ignored(by: condition)
+      case .failed(let condition, let error):
+        madeDetails.refusal = .failed(
+          ProcedureError.conditionFailed(procedure: levelIdentity, condition: condition, underlying: error))
+      }
+      state.machine.endedBeforeStart(member)
+      return .finish
+    }
+  }
+
+  /// Starts the delay of the level, or the pause that its body asked for.
+  private func startPause() -> RunStep {
+    let delay = core.withState { _ in details?.pauseEnd == nil ? level.traits.delay : nil }
+    return pause(for: delay ?? .zero)
+  }
+
+  private func pause(for duration: Duration) -> RunStep {
+    guard duration > .zero else { return pauseEnded() }
+    let timers = core.timers
+    let end = timers.now.advanced(by: duration.saturated.roundedUpToNanoseconds)
+    core.withState { _ in madeDetails.pauseEnd = end }
+    let timer = timers.schedule(at: end) { [self] in
+      let step = pauseEnded()
+      if step != .wait { core.send { _, effects in QueueCore.hand(step, to: self, &effects) } }
+    }
+    let isPausing = core.withState { state in
+      guard member >= 0, state.machine[member].phase == .pausing else { return false }
+      details?.pauseTimer = timer
+      return true
+    }
+    if !isPausing { timers.cancel(timer) }
+    return .wait
+  }
+
+  private func pauseEnded() -> RunStep {
+    core.send { state, effects in
+      guard member >= 0, state.machine[member].phase == .pausing else { return .wait }
+      details?.pauseTimer = nil
+      details?.abandonPause = nil
+      return state.machine.pauseEnded(member, &effects.next)
+    }
+  }
+
+  /// Claims the resources of the level.
+  private func claim() -> RunStep {
+    switch core.resources.request(level.traits.demands.elements, for: self) {
+    case .granted: return claimWasGranted()
+    case .waits: return .wait
+    case .refused(let circle):
+      return core.send { state, _ in
+        guard member >= 0, state.machine[member].phase == .claiming else { return isDrivenByWorker ? .wait : .finish }
+        madeDetails.refusal = .failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, circle: circle))
+        state.machine.endedBeforeStart(member)
+        return .finish
+      }
+    }
+  }
+
+  private func claimWasGranted() -> RunStep {
+    core.send { state, effects in
+      guard member >= 0, state.machine[member].phase == .claiming else { return .wait }
+      return state.machine.claimGranted(member, &effects.next)
+    }
+  }
+
+  /// The resources that the run has waited for are its own now.
+  func claimGranted() {
+    let place = core.withState { _ in details?.reclaiming.take() }
+    if let place {
+      place.call()
+      return
+    }
+    let step = claimWasGranted()
+    if step != .wait { core.send { _, effects in QueueCore.hand(step, to: self, &effects) } }
+  }
+
+  /// The claim is refused, since it would wait for ever.
+  func claimRefused(_ circle: [ExclusionWait]) {
+    core.send { state, effects in
+      if let place = details?.reclaiming.take() {
+        details?.deadlock = circle
+        effects.places.append(place)
+        return
+      }
+      guard member >= 0, state.machine[member].phase == .claiming else { return }
+      madeDetails.refusal = .failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, circle: circle))
+      state.machine.endedBeforeStart(member)
+      QueueCore.hand(.finish, to: self, &effects)
+    }
+  }
+
+  // MARK: The body
+
+  /// Executes the body by a worker. The run that the worker goes on with, or `nil`.
+  @inline(__always)
+  func executeByWorker(_ worker: Worker) async -> Run? {
+    if level.isPlain, core.isPlain, details == nil, let body {
+      let result: Result<any Sendable, any Error>
+      do {
+        result = .success(try await ProcedureContext.$current.withValue(ProcedureContext(self)) { try await body(self, .execute) })
+      } catch {
+        result = .failure(error)
+      }
+      if let next = core.endedPlainly(self, result, worker) { return next.run }
+      core.withState { _ in madeDetails.result = result }
+      recordBodyEnd()
+      await finish()
+    } else {
+      await drive(from: .start)
+    }
+    return core.nextRun(for: worker, after: self)
+  }
+
+  /// Calls the hooks and the body.
+  private func execute() async -> RunStep {
+    let isFirst = core.withState { _ in !hasStarted }
+    if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
+      core.withState { _ in madeDetails.result = .failure(error) }
+      return .finish
+    }
+    if let timeout = level.traits.timeout, isFirst { arm(timeout) }
+    let needsTask = !isDrivenByWorker && (level.traits.timeout != nil || level.traits.deadline != nil || kind == .copy)
+    let end: BodyEnd
+    if needsTask {
+      let (work, box) = (CancellableWork(), ResultBox<BodyEnd>())
+      await whileCancellable(work) {
+        await work.execute(startsAtOnce: !isDeep) { box.store(.success(await self.callBody(isFirst: isFirst))) }
+      } onCancel: {
+        work.cancel()
+      }
+      end = (try? box.stored?.get()) ?? .notStarted
+    } else {
+      end = await callBody(isFirst: isFirst)
+    }
+    switch end {
+    case .notStarted: return .finish
+    case .result(let result):
+      core.withState { _ in madeDetails.result = result }
+      return .finish
+    case .pause(let pause): return paused(pause)
+    }
+  }
+
+  private enum BodyEnd: Sendable {
+    case result(Result<any Sendable, any Error>)
+    case pause(Duration)
+    /// The run was cancelled before.
+    case notStarted
+  }
+
+  private func callBody(isFirst: Bool) async -> BodyEnd {
+    let box = ResultBox<BodyEnd>()
+    await withBindings {
+      await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+        box.store(.success(await self.callBodyInContext(isFirst: isFirst)))
+      }
+    }
+    return (try? box.stored?.get()) ?? .notStarted
+  }
+
+  private func callBodyInContext(isFirst: Bool) async -> BodyEnd {
+    guard let body = core.withState({ _ in self.body }) else { return .notStarted }
+    if isFirst {
+      do {
+        if isReported { try await core.hooks?.onWillExecute?(identity) }
+        if !level.traits.hooks.willExecute.isEmpty { _ = try await body(self, .hooks) }
+      } catch {
+        return .result(.failure(error))
+      }
+    }
+    guard startBody() else { return .notStarted }
+    var result: Result<any Sendable, any Error>
+    do {
+      result = .success(try await withTaskExecutorPreference(isDrivenByWorker ? nil : core.executor) { try await body(self, .execute) })
+    } catch let pause as Pause {
+      return .pause(pause.duration)
+    } catch {
+      result = .failure(error)
+    }
+    recordBodyEnd()
+    return .result(await callDidExecuteHooks(result))
+  }
+
+  /// The body is about to execute; not if the run was cancelled before.
+  private func startBody() -> Bool {
+    let moment = core.time.moment()
+    if !isDrivenByWorker, Task.isCancelled { cancelLikeParent() }
+    return core.send { state, effects in
+      guard cancellation == nil, member >= 0 else { return false }
+      state.machine.bodyStarted(member)
+      if !hasStarted || details?.isRetrying ?? false {
+        if !hasStarted { started = moment.instant.nanoseconds }
+        hasStarted = true
+        details?.isRetrying = false
+        record(.willExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
+      }
+      return true
+    }
+  }
+
+  func recordBodyEnd() {
+    let moment = core.time.moment()
+    core.send { _, effects in
+      ended = moment.instant.nanoseconds
+      record(.didExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
+    }
+  }
+
+  private func callDidExecuteHooks(_ result: Result<any Sendable, any Error>) async -> Result<any Sendable, any Error> {
+    let hooks = level.traits.hooks.didExecute
+    let queueHook = isReported ? core.hooks?.onDidExecute : nil
+    guard !hooks.isEmpty || queueHook != nil else { return result }
+    let isCancelled = core.withState { _ in cancellation } ?? (!isDrivenByWorker && Task.isCancelled ? Cancel(reason: inheritedReason) : nil)
+    let ending = isCancelled.map { self.outcome(of: $0) } ?? Outcome(result)
+    do {
+      for hook in hooks.elements { try await hook(ending) }
+      try await queueHook?(identity, ending.withoutValue)
+      return result
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  // MARK: Limits
+
+  private func arm(_ timeout: Duration) {
+    let identity = levelIdentity
+    schedule(after: timeout) { [self] in
+      cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true))
+    }
+  }
+
+  /// Starts the timer of the deadline. The error if the deadline has passed.
+  func armDeadline(_ deadline: Deadline) -> ProcedureError? {
+    let (remaining, identity) = (deadline.remaining, levelIdentity)
+    guard remaining > .zero else { return .timedOut(procedure: identity, duration: .zero, hasStarted: false) }
+    schedule(after: remaining) { [self] in
+      let hasStarted = core.withState { _ in self.hasStarted }
+      cancel(ProcedureError.timedOut(procedure: identity, duration: remaining, hasStarted: hasStarted))
+    }
+    return nil
+  }
+
+  private func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
+    let timer = core.timers.schedule(after: duration, action)
+    let isDecided = core.withState { _ in
+      if !self.isDecided { madeDetails.timers.append(timer) }
+      return self.isDecided
+    }
+    if isDecided { core.timers.cancel(timer) }
+  }
+
+  /// Whether the run is deep within others, so that a child task that starts at once might meet the end of the stack.
+  private var isDeep: Bool { ancestors.dropFirst(16).contains { _ in true } }
+
+  // MARK: Pauses
+
+  /// The body pauses: the run gives its slot and its claim back.
+  private func paused(_ duration: Duration) -> RunStep {
+    if !level.traits.demands.isEmpty { core.resources.ended(self) }
+    for level in enclosingLevels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
+    let isCancelled = core.send { state, effects in
+      guard cancellation == nil else { return true }
+      state.machine.paused(member, needs: level.needs.intersection(.claim), &effects.next)
+      return false
+    }
+    return isCancelled ? .finish : pause(for: duration)
+  }
+
+  /// The levels of the same procedure around this one, from the inside.
+  private var enclosingLevels: [Run] {
+    var levels: [Run] = []
+    var run = self
+    while run.kind == .level, let parent = run.parent {
+      levels.append(parent)
+      run = parent
+    }
+    return levels
+  }
+
+  /// Claims what the levels have given back for a pause, from the outside. The error if that is refused, or the run cancelled.
+  private func reclaim(_ levels: [Run]) async -> (any Error)? {
+    for level in levels.reversed() where !level.level.traits.demands.isEmpty {
+      let place = Place()
+      level.core.withState { _ in level.madeDetails.reclaiming = place }
+      switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
+      case .granted: break
+      case .refused(let circle): return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle)
+      case .waits:
+        core.waitStarted(self)
+        _ = await wait(at: place)
+        await core.waitEnded(self)
+      }
+      let (circle, _) = level.core.withState { _ in (level.details?.deadlock.take(), level.details?.reclaiming.take()) }
+      if let circle { return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle) }
+      if isToldToStop || Task.isCancelled { return inheritedReason ?? CancellationError() }
+    }
+    return nil
+  }
+
+  /// Waits at a place until it is called, or the run is cancelled. Whether it was called.
+  func wait(at place: Place) async -> Bool {
+    await whileCancellable(place) { await place.wait() } onCancel: { place.leave() }
+  }
+
+  /// Executes an operation that waits, while the procedure holds neither slot nor resources.
+  func pausing(_ operation: () async -> Void, onAbandon: () -> Void) async throws {
+    let levels = [self] + enclosingLevels
+    for level in levels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
+    core.waitStarted(self)
+    await operation()
+    await core.waitEnded(self)
+    let error = isToldToStop || Task.isCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+    if let error {
+      onAbandon()
+      throw error
+    }
+  }
+
+  // MARK: The state of a level that pauses
+
+  /// The state that the last step of a retry or a repeat has left, if any.
+  func pacing<State: Sendable>() -> State? { core.withState { _ in details?.pacing as? State } }
+
+  func setPacing(_ state: any Sendable) { core.withState { _ in madeDetails.pacing = state } }
+
+  /// An attempt has failed, and another one follows after a delay. `abandon` is called if a cancel ends the pause.
+  func retries(
+    attempt: Int, _ error: any Error, _ delay: Duration, with state: any Sendable, abandon: @escaping @Sendable () -> Void
+  ) {
+    // Levels of a procedure report under its name.
+    let isOutermost = isReported
+    if isOutermost { recordBodyEnd() }
+    report(.retrying(attempt: attempt, delay: delay, error: error))
+    core.withState { _ in
+      madeDetails.pacing = state
+      details?.abandonPause = abandon
+      if isOutermost {
+        details?.currentAttempt = attempt + 1
+        details?.isRetrying = true
+      }
+    }
+  }
+
+  // MARK: Task locals
+
+  /// Binds what the queue's carriers captured when the run was added.
+  private func withBindings(_ operation: @escaping @Sendable () async -> Void) async {
+    guard let bindings = core.withState({ _ in details?.bindings }), !bindings.isEmpty else { return await operation() }
+    await Self.bind(bindings[...], operation)
+  }
+
+  private static func bind(
+    _ bindings: ArraySlice<ContextCarrier.Binding>, _ operation: @escaping @Sendable () async -> Void
+  ) async {
+    guard let first = bindings.first else { return await operation() }
+    await first { await bind(bindings.dropFirst(), operation) }
+  }
+}
