@@ -90,7 +90,7 @@ extension Run {
     case .waits(let wait):
       let hasTurn = Atomic(false)
       try await pausing {
-        hasTurn.store(await limiter.wait(for: wait, in: self), ordering: .relaxed)
+        hasTurn.store(await limiter.wait(for: wait, core.timers, at: wait(at:)), ordering: .relaxed)
       } onAbandon: {
         if hasTurn.load(ordering: .relaxed) { limiter.callAbandoned(wait) }
       }

@@ -4,6 +4,7 @@
 /// modifier returns a new task that wraps the one before.
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let level: Level
+  @usableFromInline let closures: Level.Closures?
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output
   /// The body where there is no input, made once, so that adding the task allocates no closure.
   @usableFromInline let body: Run.Body?
@@ -18,7 +19,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
-    self.init(Level(Level.Traits(name: name, rawPriority: priority?.rawValue)), operation)
+    self.init(Level.Traits(name: name, rawPriority: priority?.rawValue), operation)
   }
 
   /// Creates a procedure from an async function without an input.
@@ -32,6 +33,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     operation: @escaping @concurrent @Sendable () async throws -> Output
   ) where Input == Void {
     level = Level(Level.Traits(name: name, rawPriority: priority?.rawValue))
+    closures = nil
     self.operation = { (_: Void) in try await operation() }
     body = { _, _ in try await operation() }
   }
@@ -41,10 +43,11 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self.init(procedure.name) { try await procedure.execute($0) }
   }
 
-  init(_ level: Level, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output) {
-    self.level = level
+  init(_ traits: Level.Traits, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output) {
+    level = Level(traits)
+    closures = Level.Closures(traits.conditions, traits.hooks)
     self.operation = operation
-    body = Input.self == Void.self ? Self.body(of: level, operation, () as! Input) : nil
+    body = Input.self == Void.self ? Self.body(traits.hooks, operation, () as! Input) : nil
   }
 
   /// The name in events, errors and snapshots.
@@ -69,13 +72,13 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline
   func body(with input: Input) -> Run.Body {
     if let body { return body }
-    return Self.body(of: level, operation, input)
+    return Self.body(closures?.hooks ?? Level.Hooks(), operation, input)
   }
 
   private static func body(
-    of level: Level, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
+    _ hooks: Level.Hooks, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
   ) -> Run.Body {
-    let hooks = level.traits.hooks.willExecute
+    let hooks = hooks.willExecute
     guard !hooks.isEmpty else { return { _, _ in try await operation(input) } }
     return { _, stage in
       guard stage == .hooks else { return try await operation(input) }
@@ -87,8 +90,9 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// Returns the task with changed traits of its outermost level.
   func changing(_ change: (inout Level.Traits) -> Void) -> ProcedureTask {
     var traits = level.traits
+    if let closures { (traits.conditions, traits.hooks) = (closures.conditions, closures.hooks) }
     change(&traits)
-    return ProcedureTask(Level(traits), operation)
+    return ProcedureTask(traits, operation)
   }
 
   /// Opens a level around the task: under its name and priority, with another body.
@@ -98,7 +102,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   ) -> ProcedureTask<I, O> {
     var traits = Level.Traits(name: name, rawPriority: level.traits.rawPriority, key: level.traits.key)
     change(&traits)
-    return ProcedureTask<I, O>(Level(traits), operation)
+    return ProcedureTask<I, O>(traits, operation)
   }
 
   /// Runs the task as a level of the body that executes.

@@ -21,7 +21,7 @@ extension ProcedureContext {
     let task = procedure.procedureTask
     let parent = run
     let core = parent.core === QueueCore.unqueued ? ProcedureQueue.shared.core : parent.core
-    let child = Run(core, task.level, .added, parent: parent, body: task.body(with: input))
+    let child = Run(core, task.level, .added, parent: parent, closures: task.closures, body: task.body(with: input))
     core.withState { _ in child.madeDetails.isProduced = true }
     let handle = ProcedureHandle<P.Output>(child)
     let adoption = parent.adopt(child, isProduced: true)

@@ -113,7 +113,7 @@ extension ProcedureQueue {
     case .pending:
       return .dependencies(dependencies.filter { ($0 as? any RunDependency)?.dependencyRun.outcome == nil }.map(\.identity))
     case .held: return .resumption
-    case .evaluating: return .conditions(run.level.traits.conditions.elements.map(\.name))
+    case .evaluating: return .conditions(run.core.withState { _ in run.closures }?.conditions.elements.map(\.name) ?? [])
     case .pausing: return .pause(until: pauseEnd)
     case .claiming: return .resources(run.core.resources.waits(of: run))
     case .ready: return machine.isSuspended && run.isReported ? .resumption : .slot

@@ -88,19 +88,22 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Waits for the turn of a call, until the run is cancelled.
+  /// Waits for the turn of a call.
   ///
+  /// - Parameters:
+  ///   - wait: What `arrive` has answered.
+  ///   - timers: The timers of the queue.
+  ///   - isCalled: Waits at a place, and returns whether the place was called.
   /// - Returns: Whether the turn has come.
-  func wait(for wait: Wait, in run: Run) async -> Bool {
-    if let place = wait.place, await !run.wait(at: place) { return leave(wait.ticket) }
+  func wait(for wait: Wait, _ timers: Timers, at isCalled: (Place) async -> Bool) async -> Bool {
+    if let place = wait.place, await !isCalled(place) { return leave(wait.ticket) }
     while true {
       let place = Place()
       guard let due = turn(of: wait.ticket, awaitedAt: place) else { return true }
-      let timers = run.core.timers
       let timer = timers.schedule(after: due - time.now.sinceStart) { place.call() }
-      let isCalled = await run.wait(at: place)
+      let wasCalled = await isCalled(place)
       timers.cancel(timer)
-      guard isCalled else { return leave(wait.ticket) }
+      guard wasCalled else { return leave(wait.ticket) }
       let now = time.now.sinceStart
       let called = contents.withLock { $0.called($0.machine.timePassed(to: now)) }
       for other in called { other.call() }

@@ -60,6 +60,8 @@ extension Run {
   /// The run of a node comes when its body executes already.
   func startAsNode(isCancelled: Bool) {
     let adoption = parent?.adopt(self) ?? .refused
+    // A task that the graph has left behind: nothing can be produced any more.
+    guard adoption != .refused else { return refuse(CancellationError()) }
     core.send { state, effects in
       _ = core.arrived(self, priority: 0, needs: [], isPart: true, &state, &effects)
       state.machine.bodyStarted(member)

@@ -13,42 +13,60 @@ final class Level: Sendable {
     var willFinish = SharedList<@Sendable (Outcome) async throws -> Void>()
     var didFinish = SharedList<@Sendable (Outcome) async -> Void>()
 
-    /// Whether hooks are called after the body has ended.
+    /// Whether no hooks are called after the body has ended.
     var isEmptyAtEnd: Bool { didCancel.isEmpty && willFinish.isEmpty && didFinish.isEmpty }
     var isEmpty: Bool { isEmptyAtEnd && willExecute.isEmpty && didExecute.isEmpty }
+  }
+
+  /// What of a level can refer to objects of the user's, and is released when a run has ended.
+  @usableFromInline
+  final class Closures: Sendable {
+    let conditions: SharedList<Condition>
+    let hooks: Hooks
+
+    init?(_ conditions: SharedList<Condition>, _ hooks: Hooks) {
+      if conditions.isEmpty, hooks.isEmpty { return nil }
+      self.conditions = conditions
+      self.hooks = hooks
+    }
   }
 
   struct Traits: Sendable {
     var name: String
     var rawPriority: UInt8?
     var key: InternedKey?
-    var conditions = SharedList<Condition>()
     var demands = SharedList<ResourceRequest.Demand>()
     var delay: Duration?
     var timeout: Duration?
     var deadline: Deadline?
     var errorPolicy: ErrorPolicy?
-    var hooks = Hooks()
     /// Whether the body may ask for a pause, as a retry does.
     var mayPause = false
+    var conditions = SharedList<Condition>()
+    var hooks = Hooks()
   }
 
+  /// The traits, without conditions and hooks.
   let traits: Traits
   /// What a run of this level needs before it starts.
   let needs: QueueMachine<Run>.Needs
+  let hasHooksOfEnd: Bool
   /// Whether the level has nothing but a body, a name and a priority.
   @usableFromInline let isPlain: Bool
 
   init(_ traits: Traits) {
-    self.traits = traits
     var needs: QueueMachine<Run>.Needs = []
     if !traits.conditions.isEmpty { needs.insert(.conditions) }
     if !traits.demands.isEmpty { needs.insert(.claim) }
     if traits.delay ?? .zero > .zero { needs.insert(.delay) }
     self.needs = needs
+    hasHooksOfEnd = !traits.hooks.isEmptyAtEnd
     isPlain =
       needs.isEmpty && traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil
       && traits.hooks.isEmpty && !traits.mayPause
+    var traits = traits
+    (traits.conditions, traits.hooks) = (SharedList(), Hooks())
+    self.traits = traits
   }
 
   var name: String { traits.name }

@@ -29,7 +29,7 @@ extension QueueCore {
   func drive<Input: Sendable, Output: Sendable>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
-    run.setBody(task.body(with: input))
+    run.setBody(task.body(with: input), task.closures)
     return try await run.driveToEnd(admitted: task.level.traits.rawPriority)
   }
 
@@ -65,9 +65,9 @@ extension QueueCore {
   /// Adds a run. O(1) without dependencies.
   @usableFromInline
   func add(
-    _ level: Level, after dependencies: [any ProcedureDependency], hasRoom: Bool = false, body: @escaping Run.Body
+    _ level: Level, _ closures: Level.Closures?, after dependencies: [any ProcedureDependency], hasRoom: Bool = false, body: @escaping Run.Body
   ) -> Run {
-    let run = Run(self, level, .added, parent: nil, body: body)
+    let run = Run(self, level, .added, parent: nil, closures: closures, body: body)
     admit(run, after: dependencies, hasRoom: hasRoom)
     return run
   }
@@ -83,9 +83,12 @@ extension QueueCore {
     let moment = time.moment()
     var needs = run.level.needs
     if !dependencies.isEmpty { needs.insert(.dependencies) }
+    // What a body adds to its own queue is admitted as long as the body is there.
+    let isFromBody =
+      run.parent != nil || ProcedureContext.current?.run.living?.ancestors.contains { $0.core === self } ?? false
     let (admission, replaced) = send { state, effects -> (Admission, Run?) in
       if hasRoom { state.room.reservationEnded() }
-      guard !state.isShutDown || run.parent != nil else { return (.shutDown, nil) }
+      guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
       var replaced: Run?
       if limitsWaiting, !hasRoom, run.parent == nil, !state.room.hasRoom(state.machine.waitingCount) {
         replaced = state.room.replaceable(by: run, state.machine)
@@ -191,7 +194,9 @@ extension QueueCore {
 }
 
 extension Run {
-  func setBody(_ body: @escaping Body) { core.withState { _ in self.body = body } }
+  func setBody(_ body: @escaping Body, _ closures: Level.Closures? = nil) {
+    core.withState { _ in (self.body, self.closures) = (body, closures) }
+  }
 
   func setBindings(_ bindings: [ContextCarrier.Binding]) { core.withState { _ in madeDetails.bindings = bindings } }
 
@@ -225,11 +230,11 @@ extension Run {
 
   /// Comes to its queue in the caller's task. What the run does next.
   func admit(priority rawPriority: UInt8?) -> RunStep {
-    var isCancelled = Task.isCancelled
+    var isCancelled = isTaskCancelled
     if let parent {
       switch parent.adopt(self) {
       case .refused, .adopted: break
-      case .cancelled: isCancelled = true
+      case .cancelled: isCancelled = !ignoresEarlierCancel
       }
     }
     if let deadline = level.traits.deadline, let lateness = armDeadline(deadline) {

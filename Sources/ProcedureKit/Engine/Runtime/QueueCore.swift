@@ -16,6 +16,8 @@ final class QueueCore: Sendable {
     /// Whether what comes is cancelled at once.
     var cancelsArrivals = false
     var idleWaiters: [Place] = []
+    /// Those of bodies of this queue.
+    var idleWaitersInside: [Place] = []
     /// How many bodies of this queue wait for its idleness: they do not keep it from being idle.
     var idleBodies = 0
     weak var queue: ProcedureQueue?
@@ -122,9 +124,13 @@ final class QueueCore: Sendable {
   private func performRest(_ effects: borrowing Effects) {
     for waiter in effects.woken { waiter.resume() }
     for place in effects.places { place.call() }
-    for (run, step) in effects.added { run.goOn(from: step) }
-    for (listener, outcome) in effects.listeners { listener(outcome) }
-    for handler in effects.handlers { handler() }
+    let (added, listeners, handlers) = (effects.added, effects.listeners, effects.handlers)
+    guard !(added.isEmpty && listeners.isEmpty && handlers.isEmpty) else { return }
+    Trampoline.call {
+      for (run, step) in added { run.goOn(from: step) }
+      for (listener, outcome) in listeners { listener(outcome) }
+      for handler in handlers { handler() }
+    }
   }
 
   // MARK: Coming
@@ -189,9 +195,17 @@ final class QueueCore: Sendable {
     withState { state in state.machine.present.compactMap { state.machine[$0].payload } }
   }
 
+  /// Cancels every run at once: none of them starts because another one has ended by that.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
-    if includesLater { withState { $0.cancelsArrivals = true } }
-    for run in runs() where run.isReported { run.cancel(reason) }
+    let moment = time.moment()
+    let reached = send { state, effects -> [(Run, Run.CancelReach)] in
+      if includesLater { state.cancelsArrivals = true }
+      return state.machine.present.compactMap { member in
+        guard let run = state.machine[member].payload, run.isReported else { return nil }
+        return (run, run.mark(reason, at: moment, &state, &effects))
+      }
+    }
+    for (run, reach) in reached { run.spread(reason, reach) }
   }
 
   /// The queue takes nothing more; what is there goes on although the queue was suspended.
@@ -209,8 +223,8 @@ final class QueueCore: Sendable {
     let place = Place()
     let isIdle = withState { state in
       if isBody { state.idleBodies += 1 }
-      guard state.machine.count > state.idleBodies else { return true }
-      state.idleWaiters.append(place)
+      guard state.machine.count > (isBody ? state.idleBodies : 0) else { return true }
+      if isBody { state.idleWaitersInside.append(place) } else { state.idleWaiters.append(place) }
       return false
     }
     if isBody { wakeIfIdle() }
@@ -226,7 +240,10 @@ final class QueueCore: Sendable {
 
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
-    if !state.idleWaiters.isEmpty, state.machine.count <= state.idleBodies { effects.places += state.idleWaiters.takeAll() }
+    if !state.idleWaiters.isEmpty, state.machine.count == 0 { effects.places += state.idleWaiters.takeAll() }
+    if !state.idleWaitersInside.isEmpty, state.machine.count <= state.idleBodies {
+      effects.places += state.idleWaitersInside.takeAll()
+    }
   }
 
   // MARK: Priority

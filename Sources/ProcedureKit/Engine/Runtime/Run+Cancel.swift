@@ -2,25 +2,46 @@ extension Run {
   /// Cancels the run and everything in it. The first cancel wins; one that comes after the outcome is decided does nothing.
   func cancel(_ reason: (any Error)?) {
     let moment = core.time.moment()
-    let (children, handlers, timer) = core.send { state, effects -> ([Run], [@Sendable () -> Void], TimerHeap.ID?) in
-      guard member >= 0, !isDecided, cancellation == nil else { return ([], [], nil) }
-      let details = madeDetails
-      details.cancel = Cancel(reason: reason)
-      details.cancelInstant = moment.instant.nanoseconds
-      if isReported { record(.didCancel(reason: reason), at: moment.instant, &effects) }
-      var handlers = Array(details.handlers.values)
-      if state.machine[member].phase.isBeforeStart {
-        state.machine.endedBeforeStart(member)
-        if let abandon = details.abandonPause.take() { handlers.append(abandon) }
-        QueueCore.hand(.finish, to: self, &effects)
-      } else if let worker {
-        handlers.append { worker.cancel() }
-      }
-      return (Array(details.children.values), handlers, details.pauseTimer.take())
+    let reach = core.send { state, effects in mark(reason, at: moment, &state, &effects) }
+    spread(reason, reach)
+  }
+
+  /// Whom a cancel reaches besides the run itself.
+  struct CancelReach: Sendable {
+    var children: [Run] = []
+    var handlers: [@Sendable () -> Void] = []
+    var pauseTimer: TimerHeap.ID?
+  }
+
+  /// Marks the run as cancelled, under the lock. A run that has not started leaves every line.
+  func mark(
+    _ reason: (any Error)?, at moment: QueueTime.Moment, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+  ) -> CancelReach {
+    guard member >= 0, !isDecided, cancellation == nil else { return CancelReach() }
+    let details = madeDetails
+    details.cancel = Cancel(reason: reason)
+    details.cancelInstant = moment.instant.nanoseconds
+    if isReported { record(.didCancel(reason: reason), at: moment.instant, &effects) }
+    var reach = CancelReach(
+      children: Array(details.children.values), handlers: Array(details.handlers.values), pauseTimer: details.pauseTimer.take())
+    if state.machine[member].phase.isBeforeStart {
+      state.machine.endedBeforeStart(member)
+      if let abandon = details.abandonPause.take() { reach.handlers.append(abandon) }
+      QueueCore.hand(.finish, to: self, &effects)
+    } else if let worker {
+      reach.handlers.append { worker.cancel() }
     }
-    if let timer { core.timers.cancel(timer) }
-    for child in children { child.cancel(reason) }
-    for handler in handlers { handler() }
+    return reach
+  }
+
+  /// Tells those whom the cancel reaches.
+  func spread(_ reason: (any Error)?, _ reach: CancelReach) {
+    if let timer = reach.pauseTimer { core.timers.cancel(timer) }
+    guard !(reach.children.isEmpty && reach.handlers.isEmpty) else { return }
+    Trampoline.call {
+      for child in reach.children { child.cancel(reason) }
+      for handler in reach.handlers { handler() }
+    }
   }
 
   /// Stops the body since a produced child has failed: everything in the run is cancelled, and its task is told.

@@ -1,6 +1,6 @@
 extension Run {
   var hasHooksOfEnd: Bool {
-    !level.traits.hooks.isEmptyAtEnd || (isReported && core.hooks?.hasFinishHooks ?? false)
+    level.hasHooksOfEnd || (isReported && core.hooks?.hasFinishHooks ?? false)
   }
 
   var hasProduced: Bool { core.withState { _ in details?.producedCount ?? 0 > 0 } }
@@ -48,7 +48,7 @@ extension Run {
         }
       }
     } onCancel: {
-      if !isDrivenByWorker { cancelLikeParent() }
+      if !isDrivenByWorker, !ignoresEarlierCancel { cancelLikeParent() }
     }
     if slotOwner !== self { await core.waitEnded(self) }
   }
@@ -57,8 +57,7 @@ extension Run {
 
   /// Decides the outcome: a cancel that comes after is ignored. The resources and the slot are given back.
   private func decide() -> Outcome {
-    let wasCancelled = !isDrivenByWorker && Task.isCancelled
-    if wasCancelled, !core.withState({ _ in details?.isStopping ?? false }) { cancelLikeParent() }
+    if isTaskCancelled, !core.withState({ _ in details?.isStopping ?? false }) { cancelLikeParent() }
     let (outcome, timers) = core.send { state, effects -> (Outcome, [TimerHeap.ID]) in
       isDecided = true
       if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
@@ -92,7 +91,7 @@ extension Run {
 
   private func callHooks(beforeEnd decided: Outcome) async -> Outcome {
     var outcome = decided
-    let hooks = level.traits.hooks
+    let hooks = core.withState { _ in closures }?.hooks ?? Level.Hooks()
     let queueHooks = isReported ? core.hooks : nil
     if let cancel = core.withState({ _ in cancellation }), details?.refusal == nil {
       for hook in hooks.didCancel.elements { await hook(cancel.reason) }
@@ -111,7 +110,7 @@ extension Run {
   }
 
   private func callHooks(afterEnd outcome: Outcome) async {
-    for hook in level.traits.hooks.didFinish.elements { await hook(outcome) }
+    for hook in core.withState({ _ in closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
     if isReported { await core.hooks?.onDidFinish?(identity, outcome.withoutValue) }
   }
 
@@ -120,12 +119,12 @@ extension Run {
   /// Makes the outcome visible. Wakes those that wait for the run.
   private func publish(_ outcome: Outcome, isLast: Bool) {
     let moment = core.time.moment()
-    let (parent, body, log) = core.send { state, effects -> (Run?, Body?, EventLog?) in
+    let (parent, former, log) = core.send { state, effects -> (Run?, Former, EventLog?) in
       publish(outcome, at: moment, &effects)
       if isLast { leave(&state, &effects) }
-      return (self.parent, self.body.take(), details?.log)
+      return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
     }
-    _ = body
+    _ = former
     log?.broadcaster.close()
     if let parent {
       parent.childEnded(self, outcome.withoutValue, isProduced: core.withState { _ in details?.isProduced ?? false })
@@ -152,7 +151,26 @@ extension Run {
 
   /// Leaves the machine: nothing more is done for the run.
   private func leave() {
-    core.send { state, effects in leave(&state, &effects) }
+    let former = core.send { state, effects in
+      leave(&state, &effects)
+      return takeFormer(keepingHooks: false)
+    }
+    _ = former
+  }
+
+  /// What a run has referred to until its end, released after the lock.
+  struct Former: Sendable {
+    var body: Body?
+    var closures: Level.Closures?
+    var bindings: [ContextCarrier.Binding] = []
+    var pacing: (any Sendable)?
+    var result: Result<any Sendable, any Error>?
+  }
+
+  private func takeFormer(keepingHooks: Bool) -> Former {
+    Former(
+      body: body.take(), closures: keepingHooks ? nil : closures.take(), bindings: details?.bindings.takeAll() ?? [],
+      pacing: details?.pacing.take(), result: details?.result.take())
   }
 
   func leave(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
@@ -168,10 +186,11 @@ extension Run {
   /// Refuses the run: it ends as failed, without having been there.
   func refuse(_ error: any Error) {
     let moment = core.time.moment()
-    let parent = core.send { _, effects in
+    let (parent, former) = core.send { _, effects in
       publish(.failed(error), at: moment, &effects)
-      return self.parent
+      return (self.parent, takeFormer(keepingHooks: false))
     }
+    _ = former
     parent?.childEnded(self, .failed(error), isProduced: core.withState { _ in details?.isProduced ?? false })
   }
 }

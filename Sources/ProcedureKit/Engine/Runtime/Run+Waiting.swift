@@ -8,7 +8,7 @@ extension Run {
     }
     require(
       !waiting.ancestors.contains { $0 === self },
-      "\(identity) waits for itself: its body, or a part of its body, awaits its own handle")
+      "\(identity) awaits its own outcome, in its body or in a part of its body, and would wait for ever")
     let place = Place()
     guard register(place, isAwaited: true) else { return true }
     waiting.addWait(.run(self), place)

@@ -42,6 +42,8 @@ final class Run: @unchecked Sendable {
   let kind: Kind
   let attempt: Int32
   private(set) var parent: Run?
+  /// Whether a body that was cancelled before calls the procedure, to clean up: that cancel does not count for it.
+  let ignoresEarlierCancel: Bool
   /// The run whose slot the body uses.
   private let slotRun: Run?
 
@@ -53,6 +55,8 @@ final class Run: @unchecked Sendable {
   /// Whether the worker that executes the body, if any, was told of a cancel.
   var worker: Worker?
   var body: Body?
+  /// The conditions and hooks, until the run has ended.
+  var closures: Level.Closures?
   var details: RunDetails?
   var attached: Int64 = -1
   var started: Int64 = -1
@@ -62,7 +66,7 @@ final class Run: @unchecked Sendable {
 
   init(
     _ core: QueueCore, _ level: Level, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1, slotOf owner: Run? = nil,
-    body: Body? = nil
+    closures: Level.Closures? = nil, body: Body? = nil
   ) {
     self.core = core
     self.level = level
@@ -71,7 +75,14 @@ final class Run: @unchecked Sendable {
     self.attempt = Int32(clamping: attempt)
     self.id = id ?? ProcedureID.reserve()
     self.body = body
+    self.closures = closures
     slotRun = owner
+    ignoresEarlierCancel =
+      switch kind {
+      case .call: Task.isCancelled || parent?.isToldToStop ?? false
+      case .level, .copy: parent?.ignoresEarlierCancel ?? false
+      case .structured, .added, .node, .graphWorker: false
+      }
   }
 
   var name: String { level.name }

@@ -5,9 +5,9 @@ enum RunDriver {
   /// Runs a task without a queue: within a body as a part of this body, elsewhere without limit.
   static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
     if let parent = ProcedureContext.current?.run.living {
-      return try await drive(Run(parent.core, task.level, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner), task, input)
+      return try await drive(Run(parent.core, task.level, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner, closures: task.closures), task, input)
     }
-    return try await drive(Run(.unqueued, task.level, .structured, parent: nil), task, input)
+    return try await drive(Run(.unqueued, task.level, .structured, parent: nil, closures: task.closures), task, input)
   }
 
   /// Runs a task as a level, or an attempt, of the body that executes.
@@ -16,7 +16,7 @@ enum RunDriver {
   ) async throws -> Output {
     guard let parent = ProcedureContext.current?.run else { return try await run(task, input) }
     return try await drive(
-      Run(parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt), slotOf: parent.slotOwner), task, input)
+      Run(parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt), slotOf: parent.slotOwner, closures: task.closures), task, input)
   }
 
   /// Drives a run in the caller's task to its end.
@@ -37,11 +37,18 @@ extension Run {
 
   /// Admits the run, drives it in the current task, and returns its value.
   func driveToEnd<Output: Sendable>(admitted rawPriority: UInt8?, as type: Output.Type = Output.self) async throws -> Output {
+    let parent = parent
     let lendsSlot = slotOwner === self && parent != nil && kind != .graphWorker
-    if lendsSlot, let parent { parent.core.waitStarted(parent) }
+    if lendsSlot, let parent {
+      parent.addWait(.run(self), self)
+      parent.core.waitStarted(parent)
+    }
     let step = admit(priority: rawPriority)
     await drive(from: step)
-    if lendsSlot, let parent { await parent.core.waitEnded(parent) }
+    if lendsSlot, let parent {
+      parent.removeWait(self)
+      await parent.core.waitEnded(parent)
+    }
     guard let outcome else { preconditionFailure("\(levelIdentity) has ended without an outcome") }
     return try outcome.map { $0 as! Output }.get(of: levelIdentity)
   }
@@ -99,11 +106,14 @@ extension Run {
         }
       }
     } onCancel: {
-      cancelLikeParent()
+      if !ignoresEarlierCancel { cancelLikeParent() }
     }
     if usesSlotOfParent { await core.waitEnded(self) }
     return core.withState { _ in details?.step.take() } ?? .finish
   }
+
+  /// Whether the task was cancelled that drives the run, and the cancel counts for it.
+  var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresEarlierCancel && Task.isCancelled }
 
   /// Cancels the run since the task was cancelled that executes it: for the reason of the run around it, if it has one.
   func cancelLikeParent() {
@@ -122,7 +132,7 @@ extension Run {
 
   /// Evaluates the conditions. `nil` if an added run has ended meanwhile.
   private func evaluate() async -> RunStep? {
-    let conditions = level.traits.conditions.elements
+    let conditions = core.withState { _ in closures }?.conditions.elements ?? []
     let judgement = Judgement(of: conditions)
     let work = CancellableWork()
     let wait = RunWait.conditions(conditions.map(\.name))
@@ -141,7 +151,7 @@ extension Run {
     removeWait(work)
     if usesSlotOfParent { await core.waitEnded(self) }
     let verdict = judgement.verdict
-    if !isDrivenByWorker, Task.isCancelled { cancelLikeParent() }
+    if isTaskCancelled { cancelLikeParent() }
     return core.send { state, effects in
       guard member >= 0, state.machine[member].phase == .evaluating else { return isDrivenByWorker ? nil : .finish }
       switch verdict {
@@ -311,7 +321,7 @@ extension Run {
     if isFirst {
       do {
         if isReported { try await core.hooks?.onWillExecute?(identity) }
-        if !level.traits.hooks.willExecute.isEmpty { _ = try await body(self, .hooks) }
+        if core.withState({ _ in closures })?.hooks.willExecute.isEmpty == false { _ = try await body(self, .hooks) }
       } catch {
         return .result(.failure(error))
       }
@@ -332,7 +342,7 @@ extension Run {
   /// The body is about to execute; not if the run was cancelled before.
   private func startBody() -> Bool {
     let moment = core.time.moment()
-    if !isDrivenByWorker, Task.isCancelled { cancelLikeParent() }
+    if isTaskCancelled { cancelLikeParent() }
     return core.send { state, effects in
       guard cancellation == nil, member >= 0 else { return false }
       state.machine.bodyStarted(member)
@@ -355,10 +365,10 @@ extension Run {
   }
 
   private func callDidExecuteHooks(_ result: Result<any Sendable, any Error>) async -> Result<any Sendable, any Error> {
-    let hooks = level.traits.hooks.didExecute
+    let hooks = core.withState { _ in closures }?.hooks.didExecute ?? SharedList()
     let queueHook = isReported ? core.hooks?.onDidExecute : nil
     guard !hooks.isEmpty || queueHook != nil else { return result }
-    let isCancelled = core.withState { _ in cancellation } ?? (!isDrivenByWorker && Task.isCancelled ? Cancel(reason: inheritedReason) : nil)
+    let isCancelled = core.withState { _ in cancellation } ?? (isTaskCancelled ? Cancel(reason: inheritedReason) : nil)
     let ending = isCancelled.map { self.outcome(of: $0) } ?? Outcome(result)
     do {
       for hook in hooks.elements { try await hook(ending) }
@@ -441,7 +451,7 @@ extension Run {
       }
       let (circle, _) = level.core.withState { _ in (level.details?.deadlock.take(), level.details?.reclaiming.take()) }
       if let circle { return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle) }
-      if isToldToStop || Task.isCancelled { return inheritedReason ?? CancellationError() }
+      if isToldToStop || isTaskCancelled { return inheritedReason ?? CancellationError() }
     }
     return nil
   }
@@ -458,7 +468,7 @@ extension Run {
     core.waitStarted(self)
     await operation()
     await core.waitEnded(self)
-    let error = isToldToStop || Task.isCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+    let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
     if let error {
       onAbandon()
       throw error
