@@ -30,16 +30,19 @@ let package = Package(
     .executableTarget(
       name: "Benchmark", dependencies: ["ProcedureKit"], path: "Examples/Benchmark", swiftSettings: settings),
 
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
-      name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit"],
+      name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitFoundationTests", dependencies: ["ProcedureKitFoundation", "TestingProcedureKit"],
       swiftSettings: settings),
     .testTarget(
       name: "ReadmeTests", dependencies: ["ProcedureKit", "TestingProcedureKit"], swiftSettings: settings),
-    .testTarget(name: "TestingProcedureKitTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings),
-    .testTarget(name: "StressTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings),
+    .testTarget(
+      name: "TestingProcedureKitTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "StressTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
     .testTarget(name: "KittenTests", dependencies: ["kitten"], swiftSettings: settings),
     .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: settings),

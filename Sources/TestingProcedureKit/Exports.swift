@@ -1,2 +1,2 @@
-/// Tests of procedures name the core's types all the time, so the testing kit brings them along.
+/// Re-exports the core, whose types occur in every test of procedures.
 @_exported public import ProcedureKit

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 /// Procedures that add themselves again, for ever, until they are cancelled.
 extension StressTests {
-  private static let links = 20_000
+  private static let links = Stress.many
 
   /// Counts links, and lets somebody wait for a number of them.
   private final class Chain: Sendable {
@@ -65,14 +65,14 @@ extension StressTests {
     }
   }
 
-  @Test("Endless recursion through run ends when the first is cancelled, at a depth of 2,000")
+  @Test("Endless recursion through run ends when the first is cancelled, at a great depth")
   func recursion() async throws {
     try await Stress.run("recursion", width: 1) { queue, ledger, _ in
       let deep = ProbeProcedure("deep")
       deep.finishAll()
       @Sendable func descend(_ depth: Int) async throws {
         try Task.checkCancellation()
-        if depth == 2_000 { try await deep.execute(()) }
+        if depth == Stress.many / 10 { try await deep.execute(()) }
         try await queue.run(
           ProcedureTask("descend") { try await ledger.execute { try await descend(depth + 1) } })
       }

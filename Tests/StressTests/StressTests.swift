@@ -2,7 +2,8 @@ import Testing
 
 /// Load that no user will put on the library, with everything counted afterwards.
 ///
-/// `PROCEDUREKIT_STRESS=5 swift test --filter StressTests` runs every scenario five times after a warm-up. Without the
-/// variable, nothing here runs. One after the other: each looks at the memory of the whole process.
-@Suite(.serialized, .enabled(if: Stress.isAskedFor), .timeLimit(.minutes(10)))
+/// An ordinary run makes one small round of each scenario; `PROCEDUREKIT_DEPTH` asks for more and larger ones. One after the
+/// other: each fills the machine. The memory that a scenario leaves behind is judged only where nothing else runs in the
+/// process, as in `PROCEDUREKIT_DEPTH=deep swift test --filter StressTests`.
+@Suite(.serialized)
 struct StressTests {}

@@ -1,30 +1,42 @@
+import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 @testable import ProcedureKit
 
 extension StressTests {
-  /// What they cost the benchmark measures: a test has no time of its own.
-  @Test("100,000 procedures with a timeout each finish, and no timer is left")
+  /// What they cost the benchmark measures: a test has no time of its own, and on this clock nothing times out.
+  @Test("Procedures with a timeout each finish, and no timer is left")
   func timeouts() async throws {
-    let queue = ProcedureQueue("timeouts")
+    let queue = ProcedureQueue("timeouts", clock: VirtualClock())
     let limited = ProcedureTask {}.timeout(.seconds(60))
-    let handles = (0..<100_000).map { _ in queue.add(limited) }
+    let handles = (0..<TestDepth.size(100_000)).map { _ in queue.add(limited) }
     for handle in handles { try await handle.value }
     #expect(queue.core.timers.count == 0)
   }
 
-  @Test("20,000 procedures that time out, retry, hedge and exclude each other as others return, end once each")
+  @Test("Procedures that time out, retry, hedge and exclude each other as others return, end once each")
   func timeoutsAsBodiesReturn() async throws {
-    try await Stress.run("timeouts as bodies return", width: 3) { queue, ledger, seed in
+    let clock = VirtualClock()
+    try await Stress.run("timeouts as bodies return", width: 3, clock: clock) { queue, ledger, seed in
       var random = SeededGenerator(seed: seed)
-      let handles = (0..<20_000).map { number in
+      let isOver = Atomic(false)
+      async let ticking: Void = {
+        while !isOver.load(ordering: .relaxed) {
+          clock.advance(by: .microseconds(3))
+          await Task.yield()
+        }
+      }()
+      let handles = (0..<Stress.many).map { number in
         let procedure = restless(ledger.token(), number, yields: Int.random(in: 0..<6, using: &random))
         let limit = Duration.microseconds(Int.random(in: 1..<60, using: &random))
-        return ledger.watch(queue.add(guarded(procedure, number, within: limit)))
+        return ledger.watch(queue.add(guarded(procedure, number, within: limit, on: clock)))
       }
       for number in stride(from: 0, to: handles.count, by: 7) { handles[number].cancel() }
       let count = await OutcomeCount(of: handles)
+      isOver.store(true, ordering: .relaxed)
+      await ticking
       #expect(count.total == handles.count && count.finished > 0 && count.cancelled > 0)
     }
   }
@@ -39,7 +51,7 @@ extension StressTests {
   }
 
   private func guarded(
-    _ procedure: ProcedureTask<Void, Int>, _ number: Int, within limit: Duration
+    _ procedure: ProcedureTask<Void, Int>, _ number: Int, within limit: Duration, on clock: VirtualClock
   ) -> ProcedureTask<Void, Int> {
     switch number % 6 {
     case 0: procedure.timeout(limit)
@@ -47,7 +59,7 @@ extension StressTests {
     case 2: procedure.exclusive("stress \(number % 11)").retry(.constant(limit), maxAttempts: 3).timeout(limit * 4)
     case 3: procedure.hedged(after: limit).timeout(limit * 3).fallback(to: ProcedureTask { -1 })
     case 4: procedure.timeout(limit).map { $0 }.timeout(limit).onDidExecute { _ in }.timeout(limit * 2)
-    default: procedure.retry(.immediate, maxAttempts: 2).deadline(.now + limit * 100)
+    default: procedure.retry(.immediate, maxAttempts: 2).deadline(clock.now.advanced(by: limit * 100), on: clock)
     }
   }
 

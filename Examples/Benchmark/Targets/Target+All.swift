@@ -22,7 +22,7 @@ extension Target {
         memory("add once more", atMost: 30),
       ]),
     Target(
-      "P11", "events observed: at most twice as much as unobserved", atMost: 2, of: .procedureKit("add"),
+      "P11", "events observed: at most four times as much as unobserved", atMost: 4, of: .procedureKit("add"),
       ("W1", "add, observed")),
     Target("P12", "bodies that sleep: within 5 % of the sleeping", atMost: 1.05, ("P12", "add")),
     Target(

@@ -35,7 +35,8 @@ enum FlatWork {
     Contestant(.procedureKit("add, observed")) { units in
       let queue = ProcedureQueue("flat")
       return Trial(units: units) {
-        async let end: Void = observe(queue.events, ends: units)
+        let events = queue.events(bufferingNewest: .max)
+        async let end: Void = observe(events, ends: units)
         try await add(units, to: queue)
         await end
       }
@@ -63,7 +64,7 @@ enum FlatWork {
     group.wait()
   }
 
-  private static func observe(_ events: ProcedureEvents, ends: Int) async {
+  private static func observe(_ events: AsyncStream<ProcedureEvent>, ends: Int) async {
     var left = ends
     for await event in events {
       if case .didFinish = event.kind { left -= 1 }

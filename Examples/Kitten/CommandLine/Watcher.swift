@@ -20,7 +20,7 @@ struct Watcher {
   }
 
   /// Reads to the end of the events, which comes when the queue is shut down.
-  static func watch(_ events: ProcedureEvents, stepCount: Int) async -> [String: Duration] {
+  static func watch(_ events: AsyncStream<ProcedureEvent>, stepCount: Int) async -> [String: Duration] {
     var watcher = Watcher(stepCount: stepCount, isLive: Console.isTerminal)
     for await event in events where event.name != Step.graph { watcher.show(event) }
     if watcher.isLive { Console.print("\r\u{1b}[K", terminator: "") }

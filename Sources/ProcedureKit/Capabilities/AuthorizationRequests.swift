@@ -1,22 +1,23 @@
 import Synchronization
 
-/// Internal. Lets one request at a time be under way for the capabilities of one type, first come first served.
+/// Internal. The authorization requests of the process: at most one at a time for each capability type, in order of
+/// arrival.
 ///
-/// A request is a question: of which capability, and what is needed. Who has the same question while it is being answered
-/// gets that answer, also if it is a refusal; who needs something else looks at the status when its turn comes, and asks
-/// only if that is not enough. An error is no answer, and neither is a cancel. Types without a question use no memory.
+/// A request asks for a capability and a requirement. Callers with an equal request share one answer, including a
+/// refusal. A caller with another request reads the status at its turn and asks only if the status is insufficient. An
+/// error or a cancel is not an answer. Types without open requests use no memory.
 enum AuthorizationRequests {
-  /// For each type, the questions that have not been closed.
+  /// The open requests, by capability type.
   private static let questions = Mutex<[ObjectIdentifier: [ObjectIdentifier: Question]]>([:])
 
-  /// Makes sure that a capability is authorized, and asks if it is not. No slot is held meanwhile.
+  /// Authorizes `capability`, and asks if the status does not meet `requirement`. The caller holds no slot meanwhile.
   ///
-  /// Cancelling the caller ends a wait for its turn at once, and is passed on to the request.
+  /// Cancelling the caller ends a wait for its turn at once, and cancels a request under way.
   ///
   /// - Returns: The status that meets the requirement.
-  /// - Throws: ``CapabilityError``; what the capability throws; `CancellationError`;
-  ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)`` where the request under way waits for what a body around
-  ///   this one holds.
+  /// - Throws: ``CapabilityError``; the capability's errors; `CancellationError`;
+  ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)`` if the request under way waits for a resource that an
+  ///   enclosing body holds.
   static func authorize<C: Capability>(_ capability: C, _ requirement: C.Status.Requirement) async throws -> C.Status {
     guard await capability.isAvailable() else { throw CapabilityError.unavailable(capability: capability.name) }
     let question = Question(of: capability, requirement)
@@ -56,9 +57,9 @@ enum AuthorizationRequests {
     }
   }
 
-  /// The same question of others has its answer as well.
+  /// Marks all equal requests as answered.
   ///
-  /// - Complexity: O(n) for n open questions of the type.
+  /// - Complexity: O(n) for n open requests of the type.
   private static func answered(_ question: Question) {
     let others = questions.withLock { $0[question.type].map { Array($0.values) } ?? [] }
     for other in others where other.isSame(as: question) { other.isAnswered = true }
@@ -66,7 +67,7 @@ enum AuthorizationRequests {
 }
 
 extension AuthorizationRequests {
-  /// What somebody wants to know.
+  /// An open request: a capability, a requirement, and whether an answer has arrived.
   fileprivate final class Question: Sendable {
     let type: ObjectIdentifier
     private let subject: any Sendable
@@ -90,7 +91,7 @@ extension AuthorizationRequests {
   }
 }
 
-/// Whether two values are known to be the same: equal where that can be told, one object, or without anything inside.
+/// Returns whether two values are known to be equal: equal `Equatable` values, one object, or values of an empty type.
 private func areSame<T>(_ one: T, _ other: Any) -> Bool {
   guard let other = other as? T else { return false }
   if let one = one as? any Equatable { return one.equals(other) }

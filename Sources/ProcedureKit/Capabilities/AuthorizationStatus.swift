@@ -1,8 +1,8 @@
-/// What a program is allowed to do with a ``Capability``.
+/// The authorization of a program to use a ``Capability``.
 public protocol AuthorizationStatus: Sendable {
-  /// What can be needed; `Void` where there is only yes and no.
+  /// The type of a requirement; `Void` if the capability is either allowed or not.
   associatedtype Requirement: Sendable
 
-  /// Whether the status is enough for a requirement.
+  /// Returns whether the status meets `requirement`.
   func meets(_ requirement: Requirement) -> Bool
 }

@@ -1,33 +1,33 @@
-/// Makes sure that a capability is authorized: looks, asks if need be, and looks again.
+/// Authorizes a capability: reads the status, requests authorization if necessary, and reads the status again.
 ///
-/// Requests for capabilities of one type never overlap, wherever they come from. Who has the same question as the request
-/// under way, of the same capability and with the same requirement, gets that answer, be it a refusal; nobody is asked
-/// again. Capabilities and requirements are the same if they are equal, where they are `Equatable`, one object, or empty.
-/// While somebody is asked, no slot of the queue is held.
+/// Requests for capabilities of one type never overlap in the process. Callers with an equal capability and an equal
+/// requirement share the answer of the request under way, including a refusal. Capabilities and requirements are equal
+/// as `Equatable` values, as one object, or as values of an empty type. A caller holds no slot during a request.
 public struct Authorize<C: Capability>: Procedure {
   private let capability: C
   private let requirement: C.Status.Requirement
 
-  /// A procedure that authorizes a capability.
+  /// Makes a procedure that authorizes a capability.
   ///
   /// - Parameters:
-  ///   - capability: What is to be authorized.
-  ///   - requirement: What is needed.
+  ///   - capability: The capability to authorize.
+  ///   - requirement: The required authorization.
   public init(_ capability: C, _ requirement: C.Status.Requirement) {
     self.capability = capability
     self.requirement = requirement
   }
 
-  /// Which capability is authorized.
+  /// "authorize" and the name of the capability.
   public var name: String { "authorize \(capability.name)" }
 
-  /// Looks, asks and looks again. Cancelling the caller ends a wait for other requests at once.
+  /// Reads the status, requests authorization if the status is insufficient, and reads the status again. Cancelling the
+  /// caller ends a wait for other requests at once.
   ///
   /// - Returns: A status that meets the requirement.
   /// - Throws: ``ProcedureError/capabilityUnavailable(procedure:underlying:)`` or
   ///   ``ProcedureError/capabilityUnauthorized(procedure:underlying:)`` around the ``CapabilityError``;
-  ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)`` where another request waits for what a body around this one
-  ///   holds; what the capability throws; `CancellationError`, or the reason of the cancel.
+  ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)`` if another request waits for a resource that an
+  ///   enclosing body holds; the capability's errors; `CancellationError`, or the reason of the cancel.
   public func execute(_ input: Void) async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
     let run = context.run
@@ -55,9 +55,9 @@ extension CapabilityError {
 }
 
 extension Authorize where C.Status.Requirement == Void {
-  /// A procedure that authorizes a capability for which there is only yes and no.
+  /// Makes a procedure that authorizes a capability without a requirement.
   ///
-  /// - Parameter capability: What is to be authorized.
+  /// - Parameter capability: The capability to authorize.
   public init(_ capability: C) {
     self.init(capability, ())
   }

@@ -1,30 +1,30 @@
-/// Something that a program may have to be allowed to use: a camera, a folder, an account.
+/// A facility that may need authorization: a camera, a folder, an account.
 ///
-/// A capability is a value that knows how to ask. ``GetAuthorizationStatus`` and ``Authorize`` are procedures that do, and
-/// ``Condition/authorized(for:_:)`` makes it a condition.
+/// A capability is a value that can read and request its authorization. The procedures ``GetAuthorizationStatus`` and
+/// ``Authorize`` use a capability, as does the condition ``Condition/authorized(for:_:)``.
 public protocol Capability<Status>: Sendable {
-  /// What the program is allowed to do.
+  /// The authorization of the program.
   associatedtype Status: AuthorizationStatus
 
-  /// What errors and prompts call it. Default: the name of the type.
+  /// The name in errors and prompts. The default is the name of the type.
   var name: String { get }
 
-  /// Whether it exists here at all. A cancelled caller still gets an answer.
+  /// Returns whether the capability exists on this system. A cancelled caller still gets an answer.
   func isAvailable() async -> Bool
 
-  /// What the program is allowed at this moment; does not ask anybody. May throw if the caller is cancelled.
+  /// Returns the current authorization, without asking anybody. The function may throw if the caller is cancelled.
   ///
   /// - Returns: The status.
-  /// - Throws: Why it cannot be told.
+  /// - Throws: An error if the status cannot be read.
   func authorizationStatus() async throws -> Status
 
-  /// Asks for authorization, usually a person. Requests for capabilities of one type never overlap, and whoever has
-  /// the same question meanwhile gets its answer. Should end, by throwing, when the caller is cancelled.
+  /// Requests authorization, usually from a person. The function should throw when the caller is cancelled.
   ///
-  /// It may run procedures and require other authorizations itself; it holds no slot.
+  /// Requests for capabilities of one type never overlap, and an equal request shares the answer. The request holds no
+  /// slot. The function can run procedures and can require other authorizations.
   ///
-  /// - Parameter requirement: What is needed.
-  /// - Throws: Why nobody could be asked. A refusal is no error; the status tells it.
+  /// - Parameter requirement: The required authorization.
+  /// - Throws: An error if nobody could be asked. A refusal is not an error: the status reports a refusal.
   func requestAuthorization(_ requirement: Status.Requirement) async throws
 }
 

@@ -1,11 +1,11 @@
-/// Why a capability cannot be used.
+/// The reason why a capability cannot be used.
 public enum CapabilityError: Error, Sendable, CustomStringConvertible {
-  /// It does not exist here.
+  /// The capability does not exist on this system.
   case unavailable(capability: String)
-  /// The program is not allowed what it needs.
+  /// The status of the capability does not meet the requirement.
   case unauthorized(capability: String, status: any AuthorizationStatus)
 
-  /// What happened, to which capability.
+  /// The error as a sentence, with the name of the capability.
   public var description: String {
     switch self {
     case .unavailable(let capability): "\(capability) is not available here"

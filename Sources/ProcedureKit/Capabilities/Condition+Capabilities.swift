@@ -1,12 +1,13 @@
 extension Condition {
-  /// Satisfied when a capability is authorized; fails with a ``CapabilityError`` where it is not, or not available.
+  /// Returns a condition that is satisfied when `capability` is authorized, and otherwise fails with a
+  /// ``CapabilityError``.
   ///
-  /// Its `prepare` step asks for authorization if need be; `.silent(.authorized(for:…))` only looks. Nobody is asked twice
-  /// at the same time, who has the same question gets the same answer (see ``Authorize``), and no slot is held meanwhile.
+  /// The `prepare` step requests authorization if necessary; `.silent(.authorized(for:…))` only reads the status.
+  /// Callers with an equal request share one answer (see ``Authorize``), and no slot is held meanwhile.
   ///
   /// - Parameters:
-  ///   - capability: What has to be authorized.
-  ///   - requirement: What is needed.
+  ///   - capability: The capability to test.
+  ///   - requirement: The required authorization.
   /// - Returns: The condition.
   public static func authorized<C: Capability>(for capability: C, _ requirement: C.Status.Requirement) -> Condition {
     Condition(
@@ -22,9 +23,10 @@ extension Condition {
       })
   }
 
-  /// Satisfied when a capability is authorized for which there is only yes and no; see ``authorized(for:_:)``.
+  /// Returns a condition that is satisfied when a capability without a requirement is authorized; see
+  /// ``authorized(for:_:)``.
   ///
-  /// - Parameter capability: What has to be authorized.
+  /// - Parameter capability: The capability to test.
   /// - Returns: The condition.
   public static func authorized<C: Capability>(for capability: C) -> Condition where C.Status.Requirement == Void {
     authorized(for: capability, ())

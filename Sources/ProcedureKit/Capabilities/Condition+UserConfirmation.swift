@@ -1,21 +1,21 @@
 extension Condition {
-  /// Satisfied when a person agrees: asks, and the procedure is ignored where the answer is no.
+  /// Returns a condition that asks a person, and ignores the procedure if the answer is no.
   ///
   /// ```swift
   /// let erase = Erase().condition(.userConfirmation("may erase") { await dialog.ask("Erase it all?") })
   /// ```
   ///
-  /// Asking is its `prepare` step, made anew for each run: `.silent(.userConfirmation { … })` asks nobody, and since nobody
-  /// has agreed then, the procedure is ignored. In the whole process one confirmation is asked for at a time, in order,
-  /// and no slot is held meanwhile. `ask` may ask for another one itself, which belongs to it and does not wait.
+  /// The question is the `prepare` step, asked anew for each run. `.silent(.userConfirmation { … })` does not ask, so
+  /// that the procedure is ignored. The process asks for one confirmation at a time, in order, and no slot is held
+  /// meanwhile. `ask` can ask for another confirmation, which is a part of the first and does not wait.
   ///
   /// - Parameters:
-  ///   - name: What errors, outcomes and logs call it.
-  ///   - ask: Asks, usually a person. `true`: agreed. `false`: not agreed, the procedure is ignored. Throws: failed. It
-  ///     runs in a task that is cancelled when the run is cancelled or another condition has failed, and should take its
-  ///     prompt away then; one whose turn has not come is never called.
-  /// - Returns: The condition. It fails with ``ProcedureError/exclusionDeadlock(procedure:circle:)`` where another prompt
-  ///   waits for what a body around this one holds.
+  ///   - name: The name in errors, outcomes and logs.
+  ///   - ask: Returns `true` for consent, and `false` to ignore the procedure. An error fails the procedure. `ask` runs
+  ///     in a task that is cancelled when the run is cancelled or another condition has failed, and should then close
+  ///     its prompt. A run that is cancelled before its turn never calls `ask`.
+  /// - Returns: The condition. The condition fails with ``ProcedureError/exclusionDeadlock(procedure:circle:)`` if
+  ///   another prompt waits for a resource that an enclosing body holds.
   public static func userConfirmation(
     _ name: String = "user confirmation", ask: @escaping @concurrent @Sendable () async throws -> Bool
   ) -> Condition {
@@ -31,7 +31,7 @@ extension Condition {
 }
 
 extension Prompts.Kind {
-  /// What all confirmations are.
+  /// The kind of all confirmations.
   fileprivate static let confirmations = Prompts.Kind(UserConfirmation.self)
 
   private enum UserConfirmation {}

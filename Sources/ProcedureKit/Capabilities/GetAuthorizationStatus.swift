@@ -1,21 +1,21 @@
-/// Tells what the program is allowed to do with a capability; asks nobody.
+/// Reads the authorization of a capability, without asking anybody.
 public struct GetAuthorizationStatus<C: Capability>: Procedure {
   private let capability: C
 
-  /// A procedure that tells a capability's status.
+  /// Makes a procedure that reads the authorization of a capability.
   ///
-  /// - Parameter capability: Whose status is to be told.
+  /// - Parameter capability: The capability to read.
   public init(_ capability: C) {
     self.capability = capability
   }
 
-  /// Which capability's status is told.
+  /// "status of" and the name of the capability.
   public var name: String { "status of \(capability.name)" }
 
-  /// Looks. Cancelling the caller is passed on to the capability.
+  /// Reads the status. Cancelling the caller cancels the capability's functions.
   ///
-  /// - Returns: The status; `nil` where the capability is not available.
-  /// - Throws: What the capability throws.
+  /// - Returns: The status; `nil` if the capability is not available.
+  /// - Throws: The capability's errors.
   public func execute(_ input: Void) async throws -> C.Status? {
     guard await capability.isAvailable() else { return nil }
     return try await capability.authorizationStatus()

@@ -1,10 +1,10 @@
-/// Internal. Lets people be asked one thing at a time: of each kind, one prompt is under way in the whole process.
+/// Internal. The prompts of the process: at most one at a time for each kind.
 ///
-/// A prompt's turn is a category that it holds alone, in the table of the process whatever table a queue has. So all is
-/// known of it that is known of exclusion: it comes in order, a prompt inside of a prompt of its kind does not wait for
-/// itself, and a circle of prompts and of what the bodies that wait for them hold is refused instead of waited for.
+/// A prompt holds an exclusive category in the process-wide table, even if the queue has its own table. The rules of
+/// exclusion therefore apply: prompts come in order, a nested prompt of a kind does not wait for the outer prompt, and
+/// a deadlock between prompts and resources fails instead of hanging.
 enum Prompts {
-  /// What has one prompt at a time.
+  /// A group of prompts that do not overlap.
   struct Kind: Hashable, Sendable, CustomStringConvertible {
     private let type: ObjectIdentifier
     let description: String
@@ -15,16 +15,18 @@ enum Prompts {
     }
   }
 
-  /// Calls `operation` when its turn has come. The wait holds no slot; `operation` holds what its caller does.
+  /// Calls `operation` when no other prompt of `kind` is open. The wait holds no slot; `operation` holds the slot and
+  /// resources of the caller.
   ///
-  /// Cancelling the caller, or the run that this is a part of, ends the wait at once and is passed on to `operation`.
+  /// Cancelling the caller, or its run, ends the wait at once and cancels `operation`.
   ///
   /// - Parameters:
-  ///   - kind: What it must not overlap with.
-  ///   - name: What errors call it.
-  ///   - operation: Asks.
-  /// - Returns: What `operation` returns.
-  /// - Throws: What `operation` throws; ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a cancel.
+  ///   - kind: The group of prompts.
+  ///   - name: The name in errors.
+  ///   - operation: The prompt.
+  /// - Returns: The value of `operation`.
+  /// - Throws: The error of `operation`; ``ProcedureError/exclusionDeadlock(procedure:circle:)``; the reason of a
+  ///   cancel.
   @concurrent static func takeTurn<R: Sendable>(
     _ kind: Kind, named name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {

@@ -1,5 +1,6 @@
 extension Condition {
-  /// Satisfied when `condition` fails or is not satisfied; fails when `condition` is satisfied.
+  /// Returns a condition that is satisfied when `condition` fails or is not satisfied, and fails when `condition` is
+  /// satisfied.
   public static prefix func ! (condition: Condition) -> Condition {
     Condition("not \(condition.name)") { prepares in
       guard await condition.judge(prepares: prepares).isSatisfied else { return .satisfied }
@@ -7,19 +8,20 @@ extension Condition {
     }
   }
 
-  /// Satisfied when both are; see ``all(_:)``.
+  /// Returns a condition that is satisfied when both conditions are satisfied; see ``all(_:)``.
   public static func && (first: Condition, second: Condition) -> Condition {
     all([first, second], named: "(\(first.name) and \(second.name))")
   }
 
-  /// Satisfied when one of both is; see ``any(_:)``.
+  /// Returns a condition that is satisfied when at least one condition is satisfied; see ``any(_:)``.
   public static func || (first: Condition, second: Condition) -> Condition {
     any([first, second], named: "(\(first.name) or \(second.name))")
   }
 
-  /// Satisfied when all are; fails with the first that fails; ignored otherwise, and if there are none.
+  /// Returns a condition that is satisfied when all `conditions` are satisfied.
   ///
-  /// All are evaluated at once; the first failure cancels the others.
+  /// All conditions are evaluated concurrently. The first failure decides and cancels the other evaluations. Without a
+  /// failure, a condition that is not satisfied makes the procedure ignored, as does an empty array.
   public static func all(_ conditions: [Condition]) -> Condition {
     all(conditions, named: "all of (\(conditions.map(\.name).joined(separator: ", ")))")
   }
@@ -31,9 +33,11 @@ extension Condition {
     }
   }
 
-  /// Satisfied by the first that is; ignored if all are ignored, and if there are none; otherwise failed with all errors.
+  /// Returns a condition that is satisfied when at least one of `conditions` is satisfied.
   ///
-  /// All are evaluated at once; the first that is satisfied cancels the others.
+  /// All conditions are evaluated concurrently. The first satisfied condition decides and cancels the other
+  /// evaluations. If no condition is satisfied, the result fails with the errors of all failed conditions, or, without
+  /// a failure, makes the procedure ignored. An empty array makes the procedure ignored.
   public static func any(_ conditions: [Condition]) -> Condition {
     any(conditions, named: "any of (\(conditions.map(\.name).joined(separator: ", ")))")
   }
@@ -51,16 +55,16 @@ extension Condition {
     }
   }
 
-  /// The same condition without its `prepare` step: it only looks, and brings nothing about.
+  /// Returns the condition without its `prepare` step: the state is tested, and nobody is asked.
   public static func silent(_ condition: Condition) -> Condition {
     Condition(condition.name) { _ in await condition.judge(prepares: false) }
   }
 
-  /// The same condition, but where it would fail the procedure is ignored instead.
+  /// Returns the condition with failures turned into "not satisfied": the procedure is ignored instead of failing.
   public static func ignored(_ condition: Condition) -> Condition {
     Condition(condition.name) { prepares in
-      let verdict = await condition.judge(prepares: prepares)
-      return verdict.isFailed ? .ignored(by: condition.name) : verdict
+      let result = await condition.judge(prepares: prepares)
+      return result.isFailed ? .ignored(by: condition.name) : result
     }
   }
 }

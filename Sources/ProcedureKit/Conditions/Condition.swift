@@ -1,25 +1,31 @@
-/// Something that has to hold before a procedure is executed.
+/// A test that decides whether a procedure is executed.
 ///
-/// A condition is a value: it describes a test, which is made anew for each run. It is satisfied, or not satisfied (the
-/// procedure is *ignored*: not executed, and not a failure), or it fails (the procedure fails without being executed).
+/// A condition is a value that is evaluated again for each run, with one of three results. A satisfied condition lets
+/// the run go on. A condition that is not satisfied makes the run *ignored*: the body is not executed, and the run does
+/// not count as failed. A condition that throws fails the run before the body.
 ///
-/// Conditions are evaluated after the procedure's dependencies have finished and before it takes a slot of its queue, all
-/// conditions of one level at once; never while the queue is suspended. The first that fails decides, and cancels the
-/// others; otherwise one that is not satisfied makes the procedure ignored.
+/// Conditions are evaluated after the dependencies have finished and before the run claims resources and a slot, never
+/// while the queue is suspended. All conditions of one level are evaluated concurrently. The first failure decides at
+/// once and cancels the other evaluations; without a failure, a condition that is not satisfied makes the run ignored.
+///
+/// A condition that ignores its cancellation does not delay a run that was added to a queue: the run ends, and the
+/// evaluation goes on in its own task. `run` is structured and waits for the evaluation.
 public struct Condition: Sendable {
-  /// What errors, outcomes and logs call it.
+  /// The name in errors, outcomes and logs.
   public let name: String
-  private let judgement: @Sendable (_ prepares: Bool) async -> ConditionVerdict
+  private let evaluation: @Sendable (_ prepares: Bool) async -> ConditionVerdict
 
-  /// A condition from an async predicate.
+  /// Makes a condition of an async predicate.
   ///
   /// - Parameters:
-  ///   - name: What errors, outcomes and logs call it.
-  ///   - prepare: Called before `evaluate`, to bring about what it tests: to ask for a permission, to connect. If it
-  ///     throws, the condition fails and is not evaluated. ``silent(_:)`` leaves it out.
-  ///   - evaluate: `true`: satisfied. `false`: not satisfied, the procedure is ignored. Throws: failed.
+  ///   - name: The name in errors, outcomes and logs.
+  ///   - prepare: Brings about the state that `evaluate` tests, before `evaluate` is called: asks for a permission,
+  ///     connects. If `prepare` throws, the condition fails without being evaluated. ``silent(_:)`` omits this step.
+  ///   - evaluate: Returns `true` for a satisfied condition and `false` to ignore the procedure. An error fails the
+  ///     procedure.
   ///
-  /// Both run in a task that is cancelled when the run is cancelled or another condition has failed; neither holds a slot.
+  /// Both functions run in a task that is cancelled when the run is cancelled or another condition has failed. Neither
+  /// holds a slot.
   public init(
     _ name: String, prepare: (@concurrent @Sendable () async throws -> Void)? = nil,
     evaluate: @escaping @concurrent @Sendable () async throws -> Bool
@@ -36,20 +42,21 @@ public struct Condition: Sendable {
 
   init(_ name: String, judgement: @escaping @Sendable (_ prepares: Bool) async -> ConditionVerdict) {
     self.name = name
-    self.judgement = judgement
+    evaluation = judgement
   }
 
-  /// Evaluates the condition once. Cancelling the caller cancels what it runs, which may still return a verdict.
+  /// Evaluates the condition once. Cancelling the caller cancels the evaluation, which still returns a result.
   ///
-  /// - Parameter prepares: Whether its `prepare` step is made.
-  /// - Returns: What it came to.
+  /// - Parameter prepares: Whether the `prepare` step is performed.
+  /// - Returns: The result of the evaluation.
   func judge(prepares: Bool = true) async -> ConditionVerdict {
-    await judgement(prepares)
+    await evaluation(prepares)
   }
 
-  /// Evaluates all conditions of one level at once.
+  /// Evaluates all conditions of one level concurrently.
   ///
-  /// Returns when all have returned; the first failure cancels the others. Cancelling the caller cancels all.
+  /// The first failure cancels the other evaluations. The function returns when all evaluations have returned.
+  /// Cancelling the caller cancels all evaluations.
   static func judge(_ conditions: [Condition], prepares: Bool = true) async -> ConditionVerdict {
     if conditions.count == 1 { return await conditions[0].judge(prepares: prepares) }
     let (results, failure) = await Spawner.runAll(

@@ -1,11 +1,12 @@
-/// Why a combination of conditions failed although none of them did by itself alone.
+/// The error of a negated condition or of a group of alternatives.
 public enum ConditionError: Error, Sendable, CustomStringConvertible {
   /// A negated condition was satisfied.
   case satisfied(condition: String)
-  /// None of several alternatives was satisfied, and at least one failed: the errors of those, in order.
+  /// No alternative was satisfied, and at least one failed. `errors` has the errors of the failed alternatives, in
+  /// order.
   case noneSatisfied(errors: [any Error])
 
-  /// What happened, and to which condition.
+  /// The error as a sentence, with the name of the condition.
   public var description: String {
     switch self {
     case .satisfied(let condition): "\"\(condition)\" is satisfied, and must not be"

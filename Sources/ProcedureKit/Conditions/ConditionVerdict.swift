@@ -1,7 +1,7 @@
-/// Internal. What a condition came to, or all those of one level together.
+/// Internal. The result of evaluating one condition, or all conditions of one level.
 enum ConditionVerdict: Sendable {
   case satisfied
-  /// Not satisfied: the body is not executed, which is no failure.
+  /// Not satisfied: the body is not executed, and the run does not fail.
   case ignored(by: String)
   /// Failed: the body is not executed, and the run fails.
   case failed(condition: String, error: any Error)

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Internal. The evaluation of some conditions, by another task or in a closure that returns nothing.
+/// Internal. One evaluation of conditions, with storage for the result: for an evaluation in another task, or in a
+/// closure without a return value.
 final class Judgement: Sendable {
   private let conditions: [Condition]
   private let stored = Mutex(ConditionVerdict?.none)
@@ -9,13 +10,13 @@ final class Judgement: Sendable {
     self.conditions = conditions
   }
 
-  /// Evaluates them. Cancelling the caller cancels the evaluation.
+  /// Evaluates the conditions and stores the result. Cancelling the caller cancels the evaluation.
   func evaluate() async {
     let verdict = await Condition.judge(conditions)
     stored.withLock { $0 = verdict }
   }
 
-  /// What it has come to, once they have been evaluated.
+  /// The result. `evaluate()` has to have returned, or reading the property traps.
   var verdict: ConditionVerdict {
     guard let verdict = stored.withLock(\.self) else { preconditionFailure("Judgement: nothing was evaluated") }
     return verdict

@@ -1,19 +1,36 @@
 import Synchronization
 
-/// Internal. Passes events on to everybody who watches. Costs one atomic load where nobody does.
+/// Internal. Passes events on to all subscribers. Costs one atomic load while there are none.
 ///
-/// For each who watches it has a buffer without bounds: reporting appends to all of these, and never waits for who reads. They
-/// are under one lock, which readers take once for many events: they take all that has come.
-final class EventBroadcaster<Event: BufferedEvent>: Sendable {
-  /// Which of the buffers is that of one subscription. Changes under the lock.
+/// There is a buffer for each subscriber. Sending appends to each buffer and never waits for a reader. All buffers are under
+/// one lock, which a reader takes once for many events: a reader fetches all events that are buffered.
+final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
+  /// The index of a subscription's buffer. Changes under the lock.
   final class Place: Sendable {
     fileprivate let index = Atomic(0)
   }
 
   private struct Buffer {
     let place: Place
+    /// The number of events that are kept.
+    let limit: Int
+    /// A ring, once events were lost.
     var events: ContiguousArray<Event>
+    /// The index of the oldest event.
+    var oldest = 0
+    /// The number of events that were lost since the latest fetch.
+    var lost = 0
     var readers: [Waiter] = []
+
+    /// Appends an event. The oldest event is lost if the buffer is full.
+    @inline(__always)
+    mutating func append(_ event: Event, _ effects: inout [EventEffect]) {
+      guard events.count >= limit else { return events.append(event) }
+      if let details = events[oldest].details { effects.append(.release(details)) }
+      events[oldest] = event
+      lost += 1
+      oldest = oldest + 1 == events.count ? 0 : oldest + 1
+    }
   }
 
   private struct Contents {
@@ -24,49 +41,50 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
   private let contents = Mutex(Contents())
   private let hasSubscribers = Atomic(false)
 
-  /// Whether anybody watches at this moment.
+  /// Whether there are subscribers at this moment.
   var isObserved: Bool {
     hasSubscribers.load(ordering: .relaxed)
   }
 
-  /// Passes an event on. The readers that it wakes are to be resumed by the caller, outside of all locks.
+  /// Passes an event on.
   ///
   /// - Parameters:
-  ///   - event: Makes the event, in each of the buffers and under the lock: of what is there, calling nothing of the user's.
-  ///   - woken: The readers are added to these.
+  ///   - event: The event.
+  ///   - effects: What the caller has to perform, outside of all locks, is added to these.
   @inline(__always)
-  func send(_ event: @autoclosure () -> Event, _ woken: inout [Waiter]) {
+  func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
       for index in contents.buffers.indices {
-        contents.buffers[index].events.append(event())
-        if !contents.buffers[index].readers.isEmpty { woken += contents.buffers[index].readers.takeAll() }
+        contents.buffers[index].append(event, &effects)
+        guard !contents.buffers[index].readers.isEmpty else { continue }
+        effects += contents.buffers[index].readers.takeAll().map { .resume($0) }
       }
     }
   }
 
-  /// A new subscription. Its events end when the broadcaster is closed; dropping it ends the subscription.
+  /// Makes a subscription. Its events end when the broadcaster is closed. Dropping the subscription ends it.
   ///
   /// - Parameters:
-  ///   - past: What happened before, to be read first.
-  ///   - surround: Calls what it is given, which may wait for the next event.
+  ///   - past: Events that are read first.
+  ///   - limit: How many events are buffered; all of them if `nil`.
   /// - Returns: The subscription, which reads from the first of `past` on.
   func subscribe(
-    replaying past: ContiguousArray<Event> = [], waiting surround: @escaping EventSubscription<Event>.WaitSurrounding
+    replaying past: ContiguousArray<Event> = [], limit: EventLimit<Event>? = nil
   ) -> EventSubscription<Event> {
     let place = Place()
     contents.withLock { contents in
       place.index.store(contents.buffers.count, ordering: .relaxed)
-      contents.buffers.append(Buffer(place: place, events: past))
+      contents.buffers.append(Buffer(place: place, limit: limit?.newest ?? .max, events: past))
       if !contents.isClosed { hasSubscribers.store(true, ordering: .relaxed) }
     }
-    return EventSubscription(broadcaster: self, place: place, waiting: surround)
+    return EventSubscription(broadcaster: self, place: place, limit: limit)
   }
 
-  /// Nothing follows: every subscription ends after what it has buffered.
+  /// Ends all subscriptions: no event follows those that are buffered.
   func close() {
     let readers = contents.withLock { contents -> [Waiter] in
-      // Nobody has come to wait since then, however many have come to read.
+      // Nobody waits on a closed broadcaster.
       guard !contents.isClosed else { return [] }
       contents.isClosed = true
       hasSubscribers.store(false, ordering: .relaxed)
@@ -79,10 +97,10 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
 
   // MARK: For subscriptions
 
-  /// Ends a subscription that nobody reads, since whoever waits for its next event keeps it. O(1), however many there are: the
-  /// last buffer takes the place of its own.
+  /// Ends a subscription. No task waits for its events, since a waiting task keeps the subscription. O(1): the last buffer
+  /// takes the place of the removed one.
   ///
-  /// - Returns: What it has not fetched, to be let go of outside of all locks.
+  /// - Returns: The events that were not fetched, to be released outside of all locks.
   func remove(_ place: Place) -> ContiguousArray<Event> {
     contents.withLock { contents in
       let index = place.index.load(ordering: .relaxed)
@@ -94,34 +112,32 @@ final class EventBroadcaster<Event: BufferedEvent>: Sendable {
     }
   }
 
-  /// Takes what has come, in order, in exchange for an empty array.
-  func fetch(_ events: inout ContiguousArray<Event>, at place: Place) {
-    contents.withLock { swap(&$0.buffers[place.index.load(ordering: .relaxed)].events, &events) }
+  /// Takes all buffered events in exchange for an empty array.
+  ///
+  /// - Returns: The index of the oldest event, which the newer ones follow around the end of the array; and how many events
+  ///   before the oldest were lost.
+  func fetch(_ events: inout ContiguousArray<Event>, at place: Place) -> (oldest: Int, lost: Int) {
+    contents.withLock { contents in
+      let index = place.index.load(ordering: .relaxed)
+      swap(&contents.buffers[index].events, &events)
+      defer { (contents.buffers[index].oldest, contents.buffers[index].lost) = (0, 0) }
+      return (contents.buffers[index].oldest, contents.buffers[index].lost)
+    }
   }
 
-  /// Stores a reader, to be resumed when there is an event, unless it need not wait.
-  func register(_ reader: Waiter, at place: Place) -> Wait {
+  /// Stores a reader, to be resumed when there is an event, unless the reader need not wait.
+  func register(_ reader: Waiter, at place: Place) -> EventWait {
     contents.withLock { contents in
       let index = place.index.load(ordering: .relaxed)
       guard contents.buffers[index].events.isEmpty else { return .notAtAll }
-      // Asked under the lock: who cancels it after that finds it among the readers.
+      // Asked under the lock: a cancel that comes later finds the waiter among the readers.
       if contents.isClosed || Task.isCancelled { return .inVain }
       contents.buffers[index].readers.append(reader)
       return .forEvents
     }
   }
 
-  /// How a reader waits.
-  enum Wait {
-    /// There is something to be read.
-    case notAtAll
-    /// It is resumed when there is something, or when nothing follows.
-    case forEvents
-    /// Nothing follows, or it has been cancelled.
-    case inVain
-  }
-
-  /// Lets all readers of one subscription look again.
+  /// Resumes all readers of one subscription, which look again.
   func wakeReaders(at place: Place) {
     let readers = contents.withLock { $0.buffers[place.index.load(ordering: .relaxed)].readers.takeAll() }
     for reader in readers { reader.resume() }

@@ -1,109 +1,53 @@
 import Synchronization
 
-/// Internal. The reader's side of a subscription, which ends with the last reference to this.
+/// Internal. A subscription to an ``EventBroadcaster``.
 ///
-/// Reading suspends only where nothing is buffered. Readers take all that has come at once, and then read that without getting
-/// in the way of those who report.
-final class EventSubscription<Event: BufferedEvent>: Sendable {
-  /// What is done around a wait for an event.
-  typealias WaitSurrounding =
-    @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> Event.Part?) async -> Event.Part?
-
-  /// What readers have taken.
-  private struct Taken {
-    var events: ContiguousArray<Event> = []
-    /// How many of them have been read,
-    var eventsRead = 0
-    /// and how many parts of the next.
-    var partsRead = 0
-
-    /// Whether all of it has been read.
-    var isRead: Bool { eventsRead == events.count }
-
-    /// The next event, one step with the look whether there is any.
-    ///
-    /// - Parameter values: Is given what has been read by that of the user's, to be let go of outside of the lock.
-    /// - Returns: The event.
-    @inline(__always)
-    mutating func next(_ values: inout AnyObject?) -> Event.Part? {
-      guard !isRead else { return nil }
-      defer {
-        partsRead += 1
-        if partsRead == events[eventsRead].partCount {
-          if events[eventsRead].hasValues { values = events[eventsRead].takeValues() }
-          eventsRead += 1
-          partsRead = 0
-        }
-      }
-      return events[eventsRead].part(partsRead)
-    }
-  }
-
-  /// For how many events memory is kept where there are none.
+/// A reader takes all buffered events at once, and then reads them without getting in the way of those who send.
+final class EventSubscription<Event: BroadcastEvent>: EventReader {
+  /// For how many events memory is kept while there are none.
   private static var mostKept: Int { 16_384 }
 
   private let broadcaster: EventBroadcaster<Event>
   private let place: EventBroadcaster<Event>.Place
-  private let surround: WaitSurrounding
-  /// Its lock is taken before that of the broadcaster.
-  private let taken = Mutex(Taken())
+  private let limit: EventLimit<Event>?
+  /// The events that were fetched and not read yet, from the newest to the oldest, so that reading moves the last one out
+  /// of the array and nothing is released under the lock. This lock is taken before that of the broadcaster.
+  private let fetched = Mutex<ContiguousArray<Event>>([])
 
-  init(
-    broadcaster: EventBroadcaster<Event>, place: EventBroadcaster<Event>.Place,
-    waiting surround: @escaping WaitSurrounding
-  ) {
+  init(broadcaster: EventBroadcaster<Event>, place: EventBroadcaster<Event>.Place, limit: EventLimit<Event>?) {
     self.broadcaster = broadcaster
     self.place = place
-    self.surround = surround
+    self.limit = limit
   }
 
   deinit {
     _ = broadcaster.remove(place)
   }
 
-  /// The next of the events that have been fetched already.
-  @inline(__always)
-  func nextFetched() -> Event.Part? {
-    var values: AnyObject?
-    return taken.withLock { $0.next(&values) }
-  }
-
-  /// The next event; `nil` after the last one, and for a cancelled caller.
-  @concurrent func next() async -> Event.Part? {
-    if Task.isCancelled { return nil }
-    if let event = nextIfThere() { return event }
-    return await surround { await self.nextInTime() }
-  }
-
-  /// The next event, if there is one already.
-  private func nextIfThere() -> Event.Part? {
-    var values: AnyObject?
-    return taken.withLock { taken in
-      if taken.isRead {
-        // The memory of what was read goes to those who report, unless it is that of a burst.
-        taken.events.removeAll(keepingCapacity: taken.events.count <= Self.mostKept)
-        taken.eventsRead = 0
-        broadcaster.fetch(&taken.events, at: place)
-      }
-      return taken.next(&values)
+  func take() -> Event? {
+    fetched.withLock { events in
+      if events.isEmpty { fetch(&events) }
+      return events.popLast()
     }
   }
 
-  /// Waits for the next event; `nil` after the last one, and for a cancelled caller that would have to wait.
-  private func nextInTime() async -> Event.Part? {
-    while true {
-      var wait = EventBroadcaster<Event>.Wait.notAtAll
-      await withTaskCancellationHandler {
-        await Waiter.suspend { waiter in
-          // Another reader may have taken meanwhile what it does not read.
-          wait = taken.withLock { $0.isRead ? broadcaster.register(waiter, at: place) : .notAtAll }
-          return wait == .forEvents
-        }
-      } onCancel: {
-        broadcaster.wakeReaders(at: place)
-      }
-      if wait == .inVain { return nil }
-      if let event = nextIfThere() { return event }
-    }
+  func register(_ waiter: Waiter) -> EventWait {
+    // Another reader may have fetched meanwhile what it does not read.
+    fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, at: place) : .notAtAll }
+  }
+
+  func wake() {
+    broadcaster.wakeReaders(at: place)
+  }
+
+  private func fetch(_ events: inout ContiguousArray<Event>) {
+    // The memory of the events that were read goes to those who send, unless it is that of a burst.
+    if events.capacity > Self.mostKept { events = [] }
+    let (oldest, lost) = broadcaster.fetch(&events, at: place)
+    guard lost > 0, let limit else { return events.reverse() }
+    let gap = limit.gap(lost, events[oldest])
+    events[..<oldest].reverse()
+    events[oldest...].reverse()
+    events.append(gap)
   }
 }

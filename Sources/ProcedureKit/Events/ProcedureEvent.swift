@@ -15,7 +15,7 @@ public struct ProcedureEvent: Sendable {
   /// Counted from 1, where the step has one.
   private let attempt: Int
   /// What happened, where that is more than a step: ``Step/detailed``.
-  private var details: Details?
+  let details: Details?
 
   /// What happened.
   public var kind: Kind {
@@ -25,7 +25,7 @@ public struct ProcedureEvent: Sendable {
     case .didExecute: .didExecute(attempt: attempt)
     case .willFinish: .willFinish(.finished(()))
     case .didFinish: .didFinish(.finished(()))
-    case .detailed: told.kind
+    case .detailed: detailedKind
     }
   }
 
@@ -49,11 +49,15 @@ public struct ProcedureEvent: Sendable {
     case willFinish(ProcedureOutcome<Void>)
     /// Its outcome can be read; its slot has been given back, unless it is a node of a graph, whose worker keeps the slot.
     case didFinish(ProcedureOutcome<Void>)
+    /// A subscriber to a queue was too slow: so many events were lost here, the oldest first. The event belongs to no run:
+    /// its ``ProcedureEvent/id`` is that of none, its ``ProcedureEvent/name`` is the queue's, its
+    /// ``ProcedureEvent/instant`` is that of the next event. See ``ProcedureQueue/events(bufferingNewest:)``.
+    case gap(Int)
   }
 }
 
-/// Internal. Most events are no more than a step, and most of what watching costs is to copy events and to let go of them: so
-/// this is a few numbers, and whatever else there is to be told is one object.
+/// Internal. Most events are a step and nothing else, and most of the cost of watching is to copy and release events. So an
+/// event is a few numbers, and everything else about it is in one object.
 extension ProcedureEvent {
   /// What happens to each run that finishes with a value.
   private enum Step {
@@ -62,10 +66,10 @@ extension ProcedureEvent {
     case detailed
   }
 
-  private final class Details: Sendable {
-    let kind: Kind
+  final class Details: Sendable {
+    fileprivate let kind: Kind
 
-    init(_ kind: Kind) {
+    fileprivate init(_ kind: Kind) {
       self.kind = kind
     }
   }
@@ -84,26 +88,18 @@ extension ProcedureEvent {
       }
   }
 
-  private var told: Details {
-    guard let details else { preconditionFailure("ProcedureEvent: \(id) \(name) was read after it had been let go of") }
-    return details
+  private var detailedKind: Kind {
+    guard let details else { preconditionFailure("ProcedureEvent: \(id) \(name) has no details") }
+    return details.kind
   }
 
-  /// Of a run that has finished: that it is about to.
-  var foretold: ProcedureEvent {
-    guard case .didFinish(let outcome) = kind else { return self }
-    return ProcedureEvent(id: id, name: name, instant: instant, kind: .willFinish(outcome))
-  }
-
-  /// Whether it is more than a step, and so may refer to values of the user's, such as an error.
-  var hasDetails: Bool { details != nil }
-
-  /// Gives up what it refers to. What is left is not to be read.
-  mutating func takeDetails() -> AnyObject? {
-    defer { details = nil }
-    return details
+  /// The event that tells a queue's slow subscriber that it lost `count` events before `next`.
+  static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
+    ProcedureEvent(id: .ofNoRun, name: queue, instant: next.instant, kind: .gap(count))
   }
 }
+
+extension ProcedureEvent: BroadcastEvent {}
 
 extension ProcedureEvent: CustomStringConvertible {
   /// The event as people read it in a log: `#42 Resize didAttach`.
@@ -126,6 +122,7 @@ extension ProcedureEvent.Kind: CustomStringConvertible {
     case .didProduce(let child): "didProduce(\(child))"
     case .willFinish(let outcome): "willFinish(\(outcome))"
     case .didFinish(let outcome): "didFinish(\(outcome))"
+    case .gap(let count): "gap(\(count))"
     }
   }
 }

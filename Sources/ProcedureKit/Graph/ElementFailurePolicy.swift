@@ -1,11 +1,11 @@
-/// What becomes of a collection when the work on one of its elements fails.
+/// How the work on a collection responds when one of its elements fails.
 ///
-/// An element whose condition is not satisfied is ignored, not failed: it is left out whatever the policy.
+/// An element whose condition is not satisfied is ignored, not failed; every policy omits ignored elements.
 public enum ElementFailurePolicy: Sendable, Hashable {
-  /// The first failure cancels the rest, and is the error of the whole.
+  /// The first failure cancels the remaining elements, and fails the collection with the error.
   case failFast
-  /// All elements are worked on; then the whole fails with ``ProcedureError/partsFailed(procedure:failures:)``.
+  /// All elements are processed. The collection then fails with ``ProcedureError/partsFailed(procedure:failures:)``.
   case collect
-  /// Elements that fail are left out of the result.
+  /// Failed elements are omitted from the result.
   case drop
 }

@@ -1,13 +1,14 @@
 extension GraphBuilder {
-  /// Adds a node that executes a procedure for each element of an array whose length is known only when the graph runs.
+  /// Adds a node that executes a procedure for each element of an array. The length of the array is only known when the
+  /// graph runs.
   ///
   /// - Parameters:
-  ///   - elements: The node that produces the array.
-  ///   - procedure: What to execute for each element; all at once, within the limits of this call, the graph's queue and
-  ///     nothing else.
-  ///   - limit: How many at once; at least 1, or this traps.
-  ///   - policy: What becomes of the whole when one fails.
-  /// - Returns: The results, in the order of the elements.
+  ///   - elements: The node with the array.
+  ///   - procedure: The procedure for each element. Elements execute concurrently, within `limit` and the width of the
+  ///     queue.
+  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - policy: The response to the failure of an element.
+  /// - Returns: A node with the values, in the order of the elements.
   public func map<Element, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast
@@ -16,14 +17,14 @@ extension GraphBuilder {
     return add(work.task.named("map \(work.task.name)"), from: elements)
   }
 
-  /// Adds a node like ``map(_:with:limit:onFailure:)`` that leaves out every `nil`.
+  /// Adds a node like ``map(_:with:limit:onFailure:)`` that omits every `nil`.
   ///
   /// - Parameters:
-  ///   - elements: The node that produces the array.
-  ///   - procedure: What to execute for each element.
-  ///   - limit: How many at once; at least 1, or this traps.
-  ///   - policy: What becomes of the whole when one fails.
-  /// - Returns: The results that are not `nil`, in the order of the elements.
+  ///   - elements: The node with the array.
+  ///   - procedure: The procedure for each element.
+  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - policy: The response to the failure of an element.
+  /// - Returns: A node with the values that are not `nil`, in the order of the elements.
   public func compactMap<Element, Output, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast
@@ -35,11 +36,11 @@ extension GraphBuilder {
   /// Adds a node that keeps the elements for which a procedure returns `true`.
   ///
   /// - Parameters:
-  ///   - elements: The node that produces the array.
-  ///   - predicate: What to execute for each element.
-  ///   - limit: How many at once; at least 1, or this traps.
-  ///   - policy: What becomes of the whole when one fails.
-  /// - Returns: The elements that are kept, in their order.
+  ///   - elements: The node with the array.
+  ///   - predicate: The procedure for each element.
+  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - policy: The response to the failure of an element.
+  /// - Returns: A node with the remaining elements, in their order.
   public func filter<Element, P: Procedure>(
     _ elements: Node<[Element]>, with predicate: P, limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast
@@ -48,14 +49,14 @@ extension GraphBuilder {
     return add(work.task.named("filter \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node that combines the elements of an array, one after the other in their order.
+  /// Adds a node that combines the elements of an array, one after another in their order.
   ///
   /// - Parameters:
-  ///   - elements: The node that produces the array.
-  ///   - initial: What to begin with.
-  ///   - name: What errors, events and diagrams call the node.
-  ///   - combine: Given what there is so far and the next element.
-  /// - Returns: What `combine` returned last, or `initial` for an empty array.
+  ///   - elements: The node with the array.
+  ///   - initial: The first partial result.
+  ///   - name: The name of the node in errors, events and diagrams.
+  ///   - combine: Returns the next partial result, given the previous one and an element.
+  /// - Returns: A node with the last partial result; `initial` for an empty array.
   public func reduce<Element, Partial: Sendable>(
     _ elements: Node<[Element]>, _ initial: Partial, named name: String = "reduce",
     _ combine: @escaping @concurrent @Sendable (Partial, Element) async throws -> Partial
@@ -71,15 +72,15 @@ extension GraphBuilder {
     return add(task, from: elements)
   }
 
-  // MARK: What is known beforehand, and arrays of nodes
+  // MARK: Constants and arrays of nodes
 
-  /// Adds a procedure that is given a value that is known when the graph is built.
+  /// Adds a procedure with a constant input.
   ///
   /// - Parameters:
-  ///   - procedure: What to execute.
-  ///   - input: What it is given in every run of the graph.
-  ///   - dependencies: What has to finish successfully before.
-  /// - Returns: The value that it will produce.
+  ///   - procedure: The procedure to execute.
+  ///   - input: The input in every run of the graph.
+  ///   - dependencies: Nodes that have to finish successfully first.
+  /// - Returns: A node with the value of the procedure.
   @discardableResult
   public func add<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any GraphDependency] = []
@@ -92,14 +93,14 @@ extension GraphBuilder {
       after: dependencies)
   }
 
-  /// Adds a function of the values of many nodes of one type, in their order.
+  /// Adds a function of the values of an array of nodes.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and diagrams call it.
-  ///   - nodes: Where the values come from; it may be none.
-  ///   - dependencies: What else has to finish successfully before.
-  ///   - operation: The work. Never executes on the caller's actor.
-  /// - Returns: The value that it will produce.
+  ///   - name: The name of the node in errors, events and diagrams.
+  ///   - nodes: The nodes with the arguments, in order; the array can be empty.
+  ///   - dependencies: Further nodes that have to finish successfully first.
+  ///   - operation: The function, which never executes on the caller's actor.
+  /// - Returns: A node with the value of the function.
   @discardableResult
   public func add<Value, Output: Sendable>(
     _ name: String, from nodes: [Node<Value>], after dependencies: [any GraphDependency] = [],

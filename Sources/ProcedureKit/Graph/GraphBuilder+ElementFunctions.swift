@@ -1,18 +1,19 @@
-/// Work on the elements of an array, as functions; see `GraphBuilder+Collections.swift` for procedures.
+/// Work on the elements of an array, as functions. For procedures, see `GraphBuilder+Collections.swift`.
 extension GraphBuilder {
-  /// Adds a function that is called for each element of an array whose length is known only when the graph runs.
+  /// Adds a node that calls a function for each element of an array. The length of the array is only known when the
+  /// graph runs.
   ///
   /// ```swift
   /// let sizes = g.map(photos, named: "sizes") { photo in photo.size }
   /// ```
   ///
   /// - Parameters:
-  ///   - elements: The node that produces the array.
-  ///   - name: What errors, events and diagrams call the node; with the index of an element, `sizes[3]`, its work.
-  ///   - limit: How many at once; at least 1, or this traps.
-  ///   - policy: What becomes of the whole when one fails.
-  ///   - operation: The work on one element. Never executes on the caller's actor.
-  /// - Returns: The results, in the order of the elements.
+  ///   - elements: The node with the array.
+  ///   - name: The name of the node in errors, events and diagrams. An element has the name with its index: `sizes[3]`.
+  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - policy: The response to the failure of an element.
+  ///   - operation: The function for one element, which never executes on the caller's actor.
+  /// - Returns: A node with the values, in the order of the elements.
   public func map<Element, Output: Sendable>(
     _ elements: Node<[Element]>, named name: String = "map", limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast,
@@ -21,15 +22,15 @@ extension GraphBuilder {
     add(ElementWork(ProcedureTask(name, operation: operation), limit: limit, policy: policy).task, from: elements)
   }
 
-  /// Adds a function like that of ``map(_:named:limit:onFailure:operation:)``, and leaves out every `nil`.
+  /// Adds a node like ``map(_:named:limit:onFailure:operation:)`` that omits every `nil`.
   ///
   /// - Parameters:
-  ///   - elements: The node that produces the array.
-  ///   - name: What errors, events and diagrams call the node, and with its index the work on an element.
-  ///   - limit: How many at once; at least 1, or this traps.
-  ///   - policy: What becomes of the whole when one fails.
-  ///   - operation: The work on one element. Never executes on the caller's actor.
-  /// - Returns: The results that are not `nil`, in the order of the elements.
+  ///   - elements: The node with the array.
+  ///   - name: The name of the node in errors, events and diagrams. An element has the name with its index.
+  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - policy: The response to the failure of an element.
+  ///   - operation: The function for one element, which never executes on the caller's actor.
+  /// - Returns: A node with the values that are not `nil`, in the order of the elements.
   public func compactMap<Element, Output: Sendable>(
     _ elements: Node<[Element]>, named name: String = "compactMap", limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast,
@@ -42,12 +43,12 @@ extension GraphBuilder {
   /// Adds a node that keeps the elements for which a function returns `true`.
   ///
   /// - Parameters:
-  ///   - elements: The node that produces the array.
-  ///   - name: What errors, events and diagrams call the node, and with its index the work on an element.
-  ///   - limit: How many at once; at least 1, or this traps.
-  ///   - policy: What becomes of the whole when one fails.
-  ///   - isKept: Says whether an element is kept. Never executes on the caller's actor.
-  /// - Returns: The elements that are kept, in their order.
+  ///   - elements: The node with the array.
+  ///   - name: The name of the node in errors, events and diagrams. An element has the name with its index.
+  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - policy: The response to the failure of an element.
+  ///   - isKept: Returns whether to keep an element, and never executes on the caller's actor.
+  /// - Returns: A node with the remaining elements, in their order.
   public func filter<Element>(
     _ elements: Node<[Element]>, named name: String = "filter", limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast,

@@ -1,14 +1,14 @@
-/// The general function of a pack of nodes, written out for one, two and three: where there is no pack, the compiler knows
-/// all types when the graph is built by its caller's code, and looks nothing up when it runs. They do the same.
+/// Specializations of the general function node for one, two and three inputs, with the same behaviour. Without a
+/// parameter pack, the compiler knows all types in the caller's code, and a run looks no types up.
 extension GraphBuilder {
   /// Adds a function of the value of one node.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and diagrams call it.
-  ///   - a: Where its argument comes from.
-  ///   - dependencies: What else has to finish successfully before.
-  ///   - operation: The work. Never executes on the caller's actor.
-  /// - Returns: The value that it will produce.
+  ///   - name: The name of the node in errors, events and diagrams.
+  ///   - a: The node with the argument.
+  ///   - dependencies: Further nodes that have to finish successfully first.
+  ///   - operation: The function, which never executes on the caller's actor.
+  /// - Returns: A node with the value of the function.
   @discardableResult
   @inlinable
   public func add<A: Sendable, Output: Sendable>(
@@ -30,12 +30,12 @@ extension GraphBuilder {
   /// Adds a function of the values of two nodes.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and diagrams call it.
-  ///   - a: Where its first argument comes from.
-  ///   - b: Where its second argument comes from.
-  ///   - dependencies: What else has to finish successfully before.
-  ///   - operation: The work. Never executes on the caller's actor.
-  /// - Returns: The value that it will produce.
+  ///   - name: The name of the node in errors, events and diagrams.
+  ///   - a: The node with the first argument.
+  ///   - b: The node with the second argument.
+  ///   - dependencies: Further nodes that have to finish successfully first.
+  ///   - operation: The function, which never executes on the caller's actor.
+  /// - Returns: A node with the value of the function.
   @discardableResult
   @inlinable
   public func add<A: Sendable, B: Sendable, Output: Sendable>(
@@ -57,13 +57,13 @@ extension GraphBuilder {
   /// Adds a function of the values of three nodes.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and diagrams call it.
-  ///   - a: Where its first argument comes from.
-  ///   - b: Where its second argument comes from.
-  ///   - c: Where its third argument comes from.
-  ///   - dependencies: What else has to finish successfully before.
-  ///   - operation: The work. Never executes on the caller's actor.
-  /// - Returns: The value that it will produce.
+  ///   - name: The name of the node in errors, events and diagrams.
+  ///   - a: The node with the first argument.
+  ///   - b: The node with the second argument.
+  ///   - c: The node with the third argument.
+  ///   - dependencies: Further nodes that have to finish successfully first.
+  ///   - operation: The function, which never executes on the caller's actor.
+  /// - Returns: A node with the value of the function.
   @discardableResult
   @inlinable
   public func add<A: Sendable, B: Sendable, C: Sendable, Output: Sendable>(

@@ -1,9 +1,9 @@
-/// Adds nodes to a graph while ``ProcedureGraph`` is being made.
+/// Adds nodes to a ``ProcedureGraph`` while the graph is being built.
 ///
-/// Every `add` returns a ``Node``, which stands for the value that it will produce. A builder is of use only until the
-/// closure that it was given to returns: adding to it later traps, and so does a node of another builder.
+/// Every `add` returns a ``Node``, which stands for a future value. A builder is valid until the closure that received
+/// the builder returns: a later `add` traps, and so does a node of another builder.
 public final class GraphBuilder {
-  /// Tells the nodes of one builder from those of another.
+  /// The identity of a builder, which marks the builder's nodes.
   @usableFromInline
   struct Identity: Equatable, Sendable {
     let number: ProcedureID
@@ -12,7 +12,7 @@ public final class GraphBuilder {
   @usableFromInline let identity = Identity(number: .reserve())
   let graphName: String
   @usableFromInline let memory = NodeMemory()
-  // Invariant: no access to it lasts while foreign code is called, so that none can begin within another.
+  // Invariant: no access to the draft lasts while foreign code is called, so that accesses never overlap.
   @exclusivity(unchecked) private var draft = GraphDraft()
   private var isBuilt = false
 
@@ -22,13 +22,13 @@ public final class GraphBuilder {
 
   // MARK: Adding
 
-  /// Adds a procedure that is given the value of one node.
+  /// Adds a procedure whose input is the value of one node.
   ///
   /// - Parameters:
-  ///   - procedure: What to execute.
-  ///   - node: Where its input comes from.
-  ///   - dependencies: What else has to finish successfully before.
-  /// - Returns: The value that it will produce.
+  ///   - procedure: The procedure to execute.
+  ///   - node: The node with the input.
+  ///   - dependencies: Further nodes that have to finish successfully first.
+  /// - Returns: A node with the value of the procedure.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -45,13 +45,13 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure that is given the values of any number of nodes, as a tuple.
+  /// Adds a procedure whose input is a tuple of the values of any number of nodes.
   ///
   /// - Parameters:
-  ///   - procedure: What to execute.
-  ///   - nodes: Where its input comes from.
-  ///   - dependencies: What else has to finish successfully before.
-  /// - Returns: The value that it will produce.
+  ///   - procedure: The procedure to execute.
+  ///   - nodes: The nodes with the input.
+  ///   - dependencies: Further nodes that have to finish successfully first.
+  /// - Returns: A node with the value of the procedure.
   @discardableResult
   @inlinable
   public func add<each Value: Sendable, P: Procedure>(
@@ -66,12 +66,12 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure that is given nothing.
+  /// Adds a procedure without an input.
   ///
   /// - Parameters:
-  ///   - procedure: What to execute.
-  ///   - dependencies: What has to finish successfully before.
-  /// - Returns: The value that it will produce.
+  ///   - procedure: The procedure to execute.
+  ///   - dependencies: Nodes that have to finish successfully first.
+  /// - Returns: A node with the value of the procedure.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -91,19 +91,19 @@ public final class GraphBuilder {
   /// Adds a function of the values of any number of nodes.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and diagrams call it.
-  ///   - nodes: Where its arguments come from.
-  ///   - dependencies: What else has to finish successfully before.
-  ///   - operation: The work. Never executes on the caller's actor.
-  /// - Returns: The value that it will produce.
+  ///   - name: The name of the node in errors, events and diagrams.
+  ///   - nodes: The nodes with the arguments.
+  ///   - dependencies: Further nodes that have to finish successfully first.
+  ///   - operation: The function, which never executes on the caller's actor.
+  /// - Returns: A node with the value of the function.
   @discardableResult
   @inlinable
   public func add<each Value: Sendable, Output: Sendable>(
     _ name: String, from nodes: repeat Node<each Value>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (repeat each Value) async throws -> Output
   ) -> Node<Output> {
-    // `operation` is written as `@concurrent` because the compiler (Swift 6.3) crashes on closures of parameter packs
-    // otherwise, in modules that have NonisolatedNonsendingByDefault.
+    // Without the explicit `@concurrent` on `operation`, the compiler (Swift 6.3) crashes on closures of parameter
+    // packs in modules with NonisolatedNonsendingByDefault.
     let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
     let sources = (repeat addInput(each nodes, of: traits))
     addStep(traits, after: dependencies) { arena in
@@ -112,23 +112,23 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a node that gathers the values of many, in their order.
+  /// Adds a node that gathers the values of an array of nodes, in their order.
   ///
   /// - Parameters:
-  ///   - nodes: Where the values come from.
-  ///   - name: What errors, events and diagrams call it.
-  /// - Returns: All the values.
+  ///   - nodes: The nodes with the values.
+  ///   - name: The name of the node in errors, events and diagrams.
+  /// - Returns: A node with all values.
   public func add<Value: Sendable>(from nodes: [Node<Value>], named name: String = "gather") -> Node<[Value]> {
     add(ProcedureTask(name) { (values: [Value]) in values }, from: nodes)
   }
 
-  /// Adds a procedure that is given the values of many nodes of one type, in their order.
+  /// Adds a procedure whose input is the values of an array of nodes, in their order.
   ///
   /// - Parameters:
-  ///   - procedure: What to execute.
-  ///   - nodes: Where its input comes from; it may be none.
-  ///   - dependencies: What else has to finish successfully before.
-  /// - Returns: The value that it will produce.
+  ///   - procedure: The procedure to execute.
+  ///   - nodes: The nodes with the input; the array can be empty.
+  ///   - dependencies: Further nodes that have to finish successfully first.
+  /// - Returns: A node with the value of the procedure.
   @discardableResult
   @inlinable
   public func add<Value, P: Procedure>(
@@ -149,7 +149,7 @@ public final class GraphBuilder {
     Node(builder: identity, reading: addSlot(for: Value.self))
   }
 
-  /// A place for the value of the node that is to be added next.
+  /// Reserves storage for the value of the next node.
   @inlinable
   func addSlot<Value>(for type: Value.Type) -> ValueSlot<Value> {
     var destroy: ValueLayout.Destroyer?
@@ -166,7 +166,7 @@ public final class GraphBuilder {
     draft.layout.addSlot(size: size, alignment: alignment, destroy: destroy)
   }
 
-  /// Says what the node that is to be added next takes, and returns where that is.
+  /// Adds an input to the next node, and returns the source of the input's value.
   @inlinable
   func addInput<Value>(_ node: Node<Value>, of traits: NodeTraits) -> Node<Value>.Source {
     addInput(node.reference, of: traits)
@@ -179,7 +179,7 @@ public final class GraphBuilder {
     draft.addInput(node)
   }
 
-  /// Adds a node, once its slot and its inputs have been.
+  /// Adds a node, after its slot and its inputs.
   @usableFromInline
   func addStep(
     _ traits: NodeTraits, after dependencies: [any GraphDependency],
@@ -190,7 +190,7 @@ public final class GraphBuilder {
     }
   }
 
-  /// The same for a body that is told where what it has to know lies in `memory`.
+  /// Adds a node whose body reads its constants from `pointer`, in `memory`.
   @usableFromInline
   func addStep(
     _ traits: NodeTraits, after dependencies: [any GraphDependency], knowing pointer: UnsafeRawPointer,
@@ -214,8 +214,8 @@ public final class GraphBuilder {
 
   /// Ends the building.
   ///
-  /// - Parameter output: The node whose value is the graph's, if one is.
-  /// - Returns: What every run of the graph walks.
+  /// - Parameter output: The node with the value of the graph; `nil` for a graph without a value.
+  /// - Returns: The plan of every run of the graph.
   func finish(output: NodeReference?) -> GraphPlan {
     require(!draft.bodies.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
     isBuilt = true

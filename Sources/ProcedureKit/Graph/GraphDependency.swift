@@ -1,5 +1,5 @@
-/// A node whatever its value: what `after:` takes.
+/// A node without the type of its value, for the parameter `after:`.
 public protocol GraphDependency: Sendable {
-  /// What the graph builder has to know of the node.
+  /// The node's entry in its builder.
   var reference: NodeReference { get }
 }

@@ -1,5 +1,5 @@
 extension ProcedureGraph {
-  /// The graph as a Mermaid flowchart: nodes by name, dotted arrows where a failure is accepted.
+  /// The graph as a Mermaid flowchart: nodes by name, and dotted arrows for dependencies that accept a failure.
   public var mermaid: String {
     let diagram = diagram
     let nodes = diagram.nodes.map { node in
@@ -10,7 +10,7 @@ extension ProcedureGraph {
     return (["flowchart TD"] + nodes + arrows).joined(separator: "\n")
   }
 
-  /// The graph in the language of Graphviz: nodes by name, dotted arrows where a failure is accepted.
+  /// The graph in the language of Graphviz: nodes by name, and dotted arrows for dependencies that accept a failure.
   public var dot: String {
     let diagram = diagram
     let nodes = diagram.nodes.map { node in
@@ -50,12 +50,12 @@ extension ProcedureGraph {
   }
 }
 
-/// Internal. What the diagrams of a graph have in common.
+/// Internal. The nodes and arrows of a graph, for every kind of diagram.
 private struct GraphDiagram {
   struct Node {
     let key: String
     let name: String
-    /// Whether it is the graph's input or output, and not a node.
+    /// Whether the entry is the graph's input or output instead of a node.
     let isValue: Bool
   }
 

@@ -1,24 +1,25 @@
-/// Internal. A graph that is being built: a little for each node, since a graph may have a million of them.
+/// Internal. A graph under construction, with little memory for each node: a graph can have a million nodes.
 struct GraphDraft {
   private(set) var bodies: ContiguousArray<NodeBody> = []
   private var traits: ContiguousArray<NodeTraits> = []
   private var priorities: ContiguousArray<UInt8> = []
-  /// What the nodes take, one node after another: numbers of slots, doubled, plus one where a failure is accepted.
+  /// The inputs of all nodes, one node after another: twice the number of the slot, plus one for an input that accepts
+  /// a failure.
   private var inputs: ContiguousArray<Int32> = []
-  /// For each node, where its inputs end in `inputs`.
+  /// The end of each node's inputs in `inputs`.
   private var inputEnds: ContiguousArray<Int32> = []
-  /// What nodes wait for besides their inputs.
+  /// The dependencies without a value.
   private var dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
   var layout = ValueLayout()
 
   private static let mediumPriority = TaskPriority.medium.rawValue
 
-  /// Says what the node that is to be added next takes.
+  /// Adds an input to the next node.
   mutating func addInput(_ node: NodeReference) {
     inputs.append(node.slot << 1 | (node.edge == .acceptsFailure ? 1 : 0))
   }
 
-  /// Says what the node that is to be added next waits for besides.
+  /// Adds a dependency without a value to the next node.
   mutating func addDependency(_ node: NodeReference) {
     if node.slot > 0 { dependencies.append((from: node.slot - 1, to: Int32(bodies.count), kind: node.edge)) }
   }
@@ -30,11 +31,11 @@ struct GraphDraft {
     inputEnds.append(Int32(inputs.count))
   }
 
-  /// What every run of the graph walks.
+  /// Makes the plan of every run of the graph.
   ///
   /// - Parameters:
-  ///   - output: The node whose value is the graph's, if one is.
-  ///   - memory: Where what the bodies know lies.
+  ///   - output: The node with the value of the graph; `nil` for a graph without a value.
+  ///   - memory: The storage of the constants of all bodies.
   /// - Returns: The plan.
   func plan(output: NodeReference?, memory: NodeMemory) -> GraphPlan {
     var layout = layout
@@ -51,7 +52,7 @@ struct GraphDraft {
   }
 }
 
-/// Internal. The edges of a graph that is being built, which need not be stored to be gone through.
+/// Internal. The edges of a graph under construction, computed during the iteration.
 private struct DraftEdges: Sequence, IteratorProtocol {
   let inputs: ContiguousArray<Int32>
   let inputEnds: ContiguousArray<Int32>
@@ -72,7 +73,7 @@ private struct DraftEdges: Sequence, IteratorProtocol {
       while inputEnds[node] <= input { node += 1 }
       let taken = inputs[input]
       input += 1
-      // The first slot is the graph's input, which is there from the start.
+      // Slot 0 is the graph's input, which has a value from the start.
       if taken > 1 {
         return (from: taken >> 1 - 1, to: Int32(node), kind: taken & 1 == 1 ? .acceptsFailure : .requiresSuccess)
       }

@@ -1,20 +1,20 @@
-/// A value that a graph will have once it runs: what a node produces, or the graph's input.
+/// A future value in a graph: the value of a procedure, or the graph's input.
 ///
-/// Nodes are made by a ``GraphBuilder``, and are of use only to that builder. Since a node exists only after everything
-/// that it depends on, a graph cannot have a cycle.
+/// A ``GraphBuilder`` makes nodes, and only accepts its own nodes. Since a node exists only after its dependencies, a
+/// graph cannot have a cycle.
 public struct Node<Value: Sendable>: GraphDependency {
   @usableFromInline let builder: GraphBuilder.Identity
   @usableFromInline let source: Source
   let edge: GraphShape.Edge
 
-  /// Where the value is.
+  /// The storage of a node's value.
   @usableFromInline
   struct Source: Sendable {
-    /// Its slot, or that of the value it is made from.
+    /// The slot of the value, or of the value from which `making` makes the value.
     @usableFromInline let slot: ValueSlot<Value>
     @usableFromInline let making: Making?
 
-    /// How it is made from the value of another type that lies in its slot. A class: most nodes have none.
+    /// Makes a value from the value of another type in the slot. A class, since most nodes need no conversion.
     @usableFromInline
     final class Making: Sendable {
       @usableFromInline let make: @Sendable (ValueArena) -> Value
@@ -30,17 +30,17 @@ public struct Node<Value: Sendable>: GraphDependency {
       self.making = making
     }
 
-    /// A consumer's copy of the value, in one run.
+    /// Returns a consumer's copy of the value in one run.
     @inlinable
     func take(_ arena: ValueArena) -> Value {
       making.map { $0.make(arena) } ?? arena.take(slot)
     }
   }
 
-  /// The same node, as one that never fails: for recovery, and for what is to be executed whatever happened.
+  /// The node as a dependency that never fails, for recovery and for work that has to follow every outcome.
   ///
-  /// If the node fails or is ignored, the failure is what its value would have thrown. A failure that is taken in this
-  /// way everywhere it goes does not fail the graph.
+  /// If the node fails or is ignored, the result carries the error. A failure that all consumers take as a result does
+  /// not fail the graph.
   public var result: Node<Result<Value, any Error>> {
     let source = source
     let result = Node<Result<Value, any Error>>.Source.Making { arena in
@@ -51,7 +51,7 @@ public struct Node<Value: Sendable>: GraphDependency {
       edge: .acceptsFailure)
   }
 
-  /// A node that reads its slot.
+  /// Makes a node that reads `slot`.
   @usableFromInline
   init(builder: GraphBuilder.Identity, reading slot: ValueSlot<Value>) {
     self.init(builder: builder, source: Source(slot: slot), edge: .requiresSuccess)
@@ -63,7 +63,7 @@ public struct Node<Value: Sendable>: GraphDependency {
     self.edge = edge
   }
 
-  /// What the graph builder has to know of the node.
+  /// The node's entry in its builder.
   public var reference: NodeReference {
     NodeReference(builder: builder, slot: source.slot.index, edge: edge)
   }

@@ -1,4 +1,4 @@
-/// Internal. What the body of a node knows that calls a function of nothing; see ``NodeMemory``.
+/// Internal. The constants of a node's body that calls a function without arguments; see ``NodeMemory``.
 @usableFromInline
 struct FunctionOfNone<Output: Sendable>: Sendable {
   @usableFromInline let operation: @concurrent @Sendable (()) async throws -> Output
@@ -10,7 +10,7 @@ struct FunctionOfNone<Output: Sendable>: Sendable {
   }
 }
 
-/// Internal. The same for a function of one value.
+/// Internal. The constants for a function of one value.
 @usableFromInline
 struct FunctionOfOne<A: Sendable, Output: Sendable>: Sendable {
   @usableFromInline let operation: @concurrent @Sendable (A) async throws -> Output
@@ -26,7 +26,7 @@ struct FunctionOfOne<A: Sendable, Output: Sendable>: Sendable {
   }
 }
 
-/// Internal. The same for a function of two values.
+/// Internal. The constants for a function of two values.
 @usableFromInline
 struct FunctionOfTwo<A: Sendable, B: Sendable, Output: Sendable>: Sendable {
   @usableFromInline let operation: @concurrent @Sendable (A, B) async throws -> Output
@@ -43,7 +43,7 @@ struct FunctionOfTwo<A: Sendable, B: Sendable, Output: Sendable>: Sendable {
   }
 }
 
-/// Internal. The same for a function of three values.
+/// Internal. The constants for a function of three values.
 @usableFromInline
 struct FunctionOfThree<A: Sendable, B: Sendable, C: Sendable, Output: Sendable>: Sendable {
   @usableFromInline let operation: @concurrent @Sendable (A, B, C) async throws -> Output
@@ -61,7 +61,7 @@ struct FunctionOfThree<A: Sendable, B: Sendable, C: Sendable, Output: Sendable>:
   }
 }
 
-/// Internal. The same for anything else.
+/// Internal. The constants for every other function.
 struct AnyFunction: Sendable {
   let execute: @Sendable (ValueArena) async throws -> Void
 }

@@ -1,4 +1,4 @@
-/// What a graph builder has to know of a node that something waits for.
+/// A node's builder, slot and kind of edge, as ``GraphBuilder`` needs them.
 public struct NodeReference: Sendable {
   let builder: GraphBuilder.Identity
   let slot: Int32

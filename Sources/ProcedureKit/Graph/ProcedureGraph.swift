@@ -1,4 +1,4 @@
-/// Procedures that depend on one another's values, as one procedure.
+/// A procedure that executes procedures in the order of their dependencies, and passes values between them.
 ///
 /// ```swift
 /// let thumbnails = ProcedureGraph("thumbnails") { (g, path: Node<String>) in
@@ -10,15 +10,15 @@
 /// let images = try await queue.run(thumbnails, input: "kitten.ppm")
 /// ```
 ///
-/// A graph is built once and can run many times, also at the same time. A node is executed as soon as everything that it
-/// depends on has finished; nodes that do not depend on one another are executed at once, on a queue within its limit. It
-/// is over when all nodes are. A value is released as soon as the last node that takes it has taken it.
+/// A graph is built once and can run many times, also concurrently. A node executes as soon as its dependencies have
+/// finished. Independent nodes execute concurrently, within the width of the queue. The graph finishes when all nodes
+/// have. A value is released as soon as its last consumer has taken the value.
 ///
-/// Cancelling a graph cancels what executes and starts nothing more. As long as one node at a time is ready, it is executed in
-/// the task that executes the graph. Where that is the task of a caller of ``ProcedureQueue/run(_:input:)``, and the queue
-/// cancels the run, that task is not cancelled: the node can tell by ``ProcedureContext/isCancelled``.
+/// Cancelling a graph cancels the executing nodes and starts no further node. The graph then waits for the executing
+/// nodes. A node can execute in the task that called ``ProcedureQueue/run(_:input:)``. If the queue cancels such a run,
+/// the caller's task is not cancelled, and the node reads ``ProcedureContext/isCancelled`` instead.
 public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
-  /// What errors, events and diagrams call it.
+  /// The name in errors, events and diagrams.
   public let name: String
   let plan: GraphPlan
   private let input: Node<Input>
@@ -27,11 +27,11 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   private var policy = ErrorPolicy.failFast
   private var width = Int.max
 
-  /// A graph that is given a value and produces one.
+  /// Makes a graph with an input and a value.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and diagrams call it.
-  ///   - build: Adds the nodes, at least one or this traps, and returns the one whose value is the graph's.
+  ///   - name: The name in errors, events and diagrams.
+  ///   - build: Adds the nodes, and returns the node with the value of the graph. A graph without nodes traps.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Node<Output>) {
     let builder = GraphBuilder(graphName: name)
     let input = builder.addInput(of: Input.self)
@@ -39,21 +39,21 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.init(name, builder, input, output: output.reference, takeOutput: output.source.take)
   }
 
-  /// A graph that is given nothing and produces a value.
+  /// Makes a graph without an input and with a value.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and diagrams call it.
-  ///   - build: Adds the nodes, at least one or this traps, and returns the one whose value is the graph's.
+  ///   - name: The name in errors, events and diagrams.
+  ///   - build: Adds the nodes, and returns the node with the value of the graph. A graph without nodes traps.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Node<Output>) where Input == Void {
     self.init(name) { builder, _ in build(builder) }
   }
 
-  /// A graph that is given a value and produces none.
+  /// Makes a graph with an input and without a value.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and diagrams call it.
-  ///   - build: Adds the nodes, at least one or this traps.
-  @_disfavoredOverload  // A closure of one line that adds a node may be read as returning it, and does the same then.
+  ///   - name: The name in errors, events and diagrams.
+  ///   - build: Adds the nodes. A graph without nodes traps.
+  @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
     let input = builder.addInput(of: Input.self)
@@ -61,12 +61,12 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.init(name, builder, input, output: nil) { _ in }
   }
 
-  /// A graph that is given nothing and produces nothing.
+  /// Makes a graph without an input and without a value.
   ///
   /// - Parameters:
-  ///   - name: What errors, events and diagrams call it.
-  ///   - build: Adds the nodes, at least one or this traps.
-  @_disfavoredOverload  // A closure of one line that adds a node may be read as returning it, and does the same then.
+  ///   - name: The name in errors, events and diagrams.
+  ///   - build: Adds the nodes. A graph without nodes traps.
+  @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void
   ) where Input == Void, Output == Void {
@@ -84,20 +84,20 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     plan = builder.finish(output: output)
   }
 
-  /// How many nodes there are.
+  /// The number of nodes.
   public var count: Int { plan.bodies.count }
 
-  /// The same graph, with another answer to a node that fails.
+  /// Returns the graph with another response to the failure of a node. The default is ``ErrorPolicy/failFast``.
   public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureGraph {
     var graph = self
     graph.policy = policy
     return graph
   }
 
-  /// The same graph, of which at most so many nodes are executed at once, whatever the queue's own limit.
+  /// Returns the graph with a limit: at most `limit` nodes execute concurrently, in addition to the width of the queue.
   ///
-  /// - Parameter limit: At least 1, or this traps.
-  /// - Returns: The graph with that limit.
+  /// - Parameter limit: The largest number of concurrent nodes. A value below 1 traps.
+  /// - Returns: The graph with the limit.
   public func limit(_ limit: Int) -> ProcedureGraph {
     require(limit >= 1, "ProcedureGraph \"\(name)\": its limit is \(limit); with less than 1 nothing could run")
     var graph = self
@@ -105,19 +105,20 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return graph
   }
 
-  /// Runs the graph without a queue, or as a part of the body that calls this. Cancelling the caller cancels the graph,
-  /// and this returns when everything that executes has.
+  /// Runs the graph without a queue, or as a part of the calling body. Cancelling the caller cancels the graph; the
+  /// function returns when all executing nodes have ended.
   ///
-  /// - Parameter input: What the graph is given.
-  /// - Returns: The value of its output node.
-  /// - Throws: The first failure, or ``ProcedureError/partsFailed(procedure:failures:)`` with all of them, as its
-  ///   ``errorPolicy(_:)`` says. A failure that is taken as ``Node/result`` wherever it goes does not fail the graph.
-  /// - Complexity: O(n + e) for n nodes and e edges; O(log n) more a node where priorities differ.
+  /// - Parameter input: The input of the graph.
+  /// - Returns: The value of the output node.
+  /// - Throws: The first failure, or, with ``ErrorPolicy/continue``,
+  ///   ``ProcedureError/partsFailed(procedure:failures:)`` with all failures. A failure that all consumers take as
+  ///   ``Node/result`` does not fail the graph.
+  /// - Complexity: O(n + e) for n nodes and e edges; with different priorities, O(log n) more for each node.
   @concurrent public func execute(_ input: Input) async throws -> Output {
     try await procedureTask.execute(input)
   }
 
-  /// The graph as one function.
+  /// The graph as a task.
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(name) { input in try await execute(input, in: .ofBody(name)) }
   }
@@ -130,12 +131,12 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     return takeOutput(run.arena)
   }
 
-  /// The node whose value is the graph's, -1 for the graph's input; `nil` if the graph has no value.
+  /// The node with the value of the graph; -1 for the graph's input; `nil` for a graph without a value.
   var outputNode: Int32? {
     outputSlot.map { $0 - 1 }
   }
 
-  /// Whether the output is a node's result, and so is there also if the node failed.
+  /// Whether the output is the result of a node, and so has a value even if the node failed.
   var isAcceptedOutput: Bool {
     outputNode.map { $0 >= 0 && $0 == plan.shape.acceptedOutput } ?? false
   }

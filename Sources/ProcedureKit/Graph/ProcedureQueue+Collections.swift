@@ -1,15 +1,16 @@
 extension ProcedureQueue {
-  /// Runs a procedure for each element of a collection, in the caller's task and workers of the queue.
+  /// Runs a procedure for each element of a collection, in the caller's task and in workers of the queue.
   ///
-  /// Cancelling the caller cancels all of it.
+  /// Cancelling the caller cancels all elements.
   ///
   /// - Parameters:
-  ///   - elements: What the procedure is given, one after the other.
-  ///   - procedure: What to execute; all at once, within this limit and the queue's own.
-  ///   - limit: How many at once; at least 1, or this traps.
-  ///   - policy: What becomes of the whole when one fails.
-  /// - Returns: The results, in the order of the elements.
-  /// - Throws: What ``run(_:input:)`` throws; ``ProcedureError/partsFailed(procedure:failures:)`` for the policy
+  ///   - elements: The inputs.
+  ///   - procedure: The procedure for each element. Elements execute concurrently, within `limit` and the width of the
+  ///     queue.
+  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
+  ///   - policy: The response to the failure of an element.
+  /// - Returns: The values, in the order of the elements.
+  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/partsFailed(procedure:failures:)`` with the policy
   ///   ``ElementFailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.
   public nonisolated(nonsending) func map<P: Procedure>(

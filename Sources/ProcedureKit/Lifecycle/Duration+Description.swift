@@ -1,8 +1,9 @@
-/// What messages say. A duration's own description has all its digits.
+/// Durations in messages. `Duration.description` prints every digit.
 extension Duration {
-  /// The duration as people read it: `12.3 milliseconds`, `1 second`, `90 seconds`.
+  /// The duration for people: `12.3 milliseconds`, `1 second`, `90 seconds`.
   ///
-  /// Three significant digits, in the largest unit of which it is at least one; whole seconds of what is long.
+  /// The text has three significant digits, in the largest unit that gives at least one; long durations are whole
+  /// seconds.
   var inWords: String {
     var step = Self.nanosecond
     while step < Self.second, attoseconds.magnitude >= step * 1_000 { step *= 10 }
@@ -10,12 +11,12 @@ extension Duration {
     return words(for: rounded, in: Self.units.first { rounded >= $0.size } ?? Self.units[0], places: 3)
   }
 
-  /// The duration in seconds to the microsecond, so that many of them can be compared at a glance: `12.000345 seconds`.
+  /// The duration in seconds with microseconds, for comparing many at a glance: `12.000345 seconds`.
   var inSeconds: String {
     words(for: magnitude(roundedTo: Self.nanosecond * 1_000), in: Self.units[0], places: 6)
   }
 
-  /// The attoseconds without their sign, as a multiple of a step.
+  /// Returns the absolute number of attoseconds, rounded to a multiple of `step`.
   private func magnitude(roundedTo step: UInt128) -> UInt128 {
     (attoseconds.magnitude + step / 2) / step * step
   }
@@ -33,7 +34,7 @@ extension Duration {
     (nanosecond, "nanosecond"),
   ]
 
-  /// A number of units with so many decimal places, without zeros at its end.
+  /// Returns `amount` in multiples of `unit`, with up to `places` decimal places and without trailing zeros.
   private static func decimal(_ amount: UInt128, of unit: UInt128, places: Int) -> String {
     let (whole, rest) = amount.quotientAndRemainder(dividingBy: unit)
     var digits = ""

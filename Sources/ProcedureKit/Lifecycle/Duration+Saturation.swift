@@ -1,20 +1,20 @@
-/// Arithmetic that ends at the limits instead of trapping, whatever it is given.
+/// Arithmetic that saturates instead of trapping.
 extension Duration {
-  /// As far as the clock of a queue reaches: some 292 years.
+  /// The range of a queue's clock: about 292 years.
   static let longest = Duration.nanoseconds(Int64.max)
 
-  /// The nearest duration that is not negative and not longer than ``longest``.
+  /// The nearest duration between zero and ``longest``.
   var saturated: Duration {
     min(max(self, .zero), .longest)
   }
 
-  /// The nearest whole number of nanoseconds, the resolution of a queue's clock, that is not less.
+  /// The duration rounded up to whole nanoseconds, the resolution of a queue's clock.
   var roundedUpToNanoseconds: Duration {
     let (whole, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return Duration(attoseconds: (rest > 0 ? whole + 1 : whole) * 1_000_000_000)
   }
 
-  /// `factor` times a duration that is itself saturated; a product that is not a number counts as zero.
+  /// Returns the product with `factor`, saturated. A product that is not a number is zero.
   func scaled(by factor: Double) -> Duration {
     let product = Double(attoseconds) * factor
     guard product > 0 else { return .zero }
@@ -22,7 +22,7 @@ extension Duration {
     return Duration(attoseconds: Int128(product.rounded()))
   }
 
-  /// A random duration between these two, which are saturated first and may come in any order.
+  /// Returns a random duration between two bounds. The bounds are saturated first and can come in either order.
   static func random(
     between one: Duration, and other: Duration, using generator: inout any RandomNumberGenerator
   ) -> Duration {

@@ -1,9 +1,11 @@
-/// What becomes of something made of parts when one of them fails: of a graph and its nodes, where nothing takes the failure
-/// as ``Node/result``; of a procedure and what it has produced.
+/// How a graph, or a procedure with children, responds when one of its nodes or children fails.
+///
+/// A graph does not respond to a failure that every consumer takes as ``Node/result``.
 public enum ErrorPolicy: Sendable, Hashable {
-  /// The first failure cancels what executes and starts nothing more; the whole fails with that error.
+  /// The first failure cancels all executing parts, starts no further part, and becomes the error of the graph or the
+  /// procedure.
   case failFast
-  /// Everything that does not depend on what failed is executed all the same; then the whole fails with
-  /// ``ProcedureError/partsFailed(procedure:failures:)``, which has all errors.
+  /// Every part that does not depend on a failed part still executes. The graph or the procedure then fails with
+  /// ``ProcedureError/partsFailed(procedure:failures:)``, which carries all errors.
   case `continue`
 }

@@ -1,12 +1,14 @@
-/// One procedure that waits for another because of a resource: a part of what ``ProcedureError/exclusionDeadlock(procedure:circle:)`` tells.
+/// One wait of a deadlock that ``ProcedureError/exclusionDeadlock(procedure:circle:)`` reports: a procedure, the
+/// resource it waits for, and the holder.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
-  /// Who waits.
+  /// The waiting procedure.
   public let procedure: ProcedureIdentity
-  /// For which category or resource.
+  /// The description of the category or resource.
   public var resource: String { "\(key)" }
-  /// Who holds it.
+  /// The procedure that holds the resource.
   public let holder: ProcedureIdentity
-  /// What describes the resource: asked when it is read, since it may be a value of the user's.
+  /// The user's category or the resource's name. The description is computed on reading, since it can be the user's
+  /// code.
   private let key: any CustomStringConvertible & Sendable
 
   init(procedure: ProcedureIdentity, key: any CustomStringConvertible & Sendable, holder: ProcedureIdentity) {
@@ -15,19 +17,19 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
     self.holder = holder
   }
 
-  /// Whether both are the same.
+  /// Returns whether both waits have equal procedures, resources and holders.
   public static func == (one: ExclusionWait, other: ExclusionWait) -> Bool {
     one.procedure == other.procedure && one.resource == other.resource && one.holder == other.holder
   }
 
-  /// Hashes all of it.
+  /// Hashes the procedure, the resource and the holder.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(procedure)
     hasher.combine(resource)
     hasher.combine(holder)
   }
 
-  /// Who waits for what, and who holds that.
+  /// The wait as a sentence: the waiting procedure, the resource and the holder.
   public var description: String {
     "\(procedure) waits for \"\(resource)\", which \(holder) holds"
   }

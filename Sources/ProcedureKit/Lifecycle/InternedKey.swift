@@ -1,17 +1,17 @@
 import Synchronization
 
-/// Internal. A key of any type, as users choose it: one object for all that are equal, as long as anybody refers to it.
+/// Internal. A user's key of any type: one object for all equal values, for as long as the object is referenced.
 ///
-/// Comparing and hashing keys calls what is the user's, and so may letting go of one. So a key is found once, outside of all
-/// locks, and is its object from then on, which can be compared anywhere.
+/// Comparing, hashing and releasing a key can call the user's code. A key is therefore looked up once, outside of all
+/// locks; its object can be compared anywhere.
 final class InternedKey: Hashable, Sendable {
-  /// As it was given first.
+  /// The first value that was given for the key.
   let value: any Hashable & Sendable
   private let userHash: Int
   private let number: UInt64
   private static let index = Index()
 
-  /// The key that equals a value: also one of another type, as `AnyHashable` compares them.
+  /// Returns the key of `value`. Values of different types can be equal, as in `AnyHashable`.
   static func of(_ value: any Hashable & Sendable) -> InternedKey { index.key(value) }
 
   private init(_ value: any Hashable & Sendable, hash: Int, number: UInt64) {
@@ -26,7 +26,7 @@ final class InternedKey: Hashable, Sendable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// The keys that anybody refers to, by the hashes of their values.
+  /// The referenced keys, by the hashes of their values.
   private final class Index: Sendable {
     private struct Slot {
       let number: UInt64
@@ -51,7 +51,9 @@ final class InternedKey: Hashable, Sendable {
       }
     }
 
-    /// Says whether it did: not if others have come meanwhile, which have to be looked at.
+    /// Inserts `key`, unless another key with the hash was inserted since the caller compared them.
+    ///
+    /// - Returns: Whether the key was inserted. If not, the caller has to compare again.
     private func insert(_ key: InternedKey, unlessMoreThan compared: Set<UInt64>) -> Bool {
       slots.withLock { slots in
         guard slots[key.userHash, default: []].allSatisfy({ compared.contains($0.number) }) else { return false }

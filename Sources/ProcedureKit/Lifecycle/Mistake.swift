@@ -1,9 +1,9 @@
-/// Internal. Traps where a program is wrong in a way that cannot be an error, with a message that names the mistake, also in
-/// release builds, where a precondition would say nothing.
+/// Internal. Traps with a message on a programming error, in release builds as well. A `precondition` prints no message
+/// there.
 ///
 /// - Parameters:
-///   - isRight: What has to hold.
-///   - message: What is wrong, with what, and why.
+///   - isRight: The condition that a correct program meets.
+///   - message: The mistake, the value concerned, and the reason.
 func require(_ isRight: Bool, _ message: @autoclosure () -> String) {
   if !isRight { fatalError(message()) }
 }

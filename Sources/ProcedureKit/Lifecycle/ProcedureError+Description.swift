@@ -1,5 +1,5 @@
 extension ProcedureError: CustomStringConvertible {
-  /// What happened, to which procedure, why, and what to do about it.
+  /// The procedure, the reason, and a remedy if there is one.
   public var description: String {
     switch self {
     case .conditionFailed(let procedure, let condition, let error):

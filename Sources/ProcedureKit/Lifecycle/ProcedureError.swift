@@ -1,44 +1,45 @@
-/// What the framework itself decided about a run; errors that a body throws are passed on as they are.
+/// An error that the framework raises for a run. Errors that a body throws are passed on unchanged.
 ///
-/// Every case names the run concerned. Two errors can be compared by their ``kind-swift.property``.
+/// Every case names the run concerned. Two errors can be compared by ``kind-swift.property``.
 public enum ProcedureError: Error, Sendable {
-  /// A condition threw, or was satisfied where it had been negated: the body was not executed.
+  /// A condition threw, or a negated condition was satisfied. The body was not executed.
   case conditionFailed(procedure: ProcedureIdentity, condition: String, underlying: any Error)
-  /// A condition was not satisfied, so the body was not executed; that is no failure of anything.
+  /// A condition was not satisfied. The body was not executed, which does not count as a failure.
   case ignored(procedure: ProcedureIdentity, by: String)
-  /// Something that the procedure depends on failed: the body was not executed. `dependency` is what it depends on itself;
-  /// `origin` is where the failure began and `underlying` is the error there, however many dependents lie between.
+  /// A dependency failed. The body was not executed. `dependency` is the direct dependency; `origin` is the run in
+  /// which the failure began, and `underlying` is the error of `origin`, however long the chain between is.
   case dependencyFailed(
     procedure: ProcedureIdentity, dependency: ProcedureIdentity, origin: ProcedureIdentity, underlying: any Error)
-  /// The queue had been shut down before the procedure came to it.
+  /// The queue had been shut down before the procedure was added. The body was not executed.
   case queueShutDown(procedure: ProcedureIdentity, queue: String)
-  /// Parts failed of something whose policy is to go on: of a graph, of the work on a collection, or of what a body has
-  /// produced. All of them, in the order in which they failed; the error of the body itself comes last.
+  /// Nodes of a graph, elements of a collection, or children of a body failed under the policy
+  /// ``ErrorPolicy/continue``. `failures` has all errors in the order of failing; the error of the body comes last.
   case partsFailed(procedure: ProcedureIdentity, failures: [ProcedureFailure])
-  /// The procedure would have waited for ever for a category or a resource: each one in `circle` waits for what the next
-  /// one's run holds and cannot give back before it has got what it waits for itself. The body was not executed.
+  /// The procedure would have waited forever for a category or a resource. The body was not executed. Each wait in
+  /// `circle` is for a resource of the next wait's run, which cannot release the resource before its own wait ends.
   case exclusionDeadlock(procedure: ProcedureIdentity, circle: [ExclusionWait])
-  /// The procedure was produced by one that had ended already, so it could not be a part of it. It was not executed.
+  /// The producing run `producer` had ended already. The child was not executed.
   case producerFinished(procedure: ProcedureIdentity, producer: ProcedureIdentity)
-  /// As many procedures as the queue allows waited to be started already. This one was not admitted.
+  /// The queue already has `limit` waiting procedures. The procedure was not admitted.
   case queueFull(procedure: ProcedureIdentity, queue: String, limit: Int)
-  /// The procedure took longer than it was allowed to: `duration` from the start of its body, or from its coming until its
-  /// deadline; zero where that had passed before. `hasStarted` is false where the deadline passed while the procedure waited,
-  /// or before it came: then the body was not executed.
+  /// The procedure exceeded its timeout or its deadline. `duration` is the time since the start of the body, or, for a
+  /// deadline, since the procedure was admitted; a deadline in the past gives zero. `hasStarted` is `false` if the
+  /// deadline passed before the body started; the body was then not executed.
   case timedOut(procedure: ProcedureIdentity, duration: Duration, hasStarted: Bool)
-  /// The circuit breaker `breaker` lets no calls through. It is worth while to ask again after `retryAfter`; `nil` where that
-  /// depends on how a call ends that is under way.
+  /// The circuit breaker `breaker` is open. Another call has a chance after `retryAfter`, which is `nil` while a probe
+  /// is under way.
   case circuitOpen(procedure: ProcedureIdentity, breaker: String, retryAfter: Duration?)
-  /// The procedure would have had to wait for its rate limiter for too long; `nil` for ever.
+  /// The wait for the rate limiter would have exceeded the limiter's longest wait. `retryAfter` is the time until a
+  /// call would go through, or `nil` for never.
   case rateExceeded(procedure: ProcedureIdentity, retryAfter: Duration?)
-  /// The reason of the cancel of a procedure whose place on a full queue went to another one.
+  /// The reason of cancelling a run that the run `by` has replaced on a full queue.
   case replaced(procedure: ProcedureIdentity, by: ProcedureIdentity)
-  /// What the procedure was to authorize does not exist here; `underlying` is the ``CapabilityError``.
+  /// The capability to be authorized does not exist on this system. `underlying` is the ``CapabilityError``.
   case capabilityUnavailable(procedure: ProcedureIdentity, underlying: any Error)
-  /// What the procedure was to authorize is not allowed as needed; `underlying` is the ``CapabilityError``.
+  /// The capability to be authorized is not allowed as required. `underlying` is the ``CapabilityError``.
   case capabilityUnauthorized(procedure: ProcedureIdentity, underlying: any Error)
 
-  /// The case of an error without what it carries.
+  /// The case of an error without the associated values.
   public enum Kind: Sendable, Hashable, CaseIterable {
     /// See ``ProcedureError/conditionFailed(procedure:condition:underlying:)``.
     case conditionFailed
@@ -90,7 +91,7 @@ public enum ProcedureError: Error, Sendable {
     }
   }
 
-  /// The run that the error is about.
+  /// The run concerned.
   public var procedure: ProcedureIdentity {
     switch self {
     case .conditionFailed(let procedure, _, _), .ignored(let procedure, _), .dependencyFailed(let procedure, _, _, _),
@@ -103,16 +104,16 @@ public enum ProcedureError: Error, Sendable {
     }
   }
 
-  /// The error of a procedure that depends on one that failed with `error`.
+  /// Returns the error of a dependent of a run that failed with `error`.
   ///
-  /// A chain of dependents passes the first error on and does not wrap it again and again: a chain may be long.
+  /// A chain of dependents passes the first error on without wrapping it at each step.
   ///
   /// - Parameters:
-  ///   - procedure: Whose error it is.
-  ///   - dependency: What it depends on itself.
-  ///   - origin: What failed with `error`; `nil` where that is the dependency.
-  ///   - error: What it failed with.
-  /// - Returns: The error.
+  ///   - procedure: The dependent.
+  ///   - dependency: The direct dependency.
+  ///   - origin: The run that failed with `error`; `nil` for the dependency.
+  ///   - error: The error of `origin`.
+  /// - Returns: An error of the kind ``Kind/dependencyFailed``.
   static func dependencyFailed(
     of procedure: ProcedureIdentity, _ dependency: ProcedureIdentity, origin: ProcedureIdentity? = nil,
     _ error: any Error
@@ -124,12 +125,14 @@ public enum ProcedureError: Error, Sendable {
       procedure: procedure, dependency: dependency, origin: origin ?? dependency, underlying: error)
   }
 
-  /// Where the failure of a dependency began, however many dependents lie between; `nil` for every other error.
+  /// The run in which the failure of a dependency began, however long the chain of dependents is; `nil` for every other
+  /// error.
   public var origin: ProcedureIdentity? {
     if case .dependencyFailed(_, _, let origin, _) = self { origin } else { nil }
   }
 
-  /// The error behind this one; of several failed parts, the first one's; `nil` where the framework alone decided.
+  /// The error behind this error: the cause, or the error of the first failed part; `nil` if the framework alone
+  /// decided.
   public var underlying: (any Error)? {
     switch self {
     case .conditionFailed(_, _, let error), .dependencyFailed(_, _, _, let error), .capabilityUnavailable(_, let error),

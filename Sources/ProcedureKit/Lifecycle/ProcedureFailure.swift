@@ -1,15 +1,15 @@
-/// One failed part: of a graph, of the work on a collection, or of a procedure and what it has produced.
+/// The failure of one node of a graph, one element of a collection, one child, or the body with children.
 public struct ProcedureFailure: Sendable {
-  /// The part that failed.
+  /// The failed run.
   public let procedure: ProcedureIdentity
-  /// What it failed with.
+  /// The error of the run.
   public let error: any Error
 
-  /// Pairs a part with its error.
+  /// Pairs a run with its error.
   ///
   /// - Parameters:
-  ///   - procedure: The part that failed.
-  ///   - error: What it failed with.
+  ///   - procedure: The failed run.
+  ///   - error: The error of the run.
   public init(procedure: ProcedureIdentity, error: any Error) {
     self.procedure = procedure
     self.error = error

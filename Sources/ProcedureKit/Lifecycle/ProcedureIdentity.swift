@@ -1,21 +1,21 @@
-/// Which run of which procedure: what errors and events name.
+/// The identity and the name of a run, for errors and events.
 public struct ProcedureIdentity: Hashable, Sendable, Identifiable, CustomStringConvertible {
-  /// The run.
+  /// The run's identity.
   public let id: ProcedureID
   /// The procedure's name.
   public let name: String
 
-  /// Names a run.
+  /// Makes the identity of a run.
   ///
   /// - Parameters:
-  ///   - id: The run.
+  ///   - id: The run's identity.
   ///   - name: The procedure's name.
   public init(id: ProcedureID, name: String) {
     self.id = id
     self.name = name
   }
 
-  /// The run as users read it in messages: `"Resize" (#42)`.
+  /// The run in messages: `"Resize" (#42)`.
   public var description: String {
     "\"\(name)\" (\(id))"
   }

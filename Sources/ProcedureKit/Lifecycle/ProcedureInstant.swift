@@ -1,6 +1,6 @@
-/// A point in time on a queue's own clock, counted from the moment the queue was made.
+/// An instant of a queue's clock, counted from the creation of the queue.
 ///
-/// Resolution: one nanosecond. Instants of one queue can be compared; those of different queues can not.
+/// The resolution is one nanosecond. Only instants of one queue can be compared.
 public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible {
   let nanoseconds: Int64
 
@@ -12,27 +12,27 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStrin
     nanoseconds = Int64(clamping: duration.attoseconds / 1_000_000_000)
   }
 
-  /// The time since the queue was made.
+  /// The time since the creation of the queue.
   public var sinceStart: Duration {
     .nanoseconds(nanoseconds)
   }
 
-  /// The instant that lies `duration` after this one.
+  /// Returns the instant `duration` later.
   public func advanced(by duration: Duration) -> ProcedureInstant {
     ProcedureInstant(sinceStart: sinceStart + duration)
   }
 
-  /// The time from this instant to `other`, negative if `other` is earlier.
+  /// Returns the time from this instant to `other`; negative if `other` is earlier.
   public func duration(to other: ProcedureInstant) -> Duration {
     other.sinceStart - sinceStart
   }
 
-  /// Orders instants of one queue by time.
+  /// Returns whether `lhs` is earlier than `rhs`, for instants of one queue.
   public static func < (lhs: ProcedureInstant, rhs: ProcedureInstant) -> Bool {
     lhs.nanoseconds < rhs.nanoseconds
   }
 
-  /// The instant as people read it, to the microsecond: `0.0123 seconds`.
+  /// The instant in seconds, to the microsecond: `0.0123 seconds`.
   public var description: String {
     sinceStart.inSeconds
   }

@@ -1,19 +1,19 @@
-/// How one run of a procedure ended.
+/// The outcome of one run of a procedure.
 public enum ProcedureOutcome<Output> {
   /// The body returned this value.
   case finished(Output)
-  /// The body threw this error, or the framework decided so with a ``ProcedureError``.
+  /// The body threw this error, or the framework failed the run with a ``ProcedureError``.
   case failed(any Error)
-  /// The run was cancelled, for this reason if one was given.
+  /// The run was cancelled, with this reason if the caller gave a reason.
   case cancelled(reason: (any Error)?)
-  /// A condition of this name, of the run itself or of something that it depends on, was not satisfied.
+  /// The condition of this name was not satisfied, of the run itself or of a dependency.
   case ignored(by: String)
 }
 
 extension ProcedureOutcome: Sendable where Output: Sendable {}
 
 extension ProcedureOutcome: CustomStringConvertible {
-  /// The outcome as people read it in a log: `finished(42)`, `failed: NotFound()`, `cancelled`, `ignored by "online"`.
+  /// The outcome in logs: `finished(42)`, `failed: NotFound()`, `cancelled`, `ignored by "online"`.
   public var description: String {
     switch self {
     case .finished(let value): value is Void ? "finished" : "finished(\(Self.words(for: value)))"
@@ -23,7 +23,7 @@ extension ProcedureOutcome: CustomStringConvertible {
     }
   }
 
-  /// A value that is there as what it is, without the word `Optional`.
+  /// Returns the description of `value`, without the word `Optional`.
   private static func words(for value: Any) -> String {
     let mirror = Mirror(reflecting: value)
     guard mirror.displayStyle == .optional else { return "\(value)" }
@@ -32,12 +32,12 @@ extension ProcedureOutcome: CustomStringConvertible {
 }
 
 extension ProcedureOutcome {
-  /// The value, if the run finished with one.
+  /// The value of a run that finished; `nil` for every other outcome.
   public var value: Output? {
     if case .finished(let value) = self { value } else { nil }
   }
 
-  /// The same outcome with `transform` applied to its value.
+  /// Returns the outcome with `transform` applied to the value.
   public func map<Other>(_ transform: (Output) -> Other) -> ProcedureOutcome<Other> {
     switch self {
     case .finished(let value): .finished(transform(value))
@@ -47,16 +47,16 @@ extension ProcedureOutcome {
     }
   }
 
-  /// The same outcome without its value, as events and dependencies carry it.
+  /// The outcome without the value, for events and dependencies.
   public var withoutValue: ProcedureOutcome<Void> {
     map { _ in }
   }
 
-  /// The value, or the error that stands for every other outcome.
+  /// Returns the value, or throws the error for every other outcome.
   ///
-  /// - Parameter procedure: The run whose outcome this is, named by the error where the framework makes one.
+  /// - Parameter procedure: The run with this outcome, for the errors of the framework.
   /// - Returns: The value.
-  /// - Throws: What the body threw; the reason of a cancel, or `CancellationError` where none was given;
+  /// - Throws: The error of the body; the reason of a cancel, or `CancellationError` without a reason;
   ///   ``ProcedureError/ignored(procedure:by:)``.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> Output {
     switch self {
@@ -67,7 +67,7 @@ extension ProcedureOutcome {
     }
   }
 
-  /// The outcome of a body that nobody had cancelled.
+  /// Makes the outcome of a body whose run was not cancelled.
   init(_ result: Result<Output, any Error>) {
     switch result {
     case .success(let value): self = .finished(value)
@@ -75,14 +75,14 @@ extension ProcedureOutcome {
     }
   }
 
-  /// Whether the run was cancelled in time.
+  /// Whether the run was cancelled before its outcome was decided.
   var wasCancelled: Bool {
     if case .cancelled = self { true } else { false }
   }
 
-  /// The outcome of a body that threw `error` although nobody had cancelled it.
+  /// Makes the outcome of a body that threw `error` and whose run was not cancelled.
   ///
-  /// A body that lets ``ProcedureError/ignored(procedure:by:)`` through is ignored like what it ran.
+  /// A body that passes on ``ProcedureError/ignored(procedure:by:)`` is ignored, too.
   init(thrown error: any Error) {
     if let error = error as? ProcedureError, case .ignored(_, let condition) = error {
       self = .ignored(by: condition)

@@ -1,21 +1,22 @@
-/// Where one run of a procedure stands.
+/// The state of one run of a procedure.
 ///
-/// States only go forward, in the order in which they are declared, with one exception: a pause leads from
-/// ``executing`` through ``pausing`` back to ``executing``, in which a later attempt waits for its conditions and resources.
-/// A run may skip states: one that is cancelled while it is pending goes straight to ``finishing``.
+/// States advance in the order of their declaration, with one exception: a pause goes from ``executing`` to ``pausing``
+/// and back to ``executing``, in which a later attempt also waits for conditions and resources. A run can skip states:
+/// a cancelled run goes from ``pending`` straight to ``finishing``.
 public enum ProcedureState: UInt8, Sendable, CaseIterable {
-  /// Waits for the procedures that it depends on.
+  /// The run waits for its dependencies.
   case pending
-  /// Its dependencies have finished; its conditions are being evaluated, or wait for a suspended queue to resume.
+  /// The dependencies have finished. The run evaluates its conditions, or waits for a suspended queue to resume.
   case evaluating
-  /// Its conditions are satisfied; it waits for its resources, or for a slot of its queue.
+  /// The conditions are satisfied. The run waits for its resources or for a slot.
   case waiting
-  /// Its body executes.
+  /// The body executes.
   case executing
-  /// Its body pauses between two attempts, or before the first, as for a delay or a rate limiter; it holds no slot meanwhile.
+  /// The run pauses before its first attempt (a delay, a rate limiter) or between two attempts. A pausing run holds no
+  /// slot.
   case pausing
-  /// Its outcome is decided, and what follows from it is under way.
+  /// The outcome is decided; hooks of the end are being called.
   case finishing
-  /// Its outcome can be read; nothing more will happen.
+  /// The outcome is available. No event follows.
   case finished
 }

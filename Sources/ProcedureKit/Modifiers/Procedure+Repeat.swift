@@ -1,19 +1,19 @@
 extension Procedure {
-  /// The same procedure, which is executed again after each success, with a pause between.
+  /// Returns the procedure repeated after each success, with pauses.
   ///
   /// ```swift
   /// GetStatus().repeating(.constant(.seconds(1)), maxCount: 60) { $0 == .pending }
   /// ```
   ///
-  /// It ends with the value of the last execution: when the schedule does, after so many executions, or as soon as one is not
-  /// to be followed by another. A failure ends it with that error. A pause holds no slot and no resource of this procedure,
-  /// those written after it included; it takes no task, and a cancel ends it at once. To see all values there is
-  /// ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
+  /// The repetition ends with the value of the last execution: at the end of the schedule, after `maxCount` executions,
+  /// or when `goesOn` returns `false`. A failure ends the repetition with the error. A pause holds no slot and no
+  /// resource of the procedure, including resources of modifiers that follow; the outermost level pauses without a
+  /// task. A cancel ends a pause at once. For all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
-  ///   - schedule: How long to wait between the end of an execution and the start of the next one.
-  ///   - maxCount: How many executions there may be; at least 1, or this traps.
-  ///   - goesOn: Given the value of each execution, says whether another one follows.
+  ///   - schedule: The delays between the end of an execution and the next start.
+  ///   - maxCount: The largest number of executions. A value below 1 traps.
+  ///   - goesOn: Returns whether to execute again, given the value of an execution.
   /// - Returns: The procedure with its repetitions.
   public func repeating(
     _ schedule: Schedule, maxCount: Int = .max,
@@ -22,15 +22,15 @@ extension Procedure {
     repeating(.after(schedule), maxCount, goesOn)
   }
 
-  /// The same procedure, which is executed again after each success, at a fixed rate; see ``repeating(_:maxCount:while:)``.
+  /// Returns the procedure repeated after each success at a fixed rate; see ``repeating(_:maxCount:while:)``.
   ///
-  /// An execution that takes longer than the period is followed by the next at the first beat after its end: beats that were
-  /// missed are skipped.
+  /// After an execution that takes longer than the period, the next execution starts at the next multiple of the
+  /// period. Missed multiples are skipped.
   ///
   /// - Parameters:
-  ///   - period: The time from one start to the next; no pause, if it is not positive.
-  ///   - maxCount: How many executions there may be; at least 1, or this traps.
-  ///   - goesOn: Given the value of each execution, says whether another one follows.
+  ///   - period: The time from one start to the next. A value that is not positive means no pause.
+  ///   - maxCount: The largest number of executions. A value below 1 traps.
+  ///   - goesOn: Returns whether to execute again, given the value of an execution.
   /// - Returns: The procedure with its repetitions.
   public func repeating(
     every period: Duration, maxCount: Int = .max,

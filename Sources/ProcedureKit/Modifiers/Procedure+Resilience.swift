@@ -1,14 +1,14 @@
 import Synchronization
 
 extension Procedure {
-  /// The same procedure, which is not executed while a circuit breaker is open: then it fails at once with
-  /// ``ProcedureError/circuitOpen(procedure:breaker:retryAfter:)``.
+  /// Returns the procedure behind a circuit breaker. An open breaker fails the procedure at once with
+  /// ``ProcedureError/circuitOpen(procedure:breaker:retryAfter:)``, without executing the body.
   ///
-  /// What the procedure comes to is counted by the breaker: a failure, a timeout written before included; a success; and
-  /// neither, if it is cancelled or ignored.
+  /// The breaker counts a success or a failure of the procedure; a timeout written before this modifier is a failure. A
+  /// cancelled or ignored procedure does not count.
   ///
-  /// - Parameter breaker: Shared by all that call the same.
-  /// - Returns: The procedure behind that breaker.
+  /// - Parameter breaker: The breaker of all callers of one service.
+  /// - Returns: The procedure behind the breaker.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -31,13 +31,14 @@ extension Procedure {
     }
   }
 
-  /// The same procedure, which is executed as often as a rate limiter lets it.
+  /// Returns the procedure behind a rate limiter.
   ///
-  /// While it waits it holds no slot and no resource, and takes no task; a cancel ends the wait at once. Where the limiter
-  /// lets nobody wait, or not for so long, it fails with ``ProcedureError/rateExceeded(procedure:retryAfter:)``.
+  /// A waiting procedure holds no slot and no resource, and a cancel ends the wait at once. If the wait would exceed
+  /// the limiter's longest wait, the procedure fails at once with
+  /// ``ProcedureError/rateExceeded(procedure:retryAfter:)``.
   ///
-  /// - Parameter limiter: Shared by all that call the same.
-  /// - Returns: The procedure behind that limiter.
+  /// - Parameter limiter: The limiter of all callers of one service.
+  /// - Returns: The procedure behind the limiter.
   public func rateLimited(_ limiter: RateLimiter) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -46,10 +47,11 @@ extension Procedure {
     }
   }
 
-  /// The same procedure, but where it fails or is ignored, another one is executed in its place. A cancel is passed on.
+  /// Returns the procedure with a replacement, which is executed if the procedure fails or is ignored. A cancel is
+  /// passed on.
   ///
-  /// - Parameter replacement: Given the same.
-  /// - Returns: The procedure with that replacement.
+  /// - Parameter replacement: The procedure to execute instead, with the input of this procedure.
+  /// - Returns: The procedure with the replacement.
   public func fallback<Other: Procedure>(
     to replacement: Other
   ) -> ProcedureTask<Input, Output> where Other.Input == Input, Other.Output == Output {
@@ -64,15 +66,16 @@ extension Procedure {
     }
   }
 
-  /// The same procedure, of which a second copy is started when the first has not ended after a while: for reads whose
-  /// slowest cases are to be faster.
+  /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`. Hedging
+  /// shortens the slowest cases of reads.
   ///
-  /// The first success counts; the other copy is cancelled and waited for. If one fails, the other is waited for, and if both
-  /// fail, the error of the one that ended last is thrown. One that fails before there is a second is not repeated. Both are
-  /// parts of one run: they share its slot, and a category that is written before excludes them from each other.
+  /// The first success counts; the other copy is cancelled, and awaited. If one copy fails, the other copy decides; if
+  /// both fail, the later error is thrown. A copy that fails before the second has started is not repeated. Each copy
+  /// has its own slot, and waits for the slot in order. Both copies belong to one run. A category of a modifier written
+  /// before this one excludes the copies from each other.
   ///
-  /// - Parameter delay: How long to wait before the second copy; it is started at once, if that is not positive.
-  /// - Returns: The procedure with that hedge.
+  /// - Parameter delay: The wait before the second copy. A value that is not positive starts both copies at once.
+  /// - Returns: The procedure with the hedge.
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -99,7 +102,7 @@ extension Run {
 }
 
 extension Error {
-  /// Whether it says that nothing was executed to the end, rather than that it has failed.
+  /// Whether the error reports a cancelled or ignored run instead of a failure.
   var isNoFailure: Bool {
     if case .ignored? = self as? ProcedureError { return true }
     return self is CancellationError

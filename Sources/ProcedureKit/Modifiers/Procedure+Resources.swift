@@ -1,25 +1,26 @@
 extension Procedure {
-  /// The same procedure, which is executed only while nobody else holds any of these categories.
+  /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the
+  /// categories.
   ///
-  /// A category is any value: a string, a case of an enum. Categories are known to the whole process, on every queue and
-  /// without one, unless a queue has a ``ResourceTable`` of its own. They are claimed when there is a slot, all of one level
-  /// together or none, first come first served, and given back when the body has ended.
+  /// A category is any hashable value: a string, a case of an enum. Categories are process-wide, on every queue and
+  /// without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one level together or
+  /// not at all, first come first served, and releases them when the body has ended.
   ///
-  /// What the body runs, produces or has in a graph may claim the same category: it does not wait for the body that it is
-  /// a part of, and excludes its own siblings.
+  /// The procedures that a body runs, produces or has in a graph can claim the categories of the body: a part does not
+  /// wait for its enclosing body, and excludes its siblings.
   ///
-  /// What is added to a queue is nobody's part. So a body must not wait for it while it holds what that needs, nor for a
-  /// queue on which it is: such a circle is found, whatever queues and tables it goes through, and one procedure in it
-  /// fails. What a task awaits that the body has created with `Task { }` counts as awaited by the body, since such a task
-  /// inherits what the body is. Use `Task.detached` for a task that the body does not wait for, or create it inside of
-  /// `ProcedureContext.$current.withValue(nil) { … }`.
+  /// A procedure that is added to a queue is not a part of the body. A body must therefore not wait for an added
+  /// procedure that needs a resource of the body, nor for the queue on which the body executes. The framework detects
+  /// such a deadlock across queues and tables, and fails one procedure of the wait cycle. A task that a body creates
+  /// with `Task { }` inherits the body's context, and its waits count as waits of the body. For a task that the body
+  /// does not await, use `Task.detached`, or create the task inside `ProcedureContext.$current.withValue(nil) { … }`.
   ///
-  /// A category's `==`, `hash(into:)` and `description` are called under no lock, and may look at queues.
+  /// A category's `==`, `hash(into:)` and `description` are called without a lock, and can use queues.
   ///
   /// - Parameters:
-  ///   - category: What is held alone.
-  ///   - others: More of them.
-  /// - Returns: The procedure with that exclusion. Where waiting would never end, it fails with
+  ///   - category: The category to hold exclusively.
+  ///   - others: Further categories.
+  /// - Returns: The procedure with the exclusion. A wait that would never end fails with
   ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)``.
   public func exclusive<Category: Hashable & Sendable>(
     _ category: Category, _ others: Category...
@@ -27,35 +28,37 @@ extension Procedure {
     claiming(ResourceRequest(categories: [category] + others, isShared: false))
   }
 
-  /// The same procedure, which is executed only while no other one is that excludes with the same type.
+  /// Returns the procedure with mutual exclusion by a type: the body executes only while no other run holds the
+  /// category of `type`.
   ///
-  /// - Parameter type: Names the category; see ``exclusive(_:_:)``.
-  /// - Returns: The procedure with that exclusion.
+  /// - Parameter type: The category; see ``exclusive(_:_:)``.
+  /// - Returns: The procedure with the exclusion.
   public func exclusive<Category>(with type: Category.Type) -> ProcedureTask<Input, Output> {
     claiming(ResourceRequest(categories: [TypeCategory(type)], isShared: false))
   }
 
-  /// The same procedure, which is executed only while nobody holds these categories alone: with others that share them.
+  /// Returns the procedure with shared access: the body executes only while no other run holds a category exclusively.
+  /// Runs that share a category execute concurrently.
   ///
-  /// Who shares and who excludes come in order: one that waits to exclude is not overtaken for ever.
+  /// Shared and exclusive claims are granted in order of arrival, so that a waiting exclusive claim does not starve.
   ///
   /// - Parameters:
-  ///   - category: What is shared; see ``exclusive(_:_:)``.
-  ///   - others: More of them.
-  /// - Returns: The procedure with that exclusion.
+  ///   - category: The category to share; see ``exclusive(_:_:)``.
+  ///   - others: Further categories.
+  /// - Returns: The procedure with the shared access.
   public func shared<Category: Hashable & Sendable>(
     _ category: Category, _ others: Category...
   ) -> ProcedureTask<Input, Output> {
     claiming(ResourceRequest(categories: [category] + others, isShared: true))
   }
 
-  /// The same procedure, which is executed only while it holds so many units of a resource.
+  /// Returns the procedure with a claim for units of a resource: the body executes only while the run holds the units.
   ///
   /// - Parameters:
-  ///   - resource: What it uses.
-  ///   - units: How much of it; from 1 to its capacity, or this traps. What is used of it on one level adds up, and traps
-  ///     where that is more than its capacity.
-  /// - Returns: The procedure with that need.
+  ///   - resource: The resource to claim.
+  ///   - units: The number of units, from 1 to the capacity of `resource`; another number traps. The units of one
+  ///     resource add up within a level, and a sum above the capacity traps.
+  /// - Returns: The procedure with the claim.
   public func uses(_ resource: Resource, units: Int = 1) -> ProcedureTask<Input, Output> {
     require(
       (1...resource.capacity).contains(units),

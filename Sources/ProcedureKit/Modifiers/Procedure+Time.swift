@@ -1,16 +1,17 @@
 extension Procedure {
-  /// The same procedure, which is cancelled when it takes longer than this, with
-  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason.
+  /// Returns the procedure with a time limit. A procedure that takes longer is cancelled, and fails with
+  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
   ///
-  /// The time begins when the body starts: what the procedure waits for before that, for its conditions, its resources and a
-  /// slot, does not count; for that there is ``deadline(_:)``. It is for all of the body, what that produces included, and for
-  /// all attempts together where the body is a retry. As with every cancel, the body is waited for.
+  /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits,
+  /// use ``deadline(_:)``. The limit covers the whole body with its children, and all attempts together if the body is
+  /// a retry. A body that waits for another procedure at the limit stops waiting at once. The run waits for the
+  /// cancelled body to return.
   ///
-  /// What wraps a procedure that has timed out sees the error like any other: `recover` and `retry`, for instance. Of several
-  /// timeouts the earliest counts.
+  /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. Of several
+  /// timeouts, the shortest counts.
   ///
-  /// - Parameter duration: How long; no limit, if it is not positive.
-  /// - Returns: The procedure with that limit.
+  /// - Parameter duration: The time limit. A value that is not positive means no limit.
+  /// - Returns: The procedure with the limit.
   public func timeout(_ duration: Duration) -> ProcedureTask<Input, Output> {
     procedureTask.changing { traits in
       guard duration > .zero else { return }
@@ -18,16 +19,16 @@ extension Procedure {
     }
   }
 
-  /// The same procedure, which is cancelled when this instant comes before it has ended, with
-  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason.
+  /// Returns the procedure with a deadline. A procedure that has not ended at the deadline is cancelled, and fails with
+  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
   ///
-  /// In contrast to ``timeout(_:)``, what it waits for before its body starts counts: if the instant comes meanwhile, or has
-  /// passed already, the body never starts. Of several deadlines the earliest counts.
+  /// In contrast to ``timeout(_:)``, waits before the body count. If the deadline passes during such a wait, or lies in
+  /// the past, the body is not executed. Of several deadlines, the earliest counts.
   ///
   /// - Parameters:
-  ///   - instant: By when it has to be over.
-  ///   - clock: Whose instant it is. The time that is left is measured on the clock of the queue.
-  /// - Returns: The procedure with that limit.
+  ///   - instant: The deadline.
+  ///   - clock: The clock of `instant`. The queue's clock measures the remaining time.
+  /// - Returns: The procedure with the deadline.
   public func deadline<C: Clock>(
     _ instant: C.Instant, on clock: C
   ) -> ProcedureTask<Input, Output> where C.Duration == Duration {
@@ -37,18 +38,19 @@ extension Procedure {
     }
   }
 
-  /// The same procedure, which is cancelled when this instant comes before it has ended; see ``deadline(_:on:)``.
+  /// Returns the procedure with a deadline of the continuous clock; see ``deadline(_:on:)``.
   ///
-  /// - Parameter instant: By when it has to be over.
-  /// - Returns: The procedure with that limit.
+  /// - Parameter instant: The deadline.
+  /// - Returns: The procedure with the deadline.
   public func deadline(_ instant: ContinuousClock.Instant) -> ProcedureTask<Input, Output> {
     deadline(instant, on: ContinuousClock())
   }
 
-  /// The same procedure, after a pause. The pause holds no slot and no resource, and takes no task; a cancel ends it at once.
+  /// Returns the procedure with a pause before the body. The pause holds no slot and no resource; the outermost level
+  /// pauses without a task. A cancel ends the pause at once.
   ///
-  /// - Parameter duration: How long; not at all, if it is not positive.
-  /// - Returns: The procedure with that delay.
+  /// - Parameter duration: The length of the pause. A value that is not positive means no pause.
+  /// - Returns: The procedure with the pause.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped {
@@ -60,9 +62,9 @@ extension Procedure {
 }
 
 extension ProcedureTask where Input == Void, Output == Void {
-  /// A procedure that does nothing but wait: without a slot, without a task, and no longer than until it is cancelled.
+  /// Returns a procedure that only pauses. The pause holds no slot, and a cancel ends the pause at once.
   ///
-  /// - Parameter duration: How long; not at all, if it is not positive.
+  /// - Parameter duration: The length of the pause. A value that is not positive means no pause.
   /// - Returns: The procedure.
   public static func delay(_ duration: Duration) -> ProcedureTask<Void, Void> {
     ProcedureTask("delay") {}.delay(duration)

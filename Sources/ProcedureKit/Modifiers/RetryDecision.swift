@@ -1,11 +1,11 @@
-/// What follows from a failed attempt; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
+/// The decision after a failed attempt; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
 public enum RetryDecision<Input: Sendable, Output: Sendable>: Sendable {
-  /// Another attempt, after the next delay of the schedule.
+  /// Make another attempt after the schedule's next delay.
   case retry
-  /// Another attempt, after this delay instead of the schedule's next one: what a server has asked for, say.
+  /// Make another attempt after the given delay instead of the schedule's, for example a delay that a server asked for.
   case retryAfter(Duration)
-  /// No other attempt: the error is thrown.
+  /// Throw the error without another attempt.
   case stop
-  /// Another attempt, after the next delay of the schedule, and from then on with this procedure.
+  /// Make another attempt after the schedule's next delay, and use the given procedure from then on.
   case replace(by: any Procedure<Input, Output>)
 }

@@ -80,8 +80,11 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   }
 
   /// The events of the run, from its first, however late they are asked for. Each access subscribes anew.
-  public var events: ProcedureEvents {
-    ProcedureEvents(run.events())
+  ///
+  /// The stream ends after `didFinish`. A slow subscriber delays nobody and loses nothing. A body that waits for an event lends its slot.
+  /// Cancelling the task that iterates the stream ends the stream, which is for one consumer.
+  public var events: AsyncStream<ProcedureEvent> {
+    run.events()
   }
 
   /// The same procedure as a dependency that never fails: its value is the result.

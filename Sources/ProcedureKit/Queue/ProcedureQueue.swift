@@ -52,6 +52,10 @@ public actor ProcedureQueue {
   }
 
   /// What errors call the queue.
+  deinit {
+    core.release()
+  }
+
   public nonisolated var name: String { core.name }
 
   /// How many bodies may execute at once.
@@ -291,12 +295,27 @@ public actor ProcedureQueue {
     core.broadcaster.close()
   }
 
-  /// What happens on the queue: the events of every procedure on it, from now on.
+  /// The events of every procedure on the queue, from now on; the newest 65,536 are buffered.
   ///
-  /// Each access is a new subscription, which ends when the queue has been shut down or is no more. Events are buffered
-  /// without bounds: a slow reader delays nobody. Cancelling the task that iterates ends the iteration.
-  public nonisolated var events: ProcedureEvents {
-    ProcedureEvents(core.broadcaster.subscribe(waiting: ProcedureContext.lendingSlot))
+  /// Each access is a new subscriber. See ``events(bufferingNewest:)``.
+  public nonisolated var events: AsyncStream<ProcedureEvent> {
+    events(bufferingNewest: 65_536)
+  }
+
+  /// Subscribes to the events of every procedure on the queue, from now on.
+  ///
+  /// The stream ends when the queue has been shut down or released. A slow subscriber delays nobody: when more than `limit`
+  /// events wait to be fetched, the oldest are lost, and one ``ProcedureEvent/Kind-swift.enum/gap(_:)`` in their place tells how
+  /// many. The subscriber fetches all waiting events at once, so that up to twice as many may be in memory. A body that waits for an
+  /// event lends its slot. Cancelling the task that iterates the stream ends the stream; dropping the stream ends the subscription.
+  /// The stream is for one consumer: when two tasks iterate it, each event goes to one of them.
+  ///
+  /// - Parameter limit: The number of events that are buffered, at least 1; `Int.max` for all.
+  /// - Returns: The stream.
+  public nonisolated func events(bufferingNewest limit: Int) -> AsyncStream<ProcedureEvent> {
+    require(
+      limit >= 1, "ProcedureQueue \"\(name)\": bufferingNewest is \(limit); with less than 1 no event could be read")
+    return core.events(bufferingNewest: limit)
   }
 
   private static func requireValidWidth(_ width: Int, of name: String) {

@@ -55,13 +55,13 @@ public final class CircuitBreaker: Sendable {
     machine.withLock { $0.publicState }
   }
 
-  /// The state as it is, and then each one that follows, in order; each access is a new subscriber. A slow one delays
-  /// nobody. The stream ends when the breaker has gone.
+  /// The current state, and then each state that follows, in order. Each access is a new subscriber.
+  ///
+  /// A slow subscriber delays nobody and loses nothing. The stream ends when the breaker is released. The stream is for one
+  /// consumer: another one asks for a stream of its own.
   public var states: AsyncStream<State> {
-    let subscription = machine.withLock {
-      broadcaster.subscribe(replaying: [$0.publicState], waiting: ProcedureContext.lendingSlot)
-    }
-    return AsyncStream { await subscription.next() }
+    machine.withLock { broadcaster.subscribe(replaying: [$0.publicState]) }.stream(
+      waiting: ProcedureContext.lendingSlot)
   }
 
   /// Internal. Asks to make a call. Whoever is admitted has to tell how it ended.
@@ -82,15 +82,15 @@ public final class CircuitBreaker: Sendable {
   }
 
   private func change<R: Sendable>(_ event: (inout CircuitBreakerMachine) -> R) -> R {
-    var woken: [Waiter] = []
+    var effects: [EventEffect] = []
     let result = machine.withLock { machine in
       let before = machine.publicState
       let result = event(&machine)
       // Sent under the lock, so that everybody sees the states in the order in which they came.
-      if machine.publicState != before, broadcaster.isObserved { broadcaster.send(machine.publicState, &woken) }
+      if machine.publicState != before, broadcaster.isObserved { broadcaster.send(machine.publicState, &effects) }
       return result
     }
-    for waiter in woken { waiter.resume() }
+    for effect in effects { effect.perform() }
     return result
   }
 }
@@ -105,4 +105,4 @@ extension CircuitBreakerMachine {
   }
 }
 
-extension CircuitBreaker.State: BufferedEvent {}
+extension CircuitBreaker.State: BroadcastEvent {}

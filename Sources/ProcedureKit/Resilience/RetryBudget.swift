@@ -1,10 +1,10 @@
 import Synchronization
 
-/// How many retries all callers of something may make together, so that they do not add to its trouble when it fails.
+/// A limit for the retries of all callers of one service, so that retries do not overload a failing service.
 ///
-/// Where everything fails, retries multiply the load by the number of attempts. A budget allows few at once; each retry
-/// costs one of them, which come back with time and with successes. One that is spent ends retrying: the last error is
-/// thrown. One budget is meant to be shared by everything that calls the same server, from any number of queues.
+/// When every call fails, retries multiply the load by the number of attempts. A budget saves up a few retries; each
+/// retry takes one, and time and successes give retries back. With an empty budget, the last error is thrown instead of
+/// retrying. All callers of one service should share one budget, on any number of queues.
 ///
 /// ```swift
 /// let budget = RetryBudget(capacity: 5, oneMoreEvery: .seconds(10))  // made once
@@ -12,10 +12,10 @@ import Synchronization
 /// let page = try await queue.run(careful, input: 7)
 /// ```
 ///
-/// ``Procedure/retry(_:maxAttempts:budget:when:)`` does all the accounting. Who retries in a way of their own asks
-/// ``takeRetry()`` before each retry, and reports each ``attemptSucceeded()``.
+/// ``Procedure/retry(_:maxAttempts:budget:when:)`` maintains the budget. Other retrying code calls ``takeRetry()``
+/// before each retry, and ``attemptSucceeded()`` after each success.
 public final class RetryBudget: Sendable {
-  /// The most retries that can be saved up.
+  /// The largest number of saved retries.
   public let capacity: Int
   private let successesPerRetry: Int
   private let time: QueueTime
@@ -24,12 +24,13 @@ public final class RetryBudget: Sendable {
   /// Makes a full budget.
   ///
   /// - Parameters:
-  ///   - capacity: The most retries that can be saved up, and so the most in a row; none if it is not positive.
-  ///   - successesPerRetry: How many successes allow one more retry: 10 makes retries a tenth of the calls. Less than 1 counts
-  ///     as 1.
-  ///   - interval: The time that allows one more retry, however few calls there are. If it is not positive, retries are not
-  ///     limited.
-  ///   - clock: What measures that time.
+  ///   - capacity: The largest number of saved retries, and so of retries in a row. A value that is not positive allows
+  ///     none.
+  ///   - successesPerRetry: The number of successes that give one retry back: 10 limits retries to a tenth of the
+  ///     calls. Values below 1 count as 1.
+  ///   - interval: The time that gives one retry back, independent of successes. A value that is not positive disables
+  ///     the limit.
+  ///   - clock: The clock for the interval.
   public init(
     capacity: Int = 10, successesPerRetry: Int = 10, oneMoreEvery interval: Duration = .seconds(1),
     clock: any Clock<Duration> = ContinuousClock()
@@ -41,25 +42,27 @@ public final class RetryBudget: Sendable {
     self.bucket = Mutex(bucket)
   }
 
-  /// How many retries could be made now.
+  /// The number of retries available now.
   public var retriesLeft: Int {
     let now = time.now.sinceStart
     return bucket.withLock { $0.tokens(at: now) }
   }
 
-  /// A retry is about to be made. Says whether it may; if so, it has been paid for.
+  /// Takes one retry from the budget.
+  ///
+  /// - Returns: Whether the budget had a retry; the caller may then retry.
   public func takeRetry() -> Bool {
     let now = time.now.sinceStart
     return bucket.withLock { $0.take(at: now) }
   }
 
-  /// A retry that has been paid for is not made after all: whoever was to make it was cancelled before.
+  /// Returns a retry that ``takeRetry()`` took and that was cancelled before the attempt.
   public func retryAbandoned() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: 1, at: now) }
   }
 
-  /// An attempt has succeeded, the first or a later one.
+  /// Counts a successful attempt, the first or a later one.
   public func attemptSucceeded() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: successesPerRetry, at: now) }

@@ -1,23 +1,23 @@
-/// Something of which there are so many units, and of which procedures hold some while they execute.
+/// A resource with a number of units, which runs hold while they execute.
 ///
 /// ```swift
 /// let gpu = Resource("gpu", capacity: 4)
 /// let train = Train().uses(gpu, units: 2)
 /// ```
 ///
-/// Two resources of the same name are one in a ``ResourceTable``, and have to have the same capacity: it traps where a
-/// resource is wanted with one capacity while somebody wants it with another. (`==` compares both.)
+/// Two resources with one name are one resource in a ``ResourceTable``, and have to have the same capacity: a claim
+/// with another capacity traps while the resource is in use. The operator `==` compares names and capacities.
 public struct Resource: Sendable, Hashable {
-  /// What it is called, and known by.
+  /// The name, which identifies the resource.
   public let name: String
-  /// How many units there are.
+  /// The number of units.
   public let capacity: Int
 
-  /// A resource.
+  /// Makes a resource.
   ///
   /// - Parameters:
-  ///   - name: What it is called, and known by.
-  ///   - capacity: How many units there are; from 1 to 2,147,483,646, or this traps.
+  ///   - name: The name, which identifies the resource.
+  ///   - capacity: The number of units, from 1 to 2,147,483,646. Another number traps.
   public init(_ name: String, capacity: Int) {
     require(
       (1..<Int(ResourceRequest.wholeCategory)).contains(capacity),

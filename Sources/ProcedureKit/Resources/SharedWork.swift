@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Internal. One execution that several wait for, and what it has come to.
+/// Internal. One execution with its result, shared by several runs.
 final class SharedWork<Output: Sendable>: Sendable {
   private let stored = Mutex(Result<Output, any Error>?.none)
 
-  /// What it has come to; `nil` while nobody has executed it to the end.
+  /// The result; `nil` while no run has finished the execution.
   var result: Result<Output, any Error>? { stored.withLock(\.self) }
 
   func finish(_ result: Result<Output, any Error>) {
@@ -12,7 +12,7 @@ final class SharedWork<Output: Sendable>: Sendable {
   }
 }
 
-/// Internal. Which executions are shared at this moment, by key and type.
+/// Internal. The shared executions of a table, by key and type of value.
 final class SharedWorkTable: Sendable {
   struct Key: Hashable, Sendable {
     let key: InternedKey
@@ -26,7 +26,7 @@ final class SharedWorkTable: Sendable {
 
   private let entries = Mutex<[Key: Entry]>([:])
 
-  /// The execution to take part in; `leave` has to follow.
+  /// Joins the execution with `key`, or starts a new one. A call of `leave` has to follow.
   func join<Output>(_ key: Key) -> SharedWork<Output> {
     entries.withLock { entries in
       if let work = entries[key]?.work as? SharedWork<Output> {
@@ -39,7 +39,7 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// It has come to something: those who come from now on do not share it.
+  /// Ends the sharing of a finished execution. Later runs start a new one.
   func close<Output>(_ work: SharedWork<Output>, _ key: Key) {
     entries.withLock { entries in
       if entries[key]?.work === work { entries[key] = nil }
@@ -54,6 +54,6 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// How many executions are shared.
+  /// The number of shared executions.
   var count: Int { entries.withLock(\.count) }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. Where a queue's schedules take their random numbers from: the system, or a seed, for tests.
+/// Internal. The source of random numbers for a queue's schedules: the system, or a seed for tests.
 final class RandomNumbers: Sendable {
   static let system = RandomNumbers(seed: nil)
 
@@ -10,14 +10,15 @@ final class RandomNumbers: Sendable {
     seeds = Mutex(seed.map(SplitMix64.init))
   }
 
-  /// A generator for one use of a schedule. A generator for each, since a schedule calls functions of the user's, which
-  /// must not happen under a lock.
+  /// Returns a generator for one use of a schedule.
+  ///
+  /// Each use needs its own generator: a schedule calls the user's functions, which must not happen under a lock.
   func makeGenerator() -> any RandomNumberGenerator {
     seeds.withLock { $0?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
   }
 }
 
-/// Internal. Steele, Lea and Flood's generator ("Fast splittable pseudorandom number generators", 2014).
+/// Internal. The generator of Steele, Lea and Flood ("Fast splittable pseudorandom number generators", 2014).
 struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

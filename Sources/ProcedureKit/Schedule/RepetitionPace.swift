@@ -1,11 +1,11 @@
-/// Internal. When something is executed again that is repeated.
+/// Internal. The times of a repeating procedure's executions.
 enum RepetitionPace: Sendable {
-  /// After the next delay, counted from the end of an execution.
+  /// After the schedule's next delay, counted from the end of an execution.
   case after(Schedule)
-  /// At the next of the beats, which lie so far from each other, counted from the first start.
+  /// At the next multiple of a period, counted from the start of the first execution.
   case every(Duration)
 
-  /// One use of it.
+  /// One use of a pace.
   struct Iterator {
     private enum State {
       case delays(Schedule.Iterator, any RandomNumberGenerator)
@@ -14,10 +14,12 @@ enum RepetitionPace: Sendable {
 
     private var state: State
 
+    /// Begins a use of a pace.
+    ///
     /// - Parameters:
-    ///   - pace: What is used.
-    ///   - start: When the first execution starts.
-    ///   - numbers: Where random delays come from.
+    ///   - pace: The pace to use.
+    ///   - start: The start of the first execution.
+    ///   - numbers: The source of random delays.
     init(_ pace: RepetitionPace, from start: ProcedureInstant, _ numbers: RandomNumbers) {
       switch pace {
       case .after(let schedule): state = .delays(schedule.makeIterator(), numbers.makeGenerator())
@@ -25,9 +27,9 @@ enum RepetitionPace: Sendable {
       }
     }
 
-    /// How long to wait for the next execution, now that one has ended; `nil` if there is none.
+    /// Returns the delay from the end of an execution, `now`, to the next start; `nil` at the end of the schedule.
     ///
-    /// A beat that has passed is skipped, whether or not anything was executed at it.
+    /// A multiple of the period that has passed is skipped.
     mutating func delay(at now: ProcedureInstant) -> Duration? {
       switch state {
       case .delays(var delays, var generator):

@@ -1,5 +1,5 @@
 extension Schedule {
-  /// Goes on while both do, and waits the longer of the two delays.
+  /// Returns a schedule of the longer of each pair of delays, which ends with the shorter schedule.
   public func and(_ other: Schedule) -> Schedule {
     Schedule(from: (makeIterator(), other.makeIterator())) { both, generator in
       guard let one = both.0.next(using: &generator), let other = both.1.next(using: &generator) else { return nil }
@@ -7,7 +7,7 @@ extension Schedule {
     }
   }
 
-  /// Goes on while either does, and waits the shorter of the two delays, or the only one that is left.
+  /// Returns a schedule of the shorter of each pair of delays, which goes on with the longer schedule alone.
   public func or(_ other: Schedule) -> Schedule {
     Schedule(from: (makeIterator(), other.makeIterator())) { both, generator in
       switch (both.0.next(using: &generator), both.1.next(using: &generator)) {
@@ -17,28 +17,30 @@ extension Schedule {
     }
   }
 
-  /// All delays of this schedule, and then all of the other one.
+  /// Returns a schedule of all delays of this schedule, followed by all delays of `other`.
   public func then(_ other: Schedule) -> Schedule {
     Schedule(from: (makeIterator(), other.makeIterator())) { both, generator in
       both.0.next(using: &generator) ?? both.1.next(using: &generator)
     }
   }
 
-  /// The same, but no delay longer than `longest`.
+  /// Returns a schedule in which delays longer than `longest` are replaced by `longest`.
   public func capped(at longest: Duration) -> Schedule {
     map { delay, _ in min(delay, longest) }
   }
 
-  /// Waits a random time between zero and the delay, all alike probable, so that many who failed together do not come back
-  /// together ("full jitter").
+  /// Returns a schedule of random delays, uniform between zero and each delay ("full jitter").
+  ///
+  /// Jitter spreads the retries of many callers that failed together.
   public func jittered() -> Schedule {
     map { delay, generator in .random(between: .zero, and: delay, using: &generator) }
   }
 
-  /// Waits a random time that differs from the delay by at most this fraction of it: `0.1` makes 10 seconds 9 to 11.
+  /// Returns a schedule of random delays that differ from each delay by at most `fraction` of the delay: `0.1` turns 10
+  /// seconds into 9 to 11.
   ///
-  /// - Parameter fraction: From 0 to 1. Less, and what is not a number, counts as 0; more as 1.
-  /// - Returns: A schedule of as many delays.
+  /// - Parameter fraction: From 0 to 1. Lower values and NaN count as 0, higher values as 1.
+  /// - Returns: A schedule with as many delays.
   public func jittered(_ fraction: Double) -> Schedule {
     let fraction = fraction > 0 ? min(fraction, 1) : 0
     return map { delay, generator in
@@ -47,7 +49,7 @@ extension Schedule {
     }
   }
 
-  /// The first `count` delays; none if `count` is negative.
+  /// Returns a schedule of the first `count` delays; a negative `count` gives none.
   public func prefix(_ count: Int) -> Schedule {
     Schedule(from: (rest: makeIterator(), left: count)) { state, generator in
       guard state.left > 0 else { return nil }
@@ -56,7 +58,8 @@ extension Schedule {
     }
   }
 
-  /// Ends before the delays would last longer than `total` together. What is done between them does not count.
+  /// Returns a schedule that ends before the sum of its delays exceeds `total`. The time of the work between the delays
+  /// does not count.
   public func upTo(_ total: Duration) -> Schedule {
     Schedule(from: (rest: makeIterator(), left: total)) { state, generator in
       guard let delay = state.rest.next(using: &generator), delay <= state.left else { return nil }

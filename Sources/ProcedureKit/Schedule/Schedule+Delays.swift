@@ -1,22 +1,22 @@
 extension Schedule {
-  /// The delays one after another, for tests and to look at; mind that most schedules never end.
+  /// Returns the delays as a sequence, for tests and inspection. Most schedules never end.
   ///
   /// ```swift
   /// Array(Schedule.fibonacci(.seconds(1)).delays().prefix(5))  // 0, 1, 1, 2 and 3 seconds
   /// ```
   ///
-  /// - Parameter generator: Where random delays come from: the same generator gives the same delays.
-  /// - Returns: A sequence that starts anew each time it is walked.
+  /// - Parameter generator: The source of random delays. Equal generators give equal delays.
+  /// - Returns: A sequence that starts again on each iteration.
   public func delays(using generator: any RandomNumberGenerator = SystemRandomNumberGenerator()) -> Delays {
     Delays(rest: makeIterator(), generator: generator)
   }
 
-  /// The delays of a schedule, one after another.
+  /// The sequence of a schedule's delays.
   public struct Delays: Sequence, IteratorProtocol {
     fileprivate var rest: Iterator
     fileprivate var generator: any RandomNumberGenerator
 
-    /// The next delay; `nil` at the end of the schedule.
+    /// Returns the next delay; `nil` at the end of the schedule.
     public mutating func next() -> Duration? {
       rest.next(using: &generator)
     }

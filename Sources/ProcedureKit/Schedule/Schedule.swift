@@ -1,23 +1,23 @@
-/// How long to wait each time: a sequence of delays that ends or goes on for ever.
+/// A finite or endless sequence of delays, for retries and repetitions.
 ///
 /// ```swift
 /// .exponential(from: .milliseconds(100)).capped(at: .seconds(30)).jittered().prefix(5)
 /// ```
 ///
-/// waits at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds, each time a random part of it, and then gives up. The first retry waits
-/// the first delay, and whoever runs out of delays stops. A schedule is a value: using one changes nothing, so that many may
-/// share it, each from its beginning.
+/// The example gives five random delays of at most 0.1, 0.2, 0.4, 0.8 and 1.6 seconds. The first retry waits the first
+/// delay; a retry without a delay is not made. A schedule is a value: many procedures can share a schedule, and each
+/// use starts with the first delay.
 ///
-/// Delays saturate: none is negative, and none longer than 292 years, whatever the numbers that it is computed from.
+/// Delays saturate: every delay lies between zero and 292 years.
 public struct Schedule: Sendable {
   private let beginning: Iterator
 
-  /// The most general schedule: each delay is computed from a state that goes from one delay to the next.
+  /// Makes a schedule that computes each delay from a state.
   ///
   /// - Parameters:
-  ///   - state: What the first delay is computed from.
-  ///   - next: Gives the next delay, or `nil` to end, and changes the state. It is not called again after the end.
-  ///     Random numbers, if any, have to come from the generator.
+  ///   - state: The state before the first delay.
+  ///   - next: Returns the next delay, or `nil` to end the schedule, and updates the state. `next` is not called after
+  ///     returning `nil`. Random numbers have to come from the generator.
   public init<State: Sendable>(
     from state: State,
     next: @escaping @Sendable (_ state: inout State, _ generator: inout any RandomNumberGenerator) -> Duration?
@@ -25,7 +25,7 @@ public struct Schedule: Sendable {
     beginning = Iterator(Unfolding(state: state, step: next))
   }
 
-  /// The delays `delay(0)`, `delay(1)`, `delay(2)` and so on, up to the first that is `nil`.
+  /// Makes a schedule of `delay(0)`, `delay(1)`, `delay(2)` and so on, up to the first `nil`.
   public init(_ delay: @escaping @Sendable (_ index: Int) -> Duration?) {
     self.init(from: 0) { index, _ in
       defer { index += 1 }
@@ -33,21 +33,22 @@ public struct Schedule: Sendable {
     }
   }
 
-  /// These delays and no more; an array literal is such a schedule: `[.seconds(1), .seconds(5)]`.
+  /// Makes a schedule of the given delays. An array literal is a schedule, too: `[.seconds(1), .seconds(5)]`.
   public init(_ delays: some Collection<Duration>) {
     let delays = Array(delays)
     self.init { $0 < delays.count ? delays[$0] : nil }
   }
 
-  /// No delay, for ever.
+  /// An endless schedule without delays.
   public static var immediate: Schedule { .constant(.zero) }
 
-  /// The same delay for ever.
+  /// Returns an endless schedule with one constant delay.
   public static func constant(_ delay: Duration) -> Schedule {
     Schedule { _ in delay }
   }
 
-  /// `first`, `first + step`, `first + 2 * step` and so on. A negative step leads down to zero.
+  /// Returns an endless schedule of `first`, `first + step`, `first + 2 * step` and so on. A negative step leads down
+  /// to zero.
   public static func linear(from first: Duration, by step: Duration) -> Schedule {
     let step = min(max(step, .zero - .longest), .longest)
     return Schedule(from: first.saturated) { next, _ in
@@ -56,7 +57,8 @@ public struct Schedule: Sendable {
     }
   }
 
-  /// `first`, `first * factor`, `first * factor * factor` and so on. A factor that is negative or not a number counts as 1.
+  /// Returns an endless schedule of `first`, `first * factor`, `first * factor * factor` and so on. A negative factor
+  /// or NaN counts as 1.
   public static func exponential(from first: Duration, factor: Double = 2) -> Schedule {
     let (first, factor) = (first.saturated, factor >= 0 ? factor : 1)
     return Schedule(from: 1.0) { power, _ in
@@ -65,7 +67,8 @@ public struct Schedule: Sendable {
     }
   }
 
-  /// 0, 1, 1, 2, 3, 5, 8 and so on times `unit`, each the sum of the two before it.
+  /// Returns an endless schedule of 0, 1, 1, 2, 3, 5, 8 and so on times `unit`: each delay is the sum of the two
+  /// before.
   public static func fibonacci(_ unit: Duration) -> Schedule {
     Schedule(from: (next: Duration.zero, afterNext: unit.saturated)) { state, _ in
       defer { state = (state.afterNext, (state.next + state.afterNext).saturated) }
@@ -73,7 +76,7 @@ public struct Schedule: Sendable {
     }
   }
 
-  /// A random delay within the range each time, all alike probable.
+  /// Returns an endless schedule of random delays, uniform within `range`.
   public static func random(in range: ClosedRange<Duration>) -> Schedule {
     Schedule(from: ()) { _, generator in
       .random(between: range.lowerBound, and: range.upperBound, using: &generator)
@@ -82,23 +85,23 @@ public struct Schedule: Sendable {
 }
 
 extension Schedule: ExpressibleByArrayLiteral {
-  /// These delays and no more.
+  /// Makes a schedule of the given delays.
   public init(arrayLiteral delays: Duration...) {
     self.init(delays)
   }
 }
 
 extension Schedule {
-  /// Internal. One use of a schedule: what is left of it. A copy goes on by itself.
+  /// Internal. The remaining delays of one use of a schedule. A copy advances separately.
   struct Iterator: Sendable {
-    /// `nil` once the end has been reached.
+    /// The remaining delays; `nil` after the end.
     private var rest: (any Unfoldable)?
 
     fileprivate init(_ rest: any Unfoldable) {
       self.rest = rest
     }
 
-    /// The next delay, saturated; `nil` at the end and ever after.
+    /// Returns the next delay, saturated; `nil` from the end on.
     mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
       let delay = rest?.next(using: &generator)
       if delay == nil { rest = nil }

@@ -1,22 +1,22 @@
 extension FileAccess {
-  /// What can be done with a file or a folder.
+  /// Permissions for a file or a folder.
   public struct Permissions: OptionSet, Sendable, Hashable, CustomStringConvertible {
-    /// One bit for each: 4 to read, 2 to write, 1 to execute, as `chmod` has them.
+    /// The bits of `chmod`: 4 for reading, 2 for writing, 1 for executing.
     public let rawValue: Int
 
-    /// Permissions from the bits of `chmod`.
+    /// Makes permissions from the bits of `chmod`.
     public init(rawValue: Int) {
       self.rawValue = rawValue
     }
 
-    /// To read a file; to list a folder.
+    /// Reading a file, or listing a folder.
     public static let read = Permissions(rawValue: 4)
-    /// To change a file; to add to a folder and to remove from it.
+    /// Changing a file, or adding to and removing from a folder.
     public static let write = Permissions(rawValue: 2)
-    /// To run a file; to enter a folder.
+    /// Running a file, or entering a folder.
     public static let execute = Permissions(rawValue: 1)
 
-    /// What they are, as people read it: "read, write".
+    /// The permissions for messages: "read, write".
     public var description: String {
       let names: [(Permissions, String)] = [(.read, "read"), (.write, "write"), (.execute, "execute")]
       let held = names.filter { contains($0.0) }.map(\.1)

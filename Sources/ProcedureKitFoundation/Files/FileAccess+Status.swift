@@ -1,20 +1,20 @@
 public import ProcedureKit
 
 extension FileAccess {
-  /// What the process may do with a file or a folder, beside what it needs.
+  /// The granted and the required permissions for a file or a folder.
   public struct Status: AuthorizationStatus, Hashable, CustomStringConvertible {
-    /// What it may do.
+    /// The granted permissions.
     public let granted: Permissions
-    /// What it needs.
+    /// The required permissions.
     public let needed: Permissions
 
-    /// What it needs and may not do.
+    /// The required permissions that are not granted.
     public var missing: Permissions { needed.subtracting(granted) }
 
-    /// Whether nothing is missing.
+    /// Returns whether all required permissions are granted.
     public func meets(_ requirement: Void) -> Bool { missing.isEmpty }
 
-    /// What is missing and what is granted, as people read it.
+    /// The missing and the granted permissions, for messages.
     public var description: String {
       missing.isEmpty ? "may \(granted)" : "may not \(missing); may \(granted)"
     }

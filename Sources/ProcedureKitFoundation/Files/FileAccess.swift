@@ -1,50 +1,51 @@
 internal import Foundation
 public import ProcedureKit
 
-/// What a program may do with a file or a folder, as a capability: to read, to write, to execute it.
+/// The permission to read, write or execute a file or a folder, as a capability.
 ///
 /// ```swift
 /// let archive = ProcedureTask("archive") { … }
 ///   .condition(.authorized(for: FileAccess("/var/log/kitten.log", [.read, .write])))
 /// ```
 ///
-/// It is *available* where something exists at the path; a symbolic link stands for what it leads to. A file that is yet to
-/// be created does not, so ask for its folder: to write in it, and to execute it, which for a folder means to enter it.
+/// The capability is *available* if a file or a folder exists at the path; a symbolic link stands for its target.
+/// Before creating a file, test the folder: `.write` for adding to the folder, and `.execute` for entering the folder.
 ///
-/// Nobody can be asked for it: there is no prompt for the permissions of a file on Linux, nor on Apple's platforms. So
-/// requesting it does nothing, `.authorized(for:)` and `.silent(.authorized(for:))` come to the same, and what is missing
-/// fails them at once: the procedure fails with `conditionFailed`, whose `underlying` is the `CapabilityError`. Where macOS
-/// protects folders it asks when a file there is first opened, not before; what the sandbox forbids is refused here as well.
+/// A request has no effect: neither Linux nor Apple's platforms prompt for the permissions of a file.
+/// `.authorized(for:)` and `.silent(.authorized(for:))` therefore behave alike: a missing permission fails the
+/// procedure at once with `conditionFailed`, whose `underlying` is the `CapabilityError`. On macOS, a protected folder
+/// prompts when a file is first opened, not before. A path outside of the sandbox is refused.
 ///
-/// It is what the system says of the process's real user at one moment: on Linux an administrator may read and write
-/// everything, and a file can change before it is opened. Opening it may fail all the same.
+/// The status describes the process's real user at one instant. On Linux, an administrator can read and write every
+/// file. A file can change between the test and the opening, so that opening can still fail.
 public struct FileAccess: Capability, Hashable {
-  /// Where the file or the folder is. A path that does not begin with a slash begins at the working folder.
+  /// The path of the file or the folder. A path without a leading slash is relative to the working folder.
   public let path: String
-  /// What is needed.
+  /// The required permissions.
   public let permissions: Permissions
 
-  /// Access to what is at a path.
+  /// Makes a capability for a path.
   ///
   /// - Parameters:
-  ///   - path: Where the file or the folder is.
-  ///   - permissions: What is needed; nothing but its existence, if they are empty.
+  ///   - path: The path of the file or the folder.
+  ///   - permissions: The required permissions. An empty set requires only existence.
   public init(_ path: String, _ permissions: Permissions) {
     self.path = path
     self.permissions = permissions
   }
 
-  /// What is needed and of which file, as in "read, write /var/log/kitten.log".
+  /// The permissions and the path: "read, write /var/log/kitten.log".
   public var name: String {
     permissions.isEmpty ? path : "\(permissions) \(path)"
   }
 
-  /// Whether something exists at the path, as far as the process can see. Cancelling the caller changes nothing.
+  /// Returns whether a file or a folder exists at the path, as far as the process can see. Cancelling the caller has no
+  /// effect.
   public func isAvailable() async -> Bool {
     FileManager.default.fileExists(atPath: path)
   }
 
-  /// What the process may do with what is at the path; nothing, if there is nothing. Cancelling the caller changes nothing.
+  /// Returns the permissions of the process for the path; none for a missing file. Cancelling the caller has no effect.
   public func authorizationStatus() async -> Status {
     let files = FileManager.default
     var granted: Permissions = []
@@ -54,6 +55,6 @@ public struct FileAccess: Capability, Hashable {
     return Status(granted: granted, needed: permissions)
   }
 
-  /// Does nothing, since nobody can be asked. Cancelling the caller changes nothing.
+  /// Does nothing, since there is no prompt. Cancelling the caller has no effect.
   public func requestAuthorization(_ requirement: Void) async {}
 }

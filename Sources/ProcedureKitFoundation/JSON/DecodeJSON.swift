@@ -9,21 +9,21 @@ public import ProcedureKit
 public struct DecodeJSON<Value: Decodable & Sendable>: Procedure {
   private let configure: @Sendable (JSONDecoder) -> Void
 
-  /// A procedure that decodes.
+  /// Makes a procedure that decodes.
   ///
-  /// - Parameter configure: Called for each run, with a decoder that only this run uses.
+  /// - Parameter configure: Configures the decoder. `configure` is called for each run, with a new decoder.
   public init(configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }) {
     self.configure = configure
   }
 
-  /// What is decoded, as in "decode Kitten from JSON".
+  /// The name with the decoded type: "decode Kitten from JSON".
   public var name: String { "decode \(Value.self) from JSON" }
 
-  /// Decodes. A caller that is cancelled before gets nothing; cancelling it later changes nothing.
+  /// Decodes a value. If the caller is cancelled before the start, the function throws; a later cancel has no effect.
   ///
-  /// - Parameter data: UTF-8, or what else JSON allows.
+  /// - Parameter data: UTF-8, or another encoding that JSON allows.
   /// - Returns: The value.
-  /// - Throws: `DecodingError`; `CancellationError` if the task is cancelled before.
+  /// - Throws: `DecodingError`; `CancellationError` if the caller was cancelled before.
   @concurrent public func execute(_ data: Data) async throws -> Value {
     try Task.checkCancellation()
     let decoder = JSONDecoder()

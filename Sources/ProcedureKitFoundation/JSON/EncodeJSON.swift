@@ -9,21 +9,21 @@ public import ProcedureKit
 public struct EncodeJSON<Value: Encodable & Sendable>: Procedure {
   private let configure: @Sendable (JSONEncoder) -> Void
 
-  /// A procedure that encodes.
+  /// Makes a procedure that encodes.
   ///
-  /// - Parameter configure: Called for each run, with an encoder that only this run uses.
+  /// - Parameter configure: Configures the encoder. `configure` is called for each run, with a new encoder.
   public init(configure: @escaping @Sendable (JSONEncoder) -> Void = { _ in }) {
     self.configure = configure
   }
 
-  /// What is encoded, as in "encode Kitten as JSON".
+  /// The name with the encoded type: "encode Kitten as JSON".
   public var name: String { "encode \(Value.self) as JSON" }
 
-  /// Encodes. A caller that is cancelled before gets nothing; cancelling it later changes nothing.
+  /// Encodes a value. If the caller is cancelled before the start, the function throws; a later cancel has no effect.
   ///
-  /// - Parameter value: What is to be encoded.
+  /// - Parameter value: The value to encode.
   /// - Returns: UTF-8.
-  /// - Throws: `EncodingError`; `CancellationError` if the task is cancelled before.
+  /// - Throws: `EncodingError`; `CancellationError` if the caller was cancelled before.
   @concurrent public func execute(_ value: Value) async throws -> Data {
     try Task.checkCancellation()
     let encoder = JSONEncoder()

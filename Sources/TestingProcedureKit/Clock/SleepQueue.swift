@@ -1,8 +1,8 @@
-/// Who sleeps until when, in the order in which they will wake: earlier deadlines first, equal ones as registered.
+/// The pending sleeps in the order of waking: earlier deadlines first, equal deadlines in the order of registration.
 ///
-/// A pure value: it knows deadlines and numbers, never continuations.
+/// A pure value of deadlines and numbers, without continuations.
 struct SleepQueue {
-  /// Names one sleep. Numbers grow in the order of registration.
+  /// The identity of a sleep. Numbers grow in the order of registration.
   struct Sleep: Comparable {
     var deadline: VirtualClock.Instant
     var number: UInt64
@@ -12,7 +12,8 @@ struct SleepQueue {
     }
   }
 
-  /// Ascending. Arrays beat heaps here: a new sleep mostly belongs at the end, and any may be cancelled.
+  /// The sleeps in ascending order. An array beats a heap: most new sleeps belong at the end, and every sleep can be
+  /// cancelled.
   private(set) var sleeps: [Sleep] = []
 
   var count: Int { sleeps.count }
@@ -22,7 +23,7 @@ struct SleepQueue {
     sleeps.insert(sleep, at: position(of: sleep))
   }
 
-  /// Whether `sleep` was still pending; afterwards it is not.
+  /// Removes `sleep`, and returns whether it was pending.
   mutating func remove(_ sleep: Sleep) -> Bool {
     let index = position(of: sleep)
     guard index < sleeps.count, sleeps[index] == sleep else { return false }
@@ -30,7 +31,7 @@ struct SleepQueue {
     return true
   }
 
-  /// Takes out every sleep whose deadline is not after `instant`, in waking order.
+  /// Removes and returns every sleep with a deadline up to `instant`, in waking order.
   mutating func removeAll(through instant: VirtualClock.Instant) -> [Sleep] {
     let end = sleeps.firstIndex { $0.deadline > instant } ?? sleeps.endIndex
     defer { sleeps.removeSubrange(..<end) }

@@ -1,4 +1,4 @@
-/// A clock whose time moves only when it is told to, so that an hour of waiting takes a test no time.
+/// A clock that moves only on demand, so that an hour of waiting takes a test no time.
 ///
 /// ```swift
 /// let clock = VirtualClock()
@@ -8,11 +8,10 @@
 /// try await done
 /// ```
 ///
-/// Sleepers wake in the order of their deadlines, those of one deadline in the order in which they went to sleep.
-/// Within
-/// `exploreSchedules` time moves by itself: whenever nothing can run, the clock jumps to the next deadline.
+/// Sleepers wake in the order of their deadlines, and with equal deadlines in the order of falling asleep. Within
+/// `exploreSchedules` the clock moves by itself: when no job is ready, the clock jumps to the next deadline.
 ///
-/// All methods may be called from any thread. A sleep whose task is cancelled ends at once by throwing
+/// All methods can be called from any thread. Cancelling a sleeping task ends the sleep at once with
 /// `CancellationError`.
 public final class VirtualClock: Clock {
   private struct State {
@@ -22,18 +21,18 @@ public final class VirtualClock: Clock {
 
   private enum Wish: Sendable {
     case wake(SleepQueue.Sleep)
-    /// That so many sleep.
+    /// At least this number of tasks sleeps.
     case sleepers(Int)
   }
 
   private let room: WaitingRoom<State, Wish, Instant>
 
-  /// A clock that stands at `start`.
+  /// Makes a clock that shows `start`.
   public init(start: Instant = Instant()) {
     room = WaitingRoom(State(now: start))
   }
 
-  /// The present virtual time.
+  /// The current virtual time.
   public var now: Instant {
     room.visit { state, _ in state.now }
   }
@@ -41,21 +40,21 @@ public final class VirtualClock: Clock {
   /// Zero: virtual time has no smallest step.
   public var minimumResolution: Duration { .zero }
 
-  /// The number of tasks that sleep on this clock.
+  /// The number of tasks that sleep on the clock.
   public var sleeperCount: Int {
     room.visit { state, _ in state.queue.count }
   }
 
-  /// The earliest deadline that some task sleeps for, or `nil` if nobody sleeps.
+  /// The earliest deadline of a sleeping task; `nil` without a sleeping task.
   public var nextDeadline: Instant? {
     room.visit { state, _ in state.queue.first?.deadline }
   }
 
-  /// Waits until the clock has been moved to `deadline`, not at all if it is there already; `tolerance` has no effect.
+  /// Waits until the clock reaches `deadline`. A deadline that has passed returns at once; `tolerance` has no effect.
   ///
   /// Cancelling the task ends the wait at once.
   ///
-  /// - Throws: `CancellationError` if the task is or gets cancelled before it is woken.
+  /// - Throws: `CancellationError` if the task is cancelled before `deadline`.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     _ = try await room.wait(
       wish: { .wake(SleepQueue.Sleep(deadline: deadline, number: $0)) },
@@ -74,24 +73,24 @@ public final class VirtualClock: Clock {
       })
   }
 
-  /// Moves the clock forward by `duration` and wakes, in order, every sleeper that is due then.
+  /// Moves the clock forward by `duration`, and wakes every sleeper that is due, in order.
   ///
-  /// It returns at once. Sleeps that a woken task begins afterwards count from the new time; to take several in a row,
-  /// alternate with `nextSleep`.
+  /// The function returns at once. A sleep that a woken task begins counts from the new time; for several sleeps in a
+  /// row, alternate with `nextSleep`.
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
     advance { $0.advanced(by: duration) }
   }
 
-  /// Moves the clock forward to `instant` and wakes, in order, every sleeper that is due then.
+  /// Moves the clock forward to `instant`, and wakes every sleeper that is due, in order.
   ///
   /// - Precondition: `instant` is not in the clock's past.
   public func advance(to instant: Instant) {
     advance { _ in instant }
   }
 
-  /// In one visit, so that of several who advance the clock at the same time each does.
+  /// Moves the clock in one visit to the lock, so that concurrent calls add up.
   private func advance(to instant: (Instant) -> Instant) {
     room.visit { state, guests in
       let instant = instant(state.now)
@@ -101,11 +100,11 @@ public final class VirtualClock: Clock {
     }
   }
 
-  /// Waits until at least `count` tasks sleep on this clock, then returns the earliest of their deadlines.
+  /// Waits until at least `count` tasks sleep on the clock, and returns the earliest deadline.
   ///
   /// Cancelling the task ends the wait at once.
   ///
-  /// - Throws: `CancellationError` if the task is or gets cancelled before enough others sleep.
+  /// - Throws: `CancellationError` if the task is cancelled before `count` tasks sleep.
   @discardableResult
   public func nextSleep(count: Int = 1) async throws -> Instant {
     let count = max(count, 1)
@@ -116,14 +115,16 @@ public final class VirtualClock: Clock {
       })
   }
 
-  /// Moves on to the earliest deadline and wakes whoever sleeps for it; says whether anybody did.
+  /// Moves to the earliest deadline and wakes its sleepers.
+  ///
+  /// - Returns: Whether a task was sleeping.
   func advanceToNextDeadline() -> Bool {
     guard let deadline = nextDeadline else { return false }
     advance(to: deadline)
     return true
   }
 
-  /// Ends every sleep as if its task had been cancelled, so that tasks nobody waits for do not stay behind.
+  /// Ends every sleep with `CancellationError`, so that no abandoned task stays behind.
   func cancelSleepers() {
     room.visit { state, guests in
       for sleep in state.queue.sleeps { guests.answer(sleep.number, .failure(CancellationError())) }

@@ -1,4 +1,4 @@
-/// Rules C: cancelling.
+/// Rules C: cancellation.
 extension ConformanceTrial {
   func firstDecides() async throws {
     let queue = queue()

@@ -18,7 +18,7 @@ extension ConformanceTrial {
       try await second.waitUntilEvaluated()
     }
     second.fail(TrialError())
-    // The first says nothing: only the cancel that comes of the failure ends its evaluation.
+    // The first condition gets no instruction: only the cancel after the failure ends its evaluation.
     let failed = await reach("the first failure decides, and cancels the others") { await failing.outcome }
     guard case .conditionFailed(_, "second", let error)? = failed.procedureError, error is TrialError else {
       throw violation("conditionFailed by \"second\", with its error", "\(failed)")

@@ -1,4 +1,4 @@
-/// Rules Q5 and Q6: what bodies inherit, and where they execute.
+/// Rules Q5 and Q6: the context and the executor of bodies.
 extension ConformanceTrial {
   @TaskLocal private static var word = "nothing"
 

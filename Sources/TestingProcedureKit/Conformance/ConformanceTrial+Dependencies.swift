@@ -97,7 +97,7 @@ extension ConformanceTrial {
   }
 }
 
-/// How many tokens there are.
+/// The number of existing tokens.
 private final class Tally: Sendable {
   private let contents = Atomic(0)
 
@@ -108,7 +108,7 @@ private final class Tally: Sendable {
   }
 }
 
-/// A value that is counted as long as somebody holds it.
+/// A value that a ``Tally`` counts while the value is referenced.
 private final class Token: Sendable {
   private let tally: Tally
 

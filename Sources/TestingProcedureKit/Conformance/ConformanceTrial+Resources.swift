@@ -1,4 +1,4 @@
-/// Rules R1 to R4: mutual exclusion. Categories are the trial's own, since a queue may share its table with others.
+/// Rules R1 to R4: mutual exclusion. Each trial has its own categories, since queues may share a table.
 extension ConformanceTrial {
   private struct Category: Hashable, Sendable {
     var trial: ObjectIdentifier

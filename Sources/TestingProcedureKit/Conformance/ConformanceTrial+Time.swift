@@ -1,4 +1,4 @@
-/// Rules T: retrying. Without a clock of its own: no pause here ends but by a cancel.
+/// Rules T: retries, without a clock. Only a cancel ends the pauses here.
 extension ConformanceTrial {
   func retries() async throws {
     try await attemptsAreCounted()

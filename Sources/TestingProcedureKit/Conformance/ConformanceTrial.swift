@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One check of one rule: makes the queues, knows what is being waited for, and says what is wrong.
+/// One check of one rule: its queues, its current expectation, and its violations.
 final class ConformanceTrial: Sendable {
   private struct WeakQueue: Sendable {
     weak var queue: ProcedureQueue?
@@ -25,14 +25,14 @@ final class ConformanceTrial: Sendable {
     self.isOnQueueExecutor = isOnQueueExecutor
   }
 
-  /// A new queue, which the trial does not keep alive.
+  /// Makes a queue, which the trial does not keep alive.
   func queue(_ name: String = "queue", width: Int = .max, isSuspended: Bool = false) -> ProcedureQueue {
     let queue = makeQueue(name, width, isSuspended)
     state.withLock { $0.queues.append(WeakQueue(queue: queue)) }
     return queue
   }
 
-  /// Checks the rule, and that nothing stays behind.
+  /// Checks the rule, and that every queue is idle in the end.
   func run() async throws {
     try await rule.check(self)
     await cancelAll()
@@ -45,7 +45,7 @@ final class ConformanceTrial: Sendable {
 
   // MARK: Expectations
 
-  /// Waits for what the rule makes one expect.
+  /// Waits for a stage that the rule promises.
   func reach<R>(
     _ stage: String, _ wait: nonisolated(nonsending) () async throws -> R
   ) async rethrows -> R {
@@ -65,9 +65,9 @@ final class ConformanceTrial: Sendable {
     ConformanceViolation(rule: rule, expectation: expectation, observation: observation)
   }
 
-  // MARK: Queues that are left
+  // MARK: Remaining queues
 
-  /// What to say when the check does not come to an end.
+  /// Returns the violation of a check that exceeds its time limit.
   func standstill(after patience: Duration) async -> ConformanceViolation {
     var lines = ["not within \(patience)"]
     for queue in livingQueues { lines.append("\(queue.snapshot())") }
@@ -86,7 +86,7 @@ final class ConformanceTrial: Sendable {
   }
 }
 
-/// What bodies throw in a trial.
+/// The error of bodies in a trial.
 struct TrialError: Error, Equatable {
   var number = 0
 }

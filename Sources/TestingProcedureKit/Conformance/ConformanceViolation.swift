@@ -1,13 +1,13 @@
-/// A rule that a queue does not keep to.
+/// The violation of a rule by a queue.
 public struct ConformanceViolation: Error, Sendable, CustomStringConvertible {
   /// The rule.
   public let rule: ProcedureQueueConformance.Rule
-  /// What the rule makes one expect, in words.
+  /// The expectation, in words.
   public let expectation: String
-  /// What was seen instead.
+  /// The observation, in words.
   public let observation: String
 
-  /// The rule with its statement, what was expected and what was seen, a line each.
+  /// The rule with its statement, the expectation and the observation, on one line each.
   public var description: String {
     """
     rule \(rule.id) does not hold: \(rule.statement)

@@ -1,24 +1,24 @@
 extension ProcedureQueueConformance {
-  /// Rules that every queue keeps to, by the numbers that they have in ProcedureKit's design: all but L3 (hooks), Q7
-  /// (priorities that are passed on) and T1 (schedules).
+  /// The rules of every queue, numbered as in ProcedureKit's design: all rules except L3 (hooks), Q7 (priority
+  /// inheritance) and T1 (schedules).
   public enum Rule: String, Sendable, Hashable, CaseIterable, Identifiable {
     /// The states of a run.
     case l1
     /// The order of events.
     case l2
-    /// What is there when a run has finished.
+    /// The guarantees at `didFinish`.
     case l4
     /// The first cancel and the first finish.
     case c1
-    /// A cancel before the start.
+    /// A cancel before the start of the body.
     case c2
-    /// A cancel of a body.
+    /// A cancel of an executing body.
     case c3
     /// A cancel of the caller.
     case c4
     /// A cancel of a graph.
     case c5
-    /// What a cancel leaves alone.
+    /// The isolation of a cancel from other runs.
     case c6
     /// Dependencies that do not succeed.
     case d1
@@ -26,21 +26,21 @@ extension ProcedureQueueConformance {
     case d2
     /// The lifetime of a graph's values.
     case d3
-    /// What a graph does about failures.
+    /// The error policies of a graph.
     case d4
-    /// When conditions are evaluated, and what decides.
+    /// The time of evaluating conditions, and the decision.
     case k1
     /// The preparation of conditions.
     case k2
     /// Combined conditions.
     case k3
-    /// Exclusion.
+    /// Mutual exclusion.
     case r1
-    /// When resources are held.
+    /// The time of holding resources.
     case r2
-    /// Who gives resources back.
+    /// The ownership of resources.
     case r3
-    /// What a holder executes itself.
+    /// The claims of a holder's parts.
     case r4
     /// Width and order.
     case q1
@@ -48,19 +48,19 @@ extension ProcedureQueueConformance {
     case q2
     /// Procedures that await others.
     case q3
-    /// Nothing is missed or lost.
+    /// Waiting for idleness, and shutting down.
     case q4
-    /// What `run` inherits.
+    /// The context that `run` inherits.
     case q5
-    /// Where bodies execute.
+    /// The executor of bodies.
     case q6
-    /// Retrying.
+    /// Retries.
     case t2
 
-    /// The rule's number: `C2`.
+    /// The number of the rule: `C2`.
     public var id: String { rawValue.uppercased() }
 
-    /// What the rule says, in one sentence.
+    /// The rule in one sentence.
     public var statement: String {
       switch self {
       case .l1: "States only go forward, and each run finishes exactly once."
@@ -130,6 +130,6 @@ extension ProcedureQueueConformance {
 }
 
 extension ProcedureQueueConformance.Rule: CustomStringConvertible {
-  /// Number and statement.
+  /// The number and the statement.
   public var description: String { "\(id): \(statement)" }
 }

@@ -1,5 +1,4 @@
-/// Holds a queue to the rules of ProcedureKit that ``Rule`` lists: for those who bring an executor, a clock or a context of
-/// their own.
+/// A suite that checks the rules in ``Rule`` for queues with a custom executor, clock or context.
 ///
 /// ```swift
 /// @Test(arguments: ProcedureQueueConformance.Rule.allCases)
@@ -11,11 +10,10 @@
 /// }
 /// ```
 ///
-/// It works under any test framework, since a rule that does not hold is an error: ``ConformanceViolation``. Checks do
-/// not sleep, and do not depend on speed. Within an exploration a check is
-/// part of its schedule, and has all the patience there is.
+/// The suite works with any test framework: a violation is an error, ``ConformanceViolation``. Checks do not sleep and
+/// do not depend on speed. Within an exploration, a check is a part of the schedule and has no time limit.
 public struct ProcedureQueueConformance: Sendable {
-  /// Makes a new queue of that name and width, suspended or not. It must not return the same queue twice.
+  /// Makes a new queue with the given name, width and suspension. Each call has to return another queue.
   public typealias MakeQueue =
     @Sendable (_ name: String, _ maxConcurrentProcedures: Int, _ isSuspended: Bool) -> ProcedureQueue
 
@@ -23,14 +21,14 @@ public struct ProcedureQueueConformance: Sendable {
   private let isOnQueueExecutor: @Sendable () -> Bool
   private let patience: Duration?
 
-  /// A suite for the queues that `makeQueue` makes.
+  /// Makes a suite for the queues of `makeQueue`.
   ///
   /// - Parameters:
-  ///   - patience: How long, in real time, one rule may take before it counts as violated; what waits then is cancelled
-  ///     and left behind, as nobody knows whether it will ever end. `nil` to wait for ever, in the caller's own task,
-  ///     as is done within explorations anyway: they notice for themselves when nothing can go on.
-  ///   - isOnQueueExecutor: Whether the calling code executes where the queue's bodies should. Rule Q6 asks it inside of
-  ///     bodies; without an answer, it sees only that bodies are executed.
+  ///   - patience: The real time after which a check counts as a violation. The tasks of such a check are cancelled and
+  ///     not awaited. `nil` waits without limit, in the caller's task, as does every check within an exploration, which
+  ///     detects a standstill by itself.
+  ///   - isOnQueueExecutor: Returns whether the calling code executes on the executor of the queue. Rule Q6 calls the
+  ///     function inside of bodies. With the default, rule Q6 only checks that bodies execute.
   ///   - makeQueue: Makes a new queue.
   public init(
     patience: Duration? = .seconds(60), isOnQueueExecutor: @escaping @Sendable () -> Bool = { true },
@@ -43,8 +41,8 @@ public struct ProcedureQueueConformance: Sendable {
 
   /// Checks one rule. Cancelling the caller ends the check.
   ///
-  /// - Parameter rule: What has to hold.
-  /// - Throws: ``ConformanceViolation`` if it does not; `CancellationError` if the caller is cancelled.
+  /// - Parameter rule: The rule to check.
+  /// - Throws: ``ConformanceViolation`` for a violation; `CancellationError` if the caller is cancelled.
   @concurrent public func check(_ rule: Rule) async throws {
     let trial = ConformanceTrial(of: rule, makeQueue: makeQueue, isOnQueueExecutor: isOnQueueExecutor)
     do {
@@ -63,9 +61,9 @@ public struct ProcedureQueueConformance: Sendable {
     }
   }
 
-  /// Checks all rules, one after the other, up to the first that does not hold. Cancelling the caller ends the check.
+  /// Checks all rules in order, up to the first violation. Cancelling the caller ends the check.
   ///
-  /// - Throws: ``ConformanceViolation`` for that rule; `CancellationError` if the caller is cancelled.
+  /// - Throws: ``ConformanceViolation`` for the first violation; `CancellationError` if the caller is cancelled.
   @concurrent public func checkAll() async throws {
     for rule in Rule.allCases { try await check(rule) }
   }

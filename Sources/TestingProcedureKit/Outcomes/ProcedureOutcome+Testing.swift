@@ -19,39 +19,39 @@ extension ProcedureOutcome {
     if case .ignored = self { true } else { false }
   }
 
-  /// What the run failed with, if it failed.
+  /// The error of a failed run; `nil` for every other outcome.
   public var error: (any Error)? {
     if case .failed(let error) = self { error } else { nil }
   }
 
-  /// What the run failed with, if it failed with an error of that type.
+  /// Returns the error of a failed run, if the error has the given type.
   public func error<Failure: Error>(as type: Failure.Type) -> Failure? {
     error as? Failure
   }
 
-  /// What the framework decided, if it failed the run or gave the reason of its cancel, as a timeout does.
+  /// The ``ProcedureError`` of a failed run, or the ``ProcedureError`` that is the reason of a cancel.
   public var procedureError: ProcedureError? {
     error(as: ProcedureError.self) ?? cancellationReason(as: ProcedureError.self)
   }
 
-  /// Why the run was cancelled, if it was and a reason was given.
+  /// The reason of a cancelled run; `nil` without a reason, and for every other outcome.
   public var cancellationReason: (any Error)? {
     if case .cancelled(let reason) = self { reason } else { nil }
   }
 
-  /// Why the run was cancelled, if it was and the reason is of that type.
+  /// Returns the reason of a cancelled run, if the reason has the given type.
   public func cancellationReason<Reason: Error>(as type: Reason.Type) -> Reason? {
     cancellationReason as? Reason
   }
 
-  /// The name of the condition that was not satisfied, if the run was ignored.
+  /// The name of the condition that was not satisfied; `nil` for every other outcome.
   public var ignoringCondition: String? {
     if case .ignored(let condition) = self { condition } else { nil }
   }
 }
 
 extension ProcedureOutcome where Output: Equatable {
-  /// Whether the body returned `value`.
+  /// Returns whether the body returned `value`.
   public func isFinished(_ value: Output) -> Bool {
     self.value == value
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A capability that is granted or refused when the test says so.
+/// A capability whose requests a test grants or denies.
 ///
 /// ```swift
 /// let camera = CapabilityProbe("camera")
@@ -9,19 +9,19 @@ import Synchronization
 /// camera.grant()
 /// ```
 ///
-/// Each request waits for one word: `grant`, `deny` or `fail`. Words are taken in the order in which they were said. A
-/// request that is cancelled while it waits throws `CancellationError` at once.
+/// Each request waits for one instruction: `grant`, `deny` or `fail`. Requests take instructions in the order of the
+/// calls. A waiting request that is cancelled throws `CancellationError` at once.
 public final class CapabilityProbe: Capability {
-  /// What the program is allowed.
+  /// The authorization of the program.
   public enum Status: AuthorizationStatus {
-    /// Nobody has been asked.
+    /// No request was made.
     case undetermined
-    /// Somebody was asked and refused.
+    /// A request was denied.
     case denied
-    /// It may be used.
+    /// A request was granted.
     case granted
 
-    /// Whether it may be used.
+    /// Returns whether the status is ``granted``.
     public func meets(_ requirement: Void) -> Bool { self == .granted }
   }
 
@@ -32,55 +32,55 @@ public final class CapabilityProbe: Capability {
     var mostRequestsAtOnce = 0
   }
 
-  /// What errors call it.
+  /// The name in errors.
   public let name: String
 
   private let contents: Mutex<Contents>
   private let gate = Gate<Status>()
   private let requested = Milestones()
 
-  /// A capability in a given state.
+  /// Makes a capability.
   ///
   /// - Parameters:
-  ///   - name: What errors call it.
-  ///   - isAvailable: Whether it exists.
-  ///   - status: What the program is allowed at first.
+  ///   - name: The name in errors.
+  ///   - isAvailable: Whether the capability exists.
+  ///   - status: The initial authorization.
   public init(_ name: String = "CapabilityProbe", isAvailable: Bool = true, status: Status = .undetermined) {
     self.name = name
     contents = Mutex(Contents(status: status, isAvailable: isAvailable))
   }
 
-  /// Grants one request: the one that has waited for longest, or the next to come.
+  /// Grants the oldest waiting request, or the next request.
   public func grant() { gate.say(.success(.granted)) }
 
-  /// Refuses one request: the one that has waited for longest, or the next to come.
+  /// Denies the oldest waiting request, or the next request.
   public func deny() { gate.say(.success(.denied)) }
 
-  /// Lets one request throw `error`: the one that has waited for longest, or the next to come.
+  /// Makes the oldest waiting request, or the next request, throw `error`.
   public func fail(_ error: any Error) { gate.say(.failure(error)) }
 
   /// The number of requests that have begun.
   public var requestCount: Int { requested.count }
 
-  /// How many requests were under way at once, at most.
+  /// The largest number of concurrent requests so far.
   public var mostRequestsAtOnce: Int { contents.withLock { $0.mostRequestsAtOnce } }
 
-  /// Waits until so many requests have begun. Cancelling the caller ends the wait.
+  /// Waits until `count` requests have begun. Cancelling the caller ends the wait.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   public func waitUntilRequested(_ count: Int = 1) async throws {
     try await requested.wait(for: count)
   }
 
-  /// Whether it exists, as it was made. Cancelling the caller changes nothing.
+  /// Returns the value given at creation. Cancelling the caller has no effect.
   public func isAvailable() async -> Bool { contents.withLock { $0.isAvailable } }
 
-  /// What the last answer was. Cancelling the caller changes nothing.
+  /// Returns the current status. Cancelling the caller has no effect.
   public func authorizationStatus() async -> Status { contents.withLock { $0.status } }
 
-  /// Waits for the test's word. Cancelling the caller ends the wait.
+  /// Waits for the test's instruction. Cancelling the caller ends the wait.
   ///
-  /// - Throws: What ``fail(_:)`` was given; `CancellationError` if the task is cancelled before.
+  /// - Throws: The error given to ``fail(_:)``; `CancellationError` if the task is cancelled before the instruction.
   public func requestAuthorization(_ requirement: Void) async throws {
     contents.withLock { contents in
       contents.requestsUnderWay += 1

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Watches how many bodies execute at once, in all and by category.
+/// A counter of concurrently executing bodies, in total and by category.
 ///
 /// ```swift
 /// let monitor = ConcurrencyMonitor()
@@ -10,7 +10,7 @@ import Synchronization
 /// #expect(monitor.most(in: "disk") == 1)
 /// ```
 ///
-/// It may be used from any thread; its members tell what has been so far.
+/// A monitor can be used from any thread.
 public final class ConcurrencyMonitor: Sendable {
   private struct State {
     var current = 0
@@ -23,33 +23,33 @@ public final class ConcurrencyMonitor: Sendable {
 
   private let state = Mutex(State())
 
-  /// A monitor that has seen nothing.
+  /// Makes a monitor with all counts at zero.
   public init() {}
 
   /// The number of bodies that execute now.
   public var current: Int { state.withLock { $0.current } }
 
-  /// The most bodies that have executed at once.
+  /// The largest number of concurrent bodies so far.
   public var most: Int { state.withLock { $0.most } }
 
-  /// The number of bodies that have begun to execute.
+  /// The number of bodies that have started so far.
   public var total: Int { state.withLock { $0.total } }
 
-  /// The most bodies of `category` that have executed at once.
+  /// Returns the largest number of concurrent bodies of `category` so far.
   public func most(in category: String) -> Int {
     state.withLock { $0.mostByCategory[category] ?? 0 }
   }
 
-  /// Whether bodies of two categories, or two bodies of the same, have ever executed at once.
+  /// Returns whether bodies of the two categories, which can be equal, have executed concurrently.
   public func overlapped(_ category: String, _ other: String) -> Bool {
     state.withLock { $0.overlaps.contains([category, other].sorted()) }
   }
 
-  /// Counts `body` as executing, in all given categories, until it returns or throws.
+  /// Counts `body` as executing, in all given categories, until `body` returns or throws.
   ///
-  /// It executes where the caller does; cancelling the caller cancels it.
+  /// The body executes in the caller's task and on the caller's actor; cancelling the caller cancels the body.
   ///
-  /// - Throws: What `body` throws.
+  /// - Throws: The error of `body`.
   public nonisolated(nonsending) func during<R>(
     _ categories: String..., body: nonisolated(nonsending) () async throws -> R
   ) async rethrows -> R {
@@ -58,7 +58,7 @@ public final class ConcurrencyMonitor: Sendable {
     return try await body()
   }
 
-  /// Counts a body as executing from now until the matching `leave`.
+  /// Counts a body as executing, until the matching `leave`.
   public func enter(_ categories: [String] = []) {
     state.withLock { state in
       state.current += 1
@@ -77,7 +77,7 @@ public final class ConcurrencyMonitor: Sendable {
     }
   }
 
-  /// Ends what `enter` began with the same categories.
+  /// Ends the count of a matching `enter` with equal categories.
   public func leave(_ categories: [String] = []) {
     state.withLock { state in
       state.current -= 1

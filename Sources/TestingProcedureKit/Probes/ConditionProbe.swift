@@ -1,4 +1,4 @@
-/// Stands behind a condition that is satisfied, or not, when the test says so.
+/// A condition whose result a test decides.
 ///
 /// ```swift
 /// let online = ConditionProbe("online")
@@ -7,55 +7,55 @@
 /// online.satisfy()
 /// ```
 ///
-/// Each evaluation waits for one word: `satisfy`, `ignore` or `fail`. Words are taken in the order in which they were
-/// said. An evaluation that is cancelled while it waits throws `CancellationError` at once.
+/// Each evaluation waits for one instruction: `satisfy`, `ignore` or `fail`. Evaluations take instructions in the order
+/// of the calls. A waiting evaluation that is cancelled throws `CancellationError` at once.
 public final class ConditionProbe: Sendable {
-  /// What errors and outcomes call the condition.
+  /// The name of the condition in errors and outcomes.
   public let name: String
 
   private let gate = Gate<Bool>()
   private let prepared = Milestones()
   private let evaluated = Milestones()
 
-  /// A probe of that name.
+  /// Makes a probe for a condition called `name`.
   public init(_ name: String = "ConditionProbe") {
     self.name = name
   }
 
-  /// Lets one evaluation find the condition satisfied: the one that has waited for longest, or the next to come.
+  /// Satisfies the oldest waiting evaluation, or the next evaluation.
   public func satisfy() {
     gate.say(.success(true))
   }
 
-  /// Lets one evaluation find the condition not satisfied: the one that has waited for longest, or the next to come.
+  /// Makes the oldest waiting evaluation, or the next evaluation, return `false`.
   public func ignore() {
     gate.say(.success(false))
   }
 
-  /// Lets one evaluation throw `error`: the one that has waited for longest, or the next to come.
+  /// Makes the oldest waiting evaluation, or the next evaluation, throw `error`.
   public func fail(_ error: any Error) {
     gate.say(.failure(error))
   }
 
-  /// Lets all evaluations find the condition satisfied: those that wait, and those to come that find no other word.
+  /// Satisfies all waiting evaluations, and every later evaluation without another instruction.
   public func satisfyAll() {
     gate.sayToAll(.success(true))
   }
 
-  /// The number of times that the condition has been prepared.
+  /// The number of prepared evaluations.
   public var prepareCount: Int { prepared.count }
 
   /// The number of evaluations that have begun.
   public var evaluationCount: Int { evaluated.count }
 
-  /// Waits until so many evaluations have begun. Cancelling the caller ends the wait.
+  /// Waits until `count` evaluations have begun. Cancelling the caller ends the wait.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   public func waitUntilEvaluated(_ count: Int = 1) async throws {
     try await evaluated.wait(for: count)
   }
 
-  /// The condition, as often as it is wanted.
+  /// The condition, for any number of uses.
   var condition: Condition {
     Condition(name) {
       self.prepared.increment()
@@ -67,7 +67,7 @@ public final class ConditionProbe: Sendable {
 }
 
 extension Condition {
-  /// A condition that is satisfied, or not, when the test says so.
+  /// Returns a condition whose result the test decides by `probe`.
   public static func probe(_ probe: ConditionProbe) -> Condition {
     probe.condition
   }

@@ -1,13 +1,13 @@
 extension EventRecorder {
-  /// What is waited for will never be recorded: the stream has ended without it.
+  /// The error of a wait for an event that never came: the stream has ended.
   public struct StreamEnded: Error, CustomStringConvertible {
-    /// What was waited for, in words.
+    /// The description of the awaited event.
     public var awaited: String
 
-    /// What has been recorded.
+    /// The recorded events.
     public var events: [ProcedureEvent]
 
-    /// What was waited for, and what was recorded instead.
+    /// The awaited event and the recorded events.
     public var description: String {
       "the events have ended without \(awaited): \(events.map { "\($0.step.rawValue) of \($0.id)" })"
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Collects events as they happen, to be looked at as an array.
+/// A recorder of events, for inspection as an array.
 ///
 /// ```swift
 /// let recorder = EventRecorder(queue)
@@ -10,8 +10,9 @@ import Synchronization
 /// #expect(recorder.events.orderViolations().isEmpty)
 /// ```
 ///
-/// A task of its own reads the stream, until the stream ends. When the recorder is no more that task ends with the next event,
-/// and until then a queue is still watched. Made within an exploration, it belongs to the exploration.
+/// A task of the recorder reads the stream, up to the end of the stream. After the recorder is released, the task ends
+/// with the next event, and stays subscribed to the queue until then. A recorder that is made within an exploration is
+/// a part of the exploration.
 public final class EventRecorder: Sendable {
   private struct State {
     var events: [ProcedureEvent] = []
@@ -19,14 +20,15 @@ public final class EventRecorder: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Counts changes: events, and the end of the stream.
+  /// The number of changes: each event, and the end of the stream.
   private let changes = Milestones()
 
-  /// Begins to record a stream of events.
+  /// Starts recording a stream of events.
   ///
   /// - Parameters:
-  ///   - events: Those of a queue or of a handle.
-  ///   - executor: Where the stream is read; `nil` for the exploration's executor within one, and else the global one.
+  ///   - events: The events of a queue or a handle.
+  ///   - executor: The executor of the reading task. `nil` uses the exploration's executor within an exploration, and
+  ///     otherwise the global executor.
   public init(
     _ events: some AsyncSequence<ProcedureEvent, Never> & Sendable, executor: (any TaskExecutor)? = nil
   ) {
@@ -37,34 +39,35 @@ public final class EventRecorder: Sendable {
     }
   }
 
-  /// Begins to record what happens on a queue, from now on.
+  /// Starts recording the events of a queue.
   ///
   /// - Parameters:
-  ///   - queue: The queue to watch.
-  ///   - executor: Where the stream is read; `nil` for the exploration's executor within one, and else the global one.
+  ///   - queue: The queue to record.
+  ///   - executor: The executor of the reading task. `nil` uses the exploration's executor within an exploration, and
+  ///     otherwise the global executor.
   public convenience init(_ queue: ProcedureQueue, executor: (any TaskExecutor)? = nil) {
-    self.init(queue.events, executor: executor)
+    self.init(queue.events(bufferingNewest: .max), executor: executor)
   }
 
-  /// The events so far, in the order in which they happened.
+  /// The events so far, in order.
   public var events: [ProcedureEvent] { state.withLock { $0.events } }
 
-  /// Whether the stream has ended: no event will follow.
+  /// Whether the stream has ended, so that no event follows.
   public var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-  /// The kinds of events so far, of the run `id` or of all runs.
+  /// Returns the kinds of events so far, of the run `id` or of all runs.
   public func steps(of id: ProcedureID? = nil) -> [EventStep] {
     events.steps(of: id)
   }
 
-  /// The first event of a kind, of the run `id` or of all runs.
+  /// Returns the first event of a kind, of the run `id` or of any run.
   public func first(_ step: EventStep, of id: ProcedureID? = nil) -> ProcedureEvent? {
     events.first { $0.step == step && (id == nil || $0.id == id) }
   }
 
-  /// Whether both events have happened, and one before the other: each the first of its kind and run.
+  /// Returns whether both events have occurred in the given order. Each is the first event of its kind in its run.
   ///
-  /// Between different runs, only what one causes in the other is ordered.
+  /// Events of different runs are ordered only if one event causes the other.
   public func happened(
     _ earlier: EventStep, of earlierRun: ProcedureID, before later: EventStep, of laterRun: ProcedureID
   ) -> Bool {
@@ -76,10 +79,11 @@ public final class EventRecorder: Sendable {
     return first < second
   }
 
-  /// Waits until an event of a kind has been recorded, of the run `id` or of any run. Cancelling the caller ends the wait.
+  /// Waits until an event of a kind is recorded, of the run `id` or of any run. Cancelling the caller ends the wait.
   ///
-  /// - Returns: The first such event.
-  /// - Throws: ``StreamEnded`` if the stream ends without it; `CancellationError` if the task is cancelled before.
+  /// - Returns: The first matching event.
+  /// - Throws: ``StreamEnded`` if the stream ends without a matching event; `CancellationError` if the task is
+  ///   cancelled before.
   @discardableResult
   public func wait(for step: EventStep, of id: ProcedureID? = nil) async throws -> ProcedureEvent {
     try await wait(for: "\(step.rawValue)\(id.map { " of \($0)" } ?? "")") { events in
@@ -87,14 +91,14 @@ public final class EventRecorder: Sendable {
     }
   }
 
-  /// Waits until the events so far are as wanted. Cancelling the caller ends the wait.
+  /// Waits until `isSatisfied` returns `true` for the events so far. Cancelling the caller ends the wait.
   ///
-  /// - Throws: ``StreamEnded`` if the stream ends before they are; `CancellationError` if the task is cancelled before.
+  /// - Throws: ``StreamEnded`` if the stream ends before; `CancellationError` if the task is cancelled before.
   public func wait(until isSatisfied: ([ProcedureEvent]) -> Bool) async throws {
     try await wait(for: "what was wanted") { isSatisfied($0) ? () : nil }
   }
 
-  /// Waits until the stream has ended: no event will follow. Cancelling the caller ends the wait.
+  /// Waits until the stream has ended. Cancelling the caller ends the wait.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   public func waitUntilEnded() async throws {

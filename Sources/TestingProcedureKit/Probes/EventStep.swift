@@ -18,6 +18,8 @@ public enum EventStep: String, Hashable, Sendable, CaseIterable {
   case willFinish
   /// The outcome can be read.
   case didFinish
+  /// Events were lost, since the subscriber was too slow.
+  case gap
   /// A kind of event that this version of the testing kit does not know.
   case other
 }

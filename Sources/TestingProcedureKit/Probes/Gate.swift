@@ -1,9 +1,8 @@
-/// Where bodies wait for a word from the test. Words are taken in the order in which they were said, by those who wait in
-/// the order in which they came.
+/// A gate at which bodies wait for a test's instructions. Waiting bodies take instructions in order of arrival.
 final class Gate<Word: Sendable>: Sendable {
   private struct Words {
     var said: [Result<Word, any Error>] = []
-    /// What everybody gets for whom there is no other word.
+    /// The instruction for all bodies without another instruction.
     var standing: Result<Word, any Error>?
 
     mutating func take() -> Result<Word, any Error>? {
@@ -13,17 +12,17 @@ final class Gate<Word: Sendable>: Sendable {
 
   private let room = WaitingRoom<Words, Void, Word>(Words())
 
-  /// How many wait for a word.
+  /// The number of waiting bodies.
   var waitingCount: Int { room.visit { _, guests in guests.waiting.count } }
 
-  /// Says a word to the first who waits, or to the next who comes.
+  /// Gives an instruction to the first waiting body, or to the next body.
   func say(_ word: Result<Word, any Error>) {
     room.visit { words, guests in
       if let first = guests.waiting.first { guests.answer(first.number, word) } else { words.said.append(word) }
     }
   }
 
-  /// Says a word to everybody who waits and to all who come and find no other.
+  /// Gives an instruction to all waiting bodies, and to every later body without another instruction.
   func sayToAll(_ word: Result<Word, any Error>) {
     room.visit { words, guests in
       words.standing = word
@@ -31,10 +30,10 @@ final class Gate<Word: Sendable>: Sendable {
     }
   }
 
-  /// Waits for a word.
+  /// Waits for an instruction.
   ///
-  /// - Throws: The word, if it is an error; `CancellationError` if the task is cancelled before the word comes, unless
-  ///   that is to be ignored.
+  /// - Throws: The error of the instruction; `CancellationError` if the task is cancelled before, unless
+  ///   `ignoringCancellation` is `true`.
   func word(ignoringCancellation: Bool) async throws -> Word {
     try await room.wait(isCancellable: !ignoringCancellation, wish: { _ in }, answerAtOnce: { $0.take() })
   }

@@ -1,10 +1,10 @@
-/// A count that others can wait for.
+/// A counter whose values tasks can await.
 final class Milestones: Sendable {
   private let room = WaitingRoom<Int, Int, Void>(0)
 
   var count: Int { room.visit { count, _ in count } }
 
-  /// Counts one more, and lets those go on who waited for it, in the order in which they came.
+  /// Increments the count, and resumes the tasks that wait for the new count, in order of arrival.
   func increment() {
     room.visit { count, guests in
       count += 1
@@ -13,7 +13,7 @@ final class Milestones: Sendable {
     }
   }
 
-  /// Waits until the count has come to `count`.
+  /// Waits until the count is at least `count`.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   func wait(for count: Int) async throws {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A procedure that does what the test says, when the test says it, and remembers what was done with it.
+/// A procedure whose executions a test controls and counts.
 ///
 /// ```swift
 /// let probe = ProbeProcedure<Void, Int>("probe")
@@ -10,14 +10,14 @@ import Synchronization
 /// #expect(try await handle.value == 42)
 /// ```
 ///
-/// Each execution waits for one word: `finish` or `fail`. Words are taken in the order in which they were said, by
-/// executions in the order in which they started; a word that is said before is waiting for the execution. An execution
-/// that is cancelled while it waits throws `CancellationError` at once, unless it ignores cancellation.
+/// Each execution waits for one instruction: `finish` or `fail`. Executions take instructions in the order of starting;
+/// an instruction without a waiting execution is kept for the next. A waiting execution that is cancelled throws
+/// `CancellationError` at once, unless the probe ignores cancellation.
 public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure {
-  /// What errors and events call it.
+  /// The name in errors and events.
   public let name: String
 
-  /// Watches how many executions overlap; several probes may share one.
+  /// The monitor that counts concurrent executions. Several probes can share a monitor.
   public let monitor: ConcurrencyMonitor
 
   private let categories: [String]
@@ -34,13 +34,13 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     var cancellations = 0
   }
 
-  /// A probe.
+  /// Makes a probe.
   ///
   /// - Parameters:
-  ///   - name: What errors and events call it.
-  ///   - categories: What its executions count as with the monitor.
-  ///   - monitor: Watches how many executions overlap.
-  ///   - ignoresCancellation: Whether an execution goes on waiting for a word when it is cancelled.
+  ///   - name: The name in errors and events.
+  ///   - categories: The categories of the executions in the monitor.
+  ///   - monitor: The monitor that counts concurrent executions.
+  ///   - ignoresCancellation: Whether a cancelled execution goes on waiting for an instruction.
   public convenience init(
     _ name: String = "ProbeProcedure", categories: [String] = [], monitor: ConcurrencyMonitor = ConcurrencyMonitor(),
     ignoresCancellation: Bool = false
@@ -48,7 +48,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     self.init(named: name, categories, monitor, ignoresCancellation: ignoresCancellation)
   }
 
-  /// What the public initialisers have in common.
+  /// Initializes the properties, for both public initializers.
   fileprivate init(
     named name: String, _ categories: [String], _ monitor: ConcurrencyMonitor, ignoresCancellation: Bool
   ) {
@@ -58,11 +58,12 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     self.ignoresCancellation = ignoresCancellation
   }
 
-  // MARK: What it does
+  // MARK: Executing
 
-  /// Waits for a word and does as it says. Cancelling the caller ends the wait, unless that is ignored.
+  /// Waits for an instruction, and returns or throws accordingly. Cancelling the caller ends the wait, unless the probe
+  /// ignores cancellation.
   ///
-  /// - Throws: What `fail` says; `CancellationError` if it is cancelled while it waits.
+  /// - Throws: The error given to `fail`; `CancellationError` if the caller is cancelled during the wait.
   public func execute(_ input: Input) async throws -> Output {
     journal.withLock { $0.inputs.append(input) }
     monitor.enter(categories)
@@ -82,61 +83,61 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     }
   }
 
-  // MARK: What it is told
+  // MARK: Instructions
 
-  /// Lets one execution return `value`: the one that has waited for longest, or the next to come.
+  /// Makes the oldest waiting execution, or the next execution, return `value`.
   public func finish(_ value: Output) {
     gate.say(.success(value))
   }
 
-  /// Lets one execution throw `error`: the one that has waited for longest, or the next to come.
+  /// Makes the oldest waiting execution, or the next execution, throw `error`.
   public func fail(_ error: any Error) {
     gate.say(.failure(error))
   }
 
-  /// Lets all executions return `value`: those that wait, and those to come for which there is no other word.
+  /// Makes all waiting executions, and every later execution without another instruction, return `value`.
   public func finishAll(_ value: Output) {
     gate.sayToAll(.success(value))
   }
 
-  /// Lets all executions throw `error`: those that wait, and those to come for which there is no other word.
+  /// Makes all waiting executions, and every later execution without another instruction, throw `error`.
   public func failAll(_ error: any Error) {
     gate.sayToAll(.failure(error))
   }
 
-  // MARK: What has been done with it
+  // MARK: Counts
 
   /// The number of executions that have started.
   public var startCount: Int { started.count }
 
-  /// The number of executions that have ended, in whatever way.
+  /// The number of executions that have ended, by returning or throwing.
   public var endCount: Int { ended.count }
 
   /// The number of executions that have returned a value.
   public var returnCount: Int { journal.withLock { $0.returns } }
 
-  /// The number of executions that have thrown, those that were cancelled included.
+  /// The number of executions that have thrown, including cancelled executions.
   public var failureCount: Int { journal.withLock { $0.failures } }
 
-  /// The number of executions that ended because they were cancelled.
+  /// The number of executions that a cancel has ended.
   public var cancellationCount: Int { journal.withLock { $0.cancellations } }
 
-  /// The number of executions that wait for a word.
+  /// The number of executions that wait for an instruction.
   public var waitingCount: Int { gate.waitingCount }
 
-  /// What the executions were given, in the order in which they started.
+  /// The inputs of the executions, in the order of starting.
   public var inputs: [Input] { journal.withLock { $0.inputs } }
 
-  /// Waits until so many executions have started. Cancelling the caller ends the wait.
+  /// Waits until `count` executions have started. Cancelling the caller ends the wait.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   public func waitUntilStarted(_ count: Int = 1) async throws {
     try await started.wait(for: count)
   }
 
-  /// Waits until so many executions have ended. Cancelling the caller ends the wait.
+  /// Waits until `count` executions have ended. Cancelling the caller ends the wait.
   ///
-  /// The executed body may still have to return to its queue; the run has not finished yet.
+  /// The run of an ended execution may not have finished yet.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   public func waitUntilEnded(_ count: Int = 1) async throws {
@@ -145,13 +146,13 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 }
 
 extension ProbeProcedure where Input == Void, Output == Void {
-  /// A probe that takes and returns nothing: `ProbeProcedure("upload")`.
+  /// Makes a probe without an input and a value: `ProbeProcedure("upload")`.
   ///
   /// - Parameters:
-  ///   - name: What errors and events call it.
-  ///   - categories: What its executions count as with the monitor.
-  ///   - monitor: Watches how many executions overlap.
-  ///   - ignoresCancellation: Whether an execution goes on waiting for a word when it is cancelled.
+  ///   - name: The name in errors and events.
+  ///   - categories: The categories of the executions in the monitor.
+  ///   - monitor: The monitor that counts concurrent executions.
+  ///   - ignoresCancellation: Whether a cancelled execution goes on waiting for an instruction.
   public convenience init(
     _ name: String = "ProbeProcedure", categories: [String] = [], monitor: ConcurrencyMonitor = ConcurrencyMonitor(),
     ignoresCancellation: Bool = false
@@ -161,12 +162,12 @@ extension ProbeProcedure where Input == Void, Output == Void {
 }
 
 extension ProbeProcedure where Output == Void {
-  /// Lets one execution return: the one that has waited for longest, or the next to come.
+  /// Makes the oldest waiting execution, or the next execution, return.
   public func finish() {
     finish(())
   }
 
-  /// Lets all executions return: those that wait, and those to come for which there is no other word.
+  /// Makes all waiting executions, and every later execution without another instruction, return.
   public func finishAll() {
     finishAll(())
   }

@@ -1,7 +1,7 @@
 extension ProcedureHandle {
-  /// All events of the run, from its first to its last, as soon as it has finished.
+  /// Waits for the run to finish, and returns all events of the run.
   ///
-  /// Cancelling the caller ends the wait; the events up to then are returned.
+  /// Cancelling the caller ends the wait and returns the events so far.
   public func allEvents() async -> [ProcedureEvent] {
     var all: [ProcedureEvent] = []
     for await event in events { all.append(event) }

@@ -1,24 +1,24 @@
-/// A small random number generator whose whole state is its seed: the same seed gives the same numbers everywhere.
+/// A small random number generator: equal seeds give equal numbers on every platform.
 ///
-/// This is SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014). It is
-/// fast, good enough to choose between schedules and delays, and not meant for secrets.
+/// The algorithm is SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
+/// The generator is fast, suits schedules and delays, and does not suit secrets.
 public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
   private static let increment: UInt64 = 0x9E37_79B9_7F4A_7C15
 
   private var state: UInt64
 
-  /// Starts the sequence that belongs to `seed`.
+  /// Starts the sequence of `seed`.
   public init(seed: UInt64) {
     state = seed
   }
 
-  /// The next 64 random bits.
+  /// Returns the next 64 random bits.
   public mutating func next() -> UInt64 {
     state &+= Self.increment
     return Self.mix(state)
   }
 
-  /// A number from `0` up to, but without, `bound`, computed alike by every version of the standard library.
+  /// Returns a number from `0` up to, but not including, `bound`, independent of the version of the standard library.
   ///
   /// - Precondition: `bound` is positive.
   public mutating func below(_ bound: Int) -> Int {
@@ -26,7 +26,7 @@ public struct SeededGenerator: RandomNumberGenerator, Hashable, Sendable {
     return Int(next().multipliedFullWidth(by: UInt64(bound)).high)
   }
 
-  /// The seed of the `index`-th independent sequence that belongs to `seed`.
+  /// Returns the seed of the `index`-th independent sequence of `seed`.
   static func seed(_ seed: UInt64, _ index: Int) -> UInt64 {
     mix(mix(seed) &+ UInt64(truncatingIfNeeded: index &+ 1) &* increment)
   }

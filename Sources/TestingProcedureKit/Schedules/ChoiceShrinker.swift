@@ -1,20 +1,20 @@
-/// Makes the choices of a failing schedule simpler, by proposing simpler ones to try.
+/// A search for simpler choices with which a schedule still fails.
 ///
-/// The simplest choice is `0`, the job that has been ready for longest. First the shortest beginning that still fails
-/// is looked for by bisection, with zeros after it; then ever smaller groups of other choices are replaced by zeros
-/// (delta debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002).
+/// The simplest choice is `0`, the job that has been ready for the longest time. A bisection first finds the shortest
+/// failing prefix, continued with zeros. Ever smaller groups of other choices are then replaced by zeros (delta
+/// debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002).
 ///
-/// A pure value: ask for a `candidate`, run it, and report whether it failed alike.
+/// A pure value: read `candidate`, run the schedule, and report whether the schedule failed in the same way.
 struct ChoiceShrinker {
   private enum Phase {
-    /// A failing beginning is `upper` long at most; those shorter than `lower` have passed.
+    /// The shortest failing prefix has at most `upper` choices; prefixes with fewer than `lower` choices have passed.
     case bisecting(lower: Int, upper: Int)
-    /// `size` deviations at a time, from the `position`-th on.
+    /// Replaces `size` deviations at a time, from the deviation at `position` on.
     case zeroing(size: Int, position: Int)
     case finished
   }
 
-  /// The simplest choices known to fail.
+  /// The simplest failing choices so far.
   private(set) var choices: [Int]
   private var phase: Phase
 
@@ -24,12 +24,12 @@ struct ChoiceShrinker {
     settle()
   }
 
-  /// The number of choices other than `0`.
+  /// Returns the number of choices other than `0`.
   static func deviations(in choices: [Int]) -> Int {
     choices.count { $0 != 0 }
   }
 
-  /// Choices to try, simpler than any known to fail, or `nil` when there are no more.
+  /// The next choices to try, simpler than all failing choices so far; `nil` at the end of the search.
   var candidate: [Int]? {
     switch phase {
     case .bisecting(let lower, let upper):
@@ -43,7 +43,7 @@ struct ChoiceShrinker {
     }
   }
 
-  /// The candidate failed in the same way; `actual` are the choices that were in fact made.
+  /// Reports that the candidate failed in the same way. `actual` has the choices of the run.
   mutating func candidateFailed(_ actual: [Int]) {
     let actual = Self.trimmed(actual)
     switch phase {
@@ -61,7 +61,7 @@ struct ChoiceShrinker {
     settle()
   }
 
-  /// The candidate did not fail, or in another way.
+  /// Reports that the candidate passed, or failed in another way.
   mutating func candidatePassed() {
     switch phase {
     case .bisecting(let lower, let upper): phase = .bisecting(lower: (lower + upper) / 2 + 1, upper: upper)
@@ -71,7 +71,7 @@ struct ChoiceShrinker {
     settle()
   }
 
-  /// Moves on from phases that have nothing to propose.
+  /// Leaves phases without a candidate.
   private mutating func settle() {
     let deviations = Self.deviations(in: choices)
     if case .bisecting(let lower, let upper) = phase, lower >= upper {

@@ -1,29 +1,32 @@
-/// The state in which nothing can go on, although the body has not finished.
+/// A standstill of a schedule: no job is ready, no task sleeps, and the body has not finished.
 ///
-/// Work outside of the exploration's control that takes longer than `ScheduleExplorer.patience` looks the same.
+/// Work outside of the exploration's control that takes longer than `ScheduleExplorer.patience` is also reported as a
+/// deadlock.
 public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
-  /// What became of the tasks that were stuck.
+  /// The fate of the blocked tasks.
   public enum Aftermath: Hashable, Sendable {
-    /// They ended when the body's task was cancelled.
+    /// The tasks ended when the body's task was cancelled.
     case endedByCancelling
-    /// They ignore cancellation and are abandoned: their memory is never given back.
+    /// The tasks ignore cancellation and were abandoned. Their memory leaks.
     case abandoned
   }
 
-  /// The number of strands (tasks, mostly) that took part, those that have ended included.
+  /// The number of strands (mostly tasks) that took part, including strands that have ended.
   public var strands: Int
 
-  /// The virtual time at which nothing could go on.
+  /// The virtual time of the standstill.
   public var instant: VirtualClock.Instant
 
-  /// What is known about who waits for what: the queues that `ExplorationEnvironment.makeQueue` made and that are not
-  /// empty, the procedures given to `ExplorationEnvironment.watch` that have not finished, and what was said by `ExplorationEnvironment.explainDeadlock`.
+  /// The known waits, one text each.
+  ///
+  /// The texts are the snapshots of the busy queues of `ExplorationEnvironment.makeQueue`, the unfinished procedures of
+  /// `ExplorationEnvironment.watch`, and the texts of `ExplorationEnvironment.explainDeadlock`.
   public var waits: [String]
 
-  /// What became of the tasks that were stuck.
+  /// The fate of the blocked tasks.
   public var aftermath: Aftermath
 
-  /// The state in words, with what is known about who waits.
+  /// The standstill in words, with the known waits.
   public var description: String {
     var text = "deadlock at \(instant): no job is ready, nobody sleeps, and the body has not finished"
     text += " (\(strands.counting("strand")) took part)"

@@ -1,17 +1,17 @@
 extension ExplorationEnvironment {
-  /// A queue whose bodies execute on the schedule's executor, and whose time is the schedule's. The report of a deadlock
-  /// tells what each procedure on it waits for.
+  /// Makes a queue with the schedule's executor and clock. A deadlock report includes the waits of the queue's
+  /// procedures.
   ///
   /// - Parameters:
-  ///   - name: What errors and deadlock reports call it.
-  ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
-  ///   - isSuspended: Whether it starts nothing until it is resumed.
-  ///   - maxWaitingProcedures: How many that were added may wait to be started; at least 1, or this traps.
-  ///   - overflow: What becomes of one that is added beyond that.
-  ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
-  ///   - resources: Where procedures claim what they exclude others from; `nil` for the schedule's own table.
-  ///   - hooks: What is called for each procedure, and awaited.
-  /// - Returns: The queue. It has to be shut down, or let go of, for its tasks to end.
+  ///   - name: The name in errors and deadlock reports.
+  ///   - maxConcurrentProcedures: The width. A value below 1 traps.
+  ///   - isSuspended: Whether the queue starts suspended.
+  ///   - maxWaitingProcedures: The largest number of waiting added procedures. A value below 1 traps.
+  ///   - overflow: The response to adding to a full queue.
+  ///   - contextCarriers: The task-local values that `add` carries from the caller to the body.
+  ///   - resources: The table of the queue; `nil` uses the schedule's own table.
+  ///   - hooks: The hooks for each procedure, which are awaited.
+  /// - Returns: The queue. Its tasks end after the queue is shut down or released.
   public func makeQueue(
     _ name: String = "queue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     maxWaitingProcedures: Int = .max, overflow: QueueOverflow = .refuse, contextCarriers: [ContextCarrier] = [],
@@ -27,14 +27,14 @@ extension ExplorationEnvironment {
     return queue
   }
 
-  /// Lets the report of a deadlock tell where this run stands. Returns the handle, as in `env.watch(queue.add(p))`.
+  /// Adds the state of the run to a deadlock report. Returns `handle`, for `env.watch(queue.add(p))`.
   @discardableResult
   public func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
     explainDeadlock { handle.state == .finished ? nil : "\(handle)" }
     return handle
   }
 
-  /// Begins to record what happens on a queue, reading its events on the schedule's executor, wherever it is called.
+  /// Starts recording the events of a queue, on the schedule's executor in every context.
   public func recordEvents(of queue: ProcedureQueue) -> EventRecorder {
     EventRecorder(queue, executor: executor)
   }

@@ -1,21 +1,21 @@
 import Synchronization
 
-/// What the body of an exploration works with, anew for every schedule.
+/// The environment of an exploration's body, new for every schedule.
 ///
-/// Everything made with `executor` and `clock` is under the exploration's control. The body itself, its child tasks,
-/// and the default actors that they call are so anyway; a task made with `Task { … }` is not, unless it is given
-/// `executorPreference: env.executor`.
+/// The exploration controls all work on `executor` and all waits on `clock`: the body, its child tasks, and the default
+/// actors that these tasks call. A task made with `Task { … }` is not controlled without `executorPreference:
+/// env.executor`.
 public final class ExplorationEnvironment: Sendable {
-  /// Runs the schedule's jobs, one at a time.
+  /// The executor of the schedule, which runs one job at a time.
   public let executor: any TaskExecutor
 
-  /// The schedule's time: it jumps to the next deadline whenever no job is ready.
+  /// The clock of the schedule, which jumps to the next deadline when no job is ready.
   public let clock = VirtualClock()
 
-  /// Where procedures on the schedule's queues claim what they exclude others from: nothing outside of it interferes.
+  /// The resource table of the schedule's queues, independent of all other tables.
   public let resources = ResourceTable()
 
-  /// The number of this schedule, from `0`.
+  /// The number of the schedule, from `0`.
   public let schedule: Int
 
   private let generator: Mutex<SeededGenerator>
@@ -34,17 +34,17 @@ public final class ExplorationEnvironment: Sendable {
     generator = Mutex(SeededGenerator(seed: seed))
   }
 
-  /// The schedule's random numbers, as in `Int.random(in: 0..<10, using: &env.random)`.
+  /// The schedule's random numbers, for example `Int.random(in: 0..<10, using: &env.random)`.
   ///
-  /// They belong to the seed and the number of the schedule, and a replay draws the same ones.
+  /// The seed and the number of the schedule determine the numbers. A replay draws equal numbers.
   public var random: SeededGenerator {
     get { generator.withLock { $0 } }
     set { generator.withLock { $0 = newValue } }
   }
 
-  /// Reports that an expectation does not hold, unless it does, and goes on.
+  /// Records a failure if `condition` is `false`, and goes on.
   ///
-  /// The schedule fails when it has ended. The place of the call is reported as `file:line`.
+  /// The schedule fails after it has ended. The report shows the call as `file:line`.
   public func check(
     _ condition: Bool, _ comment: @autoclosure () -> String = "the expectation does not hold",
     fileID: StaticString = #fileID, line: UInt = #line
@@ -54,9 +54,9 @@ public final class ExplorationEnvironment: Sendable {
     journal.withLock { $0.failedChecks.append(failure) }
   }
 
-  /// Ends the body by throwing, unless an expectation holds.
+  /// Throws if `condition` is `false`.
   ///
-  /// - Throws: `FailedCheck` if `condition` is false.
+  /// - Throws: `FailedCheck` if `condition` is `false`.
   public func require(
     _ condition: Bool, _ comment: @autoclosure () -> String = "the requirement does not hold",
     fileID: StaticString = #fileID, line: UInt = #line
@@ -65,11 +65,11 @@ public final class ExplorationEnvironment: Sendable {
     throw FailedCheck(comment: comment(), fileID: "\(fileID)", line: line)
   }
 
-  /// Reports to the exploration that the calling code is executed by what somebody else found wrong, as `check` does.
+  /// Reports a failure to the exploration that executes the calling code, like `check`.
   ///
-  /// This is how a test framework's own expectations can be heard; the guide <doc:TestingYourProcedures> shows it.
+  /// Use the function to forward the expectations of a test framework; see <doc:TestingYourProcedures>.
   ///
-  /// - Returns: Whether there is such an exploration; outside of any, nothing is done.
+  /// - Returns: Whether the code executes in an exploration. Outside of an exploration, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
     guard let environment = ScheduleExecutor.current?.environment else { return false }
     let failure = FailedCheck(comment: failure, fileID: fileID, line: UInt(clamping: line))
@@ -77,7 +77,7 @@ public final class ExplorationEnvironment: Sendable {
     return true
   }
 
-  /// Unwraps a value, or ends the body by throwing if there is none.
+  /// Unwraps `value`, or throws.
   ///
   /// - Throws: `FailedCheck` if `value` is `nil`.
   public func require<Value>(
@@ -88,26 +88,26 @@ public final class ExplorationEnvironment: Sendable {
     return value
   }
 
-  /// Writes down what happens, to be printed if the schedule fails.
+  /// Adds a note to the report of a failing schedule.
   public func note(_ text: String) {
     journal.withLock { $0.notes.append(text) }
   }
 
-  /// Counts that something happened, so that `exploreRace` can tell that every outcome of a race has occurred.
+  /// Counts an outcome, so that `exploreRace` can verify that every outcome of a race has occurred.
   ///
-  /// `ExplorationSummary.tallies` has the number of schedules that ended well for each such name.
+  /// `ExplorationSummary.tallies` has the number of successful schedules for each outcome.
   public func tally(_ outcome: String) {
     journal.withLock { $0.tallies[outcome] = 1 }
   }
 
   /// Adds a line to the report of a deadlock.
   ///
-  /// - Parameter description: Called when nothing can go on; `nil` for nothing to tell.
+  /// - Parameter description: Returns the line, or `nil` for no line. Called when the schedule stands still.
   public func explainDeadlock(_ description: @escaping @Sendable () -> String?) {
     journal.withLock { $0.waits.append(description) }
   }
 
-  /// What is known about who waits for what.
+  /// The lines for the report of a deadlock.
   var waits: [String] { journal.withLock { $0.waits }.compactMap { $0() } }
   var tallies: [String: Int] { journal.withLock { $0.tallies } }
   var failedChecks: [FailedCheck] { journal.withLock { $0.failedChecks } }

@@ -1,44 +1,43 @@
-/// A schedule in which something went wrong, and how to run it again.
+/// A failing schedule, with the means to run the schedule again.
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The seed of the exploration.
   public var seed: UInt64
 
-  /// The number of the schedule that failed, from `0`.
+  /// The number of the failing schedule, from `0`.
   public var schedule: Int
 
-  /// How jobs were chosen.
+  /// The strategy of the exploration.
   public var strategy: ExplorationStrategy
 
-  /// What went wrong; never empty. In the simplest schedule found, where the failure could be made simpler.
+  /// The problems of the simplest failing schedule found; never empty.
   public var problems: [ExplorationProblem]
 
-  /// Runs the failing schedule again, as in `exploreSchedules(strategy: .replay("pk1:…")) { … }`.
+  /// The replay string of the failing schedule, for `exploreSchedules(strategy: .replay("pk1:…")) { … }`.
   public var replay: String
 
-  /// The strand that ran at each step of the failing schedule.
+  /// The strand at each step of the failing schedule.
   ///
-  /// A strand is what runs one after the other: a task, mostly. Strands are numbered in the order in which they first
-  /// got ready; the body is `0`. An actor that begins to serve its callers goes on with the strand of the first of
-  /// them.
+  /// A strand is a sequence of jobs, mostly a task. Strands are numbered in the order of their first ready job; the
+  /// body is `0`. An actor that begins to serve its callers continues the strand of the first caller.
   public var order: [Int]
 
-  /// What the body wrote down with `ExplorationEnvironment.note`.
+  /// The notes of `ExplorationEnvironment.note`.
   public var notes: [String]
 
-  /// The number of choices other than the first ready job, in the schedule as it was found and as it is reported.
+  /// The number of choices other than the first ready job, in the schedule as found and as reported.
   public var deviations: (found: Int, reported: Int)
 
-  /// What the body threw, if it did.
+  /// The error of the body; `nil` if the body did not throw.
   public var thrownError: (any Error)? {
     problems.lazy.compactMap { if case .thrown(let error) = $0 { error } else { nil } }.first
   }
 
-  /// The deadlock, if the schedule ended in one.
+  /// The deadlock; `nil` if the schedule ended otherwise.
   public var deadlock: Deadlock? {
     problems.lazy.compactMap { if case .deadlock(let deadlock) = $0 { deadlock } else { nil } }.first
   }
 
-  /// A report for people: what went wrong, how to see it again, and what happened before.
+  /// A report with the problems, the replay string, the order of strands and the notes.
   public var description: String {
     var lines = ["schedule \(schedule) failed (seed \(seed), strategy \(strategy))"]
     lines += problems.map { "  \($0)" }

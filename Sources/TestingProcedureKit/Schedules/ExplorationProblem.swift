@@ -1,14 +1,14 @@
-/// What is wrong with one schedule.
+/// A problem of one schedule.
 public enum ExplorationProblem: Sendable, CustomStringConvertible {
-  /// `ExplorationEnvironment.check` found that an expectation does not hold.
+  /// An expectation of `ExplorationEnvironment.check` did not hold.
   case check(FailedCheck)
   /// The body threw.
   case thrown(any Error)
-  /// Nothing could go on, although the body had not finished.
+  /// The schedule stood still before the body had finished.
   case deadlock(Deadlock)
-  /// The schedule was stopped after this many steps: it is endless, or the limit too low.
+  /// The schedule was stopped at the step limit.
   case endless(steps: Int)
-  /// Work got out of the exploration's control, so that the schedule may run differently another time.
+  /// Work escaped from the exploration's control, so that a replay may behave differently.
   case uncontrolled(UncontrolledJob)
 
   /// The problem in words.
@@ -23,7 +23,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Problems of one kind count as the same when a failing schedule is made simpler.
+  /// The kind of problem. Shrinking accepts only schedules with a problem of equal kind.
   var kind: String {
     switch self {
     case .check(let check): "check \(check.fileID):\(check.line)"

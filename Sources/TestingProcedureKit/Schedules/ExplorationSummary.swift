@@ -1,38 +1,38 @@
-/// What an exploration that found nothing wrong has looked at.
+/// The statistics of an exploration without failures.
 public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The seed of the exploration.
   public var seed: UInt64
 
-  /// How jobs were chosen.
+  /// The strategy of the exploration.
   public var strategy: ExplorationStrategy
 
-  /// The number of schedules that ran.
+  /// The number of schedules.
   public var schedules = 0
 
-  /// The number of different orders among them, as far as a 64-bit fingerprint tells.
+  /// The number of different orders, as far as a 64-bit fingerprint distinguishes orders.
   public var distinctTraces = 0
 
-  /// The number of times that a job was chosen among several.
+  /// The number of choices among several ready jobs.
   public var decisions = 0
 
-  /// The number of jobs that ran.
+  /// The number of executed jobs.
   public var steps = 0
 
-  /// The most jobs that ran in one schedule.
+  /// The largest number of jobs in one schedule.
   public var longestSchedule = 0
 
-  /// In how many schedules each outcome occurred that the body counts with `ExplorationEnvironment.tally`.
+  /// The number of schedules in which each outcome of `ExplorationEnvironment.tally` occurred.
   public var tallies: [String: Int] = [:]
 
-  /// Whether every order there is has run, as only `ExplorationStrategy.exhaustive` can tell.
+  /// Whether every possible order has run. Only `ExplorationStrategy.exhaustive` sets the property.
   public var isComplete = false
 
-  /// Those of `outcomes` that have never been tallied, in order.
+  /// Returns the `outcomes` without a tally, in order.
   func missing(of outcomes: Set<String>) -> [String] {
     outcomes.filter { tallies[$0] == nil }.sorted()
   }
 
-  /// All of it in one line.
+  /// The statistics in one line.
   public var description: String {
     "\(isComplete ? "all " : "")\(schedules.counting("schedule")), \(distinctTraces.counting("distinct trace")), "
       + "\(decisions.counting("decision")) in \(steps.counting("step"))"

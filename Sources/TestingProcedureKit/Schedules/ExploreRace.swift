@@ -1,4 +1,4 @@
-/// Runs `body` under many schedules, until each outcome of a race has been seen; throws if one goes wrong or never occurs.
+/// Runs `body` under many schedules, until each outcome of a race has occurred.
 ///
 /// ```swift
 /// try await exploreRace("finished", "cancelled") { env in
@@ -11,20 +11,20 @@
 /// }
 /// ```
 ///
-/// It is `exploreSchedules` for tests that would prove nothing if the race never took place. All `schedules` are run;
-/// when an outcome has not occurred by then, up to ten times as many. Cancelling the caller ends the exploration after the
-/// schedule that is running.
+/// Use the function instead of `exploreSchedules` for tests that would prove nothing without the race. All `schedules`
+/// run; if an outcome is then missing, up to ten times as many run. Cancelling the caller ends the exploration after
+/// the current schedule.
 ///
 /// - Parameters:
-///   - outcomes: What has to occur, each in some schedule: the names that the body gives to
-///     `ExplorationEnvironment.tally`, which may count others, too.
+///   - outcomes: The required outcomes, by the names that `body` gives to `ExplorationEnvironment.tally`. The body may
+///     count further outcomes.
 ///   - schedules: The number of schedules.
-///   - seed: Decides all choices and random numbers: the same seed gives the same exploration.
-///   - strategy: How the next job is chosen.
-///   - body: What to explore. It runs once for each schedule and must start from the same state each time.
-/// - Returns: What has been looked at.
-/// - Throws: `ExplorationFailure` for the first schedule that fails; `MissingOutcomes` if an outcome never occurred;
-///   `CancellationError` if the caller is cancelled; an error that says so if the strategy's replay string is malformed.
+///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
+///   - strategy: The choice of the next job.
+///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
+/// - Returns: The statistics.
+/// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred;
+///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
 @concurrent @discardableResult
 public func exploreRace(
   _ outcomes: String...,

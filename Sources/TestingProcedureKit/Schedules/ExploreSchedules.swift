@@ -1,4 +1,4 @@
-/// Runs `body` under `count` different schedules; throws with a replay for the first in which something goes wrong.
+/// Runs `body` under `count` different schedules, and throws a replay string for the first failing schedule.
 ///
 /// ```swift
 /// try await exploreSchedules(1_000) { env in
@@ -10,19 +10,19 @@
 /// }
 /// ```
 ///
-/// A schedule fails if the body throws, if `env.check` finds something wrong, if nothing can go on before the body has
-/// finished (a deadlock), if it does not come to an end, and if work escapes from the exploration's control. What is
-/// controlled and what is not is described at `ScheduleExplorer`, which also has more to adjust. Cancelling the caller
-/// ends the exploration after the schedule that is running.
+/// A schedule fails if the body throws, if an `env.check` fails, if the schedule stands still before the body has
+/// finished (a deadlock), if the schedule exceeds the step limit, or if work escapes from the exploration's control.
+/// `ScheduleExplorer` documents the controlled work and has further settings. Cancelling the caller ends the
+/// exploration after the current schedule.
 ///
 /// - Parameters:
 ///   - count: The number of schedules.
-///   - seed: Decides all choices and random numbers: the same seed gives the same exploration.
-///   - strategy: How the next job is chosen.
-///   - body: What to explore. It runs once for each schedule and must start from the same state each time.
-/// - Returns: What has been looked at.
-/// - Throws: `ExplorationFailure` for the first schedule that fails; `CancellationError` if the caller is cancelled; an
-///   error that says so if the strategy's replay string is malformed.
+///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
+///   - strategy: The choice of the next job.
+///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
+/// - Returns: The statistics.
+/// - Throws: `ExplorationFailure` for the first failing schedule; `CancellationError` if the caller is cancelled; a
+///   format error for a malformed replay string.
 @concurrent @discardableResult
 public func exploreSchedules(
   _ count: Int = 1_000,

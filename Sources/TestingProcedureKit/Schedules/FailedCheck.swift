@@ -1,6 +1,6 @@
 /// An expectation that did not hold.
 public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What was expected, in the words of whoever wrote the check.
+  /// The comment of the check.
   public var comment: String
 
   /// The file of the check, as `Module/File.swift`.
@@ -9,7 +9,7 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
   /// The line of the check.
   public var line: UInt
 
-  /// The comment and where it stands.
+  /// The comment with the file and the line.
   public var description: String {
     "\(comment) (\(fileID):\(line))"
   }

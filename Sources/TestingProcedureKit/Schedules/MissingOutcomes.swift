@@ -1,14 +1,15 @@
-/// Outcomes of a race that were expected, and occurred in no schedule.
+/// The required outcomes of a race that occurred in no schedule.
 ///
-/// Either the race cannot end so, or the body does not let the two sides meet: let both `await` something before they do.
+/// Either the outcome is impossible, or the two sides of the race never meet: both sides should `await` before the
+/// race.
 public struct MissingOutcomes: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What never occurred, in alphabetical order; never empty.
+  /// The missing outcomes in alphabetical order; never empty.
   public var outcomes: [String]
 
-  /// What has been looked at, with the outcomes that did occur.
+  /// The statistics of the exploration, with the outcomes that occurred.
   public var summary: ExplorationSummary
 
-  /// What never occurred, and what did.
+  /// The missing outcomes and the statistics.
   public var description: String {
     "never occurred: \(outcomes.joined(separator: ", ")) in \(summary)"
   }

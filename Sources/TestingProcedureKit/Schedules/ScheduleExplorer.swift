@@ -1,70 +1,71 @@
-/// Runs a body under many different, reproducible schedules, and reports the first in which something goes wrong.
+/// An explorer that runs a body under many different, reproducible schedules, and reports the first failing schedule.
 ///
-/// `exploreSchedules` is the short form. Concurrency bugs live in orders that a test machine seldom takes: the explorer
-/// takes them on purpose. It holds every job that is ready and decides which runs next, so a schedule is a sequence of
-/// choices, the same choices give the same run, and a failure can be run again.
+/// `exploreSchedules` is the short form. Concurrency bugs hide in orders that a test machine seldom takes; the explorer
+/// takes such orders on purpose. The explorer holds every ready job and chooses the next one. A schedule is therefore a
+/// sequence of choices: equal choices give equal runs, and a failure can be repeated.
 ///
-/// **What it controls:** the body's task, its child tasks, tasks created with `executorPreference: env.executor`, and
-/// the default actors that they call, all on the thread of the caller, one at a time; and every wait on `env.clock`. A
-/// choice is made at each `await` that suspends or changes the actor, never in the middle of synchronous code: races of
-/// atomics and locks between two awaits are for the thread sanitizer. To create a task is no choice either: its creator
-/// goes on to its next suspension, and if that is a call to an actor, it is in line there before the new task.
+/// **Controlled work:** the body's task, its child tasks, tasks created with `executorPreference: env.executor`, and
+/// the default actors that these tasks call, all on the caller's thread and one at a time; and every wait on
+/// `env.clock`. The explorer chooses at each `await` that suspends or changes the actor, never within synchronous code:
+/// for races of atomics and locks between two awaits, use the thread sanitizer. Creating a task is not a choice,
+/// either: the creating task goes on to its next suspension, and if the suspension is a call to an actor, the call is
+/// queued there before the new task.
 ///
-/// **What it notices, but cannot order:** a job handed to the global executor (`Task { … }`), at once where
-/// `noticesEscapesAtOnce` is true; and any task of the exploration that another thread makes ready, be it after such a
-/// job, after a wait for real time (`Task.sleep`), after work on the main actor, or by a callback of the system. These
-/// are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs`.
+/// **Detected, but not controlled:** a job handed to the global executor (`Task { … }`), at once if
+/// `noticesEscapesAtOnce` is `true`; and every task of the exploration that another thread makes ready: after a job on
+/// the global executor, a wait for real time (`Task.sleep`), work on the main actor, or a callback of the system. Such
+/// jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs`.
 ///
-/// **What it cannot notice:** work elsewhere that never comes back; work elsewhere that takes longer than `patience` is
-/// taken for a deadlock when nothing else can go on. Code that blocks its thread hangs the exploration. State that
-/// outlives a schedule, the addresses of objects and the order of sets and dictionaries can make equal choices run
-/// differently. So can another build: the optimiser merges visits to an actor that follow each other directly, and a
-/// replay holds for the build (debug or release) that it comes from.
+/// **Not detected:** work elsewhere that never comes back. If nothing else is ready, work elsewhere that takes longer
+/// than `patience` is reported as a deadlock. Code that blocks its thread hangs the exploration. Equal choices can run
+/// differently because of state that outlives a schedule, the addresses of objects, and the order of sets and
+/// dictionaries. The optimizer merges consecutive visits to an actor, so a replay string is valid only for the build
+/// (debug or release) that printed the string.
 public struct ScheduleExplorer: Sendable {
   /// The number of schedules to run.
   public var schedules: Int
 
-  /// Decides all choices and random numbers: the same seed gives the same exploration.
+  /// The source of all choices and random numbers. Equal seeds give equal explorations.
   public var seed: UInt64
 
-  /// How jobs are chosen.
+  /// The choice of the next job.
   public var strategy: ExplorationStrategy
 
-  /// The number of jobs after which a schedule counts as endless.
+  /// The number of jobs after which a schedule fails as endless.
   public var stepLimit = 100_000
 
-  /// How long, in real time, to wait for a job from outside when nothing can go on, before that counts as a deadlock.
+  /// The real time to wait for a job from outside at a standstill, before reporting a deadlock.
   public var patience: Duration = .milliseconds(200)
 
-  /// How many further runs may be spent on making a failing schedule simpler.
+  /// The largest number of further runs for simplifying a failing schedule.
   public var shrinkLimit = 200
 
-  /// The outcomes of a race that have to occur, each in some schedule, by the names that the body gives to
-  /// `ExplorationEnvironment.tally`. Until all have, the exploration goes on, up to ten times `schedules`.
+  /// The required outcomes of a race, by the names that the body gives to `ExplorationEnvironment.tally`. The
+  /// exploration goes on until all outcomes have occurred, for up to ten times `schedules`.
   public var expectedOutcomes: Set<String> = []
 
-  /// Whether schedules may do work that the exploration cannot order. Replays are not reliable then.
+  /// Whether schedules may do uncontrolled work. Replay strings are then not reliable.
   public var allowsUncontrolledJobs = false
 
-  /// An explorer of so many schedules.
+  /// Makes an explorer.
   public init(schedules: Int = 1_000, seed: UInt64 = 0, strategy: ExplorationStrategy = .random) {
     self.schedules = schedules
     self.seed = seed
     self.strategy = strategy
   }
 
-  /// Whether a job that leaves for the global executor is noticed as it does, and not only when it comes back.
+  /// Whether a job is detected when the job leaves for the global executor, and not only when its task comes back.
   public static var noticesEscapesAtOnce: Bool { GlobalExecutorWatch.shared.isInstalled }
 
-  /// Runs `body` under one schedule after the other until one fails or all have run.
+  /// Runs `body` under one schedule after another, until a schedule fails or all have run.
   ///
-  /// The body's task has the task locals of the caller. A schedule ends when the body has returned and nothing that it
-  /// left behind can go on at that instant; what still sleeps then is woken by a cancellation. Cancelling the caller
-  /// ends the exploration after the schedule that is running.
+  /// The body's task has the task-local values of the caller. A schedule ends when the body has returned and no
+  /// remaining job is ready; remaining sleeps are then cancelled. Cancelling the caller ends the exploration after the
+  /// current schedule.
   ///
-  /// - Throws: `ExplorationFailure` for the first schedule in which something goes wrong; `MissingOutcomes` if one of
-  ///   `expectedOutcomes` never occurred, unless it is a replay; `CancellationError` if the caller is cancelled; an error
-  ///   that says so if the strategy's replay string is malformed.
+  /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes`
+  ///   never occurred, except in a replay; `CancellationError` if the caller is cancelled; a format error for a
+  ///   malformed replay string.
   @concurrent @discardableResult
   public func explore(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
@@ -106,7 +107,7 @@ public struct ScheduleExplorer: Sendable {
 }
 
 extension ScheduleExplorer {
-  /// The failure of `run`, in the simplest schedule found within `shrinkLimit` runs that fails in the same way.
+  /// Returns the failure of `run`, in the simplest schedule with an equal problem that `shrinkLimit` runs find.
   private func shrunk(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, _ body: @escaping ScheduleRun.Body
   ) async throws -> ExplorationFailure {

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// One schedule from its beginning to its end.
+/// One schedule, from start to end.
 struct ScheduleRun: Sendable {
   typealias Body = @Sendable (ExplorationEnvironment) async throws -> Void
 
-  /// What there is to know about a schedule that has ended.
+  /// The result of a schedule.
   struct Outcome: Sendable {
     var problems: [ExplorationProblem]
     var record: ScheduleRecord
     var notes: [String]
     var tallies: [String: Int]
 
-    /// Whether the same choices can be relied upon, and afforded, to fail again.
+    /// Whether equal choices reliably fail again, at a bearable cost.
     var isReproducible: Bool {
       problems.allSatisfy { problem in
         switch problem {
@@ -22,7 +22,7 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// How the body ended, once it has.
+  /// The result of the body, once the body has ended.
   private final class Ending: Sendable {
     let result = Mutex<Result<Void, any Error>?>(nil)
     var isKnown: Bool { result.withLock { $0 != nil } }
@@ -34,9 +34,9 @@ struct ScheduleRun: Sendable {
   var patience: Duration
   var allowsUncontrolled: Bool
 
-  /// Runs `body` with the choices of `chooser`, on the calling thread, and returns when nothing of it can go on.
+  /// Runs `body` with the choices of `chooser`, on the calling thread, and returns when no job is left to run.
   ///
-  /// - Throws: `CancellationError` if the calling task is cancelled, after the schedule.
+  /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   @concurrent
   func run(_ chooser: any ScheduleChooser, _ body: @escaping Body) async throws -> Outcome {
     let executor = ScheduleExecutor(chooser: chooser)
@@ -78,7 +78,7 @@ struct ScheduleRun: Sendable {
 
   private enum Stop { case finished, stuck, endless }
 
-  /// Drives until nothing can go on. Time passes only until the body has finished.
+  /// Runs jobs until the schedule stands still. Virtual time passes only until the body has finished.
   private func drive(
     _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, until ending: Ending
   ) async -> Stop {
@@ -91,7 +91,7 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// Lets whatever is left come to its end, as far as it does so by itself or when its sleeps are cut short.
+  /// Runs the remaining jobs to their end, as far as possible by themselves and by cancelling their sleeps.
   private func windUp(_ executor: ScheduleExecutor, _ environment: ExplorationEnvironment) {
     _ = executor.runUntilIdle(limit: stepLimit * 2)
     executor.asDriver { environment.clock.cancelSleepers() }

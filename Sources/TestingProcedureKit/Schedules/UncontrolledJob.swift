@@ -1,24 +1,26 @@
-/// A piece of work that an exploration could not order, because it did not come to the exploration's executor.
+/// A job that an exploration could not order, since the job did not go through the exploration's executor.
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
-  /// How the work got out of control.
+  /// The way in which a job escaped.
   public enum Reason: Hashable, Sendable {
-    /// A task was handed to the global executor, as `Task { … }` does.
+    /// A task was handed to the global executor, for example by `Task { … }`.
     case globalExecutor
-    /// A thread that does not belong to the exploration made one of its tasks ready: after a wait for real time
-    /// (`Task.sleep`), after work on the main actor or the global executor, or from a callback of the system.
+    /// A foreign thread made a task of the exploration ready.
+    ///
+    /// Possible causes are a wait for real time (`Task.sleep`), work on the main actor or the global executor, and a
+    /// callback of the system.
     case enqueuedFromOutside
   }
 
-  /// How the work got out of control.
+  /// The way in which the job escaped.
   public var reason: Reason
 
-  /// The strand (see `ExplorationFailure.order`) that was running, if any.
+  /// The running strand (see `ExplorationFailure.order`); `nil` if there was none.
   public var strand: Int?
 
-  /// The number of steps that the schedule had taken.
+  /// The number of steps before the escape.
   public var step: Int
 
-  /// What happened, in words.
+  /// The escape in words, with a remedy.
   public var description: String {
     switch reason {
     case .globalExecutor:

@@ -1,13 +1,13 @@
-/// The one place of the testing kit that creates tasks.
+/// The only creator of tasks in the testing kit.
 enum KitSpawner {
-  /// Starts the body of a schedule. It has the caller's task locals; nobody waits for it but the explorer.
+  /// Starts the body of a schedule with the caller's task-local values. Only the explorer waits for the body.
   static func startBody(
     on executor: ScheduleExecutor, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {
     Task(executorPreference: executor, priority: .medium) { await body() }
   }
 
-  /// Starts what reads a stream. It ends with the stream, or when `read` says so.
+  /// Starts a task that reads `stream`, up to the end of the stream or until `read` returns `false`.
   static func startReader<Element: Sendable>(
     of stream: some AsyncSequence<Element, Never> & Sendable, on executor: (any TaskExecutor)?,
     read: @escaping @Sendable (Element?) -> Bool
@@ -20,7 +20,8 @@ enum KitSpawner {
     }
   }
 
-  /// Waits for `operation`, at most for the real time `limit`, and cancels it then. Cancelling the caller cancels it.
+  /// Waits for `operation`, and cancels `operation` after the real time `limit`. Cancelling the caller cancels
+  /// `operation`.
   static func wait(atMost limit: Duration, for operation: @escaping @Sendable () async -> Void) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await operation() }
@@ -30,12 +31,13 @@ enum KitSpawner {
     }
   }
 
-  /// Runs `operation` in a task of its own, at most for the real time `limit`; says whether it has ended in time.
+  /// Runs `operation` in its own task, for at most the real time `limit`.
   ///
-  /// One that has not is cancelled and left behind: it may be waiting for what never comes. Cancelling the caller does
-  /// the same at once.
+  /// An operation that exceeds the limit is cancelled and not awaited, since its wait may never end. Cancelling the
+  /// caller has the same effect at once.
   ///
-  /// - Throws: What `operation` throws; `CancellationError` if the caller is cancelled.
+  /// - Returns: Whether `operation` ended in time.
+  /// - Throws: The error of `operation`; `CancellationError` if the caller is cancelled.
   static func run(atMost limit: Duration, _ operation: @escaping @Sendable () async throws -> Void) async throws -> Bool
   {
     let gate = Gate<Bool>()
@@ -58,10 +60,10 @@ enum KitSpawner {
     return try await gate.word(ignoringCancellation: false)
   }
 
-  /// Runs `operation` in a child task while `body` goes on, which is given the means to cancel it.
+  /// Runs `operation` in a child task, concurrently with `body`, which can cancel the child.
   ///
-  /// - Returns: What became of `operation`.
-  /// - Throws: What `body` throws; the child is cancelled then.
+  /// - Returns: The result of `operation`.
+  /// - Throws: The error of `body`, which cancels the child.
   static func withChild<R: Sendable>(
     _ operation: @escaping @Sendable () async throws -> R, while body: (_ cancel: () -> Void) async throws -> Void
   ) async throws -> Result<R, any Error> {

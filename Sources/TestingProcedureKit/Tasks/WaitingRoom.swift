@@ -1,25 +1,27 @@
 import Synchronization
 
-/// A lock, what it guards, and the tasks that wait for it to change. Whoever waits can be cancelled.
+/// A lock, its guarded state, and the tasks that wait for a change of the state. A waiting task can be cancelled.
 ///
-/// Invariant: a continuation is stored in `Guests.waiting` under the lock, whoever takes it out of there resumes it once,
-/// after the lock has been left, and guests are kept until they are answered or cancelled. That is what makes the
-/// unchecked continuations sound.
+/// Invariant: a continuation enters `Guests.waiting` under the lock. The thread that removes a continuation resumes the
+/// continuation once, after leaving the lock. A guest stays until the guest is answered or cancelled. The unchecked
+/// continuations are therefore sound.
 final class WaitingRoom<State: Sendable, Wish: Sendable, Answer: Sendable>: Sendable {
-  /// A task that waits, and for what.
+  /// A waiting task.
   struct Guest: Sendable {
     let number: UInt64
     let wish: Wish
     fileprivate let continuation: UnsafeContinuation<Answer, any Error>
   }
 
-  /// The tasks that wait, in the order in which they came.
+  /// The waiting tasks, in order of arrival.
   struct Guests: Sendable {
     fileprivate(set) var waiting: [Guest] = []
     fileprivate var answered: [(guest: Guest, answer: Result<Answer, any Error>)] = []
     fileprivate var lastNumber: UInt64 = 0
 
-    /// Ends the wait of the guest with that number, if it still waits; says whether it did.
+    /// Ends the wait of the guest with `number`.
+    ///
+    /// - Returns: Whether the guest was waiting.
     @discardableResult
     mutating func answer(_ number: UInt64, _ answer: Result<Answer, any Error>) -> Bool {
       guard let index = index(of: number) else { return false }
@@ -27,13 +29,13 @@ final class WaitingRoom<State: Sendable, Wish: Sendable, Answer: Sendable>: Send
       return true
     }
 
-    /// Ends the wait of all guests whose wish is granted.
+    /// Ends the wait of every guest whose `wish` passes `isGranted`.
     mutating func answer(_ answer: Result<Answer, any Error>, where isGranted: (Wish) -> Bool) {
       answered += waiting.filter { isGranted($0.wish) }.map { ($0, answer) }
       waiting.removeAll { isGranted($0.wish) }
     }
 
-    /// Numbers ascend.
+    /// Returns the position of a guest, by binary search: the numbers ascend.
     private func index(of number: UInt64) -> Int? {
       var (low, high) = (waiting.startIndex, waiting.endIndex)
       while low < high {
@@ -55,7 +57,7 @@ final class WaitingRoom<State: Sendable, Wish: Sendable, Answer: Sendable>: Send
     contents = Mutex(Contents(state: state))
   }
 
-  /// Looks at, or changes, what is guarded; guests that are answered go on when the lock has been left, in that order.
+  /// Reads or changes the guarded state. Answered guests resume after the lock has been left, in order.
   @discardableResult
   func visit<R: Sendable>(_ change: (inout State, inout Guests) -> R) -> R {
     let (result, answered) = contents.withLock { contents in
@@ -71,13 +73,13 @@ final class WaitingRoom<State: Sendable, Wish: Sendable, Answer: Sendable>: Send
   /// Waits for an answer.
   ///
   /// - Parameters:
-  ///   - isCancellable: Whether a cancel of the task ends the wait.
-  ///   - wish: What is waited for, made under the lock for the guest with that number.
-  ///   - answerAtOnce: The answer, if none has to be waited for. Called under the lock, before the guest waits.
-  ///   - didArrive: Called under the lock, once the guest waits.
-  ///   - didCancel: Called under the lock, once the guest does not wait any more because it was cancelled.
+  ///   - isCancellable: Whether cancelling the task ends the wait.
+  ///   - wish: Makes the guest's request, under the lock, from the guest's number.
+  ///   - answerAtOnce: Returns an immediate answer. Called under the lock, before the guest waits.
+  ///   - didArrive: Called under the lock, when the guest has started to wait.
+  ///   - didCancel: Called under the lock, when a cancelled guest has stopped waiting.
   /// - Returns: The answer.
-  /// - Throws: The answer, if it is an error; `CancellationError` if the task is cancelled before the answer comes.
+  /// - Throws: The error of the answer; `CancellationError` if the task is cancelled before the answer.
   func wait(
     isCancellable: Bool = true,
     wish: (UInt64) -> Wish,
@@ -92,11 +94,12 @@ final class WaitingRoom<State: Sendable, Wish: Sendable, Answer: Sendable>: Send
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { continuation in
         let answer = visit { state, guests -> Result<Answer, any Error>? in
-          // Set before cancellation handlers run, so that either it is seen here or the handler finds the guest.
+          // The task is marked as cancelled before its handlers run: either this check sees the mark, or the handler
+          // finds the guest.
           if isCancellable, Task.isCancelled { return .failure(CancellationError()) }
           if let answer = answerAtOnce(&state) { return answer }
           let guest = Guest(number: number, wish: wish(number), continuation: continuation)
-          // A number that was handed out earlier may arrive later.
+          // A guest with a lower number can arrive later.
           let index = guests.waiting.lastIndex { $0.number < number }.map { $0 + 1 } ?? 0
           guests.waiting.insert(guest, at: index)
           didArrive(&state, &guests, guest)

@@ -135,7 +135,7 @@ import TestingProcedureKit
     let timers = Timers(time: QueueTime(ContinuousClock()), executor: nil)
     let far = timers.schedule(after: .seconds(3_600)) {}
     let called = Signal()
-    _ = timers.schedule(after: .milliseconds(1)) { called.set() }
+    _ = timers.schedule(after: .nanoseconds(1)) { called.set() }
     await called.wait()
     #expect(timers.cancel(far))
   }

@@ -1,18 +1,10 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
 
-extension Int: BufferedEvent {}
-
-/// Three events in one.
-private struct Portion: BufferedEvent {
-  let first: Int
-
-  let partCount = 3
-
-  func part(_ index: Int) -> Int { first + index }
-}
+extension Int: BroadcastEvent {}
 
 @Suite struct EventBroadcasterTests {
   @Test(
@@ -22,17 +14,17 @@ private struct Portion: BufferedEvent {
     var random = SeededRandom(seed: seed)
     let broadcaster = EventBroadcaster<Int>()
     var subscriptions: [EventSubscription<Int>?] = (0..<1_000).map { _ in
-      broadcaster.subscribe(waiting: { wait in await wait() })
+      broadcaster.subscribe()
     }
     var firsts = [Int](repeating: 0, count: subscriptions.count)
     for event in 0..<50 {
-      var woken: [Waiter] = []
-      broadcaster.send(event, &woken)
-      #expect(woken.isEmpty)
+      var effects: [EventEffect] = []
+      broadcaster.send(event, &effects)
+      #expect(effects.isEmpty)
       for _ in 0..<30 {
         let index = random.below(subscriptions.count)
         let isThere = subscriptions[index] != nil
-        subscriptions[index] = isThere ? nil : broadcaster.subscribe(waiting: { wait in await wait() })
+        subscriptions[index] = isThere ? nil : broadcaster.subscribe()
         firsts[index] = event + 1
       }
     }
@@ -48,46 +40,19 @@ private struct Portion: BufferedEvent {
 
   @Test("Two who read one stream miss nothing: what one has taken and not read is there for the other")
   func twoReaders() async {
-    for _ in 0..<100_000 {
+    for _ in 0..<TestDepth.size(100_000) {
       let broadcaster = EventBroadcaster<Int>()
-      let subscription = broadcaster.subscribe(waiting: { wait in await wait() })
+      let subscription = broadcaster.subscribe()
       let events = await withTaskGroup(of: Int?.self) { readers in
         for _ in 0..<2 { readers.addTask { await subscription.next() } }
-        var woken: [Waiter] = []
-        broadcaster.send(1, &woken)
-        broadcaster.send(2, &woken)
-        for waiter in woken { waiter.resume() }
+        var effects: [EventEffect] = []
+        broadcaster.send(1, &effects)
+        broadcaster.send(2, &effects)
+        for effect in effects { effect.perform() }
         broadcaster.close()
         return await readers.reduce(into: []) { $0.append($1) }
       }
       #expect(Set(events) == [1, 2])
-    }
-  }
-
-  @Test(
-    "What is several events in one is divided between several readers, in order, and nobody waits while some are left")
-  func divided() async {
-    for _ in 0..<20_000 {
-      let broadcaster = EventBroadcaster<Portion>()
-      let subscription = broadcaster.subscribe(waiting: { wait in await wait() })
-      let read = await withTaskGroup(of: [Int].self) { readers in
-        for _ in 0..<2 {
-          readers.addTask {
-            var numbers: [Int] = []
-            while let number = await subscription.next() { numbers.append(number) }
-            return numbers
-          }
-        }
-        for first in [0, 3, 6] {
-          var woken: [Waiter] = []
-          broadcaster.send(Portion(first: first), &woken)
-          for waiter in woken { waiter.resume() }
-        }
-        broadcaster.close()
-        return await readers.reduce(into: []) { $0.append($1) }
-      }
-      #expect(read.allSatisfy { $0 == $0.sorted() })
-      #expect(read.joined().sorted() == Array(0..<9))
     }
   }
 
@@ -101,11 +66,11 @@ private struct Portion: BufferedEvent {
     let failing = ProcedureTask { throw Failure(payload: LastLook { [weak queue] in _ = queue?.snapshot() }) }
     await withTaskGroup(of: Void.self) { tasks in
       tasks.addTask {
-        for _ in 0..<100_000 { try? await queue.run(failing) }
+        for _ in 0..<TestDepth.size(100_000) { try? await queue.run(failing) }
       }
       tasks.addTask {
-        for _ in 0..<100_000 {
-          _ = queue.events
+        for _ in 0..<TestDepth.size(100_000) {
+          _ = queue.events(bufferingNewest: 3)
           await Task.yield()
         }
       }
@@ -138,8 +103,8 @@ private struct Portion: BufferedEvent {
   func unreadValuesAreLetGoOf() async {
     let queue = ProcedureQueue("q")
     let lettings = Atomic(0)
-    var events: ProcedureEvents? = queue.events
-    var others: ProcedureEvents? = queue.events
+    var events: AsyncStream<ProcedureEvent>? = queue.events
+    var others: AsyncStream<ProcedureEvent>? = queue.events
     _ = try? await queue.run(
       ProcedureTask { throw Failure(payload: LastLook { lettings.add(1, ordering: .relaxed) }) })
     events = nil
@@ -148,7 +113,7 @@ private struct Portion: BufferedEvent {
     #expect(others == nil && lettings.load(ordering: .relaxed) == 1)
   }
 
-  @Test("What is told is what was reported: every kind of event, with what belongs to it")
+  @Test("An event has the kind that it was made with, and everything that belongs to the kind")
   func kinds() {
     struct Broken: Error {}
     let outcomes: [ProcedureOutcome<Void>] = [
@@ -159,30 +124,11 @@ private struct Portion: BufferedEvent {
       [
         .didAttach, .willExecute(attempt: 1), .willExecute(attempt: .max), .didExecute(attempt: 2),
         .retrying(attempt: 2, delay: .seconds(1), error: Broken()), .didCancel(reason: nil),
-        .didCancel(reason: Broken()), .willProduce(child), .didProduce(child),
+        .didCancel(reason: Broken()), .willProduce(child), .didProduce(child), .gap(3),
       ] + outcomes.map { .willFinish($0) } + outcomes.map { .didFinish($0) }
     for kind in kinds {
       let event = ProcedureEvent(id: child.id, name: "run", instant: .init(nanoseconds: 5), kind: kind)
       #expect("\(event.kind)" == "\(kind)")
-      #expect(ProcedureOccurrence(event).partCount == 1)
-      #expect("\(ProcedureOccurrence(event).part(0))" == "\(event)")
-    }
-  }
-
-  @Test("A step of a worker is told event by event: the end of one run, as it was, and then the start of the next")
-  func succession() {
-    struct Broken: Error {}
-    let (first, next) = (ProcedureID.reserve(), ProcedureIdentity(id: .reserve(), name: "next"))
-    for outcome in [ProcedureOutcome<Void>.finished(()), .failed(Broken()), .ignored(by: "online")] {
-      let finished = ProcedureEvent(id: first, name: "first", instant: .init(nanoseconds: 5), kind: .didFinish(outcome))
-      let ends = ["willFinish", "didFinish"].map { "\(first) first \($0)(\(outcome))" }
-      let start = ["\(next.id) next willExecute(attempt: 1)"]
-      for (attempt, told) in [(nil, []), (7, ["\(first) first didExecute(attempt: 7)"])] as [(Int?, [String])] {
-        let step = ProcedureOccurrence(finished: finished, attempt: attempt, successor: next)
-        let parts = (0..<step.partCount).map { step.part($0) }
-        #expect(parts.map { "\($0)" } == told + ends + start)
-        #expect(parts.allSatisfy { $0.instant == finished.instant })
-      }
     }
   }
 }

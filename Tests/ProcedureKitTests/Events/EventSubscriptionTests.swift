@@ -1,28 +1,20 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
-
-/// An event in several parts.
-private struct Portion: BufferedEvent {
-  let number: Int
-
-  var partCount: Int { number % 3 + 1 }
-
-  func part(_ index: Int) -> Int { number * 4 + index }
-}
 
 @Suite struct EventSubscriptionTests {
   private func subscribe(_ broadcaster: EventBroadcaster<Int>, past: ContiguousArray<Int> = []) -> EventSubscription<
     Int
   > {
-    broadcaster.subscribe(replaying: past, waiting: { wait in await wait() })
+    broadcaster.subscribe(replaying: past)
   }
 
   private func send(_ events: Range<Int>, to broadcaster: EventBroadcaster<Int>) {
-    var woken: [Waiter] = []
-    for event in events { broadcaster.send(event, &woken) }
-    for waiter in woken { waiter.resume() }
+    var effects: [EventEffect] = []
+    for event in events { broadcaster.send(event, &effects) }
+    for effect in effects { effect.perform() }
   }
 
   @Test("Who subscribes to what is over reads the past, and then the end; nothing that is sent after the end is read")
@@ -46,7 +38,7 @@ private struct Portion: BufferedEvent {
 
   @Test("Who waits is found wherever its buffer has moved to: by an event, by being cancelled, and by the end")
   func movedWhileWaiting() async {
-    for round in 0..<2_000 {
+    for round in 0..<TestDepth.count(2_000) {
       let broadcaster = EventBroadcaster<Int>()
       var before: [EventSubscription<Int>?] = (0..<3).map { _ in subscribe(broadcaster) }
       let subscriptions = (0..<3).map { _ in subscribe(broadcaster) }
@@ -59,8 +51,8 @@ private struct Portion: BufferedEvent {
       if round % 2 == 0 {
         send(5..<6, to: broadcaster)
         for reader in readers[1...] { #expect(await reader.value == 5) }
-        #expect(subscriptions[0].nextFetched() == nil)
-        #expect(await subscriptions[0].next() == 5)
+        #expect(subscriptions[0].take() == 5)
+        #expect(subscriptions[0].take() == nil)
       } else {
         broadcaster.close()
         for reader in readers[1...] { #expect(await reader.value == nil) }
@@ -68,31 +60,89 @@ private struct Portion: BufferedEvent {
     }
   }
 
-  @Test("What an event tells of is let go of outside of the lock of those who read, and of the queue's")
-  func letGoOfOutsideOfTheLockOfReaders() async {
+  @Test(
+    "Values of the user's in an event are released outside of all locks: read, lost or never read",
+    arguments: [4, .max])
+  func releasedOutsideOfLocks(limit: Int) async {
     struct Failure: Error { let payload: LastLook }
     let queue = ProcedureQueue("q")
-    let events = Box<ProcedureEvents?>(queue.events)
-    let lettings = Atomic(0)
+    let events = Box<AsyncStream<ProcedureEvent>?>(queue.events(bufferingNewest: limit))
+    let releases = Atomic(0)
     let look: @Sendable () -> Void = { [weak queue] in
-      lettings.add(1, ordering: .relaxed)
+      releases.add(1, ordering: .relaxed)
       // Each of these takes a lock.
-      _ = events.update { $0 }?.reader.nextFetched()
+      _ = queue?.snapshot()
       _ = queue?.events
     }
     for _ in 0..<20 { _ = try? await queue.run(ProcedureTask { throw Failure(payload: LastLook(look)) }) }
+    #expect(releases.load(ordering: .relaxed) == (limit == 4 ? 19 : 0))
     var iterator = events.update { $0 }?.makeAsyncIterator()
-    for _ in 0..<40 { _ = await iterator?.next() }
-    #expect(lettings.load(ordering: .relaxed) > 0)
+    for _ in 0..<4 { _ = await iterator?.next() }
     iterator = nil
     let last = events.update { $0.take() }
     _ = consume last
-    #expect(lettings.load(ordering: .relaxed) == 20)
+    #expect(releases.load(ordering: .relaxed) == 20)
   }
 
-  @Test("A queue goes away while somebody waits for its events, and that ends the wait", .timeLimit(.minutes(1)))
+  @Test(
+    "A subscriber that is too slow loses the oldest events, and one gap in their place tells how many", arguments: 1..<9
+  )
+  func gaps(limit: Int) async throws {
+    let queue = ProcedureQueue("q")
+    let (bounded, all) = (queue.events(bufferingNewest: limit), queue.events)
+    for round in 0..<10 { for _ in 0...round { try await queue.run(ProcedureTask("p") {}) } }
+    await queue.shutDown()
+    let complete = await all.reduce(into: []) { $0.append($1) }
+    let read = await bounded.reduce(into: []) { $0.append($1) }
+    #expect(complete.count == 275)
+    let gap = try #require(read.first)
+    #expect("\(gap.kind)" == "gap(\(275 - limit))")
+    #expect(gap.name == "q" && !complete.contains { $0.id == gap.id })
+    #expect(read.dropFirst().map(\.description) == complete.suffix(limit).map(\.description))
+    #expect(gap.instant == read[1].instant)
+  }
+
+  @Test("Reading in between, a slow subscriber gets each event or a gap that counts it, in order", arguments: 0..<20)
+  func gapsBetween(seed: UInt64) async {
+    print("seed \(seed)")
+    var random = SeededRandom(seed: seed)
+    let broadcaster = EventBroadcaster<Int>()
+    // A gap is a negative number.
+    let subscription = broadcaster.subscribe(limit: EventLimit(newest: 5) { count, _ in -count })
+    var (sent, next) = (0, 0)
+    func read(_ event: Int) {
+      if event < 0 { next -= event } else { #expect(event == next) }
+      if event >= 0 { next += 1 }
+    }
+    for _ in 0..<1_000 {
+      let count = random.below(8)
+      send(sent..<(sent + count), to: broadcaster)
+      sent += count
+      for _ in 0..<random.below(8) { if let event = subscription.take() { read(event) } }
+    }
+    broadcaster.close()
+    while let event = await subscription.next() { read(event) }
+    #expect(next == sent)
+  }
+
+  @Test("A subscriber whose task is cancelled, or whose stream is dropped, is forgotten at once")
+  func forgotten() async {
+    let queue = ProcedureQueue("q")
+    let reader = Task { [events = queue.events] in
+      for await _ in events {}
+    }
+    var dropped: AsyncStream<ProcedureEvent>? = queue.events
+    #expect(queue.core.broadcaster.isObserved)
+    reader.cancel()
+    await reader.value
+    #expect(dropped != nil && queue.core.broadcaster.isObserved)
+    dropped = nil
+    #expect(!queue.core.broadcaster.isObserved)
+  }
+
+  @Test("A queue goes away while somebody waits for its events, and that ends the wait")
   func queueGoesWhileWatched() async {
-    for _ in 0..<500 {
+    for _ in 0..<TestDepth.count(500) {
       var queue: ProcedureQueue? = ProcedureQueue("q")
       weak let gone = queue
       let reader = Task { [events = queue?.events] in
@@ -109,15 +159,15 @@ private struct Portion: BufferedEvent {
 
   @Test(
     "Subscribers come, read with several tasks that are cancelled now and then, and go: each reads all that followed, in order",
-    .timeLimit(.minutes(1)), arguments: 0..<40)
+    arguments: 0..<TestDepth.count(40, least: 8))
   func everythingAtOnce(seed: Int) async {
-    let broadcaster = EventBroadcaster<Portion>()
+    let broadcaster = EventBroadcaster<Int>()
     let sent = 200
     await withTaskGroup(of: Void.self) { tasks in
       for place in 0..<8 {
         tasks.addTask {
           for _ in 0..<((place * 7 + seed) % 30) { await Task.yield() }
-          let subscription = broadcaster.subscribe(waiting: { wait in await wait() })
+          let subscription = broadcaster.subscribe()
           let all = Box<[Int]>([])
           await withTaskGroup(of: Void.self) { readers in
             for _ in 0...(place % 3) {
@@ -140,27 +190,22 @@ private struct Portion: BufferedEvent {
           }
           let read = all.update { $0.sorted() }
           guard let first = read.first else { return }
-          var expected: [Int] = []
-          for number in (first / 4)..<sent {
-            let portion = Portion(number: number)
-            for index in 0..<portion.partCount { expected.append(portion.part(index)) }
-          }
-          #expect(read == expected)
+          #expect(read == Array(first..<sent))
         }
       }
       tasks.addTask {
         for _ in 0..<200 {
-          let first = broadcaster.subscribe(waiting: { wait in await wait() })
-          let second = broadcaster.subscribe(waiting: { wait in await wait() })
-          withExtendedLifetime(first) { _ = second.nextFetched() }
+          let first = broadcaster.subscribe()
+          let second = broadcaster.subscribe()
+          withExtendedLifetime(first) { _ = second.take() }
           await Task.yield()
         }
       }
       tasks.addTask {
         for number in 0..<sent {
-          var woken: [Waiter] = []
-          broadcaster.send(Portion(number: number), &woken)
-          for waiter in woken { waiter.resume() }
+          var effects: [EventEffect] = []
+          broadcaster.send(number, &effects)
+          for effect in effects { effect.perform() }
           if number % 7 == 0 { await Task.yield() }
         }
         broadcaster.close()

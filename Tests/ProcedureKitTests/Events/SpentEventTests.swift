@@ -43,20 +43,20 @@ import Testing
     arguments: [16_383, 16_384, 16_385, 100_000])
   func bursts(count: Int) async {
     let broadcaster = EventBroadcaster<Int>()
-    let subscription = broadcaster.subscribe(waiting: { wait in await wait() })
+    let subscription = broadcaster.subscribe()
     var next = 0
     for round in 0..<4 {
-      var woken: [Waiter] = []
+      var effects: [EventEffect] = []
       let size = round % 2 == 0 ? count : 3
-      for event in next..<(next + size) { broadcaster.send(event, &woken) }
+      for event in next..<(next + size) { broadcaster.send(event, &effects) }
       for event in next..<(next + size) { #expect(await subscription.next() == event) }
       next += size
       let reader = Task { await subscription.next() }
       await Task.yield()
-      for waiter in woken { waiter.resume() }
-      woken = []
-      broadcaster.send(next, &woken)
-      for waiter in woken { waiter.resume() }
+      for effect in effects { effect.perform() }
+      effects = []
+      broadcaster.send(next, &effects)
+      for effect in effects { effect.perform() }
       #expect(await reader.value == next)
       next += 1
     }

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 
 @Suite struct GraphFailureTests {
@@ -84,11 +85,11 @@ import Testing
     #expect(error as? TestError == TestError(code: 2))
   }
 
-  @Test("D1: a node that is not executed names the nearest and the first that failed, in a chain of 100,000, too")
+  @Test("D1: a node that is not executed names the nearest and the first that failed, in a long chain, too")
   func origin() async throws {
     let graph = ProcedureGraph("g") { g in
       var last = g.add(ProcedureTask<Void, Int>("bad") { throw TestError(code: 1) })
-      for number in 1...100_000 { last = g.add("n\(number)", from: last) { $0 } }
+      for number in 1...TestDepth.size(100_000) { last = g.add("n\(number)", from: last) { $0 } }
       return last.result
     }
     guard case .failure(let error as ProcedureError) = try await graph.execute(),
@@ -97,7 +98,9 @@ import Testing
       Issue.record("not the failure of a dependency")
       return
     }
-    #expect(procedure.name == "n100000" && dependency.name == "n99999" && origin.name == "bad")
+    #expect(
+      procedure.name == "n\(TestDepth.size(100_000))" && dependency.name == "n\(TestDepth.size(100_000) - 1)"
+        && origin.name == "bad")
     #expect(origin.id < dependency.id && underlying as? TestError == TestError(code: 1))
   }
 
@@ -165,9 +168,9 @@ import Testing
     #expect(numbers.count == 100)
   }
 
-  @Test("D4: 1,000 random graphs with random failures, at random widths: every node ends once, at most so many at once")
+  @Test("D4: random graphs with random failures, at random widths: every node ends once, at most so many at once")
   func randomGraphs() async throws {
-    for seed in 0..<1_000 {
+    for seed in 0..<TestDepth.count(1_000) {
       var random = SeededRandom(seed: UInt64(seed))
       let count = Int.random(in: 1...30, using: &random)
       let width = [1, 2, 3, Int.max].randomElement(using: &random) ?? 1

@@ -1,6 +1,7 @@
 import ProcedureKit
 import Synchronization
 import Testing
+import TestingProcedureKit
 
 private struct Failure: Error, Equatable {}
 
@@ -35,6 +36,15 @@ extension ProcedureOutcome {
   }
 }
 
+/// The time of the queues. It moves by the few nanoseconds that timeouts last: the second copy of a hedge never starts.
+private let clock = VirtualClock()
+
+/// Lets a timeout of a nanosecond fire, and waits until the current task is cancelled.
+private func untilTimedOut() async {
+  clock.advance(by: .nanoseconds(1))
+  await untilCancelled()
+}
+
 /// The ways in which a procedure can be run.
 private enum Way: String, CaseIterable {
   case run, add, part, alone, node, nodeWithInput, attempt, copy
@@ -43,7 +53,7 @@ private enum Way: String, CaseIterable {
   static let whole = allCases.filter { $0 != .part }
 
   func outcome(
-    of procedure: ProcedureTask<Void, Int>, on queue: ProcedureQueue = ProcedureQueue("hooks")
+    of procedure: ProcedureTask<Void, Int>, on queue: ProcedureQueue = ProcedureQueue("hooks", clock: clock)
   ) async -> Result<Int, any Error> {
     do {
       switch self {
@@ -178,9 +188,9 @@ struct HookTests {
   fileprivate func timeout(way: Way) async throws {
     let journal = Journal()
     let procedure = ProcedureTask<Void, Int>("body") {
-      await untilCancelled()
+      await untilTimedOut()
       return 1
-    }.timeout(.milliseconds(1)).noting("n", in: journal)
+    }.timeout(.nanoseconds(1)).noting("n", in: journal)
     let result = await way.outcome(of: procedure)
     let error = #expect(throws: ProcedureError.self) { try result.get() }
     #expect(error?.kind == .timedOut)
@@ -281,10 +291,10 @@ struct HookTests {
           throw Failure()
         })
       let part = ProcedureTask<Void, Int>("part") {
-        await untilCancelled()
+        await untilTimedOut()
         return 1
       }
-      return try await part.timeout(.milliseconds(1)).execute()
+      return try await part.timeout(.nanoseconds(1)).execute()
     }.errorPolicy(.continue)
     let procedure = hasHooks ? body.onDidFinish { #expect($0.word == "cancelled") } : body
     let result = await way.outcome(of: procedure)

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 
 private enum Trace {
@@ -56,13 +57,13 @@ private enum Trace {
     func execute(_ input: Bool) async throws -> Bool { input || isOnMainActor() }
   }
 
-  @Test("Q6: 10,000 procedures run on the main actor do not execute there") @MainActor
+  @Test("Q6: thousand procedures run on the main actor do not execute there") @MainActor
   func offTheMainActor() async throws {
     #expect(isOnMainActor())
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let task = ProcedureTask { isOnMainActor() }
     var seen = 0
-    for _ in 0..<10_000 where try await queue.run(task) { seen += 1 }
+    for _ in 0..<TestDepth.size(10_000) where try await queue.run(task) { seen += 1 }
     #expect(seen == 0)
     #expect(try await queue.run(ProcedureTask { @MainActor in isOnMainActor() }))
   }

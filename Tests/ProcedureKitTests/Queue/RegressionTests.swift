@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 
 /// What once went wrong, each with the interleaving that showed it.
@@ -259,7 +260,7 @@ struct LongLineTests {
         await release.wait()
       }.exclusive("a"))
     await started.wait()
-    let handles = (0..<20_000).map { queues[$0 % 2].add(ProcedureTask("waiter") {}.exclusive("a")) }
+    let handles = (0..<TestDepth.size(20_000)).map { queues[$0 % 2].add(ProcedureTask("waiter") {}.exclusive("a")) }
     // All of them are in line once the workers have nothing else to do.
     while queues.contains(where: { $0.snapshot().procedures.contains { !$0.waitsForResources } }) { await Task.yield() }
     for queue in queues { await queue.suspend() }
@@ -270,11 +271,13 @@ struct LongLineTests {
     #expect(table.count == 0)
   }
 
-  @Test("Q7: a chain of a hundred thousand dependencies is moved up")
+  @Test("Q7: a chain of ten thousand dependencies is moved up")
   func raisedChain() async throws {
     let queue = ProcedureQueue("chain", maxConcurrentProcedures: 1, isSuspended: true)
     var last = queue.add(ProcedureTask("0", priority: .low) {})
-    for number in 1..<100_000 { last = queue.add(ProcedureTask("\(number)", priority: .low) {}, after: [last]) }
+    for number in 1..<TestDepth.size(100_000) {
+      last = queue.add(ProcedureTask("\(number)", priority: .low) {}, after: [last])
+    }
     let urgent = queue.add(ProcedureTask("urgent", priority: .high) {}, after: [last])
     await queue.resume()
     try await urgent.value

@@ -1,12 +1,13 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
 
 /// What holds for all schedules, tried with random ones.
 @Suite struct ScheduleLawTests {
-  /// Tries a law with 500 random seeds. Says which seed broke it.
+  /// Tries a law with random seeds. Says which seed broke it.
   private func holds(_ law: (inout SeededRandom) -> Bool) {
-    for seed in 0..<500 as Range<UInt64> {
+    for seed in 0..<UInt64(TestDepth.count(500)) {
       var random = SeededRandom(seed: seed)
       if !law(&random) { Issue.record("seed \(seed)") }
     }

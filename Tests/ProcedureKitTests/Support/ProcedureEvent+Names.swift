@@ -13,6 +13,7 @@ extension ProcedureEvent {
     case .didProduce: "didProduce"
     case .willFinish: "willFinish"
     case .didFinish: "didFinish"
+    case .gap: "gap"
     }
   }
 }

@@ -30,6 +30,7 @@ struct EventCount {
     case .didFinish:
       run.didFinishes += 1
       finishes += 1
+    case .gap: early.append("\(event)")
     }
     if run.willFinishes > 0, case .didCancel = event.kind { early.append("\(event) follows willFinish") }
     steps[event.id] = run

@@ -1,17 +1,18 @@
-import Foundation
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 /// Runs a scenario again and again, and holds what it leaves behind against what was there before.
 struct Stress {
-  private static let wish = ProcessInfo.processInfo.environment["PROCEDUREKIT_STRESS"]
+  /// The number of rounds of a scenario.
+  static let rounds = TestDepth.rounds
 
-  /// Whether the environment variable `PROCEDUREKIT_STRESS` is set.
-  static let isAskedFor = wish != nil
+  /// The number of procedures in one round.
+  static let many = TestDepth.size(20_000)
 
-  /// How many rounds: the variable's value, at least one.
-  static let rounds = max(1, wish.flatMap(Int.init) ?? 1)
+  /// Whether this process runs nothing but stress tests, so that its memory is that of a scenario.
+  static let isAlone = TestDepth.isAtLeastGate && CommandLine.arguments.contains { $0.contains("StressTests") }
 
   /// Resident memory may differ by so many bytes: the allocator keeps what it was given back, as it likes.
   static let tolerance = 48 << 20
@@ -21,33 +22,34 @@ struct Stress {
   /// - Parameters:
   ///   - name: What the figures are printed with.
   ///   - width: The width of the queue.
+  ///   - clock: The clock of the queue; `nil` for the system's.
   ///   - scenario: Fills the queue, whose events are counted, and returns when it has seen enough. Given the seed.
   /// - Throws: What the scenario throws.
   static func run(
-    _ name: String, width: Int, _ scenario: (ProcedureQueue, Ledger, UInt64) async throws -> Void
+    _ name: String, width: Int, clock: (any Clock<Duration>)? = nil,
+    _ scenario: (ProcedureQueue, Ledger, UInt64) async throws -> Void
   ) async throws {
-    let clock = ContinuousClock()
-    for warmUp in 0..<2 { _ = try await round(UInt64(warmUp), width: width, scenario) }
-    let before = ResidentMemory.bytes
-    let start = clock.now
-    var runs = 0
-    for number in 0..<rounds { runs += try await round(UInt64(number + 2), width: width, scenario) }
-    let duration = clock.now - start
-    if let before, let after = ResidentMemory.bytes {
-      #expect(after - before < tolerance, "\(name) keeps \((after - before) >> 20) MB")
-      print("stress: \(name): \(runs) runs in \(duration), resident \(before >> 20) MB, then \(after >> 20) MB")
-    } else {
-      print("stress: \(name): \(runs) runs in \(duration)")
+    guard isAlone, ResidentMemory.bytes != nil else {
+      for number in 0..<rounds { _ = try await round(UInt64(number), width: width, clock, scenario) }
+      return
     }
+    for warmUp in 0..<2 { _ = try await round(UInt64(warmUp), width: width, clock, scenario) }
+    let before = try #require(ResidentMemory.bytes)
+    var runs = 0
+    for number in 0..<rounds { runs += try await round(UInt64(number + 2), width: width, clock, scenario) }
+    let after = try #require(ResidentMemory.bytes)
+    #expect(after - before < tolerance, "\(name) keeps \((after - before) >> 20) MB")
+    print("stress: \(name): \(runs) runs, resident \(before >> 20) MB, then \(after >> 20) MB")
   }
 
   /// - Returns: How many runs there were.
   private static func round(
-    _ seed: UInt64, width: Int, _ scenario: (ProcedureQueue, Ledger, UInt64) async throws -> Void
+    _ seed: UInt64, width: Int, _ clock: (any Clock<Duration>)?,
+    _ scenario: (ProcedureQueue, Ledger, UInt64) async throws -> Void
   ) async throws -> Int {
     let ledger = Ledger()
-    let queue = ProcedureQueue("stress", maxConcurrentProcedures: width)
-    let events = queue.events
+    let queue = ProcedureQueue("stress", maxConcurrentProcedures: width, clock: clock ?? ContinuousClock())
+    let events = queue.events(bufferingNewest: .max)
     try await scenario(queue, ledger, seed)
     await queue.resume()
     await queue.waitUntilIdle()

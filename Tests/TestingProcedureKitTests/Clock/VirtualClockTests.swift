@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -71,7 +72,7 @@ import TestingProcedureKit
   @Test("Sleepers wake by deadline, then by registration; cancelling races with waking", arguments: [1, 2, 3])
   func wakingOrder(seed: UInt64) async throws {
     let outcomes = Locked<Set<Bool>>([])
-    try await exploreSchedules(300, seed: seed) { env in
+    try await exploreSchedules(TestDepth.count(300), seed: seed) { env in
       let clock = env.clock
       let log = Locked<[String]>([])
       let sleeper = Task(executorPreference: env.executor) {
@@ -99,7 +100,7 @@ import TestingProcedureKit
 
   @Test("An explored body with an hour of waits takes no time and sees each instant")
   func autoAdvance() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       var instants: [Duration] = []
       for minutes in [1, 4, 55] {
         try await env.clock.sleep(for: .seconds(60 * minutes))

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -6,7 +7,7 @@ import TestingProcedureKit
 
   @Test("A plain queue keeps to every rule", arguments: Rule.allCases)
   func plain(_ rule: Rule) async throws {
-    try await ProcedureQueueConformance { name, width, isSuspended in
+    try await ProcedureQueueConformance(patience: nil) { name, width, isSuspended in
       ProcedureQueue(name, maxConcurrentProcedures: width, isSuspended: isSuspended)
     }
     .check(rule)
@@ -16,14 +17,14 @@ import TestingProcedureKit
   func customExecutor(_ rule: Rule) async throws {
     let executor = DispatchTaskExecutor()
     let suite = ProcedureQueueConformance(
-      isOnQueueExecutor: { DispatchTaskExecutor.isCurrent },
+      patience: nil, isOnQueueExecutor: { DispatchTaskExecutor.isCurrent },
       makeQueue: { ProcedureQueue($0, maxConcurrentProcedures: $1, isSuspended: $2, executor: executor) })
     try await suite.check(rule)
   }
 
   @Test("A queue with a virtual clock, whose time nobody moves, keeps to every rule")
   func virtualClock() async throws {
-    try await ProcedureQueueConformance {
+    try await ProcedureQueueConformance(patience: nil) {
       ProcedureQueue($0, maxConcurrentProcedures: $1, isSuspended: $2, clock: VirtualClock())
     }
     .checkAll()
@@ -31,8 +32,8 @@ import TestingProcedureKit
 
   @Test("Every rule holds under every order", arguments: Rule.allCases)
   func explored(_ rule: Rule) async throws {
-    try await exploreSchedules(200, strategy: .mixed()) { env in
-      try await ProcedureQueueConformance {
+    try await exploreSchedules(TestDepth.count(200), strategy: .mixed()) { env in
+      try await ProcedureQueueConformance(patience: nil) {
         env.makeQueue($0, maxConcurrentProcedures: $1, isSuspended: $2)
       }
       .check(rule)

@@ -5,7 +5,7 @@ import TestingProcedureKit
 ///
 /// Only what has no parts of its own enters the monitor, so that no category may ever be there twice.
 struct AdmissionProgram: Sendable {
-  let env: ExplorationEnvironment
+  let env: any ProgramWorld
   let queues: [ProcedureQueue]
   let monitor = ConcurrencyMonitor()
   /// By run: how many of its hooks of the end were called.
@@ -13,7 +13,7 @@ struct AdmissionProgram: Sendable {
   let handles = Locked<[ProcedureHandle<Void>]>([])
   let gpu = Resource("gpu", capacity: 3)
 
-  init(_ env: ExplorationEnvironment) {
+  init(_ env: any ProgramWorld) {
     self.env = env
     let ends = ends
     var hooks = ProcedureHooks()
@@ -22,10 +22,11 @@ struct AdmissionProgram: Sendable {
       ends { $0[procedure.id, default: 0] += 1 }
     }
     queues = [
-      env.makeQueue("wide", maxConcurrentProcedures: 3), env.makeQueue("narrow", maxConcurrentProcedures: 1),
+      env.makeQueue(ProgramQueue(name: "wide", width: 3)), env.makeQueue(ProgramQueue(name: "narrow", width: 1)),
       env.makeQueue(
-        "limited", maxConcurrentProcedures: 2, maxWaitingProcedures: 2,
-        overflow: env.random.below(2) == 0 ? .refuse : .replaceOldest, hooks: hooks),
+        ProgramQueue(
+          name: "limited", width: 2, maxWaitingProcedures: 2,
+          overflow: env.randomNumber(below: 2) == 0 ? .refuse : .replaceOldest, hooks: hooks)),
     ]
   }
 
@@ -34,7 +35,7 @@ struct AdmissionProgram: Sendable {
       for number in 0..<steps {
         await pause(env, upTo: 3)
         let queue = pick(queues)
-        switch env.random.below(12) {
+        switch env.randomNumber(below: 12) {
         case 0...4: add("\(number)", to: queue)
         case 5: callers.addTask { await enqueue("\(number)") }
         case 6, 7: callers.addTask { await call("\(number)", on: queue) }
@@ -99,7 +100,7 @@ struct AdmissionProgram: Sendable {
   // MARK: What it does
 
   private func procedure(_ name: String, depth: Int) -> ProcedureTask<Void, Void> {
-    let way = depth < 2 ? env.random.below(9) : 8
+    let way = depth < 2 ? env.randomNumber(below: 9) : 8
     var task = ProcedureTask(name) {
       await pause(env, upTo: 2)
       try await nest(name, way, depth: depth)
@@ -113,13 +114,13 @@ struct AdmissionProgram: Sendable {
   }
 
   private func claim(_ task: ProcedureTask<Void, Void>) -> ProcedureTask<Void, Void> {
-    switch env.random.below(7) {
+    switch env.randomNumber(below: 7) {
     case 0: task.exclusive("a")
     case 1: task.exclusive("b")
     case 2: task.exclusive("a", "b")
     case 3: task.shared("c")
     case 4: task.exclusive("c")
-    case 5: task.uses(gpu, units: 1 + env.random.below(3))
+    case 5: task.uses(gpu, units: 1 + env.randomNumber(below: 3))
     default: task.coalesced(by: "d")
     }
   }
@@ -158,7 +159,7 @@ struct AdmissionProgram: Sendable {
       context?.produce(part(1))
     case 7:
       let escaped = part(0)
-      Task(executorPreference: env.executor) {
+      env.startTask {
         let handle = context?.produce(escaped)
         _ = await handle?.outcome
       }
@@ -166,7 +167,7 @@ struct AdmissionProgram: Sendable {
     }
   }
 
-  private func chance(_ count: Int) -> Bool { env.random.below(count) == 0 }
+  private func chance(_ count: Int) -> Bool { env.randomNumber(below: count) == 0 }
 
-  private func pick<Element>(_ elements: [Element]) -> Element { elements[env.random.below(elements.count)] }
+  private func pick<Element>(_ elements: [Element]) -> Element { elements[env.randomNumber(below: elements.count)] }
 }

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -8,14 +9,25 @@ struct AdmissionProgramTests {
     "L1, R1 to R4, C2 to C6: every run finishes once, nothing overlaps, hangs or is left behind",
     arguments: 0..<2 as Range<UInt64>)
   func everything(seed: UInt64) async throws {
-    try await exploreRace("finished", "failed", "cancelled", schedules: 1_000, seed: seed) { env in
+    try await exploreRace("finished", "failed", "cancelled", schedules: TestDepth.count(1_000), seed: seed) { env in
       await AdmissionProgram(env).run(steps: 10)
     }
   }
 
+  @Test("The same holds on queues without an executor, whose bodies execute on the process's threads")
+  func realThreads() async {
+    var tallies: [String: Int] = [:]
+    for seed in 0..<UInt64(TestDepth.count(1_000)) {
+      let world = RealThreads(seed: seed)
+      await AdmissionProgram(world).run(steps: 10)
+      tallies.merge(world.tallies, uniquingKeysWith: +)
+    }
+    for outcome in ["finished", "failed", "cancelled"] { #expect(tallies[outcome] != nil, "\(tallies)") }
+  }
+
   @Test("Q2, R2: a queue that is suspended keeps nothing from others that no body of its own uses")
   func suspendedRun() async throws {
-    try await exploreRace("before", "after") { env in
+    try await exploreRace("before", "after", schedules: TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue("queue"), env.makeQueue("other"))
       let hasStarted = Locked(false)
       let first = other.add(ProcedureTask("first") { await pause(env, upTo: 3) }.exclusive("a"))
@@ -36,7 +48,7 @@ struct AdmissionProgramTests {
 
   @Test("A child that a task left behind produces at the last moment is waited for or refused, and never forgotten")
   func producedAtTheEnd() async throws {
-    try await exploreRace("refused", "waited for") { env in
+    try await exploreRace("refused", "waited for", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let order = Locked<[String]>([])
       let escaped = Locked<Task<Void, Never>?>(nil)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -5,7 +6,7 @@ import TestingProcedureKit
 struct CancellationRuleTests {
   @Test("C1, C3: of a cancel and a finish the first decides, and events and value agree", arguments: [false, true])
   func cancelOrFinish(isObserved: Bool) async throws {
-    try await exploreRace("finished", "cancelled") { env in
+    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let recorder = isObserved ? env.recordEvents(of: queue) : nil
       let handle = queue.add(
@@ -44,7 +45,8 @@ struct CancellationRuleTests {
 
   @Test("C1, C6: a cancel after the body has returned is ignored, also while the worker is between two bodies")
   func cancelAfterReturn() async throws {
-    try await exploreRace("between two", "after the last", "executing the next") { env in
+    try await exploreRace("between two", "after the last", "executing the next", schedules: TestDepth.count(2_000)) {
+      env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let returned = Locked(-1)
       let handles = (0..<5).map { number in
@@ -73,7 +75,7 @@ struct CancellationRuleTests {
 
   @Test("C2: a cancel before the start means that the body never runs", arguments: [1, 2])
   func cancelOrStart(width: Int) async throws {
-    try await exploreRace("started", "never started") { env in
+    try await exploreRace("started", "never started", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
       let hasStarted = Locked(false)
       let blocker = queue.add(ProcedureTask("blocker") { await pause(env) })
@@ -100,7 +102,7 @@ struct CancellationRuleTests {
 
   @Test("C2: what waits is cancelled promptly, whatever it waits for")
   func cancelWhileWaiting() async throws {
-    try await exploreRace("pending", "evaluating", "waiting") { env in
+    try await exploreRace("pending", "evaluating", "waiting", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let blocker = ProbeProcedure("blocker")
       let condition = ConditionProbe()
@@ -127,7 +129,7 @@ struct CancellationRuleTests {
 
   @Test("C4: cancelling the caller of run cancels the body, and run returns only when the body has")
   func cancelCallerOfRun() async throws {
-    try await exploreRace("finished", "cancelled", "never started") { env in
+    try await exploreRace("finished", "cancelled", "never started", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let state = Locked("never started")
       queue.add(ProcedureTask("blocker") { await pause(env, upTo: 3) })
@@ -162,7 +164,7 @@ struct CancellationRuleTests {
 
   @Test("C4: a cancelled task that awaits a handle's value does not cancel the procedure, and is told its value")
   func cancelWhoAwaits() async throws {
-    try await exploreRace("cancelled before", "cancelled after") { env in
+    try await exploreRace("cancelled before", "cancelled after", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let handle = queue.add(
         ProcedureTask {
@@ -181,7 +183,7 @@ struct CancellationRuleTests {
 
   @Test("C6: cancelling one run never disturbs those that use the same worker before and after it")
   func cancelDisturbsNobodyElse() async throws {
-    try await exploreRace("cancelled", "finished") { env in
+    try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(2))
       let disturbed = Locked<[String]>([])
       let procedure = { (name: String) in

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -43,7 +44,7 @@ struct CapabilityRuleTests {
 
   @Test("Requests for one capability at the same time are one request, whose answer all get")
   func oneAsk() async throws {
-    try await exploreRace("granted", "refused", "asked once", "asked again") { env in
+    try await exploreRace("granted", "refused", "asked once", "asked again", schedules: TestDepth.count(2_000)) { env in
       let queues = [env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue()]
       let grants = env.random.below(2) == 0
       let lock = Lock { _ in
@@ -69,7 +70,7 @@ struct CapabilityRuleTests {
 
   @Test("Whoever has come while somebody is asked does not ask again, whatever the answer is")
   func joining() async throws {
-    try await exploreRace("granted", "refused") { env in
+    try await exploreRace("granted", "refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let grants = env.random.below(2) == 0
       let everybody = ProbeProcedure()
@@ -111,7 +112,7 @@ struct CapabilityRuleTests {
 
   @Test("Who needs more than was granted asks for that, in turn; who needs less does not ask")
   func moreThanGranted() async throws {
-    try await exploreRace("1 asked", "2 asked", "3 asked") { env in
+    try await exploreRace("1 asked", "2 asked", "3 asked", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let lock = Lock { needed in
         await pause(env, upTo: 6)
@@ -133,7 +134,8 @@ struct CapabilityRuleTests {
 
   @Test("Q3: a prompt holds no slot: a queue of width one goes on while somebody is asked")
   func noSlot() async throws {
-    try await exploreRace("condition asked", "procedure asked", "body asked") { env in
+    try await exploreRace("condition asked", "procedure asked", "body asked", schedules: TestDepth.count(2_000)) {
+      env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let others = ProbeProcedure()
       others.finishAll()
@@ -160,7 +162,7 @@ struct CapabilityRuleTests {
 
   @Test("R4: a prompt cannot deadlock with the procedure that waits for it, also when both exclude the same")
   func exclusivePrompt() async throws {
-    try await exploreRace("condition", "procedure", "body") { env in
+    try await exploreRace("condition", "procedure", "body", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let monitor = ConcurrencyMonitor()
       let asking = env.random.below(3)
@@ -197,7 +199,8 @@ struct CapabilityRuleTests {
 
   @Test("R4: who holds what the prompt under way needs is refused, or the prompt is, and nobody waits for ever")
   func promptOfAnother() async throws {
-    try await exploreRace("all finished", "holder refused", "prompt refused") { env in
+    try await exploreRace("all finished", "holder refused", "prompt refused", schedules: TestDepth.count(2_000)) {
+      env in
       // The table of the process, in which prompts take their turns: the circle leads through both.
       let queue = env.makeQueue(resources: .shared)
       let lock = Lock { _ in
@@ -233,7 +236,7 @@ struct CapabilityRuleTests {
 
   @Test("A prompt that needs another authorization of its type asks for that without waiting for itself")
   func promptInsideOfPrompt() async throws {
-    try await exploreRace("finished") { env in
+    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let inner = Lock { _ in
         await pause(env, upTo: 3)
@@ -252,7 +255,9 @@ struct CapabilityRuleTests {
 
   @Test("C2, C6: cancelling one who asks leaves the others their answer; cancelling one who waits ends it at once")
   func cancelAsker() async throws {
-    try await exploreRace("cancelled while asking", "cancelled while waiting", "finished before") { env in
+    try await exploreRace(
+      "cancelled while asking", "cancelled while waiting", "finished before", schedules: TestDepth.count(2_000)
+    ) { env in
       let queue = env.makeQueue()
       let lock = Lock { _ in
         await pause(env, upTo: 6)
@@ -286,7 +291,7 @@ struct CapabilityRuleTests {
 
   @Test("C3: what a cancelled asker leaves unanswered is no refusal for the others")
   func cancelIsNoAnswer() async throws {
-    try await exploreRace("asked again", "asked once") { env in
+    try await exploreRace("asked again", "asked once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let lock = Lock { _ in
         await pause(env, upTo: 6)
@@ -306,7 +311,7 @@ struct CapabilityRuleTests {
 
   @Test("The snapshot tells at any moment whose prompt a body waits for, also on a queue with a table of its own")
   func snapshot() async throws {
-    try await exploreRace("waits for a prompt", "asks or is done") { env in
+    try await exploreRace("waits for a prompt", "asks or is done", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let locks = (0..<2).map { _ in
         Lock { _ in
@@ -327,7 +332,7 @@ struct CapabilityRuleTests {
 
   @Test("User confirmations are asked for one at a time, hold no slot, and each run has its own answer")
   func confirmations() async throws {
-    try await exploreRace("agreed", "not agreed", "cancelled") { env in
+    try await exploreRace("agreed", "not agreed", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let (monitor, others) = (ConcurrencyMonitor(), ProbeProcedure())
       others.finishAll()

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -17,7 +18,7 @@ struct ConditionRuleTests {
 
   @Test("K1: of two failing conditions the first decides and cancels the other, whatever a third says")
   func firstFailure() async throws {
-    try await exploreRace("a", "b", "cancelled the other", "both failed") { env in
+    try await exploreRace("a", "b", "cancelled the other", "both failed", schedules: TestDepth.count(2_000)) { env in
       let (queue, log, body) = (env.makeQueue(), Locked<[String]>([]), ProbeProcedure())
       let handle = queue.add(
         body
@@ -38,7 +39,7 @@ struct ConditionRuleTests {
 
   @Test("K1: a failure decides, else a false, else the body executes; a cancel at any time is a cancel")
   func verdicts() async throws {
-    try await exploreRace("failed", "ignored", "finished", "cancelled") { env in
+    try await exploreRace("failed", "ignored", "finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let (queue, log, body) = (env.makeQueue(), Locked<[String]>([]), ProbeProcedure())
       body.finishAll()
       let (fails, ignores) = (env.random.below(3) == 0, env.random.below(3) == 0)
@@ -62,7 +63,7 @@ struct ConditionRuleTests {
 
   @Test("K1, Q2: nothing is evaluated while the queue is suspended, and nothing is missed when it resumes")
   func suspension() async throws {
-    try await exploreRace("evaluated before", "evaluated after") { env in
+    try await exploreRace("evaluated before", "evaluated after", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let (evaluated, isSuspended) = (Locked(0), Locked(false))
       let task = ProcedureTask {}.condition("looks") {
@@ -90,7 +91,7 @@ struct ConditionRuleTests {
 
   @Test("K2: prepare comes before evaluate, a cancel in between ends it, and a failing one decides")
   func preparation() async throws {
-    try await exploreRace("finished", "failed", "cancelled") { env in
+    try await exploreRace("finished", "failed", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let (queue, log) = (env.makeQueue(), Locked<[String]>([]))
       let fails = env.random.below(3) == 0
       let condition = Condition("prepared") {
@@ -119,7 +120,8 @@ struct ConditionRuleTests {
 
   @Test("K3: the first alternative that is satisfied decides and cancels the other; else all have their say")
   func alternatives() async throws {
-    try await exploreRace("finished", "ignored", "failed", "cancelled the other") { env in
+    try await exploreRace("finished", "ignored", "failed", "cancelled the other", schedules: TestDepth.count(2_000)) {
+      env in
       let (queue, log) = (env.makeQueue(), Locked<[String]>([]))
       let verdicts = [env.random.below(3), env.random.below(3)]
       let alternatives = verdicts.enumerated().map { number, verdict in

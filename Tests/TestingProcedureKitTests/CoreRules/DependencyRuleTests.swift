@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -5,7 +6,9 @@ import TestingProcedureKit
 struct DependencyRuleTests {
   @Test("D1: a dependency finishes or is cancelled, the dependent is cancelled or not: they agree")
   func finishOrCancel() async throws {
-    try await exploreRace("finished finished", "finished cancelled", "cancelled cancelled") { env in
+    try await exploreRace(
+      "finished finished", "finished cancelled", "cancelled cancelled", schedules: TestDepth.count(2_000)
+    ) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let other = env.makeQueue("other")
       let hasStarted = Locked(false)
@@ -42,7 +45,9 @@ struct DependencyRuleTests {
 
   @Test("D4: the first failure of a graph cancels what executes, starts nothing more, and is what is thrown")
   func failFast() async throws {
-    try await exploreRace("neighbour finished", "neighbour cancelled", "follower started") { env in
+    try await exploreRace(
+      "neighbour finished", "neighbour cancelled", "follower started", schedules: TestDepth.count(2_000)
+    ) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
       let log = Locked<[String]>([])
       let graph = ProcedureGraph("graph") { g in
@@ -81,7 +86,7 @@ struct DependencyRuleTests {
 
   @Test("D4: a graph that is to go on executes all that does not depend on a failure, and tells every failure")
   func goOn() async throws {
-    try await exploreRace("one two", "two one", "cancelled") { env in
+    try await exploreRace("one two", "two one", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
       let log = Locked<[String]>([])
       let graph = ProcedureGraph("graph") { (g: GraphBuilder) -> Void in
@@ -120,7 +125,7 @@ struct DependencyRuleTests {
 
   @Test("C5: nothing of a long chain starts after the graph was cancelled", arguments: [false, true])
   func cancelledChain(isStructured: Bool) async throws {
-    try await exploreRace("cancelled", "finished") { env in
+    try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let started = Locked(0)
       let link = ProcedureTask { (_: Int) in
@@ -151,7 +156,7 @@ struct DependencyRuleTests {
 
   @Test("Q1: graphs that share a queue share its width, and none is forgotten", arguments: [2, 3])
   func severalGraphs(width: Int) async throws {
-    try await exploreRace("\(width) at once") { env in
+    try await exploreRace("\(width) at once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
       let monitor = ConcurrencyMonitor()
       let graph = ProcedureGraph("graph") { (g: GraphBuilder) -> Void in
@@ -176,7 +181,7 @@ struct DependencyRuleTests {
 
   @Test("C5: cancelling a graph cancels what executes, starts nothing more, and waits", arguments: [false, true])
   func cancelledGraph(isObserved: Bool) async throws {
-    try await exploreRace("finished", "cancelled", "never started") { env in
+    try await exploreRace("finished", "cancelled", "never started", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
       let recorder = isObserved ? env.recordEvents(of: queue) : nil
       let monitor = ConcurrencyMonitor()

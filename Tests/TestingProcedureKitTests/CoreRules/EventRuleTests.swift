@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -5,7 +6,9 @@ import TestingProcedureKit
 struct EventRuleTests {
   @Test("L1: whoever looks at a run sees its state go forward only, up to the one finish")
   func states() async throws {
-    try await exploreRace("pending", "evaluating", "waiting", "executing", "finished", "cancelled") { env in
+    try await exploreRace(
+      "pending", "evaluating", "waiting", "executing", "finished", "cancelled", schedules: TestDepth.count(2_000)
+    ) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let first = queue.add(ProcedureTask { await pause(env, upTo: 3) })
       let handle = queue.add(
@@ -40,7 +43,8 @@ struct EventRuleTests {
 
   @Test("L2: everybody hears the same events of a run in the same order, however late they begin to listen")
   func lateSubscribers() async throws {
-    try await exploreRace("early", "in between", "late", "finished", "cancelled") { env in
+    try await exploreRace("early", "in between", "late", "finished", "cancelled", schedules: TestDepth.count(2_000)) {
+      env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let recorder = EventRecorder(queue)
       queue.add(ProcedureTask { await pause(env, upTo: 2) })
@@ -72,7 +76,7 @@ struct EventRuleTests {
 
   @Test("L2: a subscriber that stops listening, at whatever time, changes nothing for the others")
   func unsubscribing() async throws {
-    try await exploreRace("stopped early", "heard all") { env in
+    try await exploreRace("stopped early", "heard all", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let handle = queue.add(ProcedureTask { await pause(env, upTo: 4) })
       let task = Task(executorPreference: env.executor) {

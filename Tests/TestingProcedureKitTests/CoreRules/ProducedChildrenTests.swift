@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -6,7 +7,7 @@ import TestingProcedureKit
 struct ProducedChildrenTests {
   @Test("The parent finishes after what it has produced, and what that has produced, on a queue of width one")
   func parentFinishesLast() async throws {
-    try await exploreRace("finished") { env in
+    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let order = Locked<[String]>([])
       let parent = ProcedureTask("parent") {
@@ -37,7 +38,9 @@ struct ProducedChildrenTests {
 
   @Test("A child that fails cancels its siblings and the body, and fails the parent; with `continue` all go on")
   func failure() async throws {
-    try await exploreRace("fail fast", "continue", "sibling cancelled", "sibling finished") { env in
+    try await exploreRace(
+      "fail fast", "continue", "sibling cancelled", "sibling finished", schedules: TestDepth.count(2_000)
+    ) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let continues = env.random.below(2) == 0
       let sibling = Locked<ProcedureHandle<Void>?>(nil)
@@ -67,7 +70,7 @@ struct ProducedChildrenTests {
 
   @Test("Cancelling the parent cancels its children, whoever cancels it and whatever the body waits for")
   func cancellation() async throws {
-    try await exploreRace("cancelled", "finished") { env in
+    try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let children = Locked<[ProcedureHandle<Void>]>([])
       let waits = env.random.below(2) == 0
@@ -107,7 +110,7 @@ struct ProducedChildrenTests {
 
   @Test("R4: children may claim what their parent holds, one at a time, and no outsider comes between")
   func nestedExclusion() async throws {
-    try await exploreRace("finished") { env in
+    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let monitor = ConcurrencyMonitor()
       let body = ProcedureTask("child") {

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -16,7 +17,7 @@ struct QueueCircleTests {
 
   @Test("R4: what a body adds to a queue whose end it waits for is refused what the body holds", arguments: 0..<4)
   func scope(way: Int) async throws {
-    try await exploreRace("refused") { env in
+    try await exploreRace("refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("outer", maxConcurrentProcedures: 1)
       let inner = Work("inner") { await pause(env, upTo: 2) }.exclusive("a")
       let added = Locked<[ProcedureHandle<Void>]>([])
@@ -62,7 +63,7 @@ struct QueueCircleTests {
 
   @Test("R4: a circle may go through the idleness of two queues")
   func twoQueues() async throws {
-    try await exploreRace("refused", "finished") { env in
+    try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queues = [env.makeQueue("a"), env.makeQueue("b")]
       let body = { @Sendable (own: Int) in
         Work("\(own)") {
@@ -92,7 +93,7 @@ struct QueueCircleTests {
 
   @Test("R4: a circle may go through what a part on another queue has produced, or what that has", arguments: 1...2)
   func producedByPart(generations: Int) async throws {
-    try await exploreRace("refused", "finished") { env in
+    try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue("queue"), env.makeQueue("other"))
       let added = Locked<[ProcedureHandle<Void>]>([])
       let child = Work("child") {
@@ -118,7 +119,7 @@ struct QueueCircleTests {
 
   @Test("R4: waiting for a queue is no circle where others hold what its runs want, or the body holds nothing of it")
   func noCircle() async throws {
-    try await exploreRace("finished") { env in
+    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 2), env.makeQueue("other"))
       let work = { @Sendable (name: String) in Work(name) { await pause(env, upTo: 3) } }
       let handles = Locked<[ProcedureHandle<Void>]>([])
@@ -142,7 +143,7 @@ struct QueueCircleTests {
 
   @Test("R4: bodies that wait for their own queue do not wait for each other, whatever they hold")
   func idleTogether() async throws {
-    try await exploreRace("finished") { env in
+    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let body = { @Sendable (own: Int) in
         Work("\(own)") {
@@ -162,7 +163,7 @@ struct QueueCircleTests {
     "R4: a body that waits for room is no circle while one can start, and one is refused where none can",
     arguments: [1, 2])
   func room(limit: Int) async throws {
-    try await exploreRace("refused", "finished") { env in
+    try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let outer = env.makeQueue("outer")
       let queue = env.makeQueue("full", maxConcurrentProcedures: 3, maxWaitingProcedures: limit)
       let refusals = Locked(0)
@@ -189,7 +190,7 @@ struct QueueCircleTests {
 
   @Test("R4: a circle through two tables is found")
   func twoTables() async throws {
-    try await exploreRace("refused", "finished") { env in
+    try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queues = [env.makeQueue("own"), env.makeQueue("other", resources: ResourceTable())]
       let body = { @Sendable (own: Int) in
         Work("\(own)") {

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -6,7 +7,7 @@ import TestingProcedureKit
 struct QueueLimitTests {
   @Test("Whoever enqueues waits for room, first come first served; never more wait than may, and nothing is lost")
   func enqueue() async throws {
-    try await exploreRace("admitted late") { env in
+    try await exploreRace("admitted late", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, maxWaitingProcedures: 2)
       let order = Locked<[Int]>([])
       try await withThrowingTaskGroup { group in
@@ -29,7 +30,7 @@ struct QueueLimitTests {
 
   @Test("Whoever waits for room is called as soon as one run starts after another, and not only when none is left")
   func roomAfterEachStart() async throws {
-    try await exploreRace("there was room", "waited for room") { env in
+    try await exploreRace("there was room", "waited for room", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, maxWaitingProcedures: 2)
       let (first, second) = (ProbeProcedure<Void, Void>("first"), ProbeProcedure<Void, Void>("second"))
       queue.add(first)
@@ -49,7 +50,7 @@ struct QueueLimitTests {
 
   @Test("Who is cancelled while it waits for room is not added, and its room goes to the next")
   func cancelledEnqueue() async throws {
-    try await exploreRace("cancelled", "added") { env in
+    try await exploreRace("cancelled", "added", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("limited", maxConcurrentProcedures: 1, isSuspended: true, maxWaitingProcedures: 1)
       let first = queue.add(ProcedureTask("first") {})
       let tasks = (0..<2).map { number in
@@ -114,7 +115,7 @@ struct QueueLimitTests {
 
   @Test("Those with one key share an execution, its value and its error; a cancelled one disturbs nobody")
   func coalesced() async throws {
-    try await exploreRace("once", "twice", "cancelled", "failed") { env in
+    try await exploreRace("once", "twice", "cancelled", "failed", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let executions = Locked(0)
       let fails = env.random.below(4) == 0

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -5,7 +6,7 @@ import TestingProcedureKit
 struct QueueRuleTests {
   @Test("Q1: never more bodies than the width allows, while it changes")
   func widthChanges() async throws {
-    try await exploreRace("1 at once", "2 at once", "3 at once") { env in
+    try await exploreRace("1 at once", "2 at once", "3 at once", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let monitor = ConcurrencyMonitor()
       let bound = Locked(2)
@@ -34,7 +35,7 @@ struct QueueRuleTests {
 
   @Test("Q1: of what waits for the slot the most urgent starts first, then the first to come")
   func order() async throws {
-    try await exploreRace("all waited", "some had started") { env in
+    try await exploreRace("all waited", "some had started", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let (blocker, started) = (ProbeProcedure("blocker"), Locked<[Int]>([]))
       queue.add(blocker)
@@ -62,7 +63,7 @@ struct QueueRuleTests {
 
   @Test("Q2: a suspended queue starts nothing; what executes goes on; a resumed one misses nothing")
   func suspendAndResume() async throws {
-    try await exploreRace("executing", "waiting", "finished") { env in
+    try await exploreRace("executing", "waiting", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let started = Locked<Set<Int>>([])
       let handles = (0..<4).map { number in
@@ -96,7 +97,7 @@ struct QueueRuleTests {
 
   @Test("Q4: what is added before a shutdown runs, what comes later is refused, and nothing is in between")
   func addOrShutDown() async throws {
-    try await exploreRace("all", "some", "none") { env in
+    try await exploreRace("all", "some", "none", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(2))
       let executed = Locked<Set<String>>([])
       let isDown = Locked(false)
@@ -129,7 +130,7 @@ struct QueueRuleTests {
 
   @Test("Q4: waiting for idleness misses nothing that was added before, also by bodies")
   func waitUntilIdle() async throws {
-    try await exploreRace("idle") { env in
+    try await exploreRace("idle", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let ended = Locked(0)
       let child = ProcedureTask("child") {
@@ -152,7 +153,7 @@ struct QueueRuleTests {
 
   @Test("Q4: dropping the last reference to a queue loses nothing")
   func droppedQueue() async throws {
-    try await exploreRace("finished") { env in
+    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
       var queue: ProcedureQueue? = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: env.random.below(2) == 0)
       let handles = (0..<3).compactMap { number in
         queue?.add(
@@ -170,7 +171,7 @@ struct QueueRuleTests {
 
   @Test("Q3: a queue of width one does not deadlock on itself", arguments: ["run", "value", "graph"])
   func nested(_ way: String) async throws {
-    try await exploreRace("finished", "cancelled") { env in
+    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let monitor = ConcurrencyMonitor()
       let leaf = ProcedureTask("leaf") {
@@ -209,7 +210,7 @@ struct QueueRuleTests {
 
   @Test("L4: whoever sees the value sees a finished run and a free slot; many may wait")
   func valueAndFinish() async throws {
-    try await exploreRace("before", "after") { env in
+    try await exploreRace("before", "after", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let handle = queue.add(
         ProcedureTask {
@@ -236,7 +237,7 @@ struct QueueRuleTests {
 
   @Test("A scope leaves only when everything has finished, and an error cancels the rest first")
   func scope() async throws {
-    try await exploreRace("finished", "cancelled") { env in
+    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let running = Locked(0)
       let outcomes = Locked<[ProcedureHandle<Void>]>([])
       await #expect(throws: Reason.self) {

@@ -1,8 +1,8 @@
 import TestingProcedureKit
 
 /// Yields to whatever else is ready, some times.
-func pause(_ env: ExplorationEnvironment, upTo limit: Int = 8) async {
-  for _ in 0..<env.random.below(limit + 1) { await Task.yield() }
+func pause(_ env: any ProgramWorld, upTo limit: Int = 8) async {
+  for _ in 0..<env.randomNumber(below: limit + 1) { await Task.yield() }
 }
 
 struct Reason: Error, Equatable {

@@ -2,7 +2,7 @@ import TestingProcedureKit
 
 /// A random use of two queues, everything at once, with checks of what must hold whatever is done.
 struct RandomProgram: Sendable {
-  let env: ExplorationEnvironment
+  let env: any ProgramWorld
   let queues: [ProcedureQueue]
   let monitors = [ConcurrencyMonitor(), ConcurrencyMonitor()]
   let started = Locked<[String: Int]>([:])
@@ -10,9 +10,9 @@ struct RandomProgram: Sendable {
   let widest = Locked([1, 2])
   let usage = ResourceUsage()
 
-  init(_ env: ExplorationEnvironment) {
+  init(_ env: any ProgramWorld) {
     self.env = env
-    queues = widest.value.map { env.makeQueue("width \($0)", maxConcurrentProcedures: $0) }
+    queues = widest.value.map { env.makeQueue(ProgramQueue(name: "width \($0)", width: $0)) }
   }
 
   func run(steps: Int) async throws {
@@ -21,14 +21,14 @@ struct RandomProgram: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { callers in
       for number in 0..<steps {
         await pause(env, upTo: 3)
-        let place = env.random.below(2)
-        switch env.random.below(12) {
+        let place = env.randomNumber(below: 2)
+        switch env.randomNumber(below: 12) {
         case 0...3: handles.append(env.watch(add("\(number)", to: place, among: handles)))
         case 4, 5: if let handle = pick(handles) { handles.append(env.watch(follow("\(number)", handle, on: place))) }
         case 6: if let handle = pick(handles) { cancel(handle) }
         case 7: await toggle(place, isSuspended: true)
         case 8: await toggle(place, isSuspended: false)
-        case 9: await resize(place, to: 1 + env.random.below(3))
+        case 9: await resize(place, to: 1 + env.randomNumber(below: 3))
         case 10: callers.addTask { await call("\(number)", on: place) }
         default: if chance(3) { await cancelAll(place) } else { callers.cancelAll() }
         }
@@ -52,10 +52,10 @@ struct RandomProgram: Sendable {
     env.check(env.resources.count == 0, "\(env.resources.count) keys are left")
   }
 
-  private func chance(_ count: Int) -> Bool { env.random.below(count) == 0 }
+  private func chance(_ count: Int) -> Bool { env.randomNumber(below: count) == 0 }
 
   private func pick(_ handles: [ProcedureHandle<Int>]) -> ProcedureHandle<Int>? {
-    handles.isEmpty ? nil : handles[env.random.below(handles.count)]
+    handles.isEmpty ? nil : handles[env.randomNumber(below: handles.count)]
   }
 }
 
@@ -123,7 +123,7 @@ extension RandomProgram {
   private func body(
     _ name: String, on place: Int, depth: Int, wants given: RandomWants? = nil
   ) -> ProcedureTask<Void, Int> {
-    let way = depth < 2 ? env.random.below(10) : 9
+    let way = depth < 2 ? env.randomNumber(below: 10) : 9
     let wants = given ?? RandomWants(env)
     let task = ProcedureTask(name) {
       started { $0[name, default: 0] += 1 }
@@ -166,8 +166,8 @@ extension RandomProgram {
 
   /// Two nodes, or four of which one may fail, and one that follows them.
   private func graph(_ name: String, on place: Int, depth: Int) -> ProcedureGraph<Void, Int> {
-    let count = 2 + env.random.below(3)
-    let (failing, accepts) = (chance(3) ? env.random.below(count) : -1, chance(2))
+    let count = 2 + env.randomNumber(below: 3)
+    let (failing, accepts) = (chance(3) ? env.randomNumber(below: count) : -1, chance(2))
     let graph = ProcedureGraph("graph of \(name)") { (g: GraphBuilder) -> Node<Int> in
       let nodes = (0..<count).map { number in
         let part = conditional(body("\(name):\(number)", on: place, depth: max(depth, 1)))

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -8,9 +9,21 @@ struct RandomProgramTests {
     arguments: 0..<2 as Range<UInt64>)
   func everything(seed: UInt64) async throws {
     try await exploreRace(
-      "finished", "failed", "ignored", "cancelled", "refused", "several hold something", schedules: 1_000, seed: seed
+      "finished", "failed", "ignored", "cancelled", "refused", "several hold something",
+      schedules: TestDepth.count(1_000), seed: seed
     ) { env in
       try await RandomProgram(env).run(steps: 12)
     }
+  }
+
+  @Test("The same holds on queues without an executor, whose bodies execute on the process's threads")
+  func realThreads() async throws {
+    var tallies: [String: Int] = [:]
+    for seed in 0..<UInt64(TestDepth.count(1_000)) {
+      let world = RealThreads(seed: seed)
+      try await RandomProgram(world).run(steps: 12)
+      tallies.merge(world.tallies, uniquingKeysWith: +)
+    }
+    for outcome in ["finished", "failed", "ignored", "cancelled"] { #expect(tallies[outcome] != nil, "\(tallies)") }
   }
 }

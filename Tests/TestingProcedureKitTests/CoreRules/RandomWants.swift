@@ -12,16 +12,16 @@ struct RandomWants: Sendable {
   /// Nothing.
   init() {}
 
-  init(_ env: ExplorationEnvironment) {
-    guard env.random.below(3) == 0 else { return }
+  init(_ env: any ProgramWorld) {
+    guard env.randomNumber(below: 3) == 0 else { return }
     for category in ["a", "b"] {
-      switch env.random.below(5) {
+      switch env.randomNumber(below: 5) {
       case 0: exclusive.append(category)
       case 1: shared.append(category)
       default: break
       }
     }
-    if env.random.below(4) == 0 { units = 1 + env.random.below(3) }
+    if env.randomNumber(below: 4) == 0 { units = 1 + env.randomNumber(below: 3) }
   }
 
   var isAnything: Bool { !exclusive.isEmpty || !shared.isEmpty || units > 0 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -7,7 +8,7 @@ import TestingProcedureKit
 struct RateLimiterRuleTests {
   @Test("Those who wait go on one by one, exactly when they may, in the order in which they came")
   func exact() async throws {
-    try await exploreRace("waited") { env in
+    try await exploreRace("waited", schedules: TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(2), burst: 2, clock: env.clock)
       let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
       let order = Locked<[Int]>([])
@@ -30,7 +31,7 @@ struct RateLimiterRuleTests {
 
   @Test("Whoever is cancelled leaves at once, those behind move up, and nobody is forgotten")
   func cancelled() async throws {
-    try await exploreRace("granted", "cancelled", "all granted") { env in
+    try await exploreRace("granted", "cancelled", "all granted", schedules: TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
       let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
       let (granted, cancelled) = (Locked<[Duration]>([]), Locked(0))
@@ -69,7 +70,7 @@ struct RateLimiterRuleTests {
 
   @Test("A jump of time lets all go on whose turn has come, although one of them sleeps")
   func jump() async throws {
-    try await exploreRace("jumped") { env in
+    try await exploreRace("jumped", schedules: TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
       let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
       await withTaskGroup(of: Void.self) { group in

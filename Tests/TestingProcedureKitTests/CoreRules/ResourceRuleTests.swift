@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -17,7 +18,7 @@ struct ResourceRuleTests {
 
   @Test("R1: procedures of one category execute one at a time, however they come and on whatever queue")
   func exclusive() async throws {
-    try await exploreRace("by one queue", "by the other") { env in
+    try await exploreRace("by one queue", "by the other", schedules: TestDepth.count(2_000)) { env in
       let queues = [
         env.makeQueue(maxConcurrentProcedures: 3), env.makeQueue(),
       ]
@@ -41,7 +42,7 @@ struct ResourceRuleTests {
 
   @Test("R1: readers share, a writer is alone, and is not overtaken by readers that came after it")
   func readersAndWriters() async throws {
-    try await exploreRace("readers together", "readers apart") { env in
+    try await exploreRace("readers together", "readers apart", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let (readers, writers) = (ConcurrencyMonitor(), ConcurrencyMonitor())
       let order = Locked<[String]>([])
@@ -73,7 +74,7 @@ struct ResourceRuleTests {
 
   @Test("R1, Q1: all readers that the end of a writer lets in execute at once, where there are slots")
   func readersAfterWriter() async throws {
-    try await exploreRace("together") { env in
+    try await exploreRace("together", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 4)
       let (written, allCame, come) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream(), Locked(0))
       // Each goes on only when all have come; none lends its slot meanwhile.
@@ -99,7 +100,7 @@ struct ResourceRuleTests {
   @Test(
     "R1: all resources of one level are taken together: no deadlock between those that name them the other way round")
   func together() async throws {
-    try await exploreRace("apart", "together") { env in
+    try await exploreRace("apart", "together", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let monitor = ConcurrencyMonitor()
       let handles = [
@@ -118,7 +119,7 @@ struct ResourceRuleTests {
 
   @Test("R1: a resource of so many units is never used beyond them, and big claims are not overtaken for ever")
   func units() async throws {
-    try await exploreRace("4 in use") { env in
+    try await exploreRace("4 in use", schedules: TestDepth.count(2_000)) { env in
       let gpu = Resource("gpu", capacity: 4)
       let queue = env.makeQueue()
       let used = Locked((now: 0, most: 0))
@@ -140,7 +141,7 @@ struct ResourceRuleTests {
 
   @Test("R3: a cancelled waiter disturbs nobody; a suspended one that is cancelled leaves the holder alone")
   func cancelledWaiter() async throws {
-    try await exploreRace("cancelled", "finished") { env in
+    try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let other = env.makeQueue(isSuspended: env.random.below(2) == 0)
       let monitor = ConcurrencyMonitor()
@@ -168,7 +169,7 @@ struct ResourceRuleTests {
 
   @Test("R3: cancelled runs give back what they hold and what they wait for, in the caller's task as well")
   func cancelledRuns() async throws {
-    try await exploreRace("cancelled", "finished") { env in
+    try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let monitor = ConcurrencyMonitor()
       let labels = await withTaskGroup(of: String.self) { group in
@@ -202,7 +203,7 @@ struct ResourceRuleTests {
 
   @Test("R4: a graph and its nodes of one category finish, and two such nodes never overlap, nor does an outsider")
   func nested() async throws {
-    try await exploreRace("one first") { env in
+    try await exploreRace("one first", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let monitor = ConcurrencyMonitor()
       let order = Locked<[String]>([])
@@ -229,7 +230,7 @@ struct ResourceRuleTests {
 
   @Test("R4: two that each hold what the other needs next: one of them is refused, and both end")
   func circle() async throws {
-    try await exploreRace("both finished", "one refused") { env in
+    try await exploreRace("both finished", "one refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let nested = { @Sendable (outer: String, inner: String) in
         ProcedureTask("\(outer) then \(inner)") {
@@ -257,7 +258,7 @@ struct ResourceRuleTests {
 
   @Test("R4: a circle is found through awaited runs that hold something themselves")
   func circleThroughHoldersThatWait() async throws {
-    try await exploreRace("refused") { env in
+    try await exploreRace("refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let inner = ProcedureTask("inner") { await pause(env, upTo: 2) }.exclusive("a")
       let middle = ProcedureTask("middle") { try await queue.add(inner).value }.exclusive("b")
@@ -272,7 +273,7 @@ struct ResourceRuleTests {
 
   @Test("A dependent and its dependency of one category, added in the wrong order, both finish")
   func dependencyOfOneCategory() async throws {
-    try await exploreRace("finished") { env in
+    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       await queue.suspend()
       let monitor = ConcurrencyMonitor()
@@ -292,7 +293,7 @@ struct ResourceRuleTests {
 
   @Test("L4: when `didFinish` is told, what the procedure held is free again")
   func freeWhenFinished() async throws {
-    try await exploreRace("free") { env in
+    try await exploreRace("free", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let events = queue.events
       let handle = queue.add(work(env, ConcurrencyMonitor()).exclusive("a"))
@@ -320,7 +321,7 @@ struct ExclusionCircleTests {
 
   @Test("R4: a body that waits for an added run which needs what the body holds")
   func addedRun() async throws {
-    try await exploreRace("refused") { env in
+    try await exploreRace("refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let holder = queue.add(
         ProcedureTask("holder") {
@@ -335,7 +336,7 @@ struct ExclusionCircleTests {
 
   @Test("R4: through what the added run depends on, which came first")
   func dependency() async throws {
-    try await exploreRace("refused", "finished") { env in
+    try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       // Or the first would claim as it comes.
       await queue.suspend()
@@ -355,7 +356,7 @@ struct ExclusionCircleTests {
 
   @Test("R4: through bodies that hold nothing and wait for each other, in whatever order they begin to")
   func chainOfWaits() async throws {
-    try await exploreRace("refused", "finished") { env in
+    try await exploreRace("refused", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let last = queue.add(
         ProcedureTask("last") {

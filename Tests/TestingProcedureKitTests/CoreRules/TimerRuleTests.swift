@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -18,7 +19,7 @@ struct TimerRuleTests {
 
   @Test("A timer that is cancelled as it is due is either called or cancelled in time, never both, never neither")
   func fireOrCancel() async throws {
-    try await exploreRace("called", "cancelled") { env in
+    try await exploreRace("called", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let timers = makeTimers(env)
       let called = Locked(false)
       let id = timers.schedule(after: .seconds(1)) { called { $0 = true } }
@@ -34,7 +35,7 @@ struct TimerRuleTests {
 
   @Test("A pause ends on time, or at once when it is cancelled, and leaves nothing behind")
   func pauseOrCancel() async throws {
-    try await exploreRace("over", "cancelled") { env in
+    try await exploreRace("over", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let timers = makeTimers(env)
       let start = now(env)
       try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -61,7 +62,7 @@ struct TimerRuleTests {
 
   @Test("Each of many timers is called exactly at its deadline, whichever come and go meanwhile")
   func exact() async throws {
-    try await exploreRace("called", "cancelled") { env in
+    try await exploreRace("called", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let timers = makeTimers(env)
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<5 {
@@ -91,7 +92,7 @@ struct TimerRuleTests {
 
   @Test("One task sleeps while timers are pending, until the nearest of them, and none when none is")
   func oneSleeper() async throws {
-    try await exploreRace("asleep", "nobody") { env in
+    try await exploreRace("asleep", "nobody", schedules: TestDepth.count(2_000)) { env in
       let timers = makeTimers(env)
       var pending: [(id: TimerHeap.ID, deadline: Duration)] = []
       for _ in 0..<6 {

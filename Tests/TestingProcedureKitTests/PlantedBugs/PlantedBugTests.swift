@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -13,9 +14,11 @@ import TestingProcedureKit
     arguments: bugs.indices, strategies)
   func found(bug: Int, strategy: ExplorationStrategy) async throws {
     let bug = Self.bugs[bug]
-    for seed in 0..<5 as Range<UInt64> {
+    for seed in 0..<UInt64(TestDepth.count(5, least: 1)) {
       let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
-        try await exploreSchedules(1_000, seed: seed, strategy: strategy) { try await bug.scenario(.broken, $0) }
+        try await exploreSchedules(1_000, seed: seed, strategy: strategy) {
+          try await bug.scenario(.broken, $0)
+        }
       }
       let again = try await #require(throws: ExplorationFailure.self, "\(bug) replayed: \(failure)") {
         try await exploreSchedules(strategy: .replay(failure.replay)) { try await bug.scenario(.broken, $0) }
@@ -27,7 +30,9 @@ import TestingProcedureKit
   @Test("Without its bug, each passes 1,000 schedules", arguments: bugs.indices, strategies)
   func fixed(bug: Int, strategy: ExplorationStrategy) async throws {
     let bug = Self.bugs[bug]
-    let summary = try await exploreSchedules(1_000, strategy: strategy) { try await bug.scenario(.fixed, $0) }
+    let summary = try await exploreSchedules(TestDepth.count(1_000), strategy: strategy) {
+      try await bug.scenario(.fixed, $0)
+    }
     #expect(summary.distinctTraces > 1, "\(bug): \(summary)")
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -5,7 +6,7 @@ import TestingProcedureKit
   @Test("It knows the most at once and which categories overlapped")
   func overlaps() async throws {
     let results = Locked<Set<Int>>([])
-    try await exploreSchedules(200) { env in
+    try await exploreSchedules(TestDepth.count(200, least: 200)) { env in
       let monitor = ConcurrencyMonitor()
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await monitor.during("disk") { await Task.yield() } }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -41,7 +42,7 @@ import TestingProcedureKit
 
   @Test("Within an exploration it belongs to the exploration, also when it is made in a body on a queue")
   func explored() async throws {
-    try await exploreRace("early", "late") { env in
+    try await exploreRace("early", "late", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let outer = EventRecorder(queue)
       let handle = queue.add(

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -171,7 +172,7 @@ import TestingProcedureKit
 
   @Test("Waiting by yielding is not starved by priorities")
   func yielding() async throws {
-    let summary = try await exploreSchedules(1_000, strategy: .priorities()) { _ in
+    let summary = try await exploreSchedules(TestDepth.count(1_000), strategy: .priorities()) { _ in
       let isDone = Locked(false)
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<2 { group.addTask { while !isDone.value { await Task.yield() } } }
@@ -190,11 +191,13 @@ import TestingProcedureKit
       try await exploreSchedules(10) { _ in await Task {}.value }
     }
     #expect(reasons(of: failure) == [ScheduleExplorer.noticesEscapesAtOnce ? .globalExecutor : .enqueuedFromOutside])
+    // The main thread may be busy for a while.
+    var explorer = ScheduleExplorer(schedules: 10)
+    explorer.patience = .seconds(3_600)
     let elsewhere = try await #require(throws: ExplorationFailure.self) {
-      try await exploreSchedules(10) { _ in await MainActor.run {} }
+      try await explorer.explore { _ in await MainActor.run {} }
     }
     #expect(reasons(of: elsewhere) == [.enqueuedFromOutside])
-    var explorer = ScheduleExplorer(schedules: 10)
     explorer.allowsUncontrolledJobs = true
     try await explorer.explore { _ in await Task {}.value }
   }

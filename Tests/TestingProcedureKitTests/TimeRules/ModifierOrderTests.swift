@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -19,7 +20,7 @@ struct ModifierOrderTests {
 
   @Test("A condition before a retry is evaluated in each attempt: a failure is retried, a no ends it")
   func conditionThenRetry() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let (starts, count) = (Locked(0), Locked(0))
       let body = ProcedureTask { starts { $0 += 1 } }
@@ -36,7 +37,7 @@ struct ModifierOrderTests {
 
   @Test("A condition after a retry is evaluated once, without a slot: a failure ends it before the first attempt")
   func retryThenCondition() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let blocker = queue.add(ProcedureTask { await env.wait(until: .seconds(10)) })
       await env.settle()
@@ -80,7 +81,7 @@ struct ModifierOrderTests {
 
   @Test("A category before a retry is claimed in each attempt: to be refused because of a deadlock is retried")
   func exclusiveThenRetry() async throws {
-    try await exploreRace("refused", schedules: 300) { env in
+    try await exploreRace("refused", schedules: TestDepth.count(300)) { env in
       let (outcomes, elapsed) = await circle(env) {
         $0.exclusive($1).retry(.constant(.seconds(10)), maxAttempts: 3)
       }
@@ -92,7 +93,7 @@ struct ModifierOrderTests {
 
   @Test("A category after a retry is claimed before the first attempt: to be refused ends it")
   func retryThenExclusive() async throws {
-    try await exploreRace("refused", schedules: 300) { env in
+    try await exploreRace("refused", schedules: TestDepth.count(300)) { env in
       let (outcomes, elapsed) = await circle(env) {
         $0.retry(.constant(.seconds(10)), maxAttempts: 3).exclusive($1)
       }
@@ -104,7 +105,7 @@ struct ModifierOrderTests {
 
   @Test("A category after a retry is given back in each pause, and claimed again")
   func givenBack() async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, other) = (env.makeQueue(), env.makeQueue("other"))
       let flaky = Flaky(failing: 2, env)
       let handle = queue.add(flaky.retry(.constant(.seconds(2))).exclusive("x"))

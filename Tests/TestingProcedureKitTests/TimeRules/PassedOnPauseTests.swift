@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -8,7 +9,7 @@ import TestingProcedureKit
 
   @Test("R2: what a run was passed on, it gives back for a pause, and has it again before it goes on")
   func pauseOfWhoWasPassedOn() async throws {
-    try await exploreSchedules(200) { env in
+    try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 3, isSuspended: true)
       let inside = Locked(0)
       let attempts = Locked<[Int]>([])

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -19,7 +20,7 @@ struct RepeatRuleTests {
 
   @Test("A delay is counted from the end of an execution; the value is that of the last one")
   func delays() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let starts = Locked<[Duration]>([])
       let counter = counter(starts, taking: .seconds(2), env)
@@ -33,7 +34,7 @@ struct RepeatRuleTests {
 
   @Test("At a fixed rate, beats that were missed are skipped")
   func rate() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let starts = Locked<[Duration]>([])
       let durations: [Duration] = [.seconds(1), .seconds(3), .seconds(7), .zero, .zero]
@@ -52,7 +53,7 @@ struct RepeatRuleTests {
 
   @Test("A failure ends it with that error")
   func failure() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let starts = Locked(0)
       let body = ProcedureTask {
@@ -71,7 +72,7 @@ struct RepeatRuleTests {
 
   @Test("Others execute between two executions, and a cancel ends it at once")
   func pauses() async throws {
-    try await exploreRace("pausing", "executing") { env in
+    try await exploreRace("pausing", "executing", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let monitor = ConcurrencyMonitor()
       let body = ProcedureTask { try await monitor.during { try await env.clock.sleep(for: .seconds(1)) } }
@@ -92,7 +93,7 @@ struct RepeatRuleTests {
 
   @Test("The values are a sequence, each of a run of its own; ending the iteration ends it all")
   func sequence() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let recorder = env.recordEvents(of: queue)
       let starts = Locked<[Duration]>([])
@@ -118,7 +119,7 @@ struct RepeatRuleTests {
 
   @Test("Iterating stops at the first failure, and when the task is cancelled")
   func sequenceEnds() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       var iterator = queue.repeating(Flaky(env), .immediate).makeAsyncIterator()
       do {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -9,7 +10,7 @@ struct ResilienceRuleTests {
 
   @Test("A breaker refuses after failures, lets one probe through, and closes when that succeeds")
   func breaker() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let breaker = breaker(env)
       let flaky = Flaky(failing: 2, env)
@@ -30,7 +31,7 @@ struct ResilienceRuleTests {
 
   @Test("A cancelled or ignored call counts as neither, one that timed out before the breaker as a failure")
   func breakerCounts() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let breaker = breaker(env)
       let slow = env.sleeper(for: .seconds(5))
@@ -50,7 +51,7 @@ struct ResilienceRuleTests {
 
   @Test("A probe that is cancelled, by whomever, leaves the breaker to the next call")
   func cancelledProbe() async throws {
-    try await exploreRace("handle", "run", "timeout", "hedge", "probed") { env in
+    try await exploreRace("handle", "run", "timeout", "hedge", "probed", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let breaker = breaker(env)
       for _ in 0..<2 { _ = await queue.add(Flaky(env).circuitBreaker(breaker)).outcome }
@@ -98,7 +99,7 @@ struct ResilienceRuleTests {
 
   @Test("Before a retry each attempt asks the breaker, after it only the whole counts")
   func breakerAndRetry() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let (inner, outer) = (breaker(env), breaker(env))
       let flaky = Flaky(env)
@@ -112,7 +113,7 @@ struct ResilienceRuleTests {
 
   @Test("Who waits for a rate limiter holds nothing, takes no task, and leaves at once when it is cancelled")
   func rateLimited() async throws {
-    try await exploreRace("waited", "cancelled") { env in
+    try await exploreRace("waited", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
       let starts = Locked<[Duration]>([])
@@ -144,7 +145,7 @@ struct ResilienceRuleTests {
 
   @Test("A call that is cancelled after it was let through, and before it is made, does not count")
   func abandoned() async throws {
-    try await exploreRace("left", "abandoned", "made") { env in
+    try await exploreRace("left", "abandoned", "made", schedules: TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
       let limiter = RateLimiter(1, per: .seconds(10), clock: env.clock)
       let starts = Locked<[Duration]>([])
@@ -192,7 +193,7 @@ struct ResilienceRuleTests {
 
   @Test("A fallback is executed where the first fails or is ignored, and not where it is cancelled")
   func fallback() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let other = ProcedureTask { (number: Int) in -number }
       let failing = ProcedureTask { (_: Int) async throws -> Int in throw Reason() }
@@ -211,7 +212,7 @@ struct ResilienceRuleTests {
   @Test(
     "Of two copies the first success counts, and the other one is cancelled and waited for", arguments: [false, true])
   func hedged(isRun: Bool) async throws {
-    try await exploreRace("first", "second") { env in
+    try await exploreRace("first", "second", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let (copies, cancelled) = (Locked(0), Locked(0))
       let body = ProcedureTask {
@@ -241,7 +242,7 @@ struct ResilienceRuleTests {
 
   @Test("One that is fast is not doubled; one that fails leaves it to the other; both failing is a failure")
   func hedgedFailures() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let flaky = Flaky(env)
       env.check(await queue.add(flaky.hedged(after: .seconds(1))).outcome.error as? Flaw == Flaw(number: 1))
@@ -268,7 +269,7 @@ struct ResilienceRuleTests {
 
   @Test("Cancelling what is hedged cancels both copies, and starts none", arguments: [0, 1, 2])
   func hedgedCancelled(way: Int) async throws {
-    try await exploreRace("one", "two") { env in
+    try await exploreRace("one", "two", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let (copies, ends) = (Locked(0), Locked(0))
       let body = ProcedureTask {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -5,7 +6,7 @@ import TestingProcedureKit
 struct RetryRuleTests {
   @Test("The first retry waits the first delay; a success ends it, and earlier errors are forgotten")
   func delays() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let flaky = Flaky(failing: 3, env)
       let value = try await queue.run(flaky.retry(.linear(from: .seconds(1), by: .seconds(1))))
@@ -17,7 +18,7 @@ struct RetryRuleTests {
 
   @Test("Exhausted, by attempts or by delays, it throws the last error", arguments: [1, 2, 5])
   func exhausted(count: Int) async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       for procedure in [
         Flaky(env).retry(.immediate, maxAttempts: count), Flaky(env).retry(.immediate.prefix(count - 1)),
@@ -31,7 +32,7 @@ struct RetryRuleTests {
 
   @Test("The one who decides may change the delay, end it, or go on with another procedure")
   func decisions() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let flaky = Flaky(env)
       let other = ProcedureTask { 1_000 + (ProcedureContext.current?.attempt ?? 0) }
@@ -54,7 +55,7 @@ struct RetryRuleTests {
 
   @Test("A cancelled or ignored attempt is not made again; one that timed out is")
   func notRetried() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let starts = Locked(0)
       let counting = ProcedureTask { starts { $0 += 1 } }
@@ -79,7 +80,7 @@ struct RetryRuleTests {
 
   @Test("Conditions that are written before are evaluated in each attempt, those that are written after once")
   func conditions() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let (inner, outer) = (Locked(0), Locked(0))
       let procedure = Flaky(failing: 2, env)
@@ -104,7 +105,7 @@ struct RetryRuleTests {
 
   @Test("L2: each attempt is told, in order and on time, also to those who ask late; an inner retry only as such")
   func events() async throws {
-    try await exploreSchedules(200) { env in
+    try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue()
       let recorder = env.recordEvents(of: queue)
       let handle = queue.add(
@@ -135,7 +136,7 @@ struct RetryRuleTests {
 
   @Test("A run that is retried in its caller's task tells the same")
   func eventsOfRun() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let recorder = env.recordEvents(of: queue)
       let value = try await queue.run(
@@ -152,7 +153,7 @@ struct RetryRuleTests {
 
   @Test("What an attempt has produced ends before the next one starts, and its failure is the attempt's")
   func children() async throws {
-    try await exploreSchedules(300) { env in
+    try await exploreSchedules(TestDepth.count(300)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let living = Locked(0)
       let procedure = ProcedureTask {
@@ -178,7 +179,7 @@ struct RetryRuleTests {
 
   @Test("A shared budget ends the retries of all, and successes fill it up again")
   func budget() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let budget = RetryBudget(capacity: 3, successesPerRetry: 1, oneMoreEvery: .seconds(1_000), clock: env.clock)
       let flaky = (0..<2).map { _ in Flaky(env) }
@@ -192,7 +193,7 @@ struct RetryRuleTests {
 
   @Test("A retry that is not made because of a cancel is not taken from the budget")
   func budgetOfCancelled() async throws {
-    try await exploreRace("pausing", "retried") { env in
+    try await exploreRace("pausing", "retried", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let budget = RetryBudget(capacity: 3, oneMoreEvery: .seconds(1_000), clock: env.clock)
       let flaky = Flaky(env)
@@ -225,7 +226,7 @@ struct RetryRuleTests {
 
   @Test("A cancel of everything ends retrying at once, wherever each one is", arguments: [1, 3])
   func cancelAll(width: Int) async throws {
-    try await exploreRace("finished", "cancelled") { env in
+    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: width)
       let recorder = env.recordEvents(of: queue)
       let starts = Locked(0)

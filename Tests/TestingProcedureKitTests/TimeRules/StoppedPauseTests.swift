@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -35,7 +36,7 @@ struct StoppedPauseTests {
 
   @Test("Wherever a timeout finds it: pausing, in line for its slot, or for its categories", arguments: Way.allCases)
   func timeout(_ way: Way) async throws {
-    try await exploreRace("stopped", "in time", schedules: 500) { env in
+    try await exploreRace("stopped", "in time", schedules: TestDepth.count(500)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
       let monitor = ConcurrencyMonitor()
       let (flaky, isStopped) = (Flaky(failing: 1, env), Locked(false))
@@ -77,7 +78,7 @@ struct StoppedPauseTests {
 
   @Test("A copy that lost while it waited for the slot leaves none of it to wait for")
   func hedged() async throws {
-    try await exploreRace("the second copy", "the retry", schedules: 500) { env in
+    try await exploreRace("the second copy", "the retry", schedules: TestDepth.count(500)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let (monitor, copies) = (ConcurrencyMonitor(), Locked(0))
       let body = ProcedureTask { () async throws -> Int in
@@ -110,7 +111,7 @@ struct StoppedPauseTests {
   @Test(
     "Q1: what goes on after a part that was stopped while it stood in line waits for a slot", arguments: 0..<4)
   func stoppedInLine(way: Int) async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, monitor) = (env.makeQueue(maxConcurrentProcedures: 1), ConcurrencyMonitor())
       let section: @Sendable () async -> Void = {
         await monitor.during("slot") { await env.wait(until: env.elapsed + .seconds(2)) }
@@ -147,7 +148,7 @@ struct StoppedPauseTests {
     "Q2: a task that a body has left behind goes on without the slot that it has lent, whatever is called at the end",
     arguments: 0..<3, [false, true])
   func leftBehind(hooks: Int, isAdded: Bool) async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       var hooksOfQueue = ProcedureHooks()
       if hooks == 2 { hooksOfQueue.onDidFinish = { _, _ in } }
       let queue = env.makeQueue(maxConcurrentProcedures: 1, hooks: hooksOfQueue)
@@ -174,7 +175,7 @@ struct StoppedPauseTests {
 
   @Test("A suspended queue does not keep what fails from its end")
   func suspended() async throws {
-    try await exploreSchedules(200) { env in
+    try await exploreSchedules(TestDepth.count(200)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let failing = ProcedureTask {
         await env.wait(until: .seconds(2))
@@ -191,7 +192,7 @@ struct StoppedPauseTests {
 
   @Test("Q2: what stands in line on a suspended queue keeps no slot from what is under way")
   func noSlotInLine() async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
       let retried = ProcedureTask {}.delay(.seconds(1)).timeout(.seconds(3)).map { $0 }
       let handle = queue.add(retried.retry(.immediate, maxAttempts: 2))
@@ -210,7 +211,7 @@ struct StoppedPauseTests {
 
   @Test("Q2: nor does the copy that stands there, once the other one has failed")
   func noSlotInLineForCopy() async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
       let copies = Locked(0)
       let body = ProcedureTask {
@@ -242,7 +243,7 @@ struct StoppedPauseTests {
     "L3: a hook of the end executes a graph of any width, while the queue is suspended or full",
     arguments: [false, true])
   func graphInHook(isSuspended: Bool) async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let executed = Locked(0)
       let graph = ProcedureGraph("graph") { g in
@@ -270,7 +271,7 @@ struct StoppedPauseTests {
   @Test(
     "L3: nodes of a graph in a hook of the end use their queue while that shuts down", arguments: [1, 3], [false, true])
   func graphInHookAtShutDown(width: Int, isAdded: Bool) async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let graph = ProcedureGraph("graph") { g in
         let first = g.add(ProcedureTask {})
@@ -292,7 +293,7 @@ struct StoppedPauseTests {
 
   @Test("A suspended queue does not keep what times out in its line from its end, nor what a hook pauses for")
   func suspendedInLine() async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 1), env.makeQueue("other"))
       let paused = ProcedureTask {}.delay(.seconds(1))
       let handle = queue.add(paused.timeout(.seconds(3)).map { $0 }.retry(.immediate, maxAttempts: 1))

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -39,7 +40,7 @@ struct TimeoutRuleTests {
 
   @Test("A timeout that fires as the body returns: either outcome, never both, never neither", arguments: Way.allCases)
   func race(_ way: Way) async throws {
-    try await exploreRace("finished", "timed out") { env in
+    try await exploreRace("finished", "timed out", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let recorder = env.recordEvents(of: queue)
       let body = ProcedureTask("work") { (number: Int) in
@@ -63,7 +64,7 @@ struct TimeoutRuleTests {
 
   @Test("Of 0.1, 0.1, 0.2 and 3 seconds on one procedure of 0.5, one of 0.1 counts", arguments: Way.allCases)
   func earliest(_ way: Way) async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let procedure = env.sleeper("slow", for: .milliseconds(500)).timeout(.milliseconds(100)).timeout(
         .milliseconds(100)
@@ -79,7 +80,7 @@ struct TimeoutRuleTests {
 
   @Test("The same with something between them, so that each is a part of the next")
   func nested() async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue()
       let recorder = env.recordEvents(of: queue)
       let procedure = env.sleeper(for: .milliseconds(500)).timeout(.milliseconds(100)).map { $0 }
@@ -94,7 +95,7 @@ struct TimeoutRuleTests {
 
   @Test("The time begins with the execution, not while it queues, and a timeout that is not positive is none")
   func beginsWithExecution() async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let blocker = queue.add(ProcedureTask { await env.wait(until: .seconds(10)) }.exclusive("x"))
       await env.settle()
@@ -114,7 +115,7 @@ struct TimeoutRuleTests {
 
   @Test("A body that does not listen is waited for, and its value is not used", arguments: Way.allCases)
   func waitedFor(_ way: Way) async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let isCancelled = Locked(false)
       let deaf = ProcedureTask { (number: Int) in
@@ -131,7 +132,7 @@ struct TimeoutRuleTests {
 
   @Test("Before a retry a timeout is for each attempt, after it for all of them")
   func andRetry() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let starts = Locked<[Duration]>([])
       let slow = ProcedureTask {
@@ -155,7 +156,7 @@ struct TimeoutRuleTests {
 
   @Test("What has timed out can be recovered from, and the run is not cancelled")
   func recovered() async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let procedure = env.sleeper(for: .seconds(5)).timeout(.seconds(1)).recover { error in
         env.check((error as? ProcedureError)?.kind == .timedOut)
@@ -171,7 +172,7 @@ struct TimeoutRuleTests {
 
   @Test("What the body has produced counts, and is cancelled with it", arguments: [false, true])
   func children(isInner: Bool) async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue()
       let child = Locked<ProcedureHandle<Int>?>(nil)
       var procedure = ProcedureTask {
@@ -189,7 +190,7 @@ struct TimeoutRuleTests {
 
   @Test("A deadline counts the wait: what is not over by then is cancelled, wherever it stands")
   func deadline() async throws {
-    try await exploreRace("waiting", "executing", "past", "in time") { env in
+    try await exploreRace("waiting", "executing", "past", "in time", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let blocker = queue.add(ProcedureTask { await env.wait(until: .seconds(10)) })
       await env.wait(until: .seconds(1))
@@ -226,7 +227,7 @@ struct TimeoutRuleTests {
 
   @Test("A body does not start when its deadline comes, nor after it, whether or not there is a slot for it")
   func late() async throws {
-    try await exploreRace("added", "run", "produced") { env in
+    try await exploreRace("added", "run", "produced", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let recorder = env.recordEvents(of: queue)
       let hasStarted = Locked(false)
@@ -269,7 +270,7 @@ struct TimeoutRuleTests {
   @Test(
     "What passes its deadline is told whether its body had started, wherever it is executed", arguments: Way.allCases)
   func startBeforeDeadline(_ way: Way) async throws {
-    try await exploreRace("waiting", "executing", "past") { env in
+    try await exploreRace("waiting", "executing", "past", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let kind = ["waiting", "executing", "past"][env.random.below(3)]
       if kind == "past" { await env.wait(until: .seconds(2)) }
@@ -288,7 +289,7 @@ struct TimeoutRuleTests {
 
   @Test("A deadline before a retry is the same for each attempt, and leaves no time for another")
   func deadlineOfAttempts() async throws {
-    try await exploreSchedules(50) { env in
+    try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let flaky = Flaky(env)
       let procedure = flaky.delay(.seconds(2)).deadline(.init(offset: .seconds(5)), on: env.clock)
@@ -305,7 +306,7 @@ struct TimeoutRuleTests {
     let queue = ProcedureQueue("suspending", clock: SuspendingClock())
     let forEver = ProcedureTask { try? await VirtualClock().sleep(for: .seconds(1)) }
     for procedure in [
-      forEver.timeout(.milliseconds(1)), forEver.deadline(SuspendingClock().now, on: SuspendingClock()),
+      forEver.timeout(.nanoseconds(1)), forEver.deadline(SuspendingClock().now, on: SuspendingClock()),
     ] {
       #expect(await queue.add(procedure).outcome.timeout != nil)
     }
@@ -317,7 +318,7 @@ struct TimeoutRuleTests {
   func withoutQueue() async throws {
     let forEver = ProcedureTask("for ever") { try? await VirtualClock().sleep(for: .seconds(1)) }
     await #expect {
-      try await forEver.timeout(.milliseconds(1)).execute()
+      try await forEver.timeout(.nanoseconds(1)).execute()
     } throws: {
       ($0 as? ProcedureError)?.kind == .timedOut
     }

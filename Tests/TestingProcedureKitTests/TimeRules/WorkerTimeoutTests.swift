@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -86,7 +87,7 @@ private struct InterruptedClock: Clock {
 
   @Test("However it is executed, each of several in a row has its own time", arguments: [0, 1, 2])
   func inARow(way: Int) async throws {
-    try await exploreSchedules(150) { env in
+    try await exploreSchedules(TestDepth.count(150)) { env in
       let kind = Kind.allCases[env.random.below(Kind.allCases.count)]
       var hooks = ProcedureHooks()
       if kind == .queueHooks { hooks.onWillExecute = { _ in try await env.clock.sleep(for: .seconds(3)) } }
@@ -149,7 +150,7 @@ private struct InterruptedClock: Clock {
   @Test(
     "A part that is added has its time from its own start, and a run that waits for its parts goes on to have its own")
   func parts() async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let child = Locked<ProcedureHandle<Int>?>(nil)
       let parent = ProcedureTask {
@@ -168,7 +169,7 @@ private struct InterruptedClock: Clock {
 
   @Test("Neither a timer that has been stopped nor one that has fired keeps a run or what it was given")
   func keepsNothing() async throws {
-    try await exploreSchedules(100) { env in
+    try await exploreSchedules(TestDepth.count(100)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: env.random.below(2) + 1)
       let live = Locked(0)
       let delay = Duration.seconds(env.random.below(3))

@@ -19,7 +19,7 @@ final class GraphRun: Sendable {
   let arena: ValueArena
   private let countdown: GraphCountdown
   private let run: Run
-  private let broadcaster: EventBroadcaster<ProcedureOccurrence>
+  private let broadcaster: EventBroadcaster<ProcedureEvent>
   private let stopsAtFirstFailure: Bool
   private let firstID: ProcedureID
   private let state: Mutex<State>
@@ -206,10 +206,10 @@ final class GraphRun: Sendable {
   func report(_ kind: @autoclosure () -> ProcedureEvent.Kind, of node: Int32) {
     guard broadcaster.isObserved else { return }
     let identity = identity(of: node)
-    var woken: [Waiter] = []
+    var effects: [EventEffect] = []
     let event = ProcedureEvent(id: identity.id, name: identity.name, instant: run.core.time.now, kind: kind())
-    broadcaster.send(ProcedureOccurrence(event), &woken)
-    for waiter in woken { waiter.resume() }
+    broadcaster.send(event, &effects)
+    for effect in effects { effect.perform() }
   }
 
   private var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: run.inheritedReason) }

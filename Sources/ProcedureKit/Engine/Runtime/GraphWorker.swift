@@ -39,6 +39,14 @@ struct GraphWorker {
       advance = graph.nodeAbandoned(node)
       return false
     }
+    if worker.core.isGated {
+      await worker.core.waitWhileSuspended(worker)
+      if Task.isCancelled { graph.taskWasCancelled() }
+      if graph.isStopping {
+        advance = graph.nodeAbandoned(node)
+        return false
+      }
+    }
     frame.stand(for: node)
     graph.nodeStarts(node)
     var failure: (any Error)?

@@ -13,6 +13,10 @@ final class QueueCore: Sendable {
     var machine: QueueMachine<Run>
     var room: WaitingRoom
     var isShutDown = false
+    /// Whether nobody can add anything more, so that the events end with the last run.
+    var isReleased = false
+    /// Workers of graphs that wait for the queue to be resumed.
+    var resumption: [Place] = []
     /// Whether what comes is cancelled at once.
     var cancelsArrivals = false
     var idleWaiters: [Place] = []
@@ -27,6 +31,9 @@ final class QueueCore: Sendable {
   struct Effects: Sendable {
     var next = QueueMachine<Run>.Next()
     var woken: [Waiter] = []
+    var events: [EventEffect] = []
+    /// Whether the queue's events end.
+    var endsEvents = false
     var places: [Place] = []
     var added: [(run: Run, step: RunStep)] = []
     var listeners: [(RunDetails.Listener, ProcedureOutcome<Void>)] = []
@@ -41,12 +48,13 @@ final class QueueCore: Sendable {
   let resources: ResourceTable
   let hooks: ProcedureHooks?
   let randomNumbers: RandomNumbers
-  let broadcaster = EventBroadcaster<ProcedureOccurrence>()
+  let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
   let crews: WorkerCrews
   /// Whether bodies execute as they are: no executor of its own and no hooks.
   @usableFromInline let isPlain: Bool
   private let state: Mutex<State>
+  private let gate: Atomic<Bool>
 
   init(
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
@@ -64,6 +72,7 @@ final class QueueCore: Sendable {
     limitsWaiting = room.isLimited
     crews = WorkerCrews(executor: executor)
     isPlain = executor == nil && hooks == nil
+    gate = Atomic(isSuspended)
     state = Mutex(State(machine: QueueMachine(width: width, isSuspended: isSuspended), room: room))
   }
 
@@ -115,7 +124,7 @@ final class QueueCore: Sendable {
   private func perform(_ effects: borrowing Effects) {
     if effects.next.wantsWorker { crews.startWorker(of: self) }
     guard
-      !(effects.woken.isEmpty && effects.places.isEmpty && effects.added.isEmpty && effects.listeners.isEmpty
+      !(effects.woken.isEmpty && effects.events.isEmpty && !effects.endsEvents && effects.places.isEmpty && effects.added.isEmpty && effects.listeners.isEmpty
         && effects.handlers.isEmpty)
     else { return }
     performRest(effects)
@@ -123,6 +132,8 @@ final class QueueCore: Sendable {
 
   private func performRest(_ effects: borrowing Effects) {
     for waiter in effects.woken { waiter.resume() }
+    for effect in effects.events { effect.perform() }
+    if effects.endsEvents { broadcaster.close() }
     for place in effects.places { place.call() }
     let (added, listeners, handlers) = (effects.added, effects.listeners, effects.handlers)
     guard !(added.isEmpty && listeners.isEmpty && handlers.isEmpty) else { return }
@@ -184,8 +195,53 @@ final class QueueCore: Sendable {
 
   // MARK: The queue as a whole
 
-  func suspend() { withState { $0.machine.suspended() } }
-  func resume() { send { state, effects in state.machine.resumed(&effects.next) } }
+  func suspend() {
+    withState { state in
+      state.machine.suspended()
+      gate.store(true, ordering: .releasing)
+    }
+  }
+
+  func resume() {
+    send { state, effects in resumed(&state, &effects) }
+  }
+
+  private func resumed(_ state: inout State, _ effects: inout Effects) {
+    state.machine.resumed(&effects.next)
+    gate.store(false, ordering: .releasing)
+    effects.places += state.resumption.takeAll()
+  }
+
+  /// Waits while the queue is suspended: a graph that executes starts no further node.
+  func waitWhileSuspended(_ run: Run) async {
+    while gate.load(ordering: .acquiring), !run.isToldToStop {
+      let place = Place()
+      let isSuspended = withState { state in
+        if state.machine.isSuspended { state.resumption.append(place) }
+        return state.machine.isSuspended
+      }
+      guard isSuspended else { return }
+      waitStarted(run)
+      _ = await run.wait(at: place)
+      await waitEnded(run)
+    }
+  }
+
+  /// Whether the queue is suspended, without the lock.
+  var isGated: Bool { gate.load(ordering: .relaxed) }
+
+  /// Nobody refers to the queue any more: its events end with its last run.
+  func release() {
+    send { state, effects in
+      state.isReleased = true
+      Self.wakeIfIdle(&state, &effects)
+    }
+  }
+
+  func events(bufferingNewest newest: Int) -> AsyncStream<ProcedureEvent> {
+    let limit = EventLimit<ProcedureEvent>(newest: newest) { [name] in .gap($0, before: $1, on: name) }
+    return broadcaster.subscribe(limit: limit).stream(waiting: ProcedureContext.lendingSlot)
+  }
   func changeWidth(to width: Int) { send { state, effects in state.machine.widthChanged(to: width, &effects.next) } }
   var width: Int { withState { $0.machine.width } }
   var isSuspended: Bool { withState { $0.machine.isSuspended } }
@@ -212,7 +268,7 @@ final class QueueCore: Sendable {
   func shutDown() {
     send { state, effects in
       state.isShutDown = true
-      state.machine.resumed(&effects.next)
+      resumed(&state, &effects)
       effects.places += state.room.takeAll()
     }
   }
@@ -240,6 +296,7 @@ final class QueueCore: Sendable {
 
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
+    if state.isReleased, state.machine.count == 0 { effects.endsEvents = true }
     if !state.idleWaiters.isEmpty, state.machine.count == 0 { effects.places += state.idleWaiters.takeAll() }
     if !state.idleWaitersInside.isEmpty, state.machine.count <= state.idleBodies {
       effects.places += state.idleWaitersInside.takeAll()

@@ -62,6 +62,9 @@ extension Run {
     core.withState { _ in details.map { $0.cancel != nil || $0.isStopping } ?? false }
   }
 
+  /// Whether a produced child has failed and stops the body.
+  var isStopping: Bool { core.withState { _ in details?.isStopping ?? false } }
+
   // MARK: Handlers
 
   /// Runs the operation, and calls `onCancel` once the task or the run is cancelled, at once if it was before.

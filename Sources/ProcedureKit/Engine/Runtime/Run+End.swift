@@ -125,7 +125,7 @@ extension Run {
       return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
     }
     _ = former
-    log?.broadcaster.close()
+    log?.close()
     if let parent {
       parent.childEnded(self, outcome.withoutValue, isProduced: core.withState { _ in details?.isProduced ?? false })
     }

@@ -14,11 +14,8 @@ extension Run {
     let log = details?.log
     guard log != nil || core.broadcaster.isObserved else { return }
     let event = ProcedureEvent(id: id, name: name, instant: instant(), kind: kind())
-    core.broadcaster.send(ProcedureOccurrence(event), &effects.woken)
-    if let log {
-      log.past.append(event)
-      log.broadcaster.send(ProcedureOccurrence(event), &effects.woken)
-    }
+    core.broadcaster.send(event, &effects.events)
+    log?.append(event, &effects.events)
   }
 
   /// Records an event that not every run has, under the id of the reporting run.
@@ -33,17 +30,10 @@ extension Run {
   }
 
   /// The events of the run, from the first. Each call subscribes anew.
-  func events() -> EventSubscription<ProcedureOccurrence> {
-    let (subscription, log, isOver) = core.withState { _ in
-      let log = madeLog
-      return (
-        log.broadcaster.subscribe(
-          replaying: ContiguousArray(log.past.map { ProcedureOccurrence($0) }), waiting: ProcedureContext.lendingSlot),
-        log, outcome != nil
-      )
-    }
-    if isOver { log.broadcaster.close() }
-    return subscription
+  func events() -> AsyncStream<ProcedureEvent> {
+    let (log, isOver) = core.withState { _ in (madeLog, outcome != nil) }
+    if isOver { log.close() }
+    return log.subscribe().stream(waiting: ProcedureContext.lendingSlot)
   }
 
   /// The log of the run's events, made from what has happened so far. Called under the lock.
@@ -75,15 +65,5 @@ extension Run {
     add(.willFinish(outcome.withoutValue), at: max(ended, details?.cancelInstant ?? -1))
     add(.didFinish(outcome.withoutValue), at: max(ended, details?.cancelInstant ?? -1))
     return past
-  }
-}
-
-/// The events of one run so far, and who listens. Guarded by the lock of the run's queue.
-final class EventLog: @unchecked Sendable {
-  var past: ContiguousArray<ProcedureEvent>
-  let broadcaster = EventBroadcaster<ProcedureOccurrence>()
-
-  init(past: ContiguousArray<ProcedureEvent>) {
-    self.past = past
   }
 }

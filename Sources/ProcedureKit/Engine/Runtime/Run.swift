@@ -79,7 +79,7 @@ final class Run: @unchecked Sendable {
     slotRun = owner
     ignoresEarlierCancel =
       switch kind {
-      case .call: Task.isCancelled || parent?.isToldToStop ?? false
+      case .call: parent.map { !$0.isStopping && (Task.isCancelled || $0.isToldToStop) } ?? false
       case .level, .copy: parent?.ignoresEarlierCancel ?? false
       case .structured, .added, .node, .graphWorker: false
       }

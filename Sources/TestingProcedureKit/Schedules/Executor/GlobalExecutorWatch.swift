@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Notices jobs that escape from an exploration to the global executor.
+/// A watch for jobs that escape from an exploration to the global executor.
 ///
-/// The runtime lets a process look at what it enqueues there through a function pointer that it exports, the variable
-/// `swift_task_enqueueGlobal_hook` (it is how other run loops take that executor's place). The watch passes every job
-/// on unchanged; it only asks whether the thread that enqueues is driving an exploration just now. Where the pointer
-/// cannot be found (on Windows, or with a statically linked runtime) or is taken, escaped jobs are noticed only when
-/// they come back. Waits for real time and the main actor pass it by in Swift 6.3.
+/// The runtime exports a function pointer, the variable `swift_task_enqueueGlobal_hook`, through which a process can
+/// observe the jobs of the global executor. Other run loops use the pointer to replace the executor. The watch passes
+/// every job on unchanged, and only tests whether the enqueuing thread drives an exploration. If the pointer is missing
+/// (on Windows, or with a statically linked runtime) or taken, an escaped job is only detected when its task comes
+/// back. In Swift 6.3, waits for real time and the main actor bypass the pointer.
 final class GlobalExecutorWatch: Sendable {
   static let shared = GlobalExecutorWatch()
 
-  /// Whether every job that leaves for the global executor is noticed.
+  /// Whether every job for the global executor is observed.
   let isInstalled: Bool
 
   private let drivers = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
@@ -35,7 +35,7 @@ final class GlobalExecutorWatch: Sendable {
     _ = drivers.withLock { $0.removeValue(forKey: thread) }
   }
 
-  /// The executor that the calling thread is driving, if it is driving one.
+  /// The executor that the calling thread drives; `nil` for other threads.
   var currentDriven: ScheduleExecutor? {
     let thread = Platform.Thread.current
     return drivers.withLock { $0[thread] }
@@ -45,7 +45,7 @@ final class GlobalExecutorWatch: Sendable {
     currentDriven?.didEscape()
   }
 
-  // As the runtime's header `swift/Runtime/Concurrency.h` declares it.
+  // The types as in the runtime's header `swift/Runtime/Concurrency.h`.
   private typealias Original = @convention(thin) (UnownedJob) -> Void
   private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
 

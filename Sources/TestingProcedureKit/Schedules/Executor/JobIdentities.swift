@@ -1,15 +1,14 @@
-/// Recognises tasks across their jobs and gives each a small number, in the order in which they first got ready.
+/// The numbers of tasks across their jobs, in the order of each task's first ready job.
 ///
-/// The numbers are the same in every run of the same schedule, which the runtime's own identities and addresses are
-/// not.
+/// In contrast to the runtime's identities and addresses, the numbers are equal in every run of a schedule.
 struct JobIdentities {
   private var strands: [UInt64: Int] = [:]
   private(set) var count = 0
 
-  /// The strand of a job whose task is `task`.
+  /// Returns the strand of a job of `task`.
   ///
-  /// Jobs without a task (an actor that starts to serve its mailbox, the hand-over within `Task.yield`) go on with the
-  /// strand of the job that enqueued them, if any.
+  /// A job without a task (an actor that begins to serve its callers, the hand-over within `Task.yield`) continues the
+  /// strand `running` of the enqueuing job, if there is one.
   mutating func strand(ofTask task: UInt64?, enqueuedBy running: Int?) -> Int {
     guard let task else { return running ?? next() }
     if let known = strands[task] { return known }
@@ -23,9 +22,9 @@ struct JobIdentities {
     return count
   }
 
-  /// The runtime's number of the task that `job` belongs to, or `nil` if it belongs to none.
+  /// Returns the runtime's number of the task of `job`; `nil` for a job without a task.
   ///
-  /// Its description, `UnownedJob(id: 7)`, is the only public place where the number is found.
+  /// The description of a job, `UnownedJob(id: 7)`, is the only public source of the number.
   static func task(of job: UnownedJob) -> UInt64? {
     var number: UInt64?
     for byte in job.description.utf8 {

@@ -10,13 +10,13 @@
   import WinSDK
 #endif
 
-/// What the standard library does not offer, and the explorer cannot do without: the only file that imports a platform.
+/// The explorer's needs beyond the standard library. Only this file imports a platform.
 enum Platform {
-  /// Tells threads apart, so that a job that comes from outside of an exploration is noticed.
+  /// The identity of a thread, for detecting jobs from outside of an exploration.
   struct Thread: Hashable, Sendable {
     private let bits: UInt
 
-    /// The thread that calls.
+    /// The calling thread.
     static var current: Thread {
       #if canImport(WinSDK)
         return Thread(bits: UInt(GetCurrentThreadId()))
@@ -28,7 +28,7 @@ enum Platform {
     }
   }
 
-  /// The address of an exported variable of the process, or `nil` where there is none of that name.
+  /// Returns the address of an exported variable of the process; `nil` if there is no variable called `name`.
   static func variable<Value>(named name: String, as type: Value.Type) -> UnsafeMutablePointer<Value>? {
     #if canImport(WinSDK)
       return nil

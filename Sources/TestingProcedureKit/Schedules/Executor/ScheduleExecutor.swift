@@ -1,26 +1,26 @@
 import Synchronization
 
-/// Holds every ready job of one schedule and runs them one at a time, in the order that a chooser decides.
+/// The executor of one schedule: holds every ready job, and runs one job at a time in the order of a chooser.
 ///
-/// Nothing runs by itself: the explorer drives the executor on its own thread, so no two jobs ever overlap and the same
-/// choices give the same run. A job that another thread enqueues is run as well, but reported as uncontrolled.
+/// The explorer drives the executor on its own thread. Jobs therefore never overlap, and equal choices give equal runs.
+/// A job from another thread runs as well, but is reported as uncontrolled.
 final class ScheduleExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
-    /// The strand of each of `jobs`.
+    /// The strands of `jobs`.
     var strands: [Int] = []
     var identities = JobIdentities()
     var record = ScheduleRecord()
-    /// Those recorded and those taken since.
+    /// The number of recorded steps, and of steps after the recording.
     var steps = 0
     var chooser: any ScheduleChooser
     var isRecording = true
-    /// The strand that is running now.
+    /// The running strand.
     var running: Int?
-    /// The thread that is driving now.
+    /// The driving thread.
     var driver: Platform.Thread?
     var uncontrolled: [UncontrolledJob] = []
-    /// What the body works with. It holds the executor, too.
+    /// The environment, which holds the executor strongly.
     weak var environment: ExplorationEnvironment?
 
     mutating func didFindUncontrolled(_ reason: UncontrolledJob.Reason, by strand: Int?) {
@@ -29,11 +29,11 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// The executor of the exploration that the calling code belongs to, if it belongs to one.
+  /// The executor of the exploration to which the calling code belongs; `nil` outside of an exploration.
   static var current: ScheduleExecutor? { GlobalExecutorWatch.shared.currentDriven }
 
   private let state: Mutex<State>
-  /// Counts the jobs that came from outside.
+  /// The number of jobs from outside.
   private let arrivals = Milestones()
 
   init(chooser: any ScheduleChooser) {
@@ -54,7 +54,9 @@ final class ScheduleExecutor: TaskExecutor {
     if !isControlled { arrivals.increment() }
   }
 
-  /// Runs jobs until none is ready or `limit` steps have been taken in all; says whether none is ready.
+  /// Runs jobs until no job is ready, or until `limit` steps in total.
+  ///
+  /// - Returns: Whether no job is ready.
   func runUntilIdle(limit: Int) -> Bool {
     beginDriving()
     defer { endDriving() }
@@ -66,14 +68,14 @@ final class ScheduleExecutor: TaskExecutor {
     return state.withLock { $0.jobs.isEmpty }
   }
 
-  /// Performs `body` as the driver, outside of any job: what it enqueues is controlled.
+  /// Performs `body` as the driver, outside of any job: the jobs that `body` enqueues are controlled.
   func asDriver<R>(_ body: () -> R) -> R {
     beginDriving()
     defer { endDriving() }
     return body()
   }
 
-  /// From now on the oldest ready job runs, and nothing is recorded any more.
+  /// Stops recording. From now on, the oldest ready job runs.
   func stopRecording() {
     state.withLock { state in
       state.chooser = FirstChooser()
@@ -90,7 +92,7 @@ final class ScheduleExecutor: TaskExecutor {
   var uncontrolled: [UncontrolledJob] { state.withLock { $0.uncontrolled } }
   var strandCount: Int { state.withLock { $0.identities.count } }
 
-  /// Notes that the running strand handed a job to the global executor.
+  /// Records that the running strand handed a job to the global executor.
   func didEscape() {
     state.withLock { $0.didFindUncontrolled(.globalExecutor, by: $0.running) }
   }
@@ -120,9 +122,11 @@ final class ScheduleExecutor: TaskExecutor {
 }
 
 extension ScheduleExecutor {
-  /// Waits until a job is ready, at most for the real time `patience`; says whether one is.
+  /// Waits until a job is ready, for at most the real time `patience`.
   ///
   /// Cancelling the task ends the wait.
+  ///
+  /// - Returns: Whether a job is ready.
   func waitForArrival(atMost patience: Duration) async -> Bool {
     await KitSpawner.wait(atMost: patience) { await self.nextArrival() }
     return state.withLock { !$0.jobs.isEmpty }

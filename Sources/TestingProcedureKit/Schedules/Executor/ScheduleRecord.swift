@@ -1,15 +1,15 @@
-/// What happened in one schedule: which strand ran at each step, and each choice there was.
+/// The record of one schedule: the strand at each step, and each choice.
 struct ScheduleRecord: Equatable {
-  /// The strand that ran, at each step.
+  /// The strand at each step.
   private(set) var strands: [Int] = []
 
-  /// The position that was chosen, at each step at which more than one job was ready.
+  /// The chosen position, at each step with several ready jobs.
   private(set) var choices: [Int] = []
 
-  /// How many jobs were ready, at each of `choices`.
+  /// The number of ready jobs at each of `choices`.
   private(set) var widths: [Int] = []
 
-  /// A fingerprint of `strands` (64-bit FNV-1a), to tell different orders apart.
+  /// A fingerprint of `strands` (64-bit FNV-1a), for distinguishing orders.
   private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
 
   var steps: Int { strands.count }

@@ -1,9 +1,9 @@
-/// Walks every sequence of choices that a deterministic body offers, depth first.
+/// A depth-first walk through all sequences of choices of a deterministic body.
 ///
-/// A pure value: run `next`, followed by zeros, and report the choices that were made and how many there were to choose
-/// from each time; the last choice that can be another becomes the next one.
+/// A pure value: run `next`, continued with zeros, and report the choices and the number of ready jobs at each. The
+/// last choice with an untried alternative is then changed.
 struct ChoiceTree {
-  /// The beginning of the sequence to run next, or `nil` when all have been run.
+  /// The prefix of the next sequence to run; `nil` after the last sequence.
   private(set) var next: [Int]? = []
 
   mutating func didRun(_ choices: [Int], widths: [Int]) {

@@ -1,26 +1,28 @@
-/// Makes the chooser of each schedule of an exploration.
+/// The source of the choosers of an exploration, one for each schedule.
 struct ChooserSource {
   private let strategy: ExplorationStrategy
   private let seed: UInt64
-  /// `nil` unless the strategy is to replay.
+  /// The code to replay; `nil` for every other strategy.
   private var replay: ReplayCode?
   private var tree = ChoiceTree()
   private var lengths = ScheduleLengths()
 
-  /// - Throws: `ReplayCode.FormatError` if the strategy has a malformed replay string.
+  /// Makes the source for a strategy.
+  ///
+  /// - Throws: `ReplayCode.FormatError` for a malformed replay string.
   init(_ strategy: ExplorationStrategy, seed: UInt64) throws {
     self.strategy = strategy
     self.seed = seed
     if case .replay(let text) = strategy { replay = try ReplayCode(text) }
   }
 
-  /// Whether the only schedule is one that was recorded.
+  /// Whether the exploration replays one recorded schedule.
   var isReplay: Bool { replay != nil }
 
-  /// Whether every order there is has run.
+  /// Whether every possible order has run.
   var isExhausted: Bool { tree.next == nil }
 
-  /// The chooser of the schedule of that number and the seed of its random numbers, or `nil` if there are no more.
+  /// Returns the chooser and the random seed of a schedule; `nil` after the last schedule.
   func next(_ schedule: Int) -> (chooser: any ScheduleChooser, seed: UInt64)? {
     let scheduleSeed = SeededGenerator.seed(seed, schedule)
     let generator = SeededGenerator(seed: SeededGenerator.seed(scheduleSeed, 0))
@@ -39,7 +41,7 @@ struct ChooserSource {
     }
   }
 
-  /// Learns from a schedule what the next ones may be like.
+  /// Updates the strategy with the record of a schedule.
   mutating func didRun(_ record: ScheduleRecord) {
     lengths.didRun(record.steps)
     if strategy == .exhaustive { tree.didRun(record.choices, widths: record.widths) }

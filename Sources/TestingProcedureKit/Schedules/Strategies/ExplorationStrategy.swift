@@ -1,26 +1,26 @@
-/// How an exploration chooses which of the ready jobs runs next.
+/// The choice of the next job among the ready jobs of an exploration.
 public enum ExplorationStrategy: Hashable, Sendable {
-  /// Any ready job, each with the same probability. Good at bugs that many orders show.
+  /// Chooses uniformly at random. The strategy finds bugs that many orders show.
   case random
 
-  /// Random priorities that change at `changePoints` random steps (PCT: Burckhardt et al., ASPLOS 2010).
+  /// Chooses by random priorities that change at `changePoints` random steps (PCT: Burckhardt et al., ASPLOS 2010).
   ///
-  /// Good at rare bugs that depend on few orderings: one that needs `d` of them is looked for with `d - 1` change
-  /// points.
+  /// The strategy finds rare bugs that depend on few ordering constraints: use `d - 1` change points for `d`
+  /// constraints.
   case priorities(changePoints: Int = 2)
 
-  /// `random` and `priorities(changePoints:)` in turn, a schedule each: for races of which every outcome is to be seen.
+  /// Alternates between `random` and `priorities(changePoints:)`, for races in which every outcome has to occur.
   case mixed(changePoints: Int = 3)
 
-  /// Every order there is, depth first, until all or the wanted number have run; `ExplorationSummary.isComplete` tells.
+  /// Runs every possible order, depth first, up to the number of schedules; see `ExplorationSummary.isComplete`.
   ///
-  /// A proof for small bodies: two tasks with five choices each have some hundred orders. All schedules draw the same
-  /// random numbers.
+  /// The strategy proves small bodies correct: two tasks with five choices each have some hundred orders. All schedules
+  /// draw equal random numbers.
   case exhaustive
 
-  /// The tasks in turn, one job each: a single order, of use as a comparison.
+  /// Takes turns between the tasks, one job each: a single order, useful for comparison.
   case roundRobin
 
-  /// One schedule, from the replay string that a failure has printed.
+  /// Runs one schedule, from the replay string of a failure.
   case replay(String)
 }

@@ -1,23 +1,22 @@
-/// Random priorities with a few random change points: probabilistic concurrency testing (PCT).
+/// A chooser with random priorities and a few random change points: probabilistic concurrency testing (PCT).
 ///
-/// Every strand gets a random priority when it first appears, and the ready strand with the highest one runs. At each
-/// of
-/// `changePoints` random steps the strand that would run falls below all others. A bug that needs `d` ordering
-/// constraints is found with a probability of at least `1 / (n · kᵈ⁻¹)` in each schedule of `n` strands and `k` steps,
-/// with `d - 1` change points (Burckhardt, Kothari, Musuvathi and Nagarakatti, *A Randomized Scheduler with
-/// Probabilistic Guarantees of Finding Bugs*, ASPLOS 2010).
+/// Every strand gets a random priority at its first appearance, and the ready strand with the highest priority runs. At
+/// each of `changePoints` random steps, the strand that would run gets the lowest priority. In each schedule of `n`
+/// strands and `k` steps, `d - 1` change points find a bug with `d` ordering constraints with a probability of at least
+/// `1 / (n · kᵈ⁻¹)` (Burckhardt, Kothari, Musuvathi and Nagarakatti, *A Randomized Scheduler with Probabilistic
+/// Guarantees of Finding Bugs*, ASPLOS 2010).
 ///
-/// Strict priorities starve others while a strand waits by yielding in a loop. As in later variants of the method, a
-/// schedule that has become much longer than others goes on uniformly at random.
+/// Strict priorities starve other strands while a strand waits by yielding in a loop. As in later variants of the
+/// method, a schedule that is much longer than the other schedules therefore goes on uniformly at random.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
-  /// By strand; larger runs first.
+  /// The priorities by strand; the largest runs first.
   private var priorities: [UInt64] = []
-  /// In descending order.
+  /// The steps of the change points, in descending order.
   private var changes: [Int]
   private let fairAfter: Int
 
-  /// A chooser for a schedule that will probably take as many steps as others have.
+  /// Makes a chooser for a schedule of roughly the `lengths` of earlier schedules.
   init(generator: SeededGenerator, changePoints: Int, lengths: ScheduleLengths) {
     var generator = generator
     changes = (0..<changePoints).map { _ in generator.below(lengths.longest) }.sorted(by: >)
@@ -35,7 +34,7 @@ struct PriorityChooser: ScheduleChooser {
     return highest(of: strands)
   }
 
-  /// Initial priorities lie above every one that a change gives.
+  /// Registers strands. Initial priorities exceed every priority of a change point.
   private mutating func register(through strand: Int) {
     while priorities.count <= strand { priorities.append(generator.next() | 1 << 63) }
   }

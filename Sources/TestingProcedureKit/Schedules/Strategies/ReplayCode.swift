@@ -1,10 +1,10 @@
-/// What must be known to run one schedule again, as a short string that is easily copied: `pk1:3k:02~5.1`.
+/// The data for replaying one schedule, as a short string that is easy to copy: `pk1:3k:02~5.1`.
 ///
-/// After the format's name come the seed of the schedule's random numbers, in base 36, and the choices: a digit or
-/// letter (base 36) each, in parentheses from 36 on; `2~5.` stands for five twos. Zeros at the end are left out, as a
-/// replay goes on with zeros anyway.
+/// The string has the name of the format, the seed of the schedule's random numbers in base 36, and the choices. A
+/// choice is a digit or letter (base 36), or a number in parentheses from 36 on; `2~5.` stands for five twos. Trailing
+/// zeros are omitted, since a replay continues with zeros.
 struct ReplayCode: Equatable, CustomStringConvertible {
-  /// A string that is no replay code.
+  /// The error for a malformed replay string.
   struct FormatError: Error, CustomStringConvertible {
     var text: String
     var description: String { "\"\(text)\" is not a replay string: it should look like pk1:3k:02~5.1" }
@@ -32,7 +32,9 @@ struct ReplayCode: Equatable, CustomStringConvertible {
     return text
   }
 
-  /// - Throws: `FormatError` if `text` was not made by `description`.
+  /// Parses a replay string.
+  ///
+  /// - Throws: `FormatError` for a malformed string.
   init(_ text: String) throws(FormatError) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 3, parts[0] == Self.name, let seed = UInt64(parts[1], radix: 36),

@@ -1,17 +1,17 @@
-/// Decides which of the ready jobs runs next.
+/// The choice of the next job in a schedule.
 protocol ScheduleChooser: Sendable {
-  /// The position, in `strands`, of the job to run as the `step`-th of the schedule.
+  /// Returns the position in `strands` of the job to run at `step`.
   ///
-  /// `strands` has the strand of each ready job, in the order in which they got ready, and is never empty.
+  /// `strands` has the strand of each ready job, in the order of getting ready, and is never empty.
   mutating func choose(among strands: [Int], step: Int) -> Int
 }
 
-/// Always the job that has been ready for longest.
+/// A chooser of the job that has been ready for the longest time.
 struct FirstChooser: ScheduleChooser {
   func choose(among strands: [Int], step: Int) -> Int { 0 }
 }
 
-/// Any ready job, each with the same probability.
+/// A chooser of any ready job, with equal probability.
 struct RandomChooser: ScheduleChooser {
   var generator: SeededGenerator
 
@@ -20,7 +20,7 @@ struct RandomChooser: ScheduleChooser {
   }
 }
 
-/// The strands in turn, each for one job.
+/// A chooser that takes turns between the strands, one job each.
 struct RoundRobinChooser: ScheduleChooser {
   private var last = -1
 
@@ -33,7 +33,7 @@ struct RoundRobinChooser: ScheduleChooser {
   }
 }
 
-/// Recorded choices; where they end, always the job that has been ready for longest.
+/// A chooser that follows recorded choices, and then takes the job that has been ready for the longest time.
 struct ReplayChooser: ScheduleChooser {
   private var remaining: ArraySlice<Int>
 

@@ -1,13 +1,14 @@
-/// How many steps the schedules of an exploration take.
+/// The numbers of steps of an exploration's schedules.
 struct ScheduleLengths {
   private var shortest: Int?
 
-  /// The most steps that a schedule has taken, those that starved left out.
+  /// The largest number of steps, without starving schedules.
   private(set) var longest = 16
 
-  /// The number of steps after which a schedule probably starves, because somebody waits by yielding.
+  /// The number of steps after which a schedule probably starves, because a strand waits by yielding.
   ///
-  /// It is taken from the shortest schedule: from the longest, one that starved would make the next starve for longer.
+  /// The number depends on the shortest schedule: with the longest, a starving schedule would let the next one starve
+  /// longer.
   var fairAfter: Int { max(shortest ?? 0, 16) * 20 + 1_000 }
 
   mutating func didRun(_ steps: Int) {

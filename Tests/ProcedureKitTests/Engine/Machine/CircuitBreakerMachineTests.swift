@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -100,7 +101,7 @@ import Testing
 
   @Test("Random scripts: the window agrees with a list of all calls")
   func windowAgreesWithModel() {
-    for seed in 0..<200 as Range<UInt64> {
+    for seed in 0..<UInt64(TestDepth.count(200)) {
       var random = SeededRandom(seed: seed)
       var window = SlidingWindow(length: .seconds(10))
       var (now, calls): (Int, [(second: Int, failed: Bool)]) = (0, [])

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -7,7 +8,8 @@ import Testing
     "D1, D4: in random graphs, run by random workers with random outcomes, nothing happens that a naive model objects to",
     arguments: 0..<8)
   func scripts(_ block: Int) {
-    for seed in block * 400..<(block + 1) * 400 {
+    let count = TestDepth.count(400)
+    for seed in block * count..<(block + 1) * count {
       var script = GraphScript(seed: UInt64(seed))
       script.run()
       guard let objection = script.model.objections.first else { continue }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -57,7 +58,7 @@ import Testing
 
   @Test("Random scripts: grants are in order, never too many in any stretch of time, and never later than they may be")
   func random() {
-    for seed in 0..<300 as Range<UInt64> {
+    for seed in 0..<UInt64(TestDepth.count(300)) {
       var random = SeededRandom(seed: seed)
       if let objection = run(&random) { Issue.record("seed \(seed): \(objection)") }
     }

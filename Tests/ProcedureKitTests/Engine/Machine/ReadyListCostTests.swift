@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
 
 /// Compares two sizes in one run: where the cost grows with the square, a member costs ten times as much in the larger.
-@Suite struct ReadyListCostTests {
+@Suite(.enabled(if: TestDepth.isAtLeastGate)) struct ReadyListCostTests {
   /// Which place in the order of admission the members have that become ready one after another.
   enum Arrival: CaseIterable {
     case inOrder

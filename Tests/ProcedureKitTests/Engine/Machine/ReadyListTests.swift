@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -59,7 +60,8 @@ import Testing
 
   @Test("Q1: after random insertions and removals a list agrees with a sorted array", arguments: 0..<8)
   func agreesWithModel(_ block: Int) {
-    for seed in block * 50..<(block + 1) * 50 {
+    let count = TestDepth.count(50)
+    for seed in block * count..<(block + 1) * count {
       var random = SeededRandom(seed: UInt64(seed))
       if let objection = compare(&random) { Issue.record("seed \(seed): \(objection)") }
     }

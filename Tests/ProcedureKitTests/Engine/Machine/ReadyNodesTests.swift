@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -5,7 +6,7 @@ import Testing
 @Suite struct ReadyNodesTests {
   @Test(
     "Whatever comes, goes and comes back, the first is the one that has waited longest",
-    arguments: 0..<20 as Range<UInt64>)
+    arguments: 0..<UInt64(TestDepth.count(20, least: 4)))
   func order(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var ready = ReadyNodes(priorities: [])

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
 
 /// Compares two sizes in one run: where the cost grows with the square, a timer costs ten times as much in the larger.
-@Suite struct TimerHeapCostTests {
+@Suite(.enabled(if: TestDepth.isAtLeastGate)) struct TimerHeapCostTests {
   enum Deadlines: CaseIterable {
     case ascending
     case descending

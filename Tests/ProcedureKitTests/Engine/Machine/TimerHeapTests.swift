@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -31,7 +32,8 @@ import Testing
 
   @Test("Random scripts: a heap agrees with a sorted array", arguments: 0..<8)
   func agreesWithModel(_ block: Int) {
-    for seed in block * 50..<(block + 1) * 50 {
+    let count = TestDepth.count(50)
+    for seed in block * count..<(block + 1) * count {
       var random = SeededRandom(seed: UInt64(seed))
       if let objection = compare(&random) { Issue.record("seed \(seed): \(objection)") }
     }

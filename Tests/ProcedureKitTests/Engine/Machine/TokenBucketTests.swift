@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -43,7 +44,7 @@ import Testing
 
   @Test("Random scripts: a bucket agrees with one that counts token by token")
   func agreesWithModel() {
-    for seed in 0..<200 as Range<UInt64> {
+    for seed in 0..<UInt64(TestDepth.count(200)) {
       var random = SeededRandom(seed: seed)
       let (capacity, interval, parts) = (1 + random.below(5), 1 + random.below(9), 1 + random.below(4))
       var bucket = TokenBucket(capacity: capacity, interval: .seconds(interval * parts))

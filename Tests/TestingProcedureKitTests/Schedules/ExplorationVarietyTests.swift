@@ -1,7 +1,8 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite(.serialized) struct ExplorationSpeedTests {
+@Suite struct ExplorationVarietyTests {
   private actor Account {
     private(set) var balance = 0
     func deposit(_ amount: Int) { balance += amount }
@@ -43,20 +44,14 @@ import TestingProcedureKit
     env.check(await account.balance == 0)
   }
 
+  /// What an exploration costs is measured by nobody's clock here: on a busy machine that would fail.
   @Test(
-    "1,000 schedules of 20 procedures on a queue, and of 20 tasks, take less than a second each (release build)",
+    "Schedules of 20 procedures on a queue, and of 20 tasks, are nearly all different",
     arguments: [ExplorationStrategy.random, .priorities()], ["procedures", "tasks"])
   func twenty(strategy: ExplorationStrategy, of what: String) async throws {
-    var summary: ExplorationSummary?
-    let body = what == "tasks" ? Self.tasks : Self.procedures
-    let duration = try await ContinuousClock().measure {
-      summary = try await exploreSchedules(1_000, strategy: strategy, body)
-    }
-    let result = try #require(summary)
-    print("\(what): \(duration): \(result)")
-    #expect(result.distinctTraces > 500)
-    #if !DEBUG
-      #expect(duration < .seconds(1))
-    #endif
+    let count = TestDepth.count(1_000)
+    let summary = try await exploreSchedules(
+      count, strategy: strategy, what == "tasks" ? Self.tasks : Self.procedures)
+    #expect(summary.distinctTraces > count / 2, "\(summary)")
   }
 }

@@ -1,0 +1,59 @@
+/// Internal. The reading side of one subscription. The subscription ends when the last reference to the reader goes.
+///
+/// Several tasks may read at the same time: each event goes to one of them.
+protocol EventReader: AnyObject, Sendable {
+  associatedtype Event: Sendable
+
+  /// Returns the next event if there is one already.
+  func take() -> Event?
+
+  /// Stores a waiter, which is resumed when there is an event, when no event follows, and by ``wake()``.
+  func register(_ waiter: Waiter) -> EventWait
+
+  /// Resumes the tasks that wait for this subscription's next event, so that they look again.
+  func wake()
+}
+
+/// Internal. How a reader waits.
+enum EventWait {
+  /// An event is there.
+  case notAtAll
+  /// The waiter is stored.
+  case forEvents
+  /// No event follows, or the task has been cancelled.
+  case inVain
+}
+
+extension EventReader {
+  /// The function that surrounds a wait for an event, in which a body lends its slot to its queue.
+  typealias WaitSurrounding = @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> Event?) async -> Event?
+
+  /// Makes the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream
+  /// is dropped, and when a task that iterates the stream is cancelled.
+  ///
+  /// - Parameter surround: Calls the given wait for the next event.
+  /// - Returns: The stream.
+  func stream(waiting surround: @escaping WaitSurrounding) -> AsyncStream<Event> {
+    AsyncStream {
+      if let event = self.take() { return event }
+      return await surround { await self.next() }
+    }
+  }
+
+  /// Returns the next event, and waits for it if need be; `nil` after the last one. Cancelling the caller ends the wait.
+  @concurrent func next() async -> Event? {
+    while true {
+      if let event = take() { return event }
+      var wait = EventWait.notAtAll
+      await withTaskCancellationHandler {
+        await Waiter.suspend { waiter in
+          wait = register(waiter)
+          return wait == .forEvents
+        }
+      } onCancel: {
+        wake()
+      }
+      if wait == .inVain { return nil }
+    }
+  }
+}

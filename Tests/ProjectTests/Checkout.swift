@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+/// The working copy that these tests were compiled from.
+enum Checkout {
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+
+  static func text(of path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  static func exists(_ path: String) -> Bool {
+    FileManager.default.fileExists(atPath: root.appending(path: path).path)
+  }
+
+  /// The files under the folders whose paths have this ending, sorted.
+  ///
+  /// - Throws: If there is none: a check of no files cannot fail.
+  static func files(under folders: String..., ending: String = ".swift") throws -> [TextFile] {
+    let paths = folders.flatMap { folder in
+      let names = FileManager.default.enumerator(atPath: root.appending(path: folder).path)
+      return names?.compactMap { $0 as? String }.map { "\(folder)/\($0)" } ?? []
+    }
+    let found = paths.filter { $0.hasSuffix(ending) && !$0.contains("/.") }.sorted()
+    try #require(!found.isEmpty, "There is no \(ending) in \(folders)")
+    return try found.map { TextFile($0, try text(of: $0)) }
+  }
+}

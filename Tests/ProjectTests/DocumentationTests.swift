@@ -1,0 +1,49 @@
+import Testing
+
+/// The formatter asks for comments, too, but not of the cases of an enum and the requirements of a protocol.
+@Suite struct DocumentationTests {
+  static func findings(in file: TextFile) -> [String] {
+    file.code.indices.filter { isPublic($0, in: file) && !isDocumented($0, in: file) }
+      .map { file.finding($0, "is public and has no documentation") }
+  }
+
+  /// Relies on the formatter: one declaration on a line, and members to the right of their type.
+  private static func isPublic(_ index: Int, in file: TextFile) -> Bool {
+    let line = file.code[index]
+    let words = line.split { $0 == " " || $0 == "(" || $0 == "<" }
+    if words.contains("public") { return !words.contains("import") && !words.contains("extension") }
+    let isCase = words.first == "case" || words.first == "indirect"
+    guard isCase || !requirements.isDisjoint(with: words) else { return false }
+    let outer = file.code[..<index].last { !$0.isEmpty && $0.indentation < line.indentation } ?? ""
+    return outer.has("public ") && outer.has(isCase ? "enum " : "protocol ")
+  }
+
+  private static let requirements: Set<Substring> = ["associatedtype", "func", "init", "subscript", "var"]
+
+  private static func isDocumented(_ index: Int, in file: TextFile) -> Bool {
+    let above = file.lines[..<index].last { !$0.trimmed.hasPrefix("@") }
+    return above?.trimmed.hasPrefix("///") == true
+  }
+
+  @Test("Public declarations are documented")
+  func sources() throws {
+    let findings = try Checkout.files(under: "Sources").flatMap(Self.findings)
+    #expect(findings == [])
+  }
+
+  @Test(
+    "Gaps are found, and what is documented or not public passes",
+    arguments: [
+      ("public struct A {}", 1), ("/// A.\n\npublic struct A {}", 1), ("// A.\nnonisolated public func a()", 1),
+      ("/// A.\npublic indirect enum A {\n  /// B.\n  case b\n  case c(Int)\n}", 1),
+      ("/// A.\n@available(*, deprecated)\npublic protocol A {\n  func b()\n}", 1),
+      ("struct A {\n  @inlinable public private(set) var b = 1\n}", 1), ("@frozen\npublic struct A {}", 1),
+      ("/// A.\npublic protocol A {\n  /// B.\n  associatedtype B\n  static var c: Int { get }\n}", 1),
+      ("/// A.\n@frozen\npublic struct A {\n  var b = 1\n}", 0), ("@_exported public import C", 0),
+      ("enum A {\n  case b\n}", 0), ("let a = \"\"\"\n  public struct B {}\n  \"\"\"", 0),
+      ("/// A.\npublic enum A {\n  func b() {\n    switch self {\n    case .c: break\n    }\n  }\n}", 0),
+    ])
+  func gaps(_ source: String, count: Int) {
+    #expect(Self.findings(in: TextFile("A.swift", source)).count == count)
+  }
+}

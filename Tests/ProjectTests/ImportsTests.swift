@@ -1,0 +1,46 @@
+import Testing
+
+/// DESIGN.md 2: what each module may import. The longest key that matches counts; a key may be a single file.
+@Suite struct ImportsTests {
+  static let allowed: [String: Set<String>] = [
+    "Sources/ProcedureKit": ["Synchronization"],
+    "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation"],
+    "Sources/ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
+    "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Foundation"],
+    "Sources/ProcedureKitDiagnostics": ["ProcedureKit", "Synchronization", "Foundation"],
+    "Sources/TestingProcedureKit": ["ProcedureKit", "Synchronization", "Testing"],
+    // The explorer tells threads apart, for which it needs the platform's own module.
+    "Sources/TestingProcedureKit/Schedules/Executor/Platform.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],
+  ]
+
+  static func findings(in files: [TextFile]) -> [String] {
+    files.flatMap { file -> [String] in
+      let keys = allowed.keys.filter { file.path == $0 || file.path.hasPrefix($0 + "/") }
+      guard let key = keys.max(by: { $0.count < $1.count }) else { return ["\(file.path): a module without a rule"] }
+      return file.findings { line in
+        guard line.has("import "),
+          let match = line.firstMatch(of: /import (?:(?:class|enum|func|protocol|struct|typealias|var) )?(\w+)/)
+        else { return nil }
+        return allowed[key, default: []].contains(String(match.1)) ? nil : "imports \(match.1)"
+      }
+    }
+  }
+
+  @Test("Each module imports only what the design allows")
+  func sources() throws {
+    let files = try Checkout.files(under: "Sources")
+    #expect(Self.findings(in: files) == [])
+  }
+
+  @Test(
+    "Other imports are found",
+    arguments: [
+      "import Foundation", "@testable import Foundation", "public import Dispatch", "import struct Foundation.Date",
+      "import TestingProcedureKit", "#if canImport(Glibc)\n  import Glibc\n#endif",
+    ])
+  func others(_ source: String) {
+    let text = "import Synchronization\n// import Glibc\n" + source
+    #expect(Self.findings(in: [TextFile("Sources/ProcedureKit/A.swift", text)]).count == 1)
+    #expect(Self.findings(in: [TextFile("Sources/New/A.swift", "")]).count == 1)
+  }
+}

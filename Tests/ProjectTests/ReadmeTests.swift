@@ -1,0 +1,35 @@
+import Testing
+
+@Suite struct ReadmeTests {
+  /// The files and folders that a page links to, or names beginning with a folder of the package, outside of its code.
+  static func paths(in page: TextFile) -> [String] {
+    let code = page.blocks.filter { $0.language.hasPrefix("swift") }.map(\.lines)
+    return page.lines.enumerated().filter { line in !code.contains { $0.contains(line.offset) } }.flatMap { _, line in
+      let links = line.matches(of: /(?:\]\(|\]: |src="|href=")([^)" #]+)/).map(\.1).filter { !$0.contains(":") }
+      let names = line.matches(of: /\b(?:Sources|Tests|Examples)\/[\w\/.+-]*|\.ci\/\w*/).map(\.0)
+      return (links + names.map { $0.last == "." ? $0.dropLast() : $0 }).map(String.init)
+    }
+  }
+
+  @Test("Every path in the README exists")
+  func paths() throws {
+    let paths = Self.paths(in: TextFile("README.md", try Checkout.text(of: "README.md")))
+    #expect(paths.filter { !Checkout.exists($0) } == [])
+    #expect(!paths.isEmpty)
+  }
+
+  @Test("Paths are found in links and text, and addresses are not followed")
+  func mistakes() {
+    let text = """
+      [a](LICENSE) [b](https://example.org/x) [c](#here) ![d](GONE.md#L3 "t") <img src="gone.png">
+      `Sources/M/A.swift`, in Tests/B, or Examples/.
+      [ref]: docs/gone.md
+      ```swift
+      let a = b/c/ Sources/None
+      ```
+      """
+    let paths = ["LICENSE", "GONE.md", "gone.png", "Sources/M/A.swift", "Tests/B", "Examples/", "docs/gone.md"]
+    #expect(Self.paths(in: TextFile("README.md", text)) == paths)
+    #expect(paths.filter { !Checkout.exists($0) } == paths.filter { $0 != "LICENSE" && $0 != "Examples/" })
+  }
+}

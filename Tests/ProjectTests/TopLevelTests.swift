@@ -1,0 +1,29 @@
+import Foundation
+import Testing
+
+@Suite struct TopLevelTests {
+  static let allowed: Set = ["Package.swift", "Sources", "Tests", "Examples", "README.md", "LICENSE"]
+
+  /// The names that do not belong there. An ignored name may begin with a `*`, and end with one.
+  static func strangers(among names: [String], ignored: [Substring]) -> [String] {
+    let ignored = ignored.map { $0.split(separator: "/").joined() }
+    return names.filter { name in
+      !name.hasPrefix(".") && !allowed.contains(name)
+        && !ignored.contains { $0.first == "*" ? name.hasSuffix($0.dropFirst()) : name == $0 }
+    }
+  }
+
+  @Test("The top level holds the package's folders, its manifest, readme and licence, and dot files")
+  func checkout() throws {
+    let names = try FileManager.default.contentsOfDirectory(atPath: Checkout.root.path)
+    let ignored = try Checkout.text(of: ".gitignore").split(separator: "\n")
+    #expect(Self.strangers(among: names, ignored: ignored) == [])
+    #expect(Self.allowed.subtracting(names) == [])
+  }
+
+  @Test("What does not belong there is found, unless git ignores it")
+  func strangers() {
+    let names = [".ci", "Sources", "README.md", "docs", "Makefile", "a.profraw", "out"]
+    #expect(Self.strangers(among: names, ignored: ["*.profraw", "/out/"]) == ["docs", "Makefile"])
+  }
+}

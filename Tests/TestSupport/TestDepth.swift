@@ -1,0 +1,59 @@
+import Foundation
+
+/// How long the random, explored and stress tests go on: the environment variable `PROCEDUREKIT_DEPTH`.
+///
+/// Each test names its count at the gate's depth. An ordinary `swift test` does a tenth of it, `deep` ten times as much.
+/// The seeds are the same at each depth, so that a greater depth repeats what a smaller one has tried.
+public enum TestDepth: String, Sendable {
+  /// The variable is not set: quick, for an ordinary `swift test`.
+  case ordinary
+
+  /// What `.ci/run` asks for.
+  case gate
+
+  /// Long: for a night, or after a change of the engine.
+  case deep
+
+  /// The depth of this process. Traps if the variable names none.
+  public static let current: TestDepth = {
+    guard let name = ProcessInfo.processInfo.environment["PROCEDUREKIT_DEPTH"], !name.isEmpty else { return .ordinary }
+    guard let depth = TestDepth(rawValue: name) else {
+      preconditionFailure("PROCEDUREKIT_DEPTH is \"\(name)\": leave it unset, or set it to gate or deep")
+    }
+    return depth
+  }()
+
+  /// Whether this process goes at least as far as the gate.
+  public static var isAtLeastGate: Bool { current != .ordinary }
+
+  /// The count of seeds, schedules, scripts or procedures at the current depth.
+  ///
+  /// - Parameters:
+  ///   - gate: The count at the gate's depth.
+  ///   - least: The smallest count that still shows something, where `gate` is not smaller yet.
+  /// - Returns: The count, at least one where `gate` is.
+  public static func count(_ gate: Int, least: Int = 20) -> Int {
+    switch current {
+    case .ordinary: max(gate / 10, min(gate, least))
+    case .gate: gate
+    case .deep: gate * 10
+    }
+  }
+
+  /// A count of large things (nodes, procedures) whose number is the point: never more than at the gate's depth.
+  ///
+  /// - Parameter gate: The count at the gate's depth and beyond.
+  /// - Returns: The count at the current depth.
+  public static func size(_ gate: Int) -> Int {
+    current == .ordinary ? gate / 10 : gate
+  }
+
+  /// The number of rounds of a stress test.
+  public static var rounds: Int {
+    switch current {
+    case .ordinary: 1
+    case .gate: 2
+    case .deep: 20
+    }
+  }
+}
