@@ -51,11 +51,11 @@ public actor ProcedureQueue {
     core.withState { $0.queue = self }
   }
 
-  /// What errors call the queue.
   deinit {
     core.release()
   }
 
+  /// The name of the queue in errors and snapshots.
   public nonisolated var name: String { core.name }
 
   /// How many bodies may execute at once.

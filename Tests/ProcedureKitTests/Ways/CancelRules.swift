@@ -1,0 +1,235 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+extension Rule {
+  static let cancels =
+    Side.outsiders.flatMap(beforeTheBody) + Side.allCases.flatMap(duringTheBody) + [
+      Rule(
+        id: "C2 before the call", sentence: "a task that is cancelled before it calls executes nothing",
+        ways: Side.caller.ways
+      ) { stage in
+        let ready = stage.signal()
+        let running = stage.start(stage.subject(), after: ready)
+        running.caller.cancel()
+        ready.set()
+        let result = await running.result
+        #expect(result.failure is CancellationError, "\(result)")
+        stage.expect([])
+      },
+      Rule(id: "C1 late", sentence: "a cancel after the outcome was decided is ignored") { stage in
+        let subject = stage.subject().onWillFinish { _ in ProcedureContext.current?.cancel(Side.reason) }
+        // Around a part, a level, an attempt or a copy something goes on, which is cancelled then.
+        let result = await stage.result(of: subject)
+        if [.run, .add, .alone, .child].contains(stage.way) { #expect(result.value == 1, "\(result)") }
+        stage.expectTold { $0.value == 1 }
+      },
+      Rule(id: "C1 first", sentence: "of two cancels the first counts") { stage in
+        let running = stage.start(stage.waitingSubject())
+        await stage.started.wait()
+        await stage.cancel(running, from: .context)
+        await stage.cancel(running, from: stage.way == .add ? .handle : .caller)
+        stage.release.set()
+        _ = await running.result
+        stage.expectTold { $0.cancellationReason(as: TestError.self) == Side.reason }
+      },
+      Rule(
+        id: "C4 wait", sentence: "cancelling a task that awaits `value` ends the wait and not the procedure",
+        ways: Way.handled
+      ) { stage in
+        let running = stage.start(stage.waitingSubject())
+        await stage.started.wait()
+        let handle = try #require(stage.ownHandle(running))
+        let waiter = Task { try await handle.value }
+        await stage.settle()
+        waiter.cancel()
+        let waited = await waiter.result
+        #expect(waited.failure is CancellationError, "\(waited)")
+        stage.note("wait has ended")
+        stage.release.set()
+        #expect(await running.result.value == 1)
+        stage.expect(["wait has ended", "body"])
+      },
+      Rule(id: "C6", sentence: "cancelling one run disturbs no other", ways: Way.queued, width: 4) { stage in
+        let (executes, end) = (stage.signal(), stage.signal())
+        let neighbour = stage.queue.add(
+          ProcedureTask("neighbour") {
+            executes.set()
+            await end.wait()
+            return !Task.isCancelled && ProcedureContext.current?.isCancelled == false
+          })
+        await executes.wait()
+        let running = stage.start(stage.waitingSubject())
+        await stage.started.wait()
+        let side = stage.way == .add ? Side.handle : .caller
+        await stage.cancel(running, from: side)
+        stage.release.set()
+        await stage.expectCancelled(running, from: side)
+        end.set()
+        let isUndisturbed = try await neighbour.value
+        #expect(isUndisturbed)
+      },
+    ]
+
+  /// Cancels by `side` whatever it waits for before the body.
+  private static func beforeTheBody(_ side: Side) -> [Rule] {
+    [
+      Rule(
+        id: "C2 condition, \(side)", sentence: "a cancel by \(side.rawValue) in a condition: the body never runs",
+        ways: side.ways
+      ) { stage in
+        let subject = stage.subject().condition("slow") {
+          stage.started.set()
+          await untilCancelled()
+          stage.note("cancelled")
+          return true
+        }
+        let running = stage.start(subject, isAdded: side.isAdded)
+        await stage.started.wait()
+        await stage.cancel(running, from: side)
+        await stage.expectCancelled(running, from: side)
+        await stage.settle()
+        // What was added does not wait for its condition.
+        #expect(["cancelled"].starts(with: stage.journal), "\(stage.journal)")
+      },
+      Rule(
+        id: "C2 resource, \(side)",
+        sentence: "a cancel by \(side.rawValue) while it waits for a resource: the body never runs, at once",
+        ways: side.ways
+      ) { stage in
+        let end = stage.signal()
+        await stage.hold(until: end)
+        let isReached = stage.signal()
+        let subject = stage.subject().exclusive(stage.category).condition("reached") {
+          isReached.set()
+          return true
+        }
+        let running = stage.start(subject, isAdded: side.isAdded)
+        await isReached.wait()
+        await stage.settle()
+        await stage.cancel(running, from: side)
+        await stage.expectCancelled(running, from: side)
+        stage.expect([])
+        end.set()
+        try await stage.takeCategory()
+      },
+      Rule(
+        id: "C2 suspended, \(side)",
+        sentence: "a cancel by \(side.rawValue) on a suspended queue: the body never runs, at once",
+        ways: side == .childHandle ? [] : side.ways.filter { $0 != .alone }
+      ) { stage in
+        await stage.queue.suspend()
+        let running = stage.start(stage.subject(), isAdded: side.isAdded)
+        if running.handle == nil { try await stage.untilAdmitted() }
+        await stage.cancel(running, from: side)
+        let result = await running.result
+        #expect(side.throwsError(result.failure), "\(result)")
+        stage.expect([])
+      },
+    ]
+  }
+
+  /// Cancels by `side` while hooks or the body execute.
+  private static func duringTheBody(_ side: Side) -> [Rule] {
+    [
+      Rule(
+        id: "C2 hook, \(side)",
+        sentence: "a cancel by \(side.rawValue) in a hook before the body: that is awaited, and the body never runs",
+        ways: side.ways
+      ) { stage in
+        let subject = stage.subject().onWillExecute { _ in
+          stage.enter()
+          await stage.release.wait()
+          stage.note("hook")
+        }
+        let running = stage.start(subject, isAdded: side.isAdded)
+        await stage.started.wait()
+        await stage.cancel(running, from: side)
+        stage.release.set()
+        await stage.expectCancelled(running, from: side)
+        stage.expect(["hook"])
+      },
+      Rule(
+        id: "C3 value, \(side)",
+        sentence: "a cancel by \(side.rawValue) while the body executes: it is told, and cancelled whatever it returns",
+        ways: side.ways
+      ) { stage in try await stage.cancelBody(from: side) { 1 } },
+      Rule(
+        id: "C3 error, \(side)",
+        sentence: "a cancel by \(side.rawValue) while the body executes: it is told, and cancelled whatever it throws",
+        ways: side.ways
+      ) { stage in try await stage.cancelBody(from: side) { throw TestError(code: 3) } },
+      Rule(
+        id: "C3 wait, \(side)", sentence: "a cancel by \(side.rawValue) ends what the body waits for", ways: side.ways
+      ) { stage in
+        let end = stage.signal()
+        let other = stage.others.add(ProcedureTask("other") { await end.wait() })
+        let subject = ProcedureTask<Void, Int>("subject") {
+          stage.enter()
+          try await other.value
+          return 1
+        }
+        let running = stage.start(subject, isAdded: side.isAdded)
+        await stage.started.wait()
+        await stage.settle()
+        await stage.cancel(running, from: side)
+        await stage.expectCancelled(running, from: side)
+      },
+      Rule(
+        id: "C3 children, \(side)", sentence: "a cancel by \(side.rawValue) reaches what the body has produced",
+        ways: side.ways, width: 4
+      ) { stage in
+        let child = stage.signal()
+        let subject = ProcedureTask<Void, Int>("subject") {
+          ProcedureContext.current?.produce(
+            ProcedureTask("child") {
+              child.set()
+              await untilCancelled()
+              stage.note("child is cancelled")
+            })
+          await child.wait()
+          stage.enter()
+          await stage.release.wait()
+          return 1
+        }
+        let running = stage.start(subject, isAdded: side.isAdded)
+        await stage.started.wait()
+        await stage.cancel(running, from: side)
+        await stage.untilNoted("child is cancelled")
+        stage.release.set()
+        await stage.expectCancelled(running, from: side)
+      },
+    ]
+  }
+}
+
+extension Stage {
+  /// Cancels a body while it executes. The exception of C3: a task that is its caller's is cancelled by nobody else.
+  fileprivate func cancelBody(from side: Side, ending: @escaping @Sendable () throws -> Int) async throws {
+    let handlerWasCalled = Box(false)
+    let seen = Box<(task: Bool, context: Bool)?>(nil)
+    let subject = ProcedureTask<Void, Int>("subject") { [self] in
+      enter()
+      await withTaskCancellationHandler {
+        await release.wait()
+      } onCancel: {
+        handlerWasCalled.update { $0 = true }
+      }
+      let now = (Task.isCancelled, ProcedureContext.current?.isCancelled ?? false)
+      seen.update { $0 = now }
+      note("body")
+      return try ending()
+    }
+    let running = start(subject, isAdded: side.isAdded)
+    await started.wait()
+    await cancel(running, from: side)
+    release.set()
+    await expectCancelled(running, from: side)
+    let isException = isInCallersTask && side != .caller
+    let what = try #require(seen.value)
+    #expect(what.context, "the context")
+    #expect(what.task == !isException, "the task; in the caller's: \(isInCallersTask)")
+    #expect(handlerWasCalled.value == !isException, "the handler; in the caller's: \(isInCallersTask)")
+    expect(["body"])
+  }
+}

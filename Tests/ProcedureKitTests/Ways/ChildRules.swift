@@ -1,0 +1,97 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+extension Rule {
+  static let children = [
+    Rule(id: "C1 children", sentence: "it ends after what it has produced") { stage in
+      let bodyHasEnded = stage.signal()
+      let subject = ProcedureTask<Void, Int>("subject") {
+        ProcedureContext.current?.produce(
+          ProcedureTask("child") {
+            await bodyHasEnded.wait()
+            await stage.settle()
+            stage.note("child")
+          })
+        return 1
+      }.onDidExecute { _ in bodyHasEnded.set() }
+      #expect(await stage.result(of: subject).value == 1)
+      stage.note("returned")
+      stage.expect(["child", "returned"])
+    },
+    Rule(
+      id: "C1 between", sentence: "a cancel after the body and before its children have ended counts", width: 4
+    ) { stage in
+      let (child, bodyHasEnded) = (stage.signal(), stage.signal())
+      let subject = ProcedureTask<Void, Int>("subject") {
+        ProcedureContext.current?.produce(
+          ProcedureTask("child") {
+            child.set()
+            await untilCancelled()
+            stage.note("child is cancelled")
+          })
+        stage.enter()
+        await child.wait()
+        return 1
+      }.onDidExecute { _ in bodyHasEnded.set() }
+      let running = stage.start(subject)
+      await bodyHasEnded.wait()
+      await stage.settle()
+      await stage.cancel(running, from: .context)
+      await stage.expectCancelled(running, from: .context)
+      stage.expect(["child is cancelled"])
+    },
+    Rule(
+      id: "L5 failed child", sentence: "a failed child cancels its siblings and fails the run with its error", width: 4
+    ) {
+      stage in
+      let sibling = stage.signal()
+      let subject = ProcedureTask<Void, Int>("subject") {
+        ProcedureContext.current?.produce(
+          ProcedureTask("sibling") {
+            sibling.set()
+            await untilCancelled()
+            stage.note("sibling is cancelled")
+          })
+        await sibling.wait()
+        let child = ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 3) })
+        _ = await child?.outcome
+        return 1
+      }
+      let result = await stage.result(of: subject)
+      #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
+      stage.expect(["sibling is cancelled"])
+      stage.expectTold { $0.error(as: TestError.self) == TestError(code: 3) }
+    },
+    Rule(id: "L5 late child", sentence: "a child that fails after the body fails the run") { stage in
+      let bodyHasEnded = stage.signal()
+      let subject = ProcedureTask<Void, Int>("subject") {
+        ProcedureContext.current?.produce(
+          ProcedureTask("child") {
+            await bodyHasEnded.wait()
+            throw TestError(code: 3)
+          })
+        return 1
+      }.onDidExecute { _ in bodyHasEnded.set() }
+      let result = await stage.result(of: subject)
+      #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
+      stage.expectTold { $0.error(as: TestError.self) == TestError(code: 3) }
+    },
+    Rule(id: "C6 children", sentence: "a child that is cancelled on its own changes nothing", width: 2) { stage in
+      let subject = ProcedureTask<Void, Int>("subject") {
+        let executes = stage.signal()
+        let child = ProcedureContext.current?.produce(
+          ProcedureTask("child") {
+            executes.set()
+            await untilCancelled()
+          })
+        await executes.wait()
+        child?.cancel(TestError(code: 3))
+        _ = await child?.outcome
+        return Task.isCancelled ? 0 : 1
+      }
+      #expect(await stage.result(of: subject).value == 1)
+      stage.expectTold { $0.value == 1 }
+    },
+  ]
+}

@@ -1,0 +1,159 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+extension Rule {
+  static let conditions = [
+    Rule(id: "K1 satisfied", sentence: "a satisfied condition is evaluated once, and then the body executes") { stage in
+      let subject = stage.subject().condition("yes") {
+        stage.note("condition")
+        return true
+      }
+      #expect(await stage.result(of: subject).value == 1)
+      stage.expect(["condition", "body"])
+      stage.expectTold { $0.value == 1 }
+    },
+    Rule(id: "K1 ignored", sentence: "a condition that is not satisfied: ignored, and the body never runs") { stage in
+      let result = await stage.result(of: stage.subject().condition("no") { false })
+      guard case .ignored(_, "no")? = result.failure as? ProcedureError else {
+        Issue.record("\(result)")
+        return
+      }
+      stage.expect([])
+      stage.expectTold { $0.ignoringCondition == "no" }
+    },
+    Rule(id: "K1 failed", sentence: "a condition that throws: failed, and the body never runs") { stage in
+      let result = await stage.result(of: stage.subject().condition("bad") { throw TestError(code: 3) })
+      let isConditionFailed = { (error: (any Error)?) in
+        guard case .conditionFailed(_, "bad", let underlying)? = error as? ProcedureError else { return false }
+        return underlying as? TestError == TestError(code: 3)
+      }
+      #expect(isConditionFailed(result.failure), "\(result)")
+      stage.expect([])
+      stage.expectTold { isConditionFailed($0.error) }
+    },
+    Rule(id: "K1 together", sentence: "all conditions of one level are evaluated concurrently") { stage in
+      let (first, second) = (stage.signal(), stage.signal())
+      let subject = stage.subject().condition("first") {
+        first.set()
+        await second.wait()
+        return true
+      }.condition("second") {
+        second.set()
+        await first.wait()
+        return true
+      }
+      #expect(await stage.result(of: subject).value == 1)
+    },
+    Rule(id: "K1 first", sentence: "the first failure decides and cancels the other conditions") { stage in
+      let begun = stage.signal()
+      let subject = stage.subject().condition("slow") {
+        begun.set()
+        await untilCancelled()
+        stage.note("cancelled")
+        return true
+      }.condition("bad") {
+        await begun.wait()
+        throw TestError(code: 3)
+      }
+      let result = await stage.result(of: subject)
+      #expect((result.failure as? ProcedureError)?.kind == .conditionFailed, "\(result)")
+      stage.expect(["cancelled"])
+      stage.expectTold { $0.procedureError?.kind == .conditionFailed }
+    },
+    Rule(id: "K1 suspended", sentence: "nothing is evaluated while the queue is suspended", ways: Way.queued) { stage in
+      await stage.queue.suspend()
+      let running = stage.start(
+        stage.subject().condition("yes") {
+          stage.note("condition")
+          return true
+        })
+      await stage.settle()
+      stage.note("resumed")
+      await stage.queue.resume()
+      #expect(await running.result.value == 1)
+      stage.expect(["resumed", "condition", "body"])
+    },
+    // The exception that names the caller's task: what `run` executes in it waits for the condition, what was added does not.
+    Rule(
+      id: "K1 deaf added", sentence: "a condition that ignores its cancel delays nothing that was added",
+      ways: Way.queued.filter { $0 != .run }
+    ) { stage in
+      let running = stage.start(stage.deafSubject(), isAdded: true)
+      await stage.started.wait()
+      running.handle?.cancel(Side.reason)
+      await stage.expectCancelled(running, from: .handle)
+      stage.note("ended")
+      stage.release.set()
+      await stage.settle()
+      #expect(stage.journal.first == "ended" && !stage.journal.contains("body"), "\(stage.journal)")
+    },
+    Rule(
+      id: "K1 deaf run", sentence: "a condition that ignores its cancel is waited for by `run`",
+      ways: Way.allCases.filter { ![.add, .child].contains($0) }
+    ) { stage in
+      let running = stage.start(stage.deafSubject())
+      await stage.started.wait()
+      running.caller.cancel()
+      await stage.settle()
+      stage.release.set()
+      await stage.expectCancelled(running, from: .caller)
+      stage.expect(["condition"])
+    },
+    Rule(id: "K2 order", sentence: "`prepare` runs before its `evaluate`; `.silent` drops it") { stage in
+      let condition = Condition("yes") {
+        stage.note("prepare")
+      } evaluate: {
+        stage.note("evaluate")
+        return true
+      }
+      #expect(await stage.result(of: stage.subject().condition(condition)).value == 1)
+      #expect(await stage.result(of: stage.subject().condition(.silent(condition))).value == 1)
+      stage.expect(["prepare", "evaluate", "body", "evaluate", "body"])
+    },
+    Rule(id: "K2 throws", sentence: "a `prepare` that throws fails the condition") { stage in
+      let condition = Condition("bad") {
+        throw TestError(code: 3)
+      } evaluate: {
+        stage.note("evaluate")
+        return true
+      }
+      let result = await stage.result(of: stage.subject().condition(condition))
+      #expect((result.failure as? ProcedureError)?.underlying as? TestError == TestError(code: 3), "\(result)")
+      stage.expect([])
+      stage.expectTold { $0.procedureError?.kind == .conditionFailed }
+    },
+    Rule(id: "R2 conditions", sentence: "no resource is held while conditions are pending, however they are written") {
+      stage in
+      for isOutside in [true, false] {
+        let (begun, satisfied) = (stage.signal(), stage.signal())
+        let condition = Condition("slow") {
+          begun.set()
+          await satisfied.wait()
+          return true
+        }
+        let subject = stage.subject()
+        let running = stage.start(
+          isOutside
+            ? subject.exclusive(stage.category).condition(condition)
+            : subject.condition(condition).exclusive(stage.category))
+        await begun.wait()
+        try await stage.takeCategory()
+        satisfied.set()
+        #expect(await running.result.value == 1)
+      }
+    },
+  ]
+}
+
+extension Stage {
+  /// A procedure whose condition goes on when it is cancelled, until `release`, and notes "condition" then.
+  fileprivate func deafSubject() -> ProcedureTask<Void, Int> {
+    subject().condition("deaf") { [self] in
+      started.set()
+      await release.wait()
+      note("condition")
+      return true
+    }
+  }
+}

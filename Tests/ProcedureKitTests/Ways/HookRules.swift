@@ -1,0 +1,112 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+extension Rule {
+  static let hooks = [
+    Rule(id: "L3 order", sentence: "hooks are awaited in the order in which they wrap") { stage in
+      let subject = stage.subject().noting("inner", on: stage).noting("outer", on: stage)
+      #expect(await stage.result(of: subject).value == 1)
+      stage.expect([
+        "outer willExecute", "inner willExecute", "body", "inner didExecute finished", "outer didExecute finished",
+        "inner willFinish finished", "outer willFinish finished",
+      ])
+    },
+    Rule(
+      id: "L3 awaited", sentence: "`run` returns after the last hook",
+      ways: Way.allCases.filter { !Way.handled.contains($0) }
+    ) {
+      stage in
+      let subject = stage.subject().onDidFinish { _ in
+        for _ in 0..<10 { await Task.yield() }
+        stage.note("didFinish")
+      }
+      let result = await stage.result(of: subject)
+      stage.note("returned")
+      #expect(result.value == 1)
+      stage.expect(["body", "didFinish", "returned"])
+    },
+    Rule(id: "L3 before", sentence: "a hook that throws before the body fails the run, and the body never runs") {
+      stage in
+      let result = await stage.result(of: stage.subject().onWillExecute { _ in throw TestError(code: 3) })
+      #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
+      stage.expect([])
+      stage.expectTold { $0.error(as: TestError.self) == TestError(code: 3) }
+    },
+    Rule(id: "L3 after", sentence: "a hook that throws after the body, or at the end, fails the run") { stage in
+      for isEnd in [false, true] {
+        let failing =
+          isEnd
+          ? stage.subject().onWillFinish { _ in throw TestError(code: 3) }
+          : stage.subject().onDidExecute { _ in throw TestError(code: 3) }
+        let result = await stage.result(of: failing.onDidFinish { stage.note($0.word) })
+        #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
+      }
+      stage.expect(["body", "failed", "body", "failed"])
+    },
+    Rule(id: "L3 not executed", sentence: "the end is told where the body was not executed") { stage in
+      _ = await stage.result(of: stage.subject().condition("no") { false }.noting("n", on: stage))
+      stage.expect(["n willFinish ignored"])
+    },
+    Rule(id: "L3 children", sentence: "hooks of the end are called when what the body has produced has ended") {
+      stage in
+      let bodyHasEnded = stage.signal()
+      let subject = ProcedureTask<Void, Int>("subject") {
+        ProcedureContext.current?.produce(
+          ProcedureTask("child") {
+            await bodyHasEnded.wait()
+            stage.note("child")
+          })
+        return 1
+      }.onDidExecute { _ in bodyHasEnded.set() }.onWillFinish { stage.note("willFinish \($0.word)") }
+      #expect(await stage.result(of: subject).value == 1)
+      stage.expect(["child", "willFinish finished"])
+    },
+    Rule(id: "L3 resources", sentence: "hooks of the end hold no resource") { stage in
+      let subject = stage.subject().exclusive(stage.category).onWillFinish { _ in
+        let taken = stage.signal()
+        stage.others.add(ProcedureTask("next") { taken.set() }.exclusive(stage.category))
+        await taken.wait()
+      }
+      #expect(await stage.result(of: subject).value == 1)
+    },
+    Rule(id: "L3 slot", sentence: "hooks of the end hold no slot", ways: Way.queued) { stage in
+      let subject = stage.subject().onWillFinish { _ in
+        let executed = stage.signal()
+        // What waits here waits for no procedure, which would lend the slot anyway.
+        stage.queue.add(ProcedureTask("next") { executed.set() })
+        await executed.wait()
+      }
+      #expect(await stage.result(of: subject).value == 1)
+    },
+    Rule(id: "L3 cancel", sentence: "a hook of the end that throws does not overrule a cancel") { stage in
+      let subject = ProcedureTask<Void, Int>("subject") {
+        ProcedureContext.current?.cancel(Side.reason)
+        return 1
+      }.onWillFinish { _ in throw TestError(code: 3) }
+      await stage.expectCancelled(stage.start(subject), from: .context)
+    },
+  ]
+}
+
+extension Procedure {
+  /// Notes each of its hooks that are awaited before the outcome can be read.
+  fileprivate func noting(_ name: String, on stage: Stage) -> ProcedureTask<Input, Output> {
+    onWillExecute { _ in stage.note("\(name) willExecute") }
+      .onDidExecute { stage.note("\(name) didExecute \($0.word)") }
+      .onDidCancel { _ in stage.note("\(name) didCancel") }
+      .onWillFinish { stage.note("\(name) willFinish \($0.word)") }
+  }
+}
+
+extension ProcedureOutcome {
+  /// What kind of outcome it is.
+  var word: String {
+    switch self {
+    case .finished: "finished"
+    case .failed: "failed"
+    case .cancelled: "cancelled"
+    case .ignored: "ignored"
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+extension Rule {
+  static let resources = [
+    Rule(id: "R1", sentence: "the body waits while somebody else holds its category") { stage in
+      let end = stage.signal()
+      await stage.hold(until: end)
+      let running = stage.start(stage.subject().exclusive(stage.category))
+      await stage.settle()
+      end.set()
+      #expect(await running.result.value == 1)
+      stage.expect(["holder", "body"])
+    },
+    Rule(id: "R2 held", sentence: "the category is held while the body executes, and its inner hooks") { stage in
+      let running = stage.start(
+        stage.waitingSubject().onDidExecute { _ in stage.note("hook") }.exclusive(stage.category))
+      await stage.started.wait()
+      let next = stage.others.add(ProcedureTask("next") { stage.note("next") }.exclusive(stage.category))
+      await stage.settle()
+      stage.release.set()
+      #expect(await running.result.value == 1)
+      try await next.value
+      stage.expect(["body", "hook", "next"])
+    },
+    Rule(id: "L4", sentence: "whatever the outcome, the category has been given back when it can be read") { stage in
+      for body in ["returns", "throws", "is ignored", "fails in a hook"] {
+        var subject = stage.subject()
+        if body == "throws" { subject = ProcedureTask("subject") { throw TestError() } }
+        if body == "is ignored" { subject = subject.condition("no") { false } }
+        if body == "fails in a hook" { subject = subject.onDidExecute { _ in throw TestError() } }
+        let result = await stage.result(of: subject.exclusive(stage.category))
+        #expect((result.failure == nil) == (body == "returns"), "\(body)")
+        try await stage.takeCategory()
+      }
+    },
+    Rule(id: "R3", sentence: "one that is cancelled while it waits releases nobody else's hold") { stage in
+      let end = stage.signal()
+      await stage.hold(until: end)
+      let running = stage.start(stage.subject().exclusive(stage.category))
+      let next = stage.others.add(ProcedureTask("next") { stage.note("next") }.exclusive(stage.category))
+      await stage.settle()
+      let side = stage.way == .add ? Side.handle : .caller
+      await stage.cancel(running, from: side)
+      let result = await running.result
+      #expect(side.throwsError(result.failure), "\(result)")
+      await stage.settle()
+      end.set()
+      try await next.value
+      stage.expect(["holder", "next"])
+    },
+    Rule(id: "R4 descendants", sentence: "what the body calls, runs and produces shares its category") { stage in
+      let inner = ProcedureTask<Void, Int>("inner") { 1 }.exclusive(stage.category)
+      let subject = ProcedureTask<Void, Int>("subject") {
+        let called = try await inner.called()
+        let run = try await stage.others.run(inner)
+        guard let child = ProcedureContext.current?.produce(inner) else { throw TestError() }
+        return called + run + (try await child.value)
+      }.exclusive(stage.category)
+      #expect(await stage.result(of: subject).value == 3)
+    },
+    Rule(id: "R4 siblings", sentence: "what the body produces with the same category excludes each other") { stage in
+      let monitor = ConcurrencyMonitor()
+      let subject = ProcedureTask<Void, Int>("subject") {
+        for _ in 0..<4 {
+          ProcedureContext.current?.produce(
+            ProcedureTask("child") {
+              monitor.enter()
+              for _ in 0..<5 { await Task.yield() }
+              monitor.leave()
+            }.exclusive(stage.category))
+        }
+        return 1
+      }.exclusive(stage.category)
+      #expect(await stage.result(of: subject).value == 1)
+      #expect(monitor.most == 1)
+    },
+  ]
+}

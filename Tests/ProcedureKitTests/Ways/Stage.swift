@@ -1,0 +1,253 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// Where one rule is tried in one way: queues, a virtual clock, and the signals that make an order happen.
+final class Stage: Sendable {
+  /// What has been started.
+  struct Running: Sendable {
+    /// Runs it, or awaits the handle.
+    let caller: Task<Result<Int, any Error>, Never>
+    /// Of the outermost run, if that was added.
+    let handle: ProcedureHandle<Int>?
+
+    var result: Result<Int, any Error> { get async { await caller.value } }
+  }
+
+  let way: Way
+  /// Whether the subject has a hook around it that tells its outcome. Without one it is as bare as the rule has written it.
+  let isWatched: Bool
+  let clock = VirtualClock()
+  let queue: ProcedureQueue
+  /// A queue without limits, for those that are in the subject's way.
+  let others: ProcedureQueue
+  /// What the subject excludes others from.
+  let category = UInt64.random(in: 0 ... .max)
+  /// The subject executes, or what stands for that in the rule.
+  let started = Signal()
+  /// It may go on.
+  let release = Signal()
+
+  private let lines = Box<[String]>([])
+  private let outcomes = Box<[ProcedureOutcome<Int>]>([])
+  private let callersTask = Box<Int?>(nil)
+  private let executesInCallersTask = Box(false)
+  private let context = Box<ProcedureContext?>(nil)
+  private let produced = Box<ProcedureHandle<Int>?>(nil)
+  private let signals = Box<[Signal]>([])
+  private let running = Box<[Running]>([])
+  private let isOver = Box(false)
+
+  init(_ way: Way, width: Int, isWatched: Bool) {
+    self.way = way
+    self.isWatched = isWatched
+    queue = ProcedureQueue("stage", maxConcurrentProcedures: width, clock: clock)
+    others = ProcedureQueue("others", clock: clock)
+    signals.update { [started, release] in $0 = [started, release] }
+  }
+
+  // MARK: What happens
+
+  var journal: [String] { lines.value }
+
+  func note(_ line: String) { lines.update { $0.append(line) } }
+
+  /// A signal that is set at the latest when the stage is cleared.
+  func signal() -> Signal {
+    let signal = Signal()
+    signals.update { $0.append(signal) }
+    if isOver.value { signal.set() }
+    return signal
+  }
+
+  /// Called first by what executes for the subject.
+  func enter() {
+    context.update { $0 = ProcedureContext.current }
+    let task = Self.currentTask
+    let isCallers = task == callersTask.value
+    executesInCallersTask.update { $0 = isCallers }
+    started.set()
+  }
+
+  /// Whether the body executes in the task of who called `run`: the exception of C3.
+  var isInCallersTask: Bool { executesInCallersTask.value }
+
+  /// A procedure that notes "body" and returns 1.
+  func subject() -> ProcedureTask<Void, Int> {
+    ProcedureTask("subject") { [self] in
+      note("body")
+      return 1
+    }
+  }
+
+  /// A procedure that executes until `release`, notes "body", and returns 1.
+  func waitingSubject() -> ProcedureTask<Void, Int> {
+    ProcedureTask("subject") { [self] in
+      enter()
+      await release.wait()
+      note("body")
+      return 1
+    }
+  }
+
+  /// Waits, in a body, until that has been cancelled; time passes meanwhile.
+  func untilCancelled() async {
+    while !Task.isCancelled, !(ProcedureContext.current?.isCancelled ?? false), !isOver.value { await Task.yield() }
+  }
+
+  // MARK: Running
+
+  /// Starts `subject` in the way of this stage.
+  ///
+  /// - Parameters:
+  ///   - subject: The procedure under test.
+  ///   - isAdded: Whether the outermost run is added to the queue.
+  ///   - isReady: What the calling task waits for before it calls.
+  /// - Returns: What runs.
+  func start(
+    _ subject: ProcedureTask<Void, Int>, isAdded: Bool = false, after isReady: Signal? = nil
+  ) -> Running {
+    var subject = subject
+    if isWatched {
+      subject = subject.onWillFinish { [outcomes] outcome in outcomes.update { $0.append(outcome) } }
+    }
+    let whole = way.whole(subject) { [produced] handle in produced.update { $0 = handle } }
+    let handle = isAdded || way == .add ? queue.add(whole) : nil
+    let caller = Task { [self] in
+      let task = Self.currentTask
+      if handle == nil { callersTask.update { $0 = task } }
+      await isReady?.wait()
+      do {
+        if let handle { return Result<Int, any Error>.success(try await handle.value) }
+        return .success(try await way == .alone ? whole.called() : queue.run(whole))
+      } catch {
+        return .failure(error)
+      }
+    }
+    let running = Running(caller: caller, handle: handle)
+    self.running.update { $0.append(running) }
+    return running
+  }
+
+  /// Runs `subject` to its end.
+  func result(of subject: ProcedureTask<Void, Int>) async -> Result<Int, any Error> {
+    await start(subject).result
+  }
+
+  /// Of the produced procedure itself, or of the added one.
+  func ownHandle(_ running: Running) -> ProcedureHandle<Int>? {
+    way == .child ? produced.value : running.handle
+  }
+
+  func cancel(_ running: Running, from side: Side) async {
+    switch side {
+    case .caller: running.caller.cancel()
+    case .handle: running.handle?.cancel(Side.reason)
+    case .childHandle: produced.value?.cancel(Side.reason)
+    case .context: context.value?.cancel(Side.reason)
+    case .queue: await queue.cancelAll(Side.reason)
+    }
+  }
+
+  /// Returns when the queue knows of something that waits.
+  func untilAdmitted() async throws {
+    while queue.snapshot().procedures.isEmpty {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
+  }
+
+  func untilNoted(_ line: String) async {
+    while !journal.contains(line), !Task.isCancelled { await Task.yield() }
+  }
+
+  /// Lets others go on for a while. What is expected afterwards must not depend on how far they have come.
+  func settle() async {
+    for _ in 0..<50 { await Task.yield() }
+  }
+
+  /// Lets a limit that the subject is given run out.
+  var limit: Duration { way == .alone ? .milliseconds(1) : .seconds(5) }
+
+  /// Moves the clock on until it has ended. Without a queue it is on the clock of the machine, and its body waits for that.
+  func passTime(until running: Running) async -> Result<Int, any Error> {
+    let hasEnded = Box(false)
+    let end = Task {
+      let result = await running.result
+      hasEnded.update { $0 = true }
+      return result
+    }
+    while !hasEnded.value {
+      clock.advance(by: .seconds(5))
+      await Task.yield()
+    }
+    return await end.value
+  }
+
+  /// Somebody on another queue who holds the category until `end`, and notes "holder" then.
+  func hold(until end: Signal) async {
+    let holds = signal()
+    others.add(
+      ProcedureTask("holder") { [self] in
+        holds.set()
+        await end.wait()
+        note("holder")
+      }.exclusive(category))
+    await holds.wait()
+  }
+
+  /// Takes the category, and gives it back.
+  func takeCategory() async throws {
+    try await others.run(ProcedureTask("next") {}.exclusive(category))
+  }
+
+  // MARK: What has to be
+
+  /// Checks what the hook around the subject was told, and that it was told once.
+  func expectTold(
+    sourceLocation: SourceLocation = #_sourceLocation, _ isExpected: (ProcedureOutcome<Int>) -> Bool
+  ) {
+    guard isWatched else { return }
+    let told = outcomes.value
+    #expect(told.count == 1 && told.allSatisfy(isExpected), "the hook: \(told)", sourceLocation: sourceLocation)
+  }
+
+  /// Checks that it was cancelled, and by whom.
+  func expectCancelled(
+    _ running: Running, from side: Side, sourceLocation: SourceLocation = #_sourceLocation
+  ) async {
+    let result = await running.result
+    #expect(side.throwsError(result.failure), "the caller: \(result)", sourceLocation: sourceLocation)
+    expectTold(sourceLocation: sourceLocation) { outcome in
+      if case .cancelled(let reason) = outcome { side.gives(reason) } else { false }
+    }
+  }
+
+  func expect(_ journal: [String], sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(self.journal == journal, sourceLocation: sourceLocation)
+  }
+
+  /// Opens all gates and cancels what still runs.
+  func clear() async {
+    isOver.update { $0 = true }
+    for signal in signals.value { signal.set() }
+    for running in running.value {
+      running.caller.cancel()
+      running.handle?.cancel()
+    }
+    await queue.resume()
+    await queue.cancelAll()
+    await others.cancelAll()
+  }
+
+  /// Which task this is. Invariant: no reference to it leaves the closure, and the caller's task lives while it is compared.
+  private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+}
+
+extension Result {
+  var failure: Failure? {
+    if case .failure(let error) = self { error } else { nil }
+  }
+
+  var value: Success? { try? get() }
+}

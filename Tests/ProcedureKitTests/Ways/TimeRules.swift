@@ -1,0 +1,105 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+extension Rule {
+  static let times = [
+    Rule(id: "C5 outcome", sentence: "a timeout cancels the body, and the outcome is failed(timedOut)") { stage in
+      let seen = Box<(task: Bool, context: Bool)?>(nil)
+      let subject = ProcedureTask<Void, Int>("subject") {
+        stage.enter()
+        await stage.untilCancelled()
+        let now = (Task.isCancelled, ProcedureContext.current?.isCancelled ?? false)
+        seen.update { $0 = now }
+        return 1
+      }.timeout(stage.limit)
+      let running = stage.start(subject)
+      await stage.started.wait()
+      let result = await stage.passTime(until: running)
+      #expect((result.failure as? ProcedureError)?.kind == .timedOut, "\(result)")
+      let what = try #require(seen.value)
+      #expect(what.context, "the context")
+      // A body in the task of who called `run` is told by its context; C3.
+      #expect(what.task || stage.isInCallersTask, "the task")
+      stage.expectTold { $0.error(as: ProcedureError.self)?.kind == .timedOut }
+      if let handle = stage.ownHandle(running) {
+        let outcome = await handle.outcome
+        #expect(outcome.error(as: ProcedureError.self)?.kind == .timedOut, "\(outcome)")
+      }
+    },
+    Rule(id: "C5 in time", sentence: "a body that ends in time is not disturbed") { stage in
+      #expect(await stage.result(of: stage.subject().timeout(.seconds(3600))).value == 1)
+      stage.expectTold { $0.value == 1 }
+    },
+    Rule(
+      id: "C5 start", sentence: "the time of a timeout starts when the body does, and not while it waits",
+      ways: Way.queued
+    ) { stage in
+      let (begun, satisfied) = (stage.signal(), stage.signal())
+      let subject = stage.subject().condition("slow") {
+        begun.set()
+        await satisfied.wait()
+        return true
+      }.exclusive(stage.category).timeout(stage.limit)
+      let end = stage.signal()
+      await stage.hold(until: end)
+      let running = stage.start(subject)
+      await begun.wait()
+      stage.clock.advance(by: .seconds(60))
+      satisfied.set()
+      await stage.settle()
+      stage.clock.advance(by: .seconds(60))
+      await stage.settle()
+      end.set()
+      let result = await running.result
+      #expect(result.value == 1, "\(result)")
+    },
+    Rule(id: "C5 wait", sentence: "a timeout ends what the body waits for") { stage in
+      let end = stage.signal()
+      let other = stage.others.add(ProcedureTask("other") { await end.wait() })
+      let subject = ProcedureTask<Void, Int>("subject") {
+        stage.enter()
+        try await other.value
+        return 1
+      }.timeout(stage.limit)
+      let running = stage.start(subject)
+      await stage.started.wait()
+      let result = await stage.passTime(until: running)
+      #expect((result.failure as? ProcedureError)?.kind == .timedOut, "\(result)")
+      #expect(!end.isSet)
+    },
+    Rule(id: "C5 children", sentence: "a timeout reaches what the body has produced, and waits for it", width: 4) {
+      stage in
+      let subject = ProcedureTask<Void, Int>("subject") {
+        ProcedureContext.current?.produce(
+          ProcedureTask("child") {
+            stage.started.set()
+            await untilCancelled()
+            stage.note("child is cancelled")
+          })
+        return 1
+      }.timeout(stage.limit)
+      let running = stage.start(subject)
+      if stage.way != .alone { await stage.started.wait() }
+      let result = await stage.passTime(until: running)
+      #expect((result.failure as? ProcedureError)?.kind == .timedOut, "\(result)")
+      stage.expectTold { $0.error(as: ProcedureError.self)?.kind == .timedOut }
+      // Without a queue the time may be over before the child has started.
+      if stage.way != .alone { stage.expect(["child is cancelled"]) }
+    },
+    Rule(id: "T2", sentence: "an attempt that timed out is retried", ways: Way.queued) { stage in
+      let subject = ProcedureTask<Void, Int>("subject") {
+        stage.note("body")
+        if stage.journal.count == 1 { await stage.untilCancelled() }
+        return 1
+      }.timeout(.seconds(1_000_000)).retry(.immediate, maxAttempts: 2)
+      let running = stage.start(subject)
+      await stage.untilNoted("body")
+      stage.clock.advance(by: .seconds(1_000_000))
+      let result = await running.result
+      #expect(result.value == 1, "\(result)")
+      stage.expect(["body", "body"])
+      stage.expectTold { $0.value == 1 }
+    },
+  ]
+}

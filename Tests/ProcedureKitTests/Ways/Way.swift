@@ -1,0 +1,81 @@
+import ProcedureKit
+
+/// The ways in which a procedure can be run.
+enum Way: String, CaseIterable, Sendable {
+  /// By `run`, and by `add`.
+  case run, add
+  /// Without a queue.
+  case alone
+  /// Produced by the body of another.
+  case child
+  /// Called by the body of another.
+  case part
+  /// Inside of a modifier that opens a level around it.
+  case level
+  /// A node of a graph, without and with an input.
+  case node, nodeWithInput
+  /// The only attempt of a retry, and the second one.
+  case attempt, secondAttempt
+  /// The first copy of a hedge.
+  case copy
+
+  /// Those that are on a queue.
+  static let queued = allCases.filter { $0 != .alone }
+  /// Those that have a handle of their own.
+  static let handled: [Way] = [.add, .child]
+  /// Those that have events of their own which a queue tells; a run without a queue has no stream that can be had.
+  static let eventful: [Way] = [.run, .add, .child, .node, .nodeWithInput]
+
+  /// The procedure as it is run so that `subject` is executed in this way.
+  ///
+  /// - Parameters:
+  ///   - subject: The procedure under test.
+  ///   - didProduce: Given the handle of a produced one.
+  /// - Returns: The outermost procedure, whose value is that of `subject`.
+  func whole(
+    _ subject: ProcedureTask<Void, Int>,
+    didProduce: @escaping @Sendable (ProcedureHandle<Int>) -> Void = { _ in }
+  ) -> ProcedureTask<Void, Int> {
+    switch self {
+    case .run, .add, .alone: subject
+    case .child:
+      ProcedureTask("host") {
+        guard let context = ProcedureContext.current else { throw TestError(code: -1) }
+        let handle = context.produce(subject)
+        didProduce(handle)
+        return try await handle.value
+      }
+    case .part: ProcedureTask("host") { try await subject.called() }
+    case .level: subject.map { $0 }
+    case .node: ProcedureGraph("host") { $0.add(subject) }.procedureTask
+    case .nodeWithInput:
+      ProcedureGraph("host") { $0.add(subject, from: $0.add(ProcedureTask("input") {})) }.procedureTask
+    case .attempt: subject.retry(.immediate, maxAttempts: 1)
+    case .secondAttempt:
+      ProcedureTask<Void, Int>(subject.name) { throw TestError(code: -2) }
+        .retry(.immediate) { _, attempt in attempt == 1 ? .replace(by: subject) : .stop }
+    case .copy: subject.hedged(after: .seconds(1_000_000_000))
+    }
+  }
+
+  /// Runs `subject` in this way, outermost in the task of the caller but for `add`.
+  func outcome(
+    of subject: ProcedureTask<Void, Int>, on queue: ProcedureQueue = ProcedureQueue("ways")
+  ) async -> Result<Int, any Error> {
+    let whole = whole(subject)
+    do {
+      switch self {
+      case .alone: return .success(try await whole.called())
+      case .add: return .success(try await queue.add(whole).value)
+      default: return .success(try await queue.run(whole))
+      }
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+extension ProcedureTask where Input == Void {
+  /// What `try await procedure(())` does: the one place where that is written.
+  @concurrent func called() async throws -> Output { try await execute(()) }
+}
