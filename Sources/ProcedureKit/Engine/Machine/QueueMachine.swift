@@ -67,6 +67,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var execute: MemberID?
     /// Members with their next steps.
     var steps: [(member: MemberID, step: RunStep)] = []
+    /// Members whose bodies have their slot back.
+    var returned: [MemberID] = []
     var wantsWorker = false
   }
 
@@ -161,6 +163,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     }
     if !entry.isDrivenByWorker, slotsTaken < width, entry.isPart ? returning.isEmpty : hasNobodyInLine {
       takeSlot(member)
+      start(member)
       return .start
     }
     members[Int(member)].phase = .ready
@@ -179,7 +182,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
     members[Int(member)].holdsSlot = true
-    if members[Int(member)].phase != .executing { start(member) }
   }
 
   private mutating func start(_ member: MemberID) {
@@ -279,6 +281,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     if slotsTaken < width, !isSuspended, let member = ready.first() {
       ready.remove(member)
       takeSlot(member)
+      start(member)
       next.execute = member
     }
     startNext(&next)
@@ -288,13 +291,19 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private mutating func startNext(_ next: inout Next) {
     while slotsTaken < width, let member = returning.first() {
       returning.remove(member)
-      members[Int(member)].isReturning = false
       takeSlot(member)
-      next.steps.append((member, .start))
+      if members[Int(member)].isReturning {
+        members[Int(member)].isReturning = false
+        next.returned.append(member)
+      } else {
+        start(member)
+        next.steps.append((member, .start))
+      }
     }
     while slotsTaken < width, !isSuspended, let member = ready.first(), !members[Int(member)].isDrivenByWorker {
       ready.remove(member)
       takeSlot(member)
+      start(member)
       next.steps.append((member, .start))
     }
     wantWorker(&next)

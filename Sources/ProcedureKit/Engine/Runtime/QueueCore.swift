@@ -88,7 +88,7 @@ final class QueueCore: Sendable {
     var effects = Effects()
     let result = state.withLock { state in
       let result = event(&state, &effects)
-      if !effects.next.steps.isEmpty { Self.hand(&state, &effects) }
+      if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
       return result
     }
     perform(effects)
@@ -104,15 +104,16 @@ final class QueueCore: Sendable {
   private static func hand(_ state: inout State, _ effects: inout Effects) {
     for (member, step) in effects.next.steps {
       guard let run = state.machine[member].payload else { continue }
-      hand(step, to: run, isReturning: state.machine[member].phase == .executing, &effects)
+      hand(step, to: run, &effects)
     }
-    effects.next.steps = []
+    for member in effects.next.returned {
+      effects.places += state.machine[member].payload?.details?.slotWaiters.takeAll() ?? []
+    }
+    (effects.next.steps, effects.next.returned) = ([], [])
   }
 
-  static func hand(_ step: RunStep, to run: Run, isReturning: Bool = false, _ effects: inout Effects) {
-    if isReturning {
-      effects.places += run.details?.slotWaiters.takeAll() ?? []
-    } else if run.isDrivenByWorker {
+  static func hand(_ step: RunStep, to run: Run, _ effects: inout Effects) {
+    if run.isDrivenByWorker {
       effects.added.append((run, step))
     } else {
       run.madeDetails.step = step
