@@ -77,8 +77,9 @@ public final class ResourceTable: Sendable {
 
   /// A run goes before others that wait for it.
   func overtook(_ overtaking: WaitGraph.Overtaking) {
-    let granted = state.withLock { state in
+    let granted = state.withLock { state -> [Run] in
       var granted: [RunNumber] = []
+      guard state.table.isWaiting(overtaking.run) else { return [] }
       _ = state.table.overtook(overtaking.run, overtaking.delayed, &granted)
       return granted.compactMap { state.claimants[$0] }
     }

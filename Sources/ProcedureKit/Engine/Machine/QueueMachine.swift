@@ -203,11 +203,14 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     giveBackSlot(member, &next)
   }
 
-  /// A wait of a body has ended. Whether the body has its slot; if not, `.start` follows for it.
+  /// A wait of a body has ended. Whether the body goes on; if not, the body is among those that `Next` returns later.
+  ///
+  /// A body whose parts wait at the same time has its slot back when the last of the waits ends.
   mutating func waitEnded(_ member: MemberID, goesOnWithoutSlot: Bool, _ next: inout Next) -> Bool {
     members[Int(member)].waits -= 1
     let entry = members[Int(member)]
-    if entry.holdsSlot || goesOnWithoutSlot || entry.phase == .finishing { return true }
+    let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
+    if !needsSlot || goesOnWithoutSlot || entry.usesSlotOfParent { return true }
     if entry.isReturning { return false }
     if slotsTaken < width, returning.isEmpty {
       takeSlot(member)

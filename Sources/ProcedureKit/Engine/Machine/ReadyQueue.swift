@@ -59,7 +59,7 @@ struct ReadyQueue: Sendable {
     links[Int(member)].place = .nowhere
     count -= 1
     if link.place == .heap {
-      lanes[lane].overtaken.remove(member, order: link.order)
+      lanes[lane].overtaken.remove(member)
     } else {
       if link.before >= 0 { links[Int(link.before)].after = link.after } else { lanes[lane].first = link.after }
       if link.after >= 0 { links[Int(link.after)].before = link.before } else { lanes[lane].last = link.before }
@@ -97,7 +97,7 @@ struct ReadyQueue: Sendable {
 /// Members by the order of their admission, the earliest first. Each member occurs once.
 struct OrderHeap: Sendable {
   private var heap = TimerHeap()
-  private var members: [UInt64: TimerHeap.ID] = [:]
+  private var ids: [Int32: TimerHeap.ID] = [:]
   private var memberOfSlot: [Int32: (member: Int32, order: UInt64)] = [:]
 
   var first: (member: Int32, order: UInt64)? {
@@ -106,12 +106,12 @@ struct OrderHeap: Sendable {
 
   mutating func insert(_ member: Int32, order: UInt64) {
     let id = heap.insert(ProcedureInstant(nanoseconds: Int64(order)))
-    members[order] = id
+    ids[member] = id
     memberOfSlot[id.slot] = (member, order)
   }
 
-  mutating func remove(_ member: Int32, order: UInt64) {
-    guard let id = members.removeValue(forKey: order) else { return }
+  mutating func remove(_ member: Int32) {
+    guard let id = ids.removeValue(forKey: member) else { return }
     memberOfSlot[id.slot] = nil
     _ = heap.cancel(id)
   }

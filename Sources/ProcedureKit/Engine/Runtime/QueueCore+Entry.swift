@@ -106,7 +106,7 @@ extension QueueCore {
       if state.cancelsArrivals { effects.handlers.append { run.cancel(nil) } }
       return (.admitted, replaced)
     }
-    if let replaced { replaced.end(.failed(ProcedureError.replaced(procedure: replaced.identity, by: run.identity))) }
+    if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
     switch admission {
     case .admitted: for (index, dependency) in dependencies.enumerated() { watch(dependency, index, for: run, priority) }
     case .shutDown: run.refuse(ProcedureError.queueShutDown(procedure: run.identity, queue: name))

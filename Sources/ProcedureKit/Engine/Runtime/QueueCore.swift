@@ -235,6 +235,8 @@ final class QueueCore: Sendable {
   func release() {
     send { state, effects in
       state.isReleased = true
+      // Nobody else could resume it.
+      resumed(&state, &effects)
       Self.wakeIfIdle(&state, &effects)
     }
   }

@@ -87,7 +87,10 @@ extension Run {
         starts += 1
         if starts % 128 == 0 { await Task.yield() }
         step = await execute()
-      case .finish: return await finish()
+      case .finish:
+        // The hooks of the end are called in a task that is not cancelled.
+        if isDrivenByWorker, hasHooksOfEnd, Task.isCancelled { return core.crews.start { await self.finish() } }
+        return await finish()
       }
     }
   }
@@ -141,8 +144,10 @@ extension Run {
     addWait(wait, work)
     await whileCancellable(work) {
       await self.withBindings {
-        await withTaskExecutorPreference(self.core.executor) {
-          await work.execute(startsAtOnce: false) { await judgement.evaluate() }
+        await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+          await withTaskExecutorPreference(self.core.executor) {
+            await work.execute(startsAtOnce: false) { await judgement.evaluate() }
+          }
         }
       }
     } onCancel: {

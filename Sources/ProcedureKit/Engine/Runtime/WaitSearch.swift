@@ -8,12 +8,17 @@ enum WaitSearch {
   /// - Returns: The wait cycle, if the run's own claim is the one that is refused.
   static func resolveDeadlock(from run: Run) -> [ExclusionWait]? {
     var snapshot = Snapshot(from: run)
-    guard let cycle = snapshot.graph.deadlock(from: run.id.number) else {
-      for overtaking in snapshot.graph.overtakings(for: run.id.number) { run.core.resources.overtook(overtaking) }
-      return nil
+    var found: [WaitGraph.Link]?
+    while true {
+      guard let cycle = snapshot.graph.deadlock(from: run.id.number) else {
+        for overtaking in snapshot.graph.overtakings(for: run.id.number) { run.core.resources.overtook(overtaking) }
+        return nil
+      }
+      if cycle == found { break }
+      found = cycle
+      snapshot = Snapshot(from: run)
     }
-    snapshot = Snapshot(from: run)
-    guard snapshot.graph.deadlock(from: run.id.number) == cycle else { return nil }
+    guard let cycle = found else { return nil }
     let waits = cycle.compactMap(snapshot.wait)
     // The run's own claim, or else the first claim of the cycle.
     let claiming = cycle.filter { $0.resource != nil }.compactMap { snapshot.runs[$0.run] }
