@@ -114,7 +114,11 @@ public actor ProcedureQueue {
     guard starts else { return try await core.drive(run, task, input) }
     let value: Output
     do {
-      value = try await ProcedureContext.$current.withValue(ProcedureContext(run)) { try await task.operation(input) }
+      value = try await withTaskCancellationHandler {
+        try await ProcedureContext.$current.withValue(ProcedureContext(run)) { try await task.operation(input) }
+      } onCancel: {
+        run.callerWasCancelled()
+      }
     } catch {
       return try await core.finish(run, .failure(error))
     }

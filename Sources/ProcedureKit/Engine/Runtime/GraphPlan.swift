@@ -61,14 +61,17 @@ struct NodeTraits: Sendable {
   let name: String
   /// The raw value of a priority: of one itself the compiler does not know how large it is.
   let priority: UInt8?
+  /// Whether the node has nothing but a body.
+  let isPlain: Bool
 
   @usableFromInline
   init(name: String) {
-    self.init(name: name, priority: nil)
+    self.init(name: name, priority: nil, isPlain: true)
   }
 
-  init(name: String, priority: UInt8?) {
+  init(name: String, priority: UInt8?, isPlain: Bool) {
     self.name = name
     self.priority = priority
+    self.isPlain = isPlain
   }
 }

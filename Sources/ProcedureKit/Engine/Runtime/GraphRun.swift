@@ -79,10 +79,10 @@ final class GraphRun: Sendable {
   }
 
   /// Makes the run of a node, whose body uses the slot of the worker.
-  func makeRun(of node: Int32, worker: Run) -> Run {
+  func makeRun(of node: Int32, worker: Run, _ level: Level? = nil, _ closures: Level.Closures? = nil) -> Run {
     Run(
-      run.core, Level(Level.Traits(name: plan.traits[Int(node)].name)), .node, parent: run, id: firstID.advanced(by: Int(node)),
-      slotOf: worker.slotOwner)
+      run.core, level ?? Level(Level.Traits(name: plan.traits[Int(node)].name)), level == nil ? .bareNode : .node, parent: run,
+      id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
   }
 
   var isStopping: Bool { countdown.isStopping }
@@ -90,7 +90,7 @@ final class GraphRun: Sendable {
   // MARK: What happens, and what follows
 
   func nodeStarts(_ node: Int32) {
-    if broadcaster.isObserved { report(.willExecute(attempt: 1), of: node) }
+    if broadcaster.isObserved, plan.traits[Int(node)].isPlain { report(.willExecute(attempt: 1), of: node) }
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
@@ -106,11 +106,13 @@ final class GraphRun: Sendable {
     carryOut(state.withLock { $0.progress.nodeAbandoned() })
   }
 
-  func nodeFailed(_ node: Int32, _ error: any Error, hasExecuted: Bool) -> GraphProgress.Advance {
+  func nodeFailed(
+    _ node: Int32, _ error: any Error, _ ownOutcome: ProcedureOutcome<Void>?, hasExecuted: Bool
+  ) -> GraphProgress.Advance {
     // A cancel of the run may be seen here before its handler has been called.
     if !isStopping, run.isToldToStop { taskWasCancelled() }
     let isCancelled = isStopping
-    let outcome = ProcedureOutcome<Void>(thrown: error)
+    let outcome = ownOutcome ?? ProcedureOutcome<Void>(thrown: error)
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
     reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, hasExecuted: hasExecuted)
     let skipped = countdown.nodeStopped(node, ending)
@@ -217,9 +219,11 @@ final class GraphRun: Sendable {
   private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
     guard isObservedFromStart || broadcaster.isObserved else { return }
     state.withLock { _ = $0.observed.remove(node) }
+    // The run of a node that has more than a body has reported its end.
+    guard !hasExecuted || plan.traits[Int(node)].isPlain else { return }
     let outcome = outcome()
-    if hasExecuted { report(.didExecute(attempt: 1), of: node) }
     if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node) }
+    if hasExecuted { report(.didExecute(attempt: 1), of: node) }
     report(.willFinish(outcome), of: node)
     report(.didFinish(outcome), of: node)
   }

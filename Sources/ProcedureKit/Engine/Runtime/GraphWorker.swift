@@ -59,7 +59,8 @@ struct GraphWorker {
     let run = frame.takeRun()
     if let run { failure = await run.finishAsNode(failure) }
     if Task.isCancelled { graph.taskWasCancelled() }
-    advance = failure.map { graph.nodeFailed(node, $0, hasExecuted: true) } ?? graph.nodeSucceeded(node)
+    advance =
+      failure.map { graph.nodeFailed(node, $0, run?.outcome?.withoutValue, hasExecuted: true) } ?? graph.nodeSucceeded(node)
     return run != nil
   }
 }

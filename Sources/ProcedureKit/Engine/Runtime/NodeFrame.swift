@@ -36,6 +36,11 @@ final class NodeFrame: Sendable {
     return run
   }
 
+  /// Makes the run of a node that has more than a body.
+  func makeRun(_ level: Level, _ closures: Level.Closures?) -> Run {
+    graph.makeRun(of: state.withLock(\.node), worker: worker, level, closures)
+  }
+
   /// Another node is executed from now on.
   @inline(__always)
   func stand(for node: Int32) {

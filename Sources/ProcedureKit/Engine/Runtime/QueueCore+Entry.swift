@@ -254,7 +254,8 @@ extension Run {
       attached = moment.instant.nanoseconds
       let step = core.arrived(
         self, priority: max(own, place?.priority ?? 0), needs: level.needs, order: place?.order, isPart: isPart, &state, &effects)
-      record(.didAttach, at: moment.instant, &effects)
+      // The graph has reported its nodes.
+      if kind != .node { record(.didAttach, at: moment.instant, &effects) }
       if state.cancelsArrivals { isCancelled = true }
       return step
     }

@@ -11,10 +11,13 @@ extension Run {
     await settle()
     let outcome = decide()
     guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
+    // The hooks of a part hold no slot either.
+    if slotOwner !== self { core.waitStarted(self) }
     let published = await ProcedureContext.$current.withValue(ProcedureContext(self)) { await callHooks(beforeEnd: outcome) }
     publish(published, isLast: false)
     await ProcedureContext.$current.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
     leave()
+    if slotOwner !== self { await core.waitEnded(self) }
   }
 
   /// Ends a run that has neither children nor hooks.

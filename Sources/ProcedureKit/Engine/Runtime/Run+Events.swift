@@ -3,7 +3,7 @@ extension Run {
   func record(
     _ event: @autoclosure () -> ProcedureEvent.Kind, at instant: @autoclosure () -> ProcedureInstant, _ effects: inout QueueCore.Effects
   ) {
-    guard isReported, self.kind != .node else { return }
+    guard isReported, self.kind != .bareNode else { return }
     recordForced(event(), at: instant(), &effects)
   }
 

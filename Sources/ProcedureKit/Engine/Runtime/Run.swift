@@ -30,8 +30,10 @@ final class Run: @unchecked Sendable {
     case call
     /// A copy of a hedge: part of the run around it, with a slot of its own.
     case copy
-    /// A node of a graph that needs more than a body.
+    /// A node of a graph that has more than a body.
     case node
+    /// A node that has only a body, which needs a run: its events are those of its graph.
+    case bareNode
     /// A further worker of a graph.
     case graphWorker
   }
@@ -81,7 +83,7 @@ final class Run: @unchecked Sendable {
       switch kind {
       case .call: parent.map { !$0.isStopping && (Task.isCancelled || $0.isToldToStop) } ?? false
       case .level, .copy: parent?.ignoresEarlierCancel ?? false
-      case .structured, .added, .node, .graphWorker: false
+      case .structured, .added, .node, .bareNode, .graphWorker: false
       }
   }
 
@@ -96,7 +98,7 @@ final class Run: @unchecked Sendable {
   /// Whether the run has an id and events of its own; levels, attempts and copies report under those of the run around them.
   var isReported: Bool {
     switch kind {
-    case .structured, .added, .node: true
+    case .structured, .added, .node, .bareNode: true
     case .level, .call, .copy, .graphWorker: false
     }
   }

@@ -19,6 +19,12 @@ enum RunDriver {
       Run(parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt), slotOf: parent.slotOwner, closures: task.closures), task, input)
   }
 
+  /// Runs a task as the node of a graph that executes.
+  static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+    guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLevel(task, input) }
+    return try await drive(frame.makeRun(task.level, task.closures), task, input)
+  }
+
   /// Drives a run in the caller's task to its end.
   static func drive<Input, Output>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
@@ -118,8 +124,14 @@ extension Run {
   /// Whether the task was cancelled that drives the run, and the cancel counts for it.
   var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresEarlierCancel && Task.isCancelled }
 
+  /// The task was cancelled that executes the body.
+  @usableFromInline
+  func callerWasCancelled() { cancelLikeParent() }
+
   /// Cancels the run since the task was cancelled that executes it: for the reason of the run around it, if it has one.
   func cancelLikeParent() {
+    // A failed child has cancelled the task, and not the run.
+    if isStopping { return }
     cancel(parent.flatMap(\.inheritedReason))
   }
 
@@ -334,7 +346,9 @@ extension Run {
     guard startBody() else { return .notStarted }
     var result: Result<any Sendable, any Error>
     do {
-      result = .success(try await withTaskExecutorPreference(isDrivenByWorker ? nil : core.executor) { try await body(self, .execute) })
+      result = .success(try await tellingOfCancel {
+        try await withTaskExecutorPreference(isDrivenByWorker ? nil : core.executor) { try await body(self, .execute) }
+      })
     } catch let pause as Pause {
       return .pause(pause.duration)
     } catch {
@@ -342,6 +356,12 @@ extension Run {
     }
     recordBodyEnd()
     return .result(await callDidExecuteHooks(result))
+  }
+
+  /// Executes the body. A cancel of the caller's task is one of the run, and reaches its children at once.
+  private func tellingOfCancel<R>(_ body: () async throws -> R) async rethrows -> R {
+    if isDrivenByWorker || ignoresEarlierCancel { return try await body() }
+    return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
   }
 
   /// The body is about to execute; not if the run was cancelled before.
