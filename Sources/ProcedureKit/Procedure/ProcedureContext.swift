@@ -79,6 +79,7 @@ public struct ProcedureContext: Sendable {
     let key = Place()
     run.addWait(wait, key)
     run.core.waitStarted(run)
+    _ = WaitSearch.resolveDeadlock(from: run)
     await operation()
     run.removeWait(key)
     await run.core.waitEnded(run)

@@ -50,6 +50,8 @@ final class Level: Sendable {
   let traits: Traits
   /// What a run of this level needs before it starts.
   let needs: QueueMachine<Run>.Needs
+  let hasWillExecuteHooks: Bool
+  let hasDidExecuteHooks: Bool
   let hasHooksOfEnd: Bool
   /// Whether the level has nothing but a body, a name and a priority.
   @usableFromInline let isPlain: Bool
@@ -60,6 +62,8 @@ final class Level: Sendable {
     if !traits.demands.isEmpty { needs.insert(.claim) }
     if traits.delay ?? .zero > .zero { needs.insert(.delay) }
     self.needs = needs
+    hasWillExecuteHooks = !traits.hooks.willExecute.isEmpty
+    hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
     hasHooksOfEnd = !traits.hooks.isEmptyAtEnd
     isPlain =
       needs.isEmpty && traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil

@@ -53,8 +53,7 @@ extension QueueCore {
   /// Ends a plain run that has failed, was cancelled, or has children.
   @usableFromInline @concurrent
   func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
-    withState { _ in run.madeDetails.result = result.map { $0 } }
-    run.recordBodyEnd()
+    run.bodyEnded(result.map { $0 })
     await run.finish()
     guard let outcome = run.outcome else { preconditionFailure("\(run.identity) has ended without an outcome") }
     return try outcome.map { $0 as! Output }.get(of: run.identity)
@@ -102,8 +101,8 @@ extension QueueCore {
       let step = arrived(run, priority: priority, needs: needs, &state, &effects)
       run.record(.didAttach, at: moment.instant, &effects)
       if limitsWaiting { state.room.admitted(run, state.machine) }
-      if step != .wait { effects.added.append((run, step)) }
-      if state.cancelsArrivals { effects.handlers.append { run.cancel(nil) } }
+      if step != .wait { effects.add(.goOn(run, step)) }
+      if state.cancelsArrivals { effects.add(.cancel(run)) }
       return (.admitted, replaced)
     }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }

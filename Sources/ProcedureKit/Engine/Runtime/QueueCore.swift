@@ -30,14 +30,20 @@ final class QueueCore: Sendable {
   /// What follows from an event, performed after the lock.
   struct Effects: Sendable {
     var next = QueueMachine<Run>.Next()
-    var woken: [Waiter] = []
-    var events: [EventEffect] = []
-    /// Whether the queue's events end.
-    var endsEvents = false
-    var places: [Place] = []
-    var added: [(run: Run, step: RunStep)] = []
-    var listeners: [(RunDetails.Listener, ProcedureOutcome<Void>)] = []
-    var handlers: [@Sendable () -> Void] = []
+    private(set) var actions: [Action] = []
+
+    enum Action: Sendable {
+      case resume(Waiter)
+      case call(Place)
+      case event(EventEffect)
+      case endEvents
+      case goOn(Run, RunStep)
+      case notify(RunDetails.Listener, ProcedureOutcome<Void>)
+      case cancel(Run)
+    }
+
+    mutating func add(_ action: Action) { actions.append(action) }
+    mutating func call(_ places: some Sequence<Place>) { for place in places { actions.append(.call(place)) } }
   }
 
   let name: String
@@ -107,41 +113,48 @@ final class QueueCore: Sendable {
       hand(step, to: run, &effects)
     }
     for member in effects.next.returned {
-      effects.places += state.machine[member].payload?.details?.slotWaiters.takeAll() ?? []
+      effects.call(state.machine[member].payload?.details?.slotWaiters.takeAll() ?? [])
     }
     (effects.next.steps, effects.next.returned) = ([], [])
   }
 
   static func hand(_ step: RunStep, to run: Run, _ effects: inout Effects) {
     if run.isDrivenByWorker {
-      effects.added.append((run, step))
+      effects.add(.goOn(run, step))
     } else {
       run.madeDetails.step = step
-      if let caller = run.details?.caller.take() { effects.woken.append(caller) }
+      if let caller = run.details?.caller.take() { effects.add(.resume(caller)) }
     }
   }
 
   @inline(__always)
   private func perform(_ effects: borrowing Effects) {
     if effects.next.wantsWorker { crews.startWorker(of: self) }
-    guard
-      !(effects.woken.isEmpty && effects.events.isEmpty && !effects.endsEvents && effects.places.isEmpty && effects.added.isEmpty && effects.listeners.isEmpty
-        && effects.handlers.isEmpty)
-    else { return }
-    performRest(effects)
+    if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
-  private func performRest(_ effects: borrowing Effects) {
-    for waiter in effects.woken { waiter.resume() }
-    for effect in effects.events { effect.perform() }
-    if effects.endsEvents { broadcaster.close() }
-    for place in effects.places { place.call() }
-    let (added, listeners, handlers) = (effects.added, effects.listeners, effects.handlers)
-    guard !(added.isEmpty && listeners.isEmpty && handlers.isEmpty) else { return }
-    Trampoline.call {
-      for (run, step) in added { run.goOn(from: step) }
-      for (listener, outcome) in listeners { listener(outcome) }
-      for handler in handlers { handler() }
+  private func perform(_ actions: [Effects.Action]) {
+    var later: [Effects.Action] = []
+    for action in actions {
+      switch action {
+      case .resume(let waiter): waiter.resume()
+      case .call(let place): place.call()
+      case .event(let effect): effect.perform()
+      case .endEvents: broadcaster.close()
+      case .goOn, .notify, .cancel: later.append(action)
+      }
+    }
+    guard !later.isEmpty else { return }
+    // Each of them may cause the next.
+    Trampoline.call { [later] in
+      for action in later {
+        switch action {
+        case .goOn(let run, let step): run.goOn(from: step)
+        case .notify(let listener, let outcome): listener(outcome)
+        case .cancel(let run): run.cancel(nil)
+        case .resume, .call, .event, .endEvents: break
+        }
+      }
     }
   }
 
@@ -210,7 +223,7 @@ final class QueueCore: Sendable {
   private func resumed(_ state: inout State, _ effects: inout Effects) {
     state.machine.resumed(&effects.next)
     gate.store(false, ordering: .releasing)
-    effects.places += state.resumption.takeAll()
+    effects.call(state.resumption.takeAll())
   }
 
   /// Waits while the queue is suspended: a graph that executes starts no further node.
@@ -272,7 +285,7 @@ final class QueueCore: Sendable {
     send { state, effects in
       state.isShutDown = true
       resumed(&state, &effects)
-      effects.places += state.room.takeAll()
+      effects.call(state.room.takeAll())
     }
   }
 
@@ -299,10 +312,10 @@ final class QueueCore: Sendable {
 
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
-    if state.isReleased, state.machine.count == 0 { effects.endsEvents = true }
-    if !state.idleWaiters.isEmpty, state.machine.count == 0 { effects.places += state.idleWaiters.takeAll() }
+    if state.isReleased, state.machine.count == 0 { effects.add(.endEvents) }
+    if !state.idleWaiters.isEmpty, state.machine.count == 0 { effects.call(state.idleWaiters.takeAll()) }
     if !state.idleWaitersInside.isEmpty, state.machine.count <= state.idleBodies {
-      effects.places += state.idleWaitersInside.takeAll()
+      effects.call(state.idleWaitersInside.takeAll())
     }
   }
 

@@ -8,7 +8,7 @@ extension Run {
   /// Ends the run: awaits its children, decides, gives everything back, calls the hooks of the end, and publishes the outcome.
   func finish() async {
     if outcome != nil { return }
-    await settle()
+    if await mustSettle() { await settle() }
     let outcome = decide()
     guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
     // The hooks of a part hold no slot either.
@@ -27,17 +27,23 @@ extension Run {
 
   // MARK: Children
 
-  /// Waits for the produced children, without a slot.
-  private func settle() async {
-    let children = core.send { state, effects -> [Run] in
+  /// Whether there are produced children to wait for. They are cancelled if the body has failed and the policy is to fail fast.
+  private func mustSettle() async -> Bool {
+    let (mustSettle, children) = core.send { state, effects -> (Bool, [Run]) in
+      guard let details, details.producedCount > 0 else {
+        details?.isClosed = true
+        return (false, [])
+      }
       state.machine.bodyEnded(member, &effects.next)
-      guard let details else { return [] }
-      if details.producedCount == 0 { details.isClosed = true }
-      guard case .failure? = details.result, errorPolicy == .failFast else { return [] }
-      return Array(details.children.values)
+      guard case .failure? = details.result, errorPolicy == .failFast else { return (true, []) }
+      return (true, Array(details.children.values))
     }
     for child in children { child.cancel(nil) }
-    guard core.withState({ _ in details.map { !$0.isClosed } ?? false }) else { return }
+    return mustSettle
+  }
+
+  /// Waits for the produced children, without a slot.
+  private func settle() async {
     if slotOwner !== self { core.waitStarted(self) }
     await withTaskCancellationHandler {
       while core.withState({ _ in !(details?.isClosed ?? true) }) {
@@ -60,7 +66,7 @@ extension Run {
 
   /// Decides the outcome: a cancel that comes after is ignored. The resources and the slot are given back.
   private func decide() -> Outcome {
-    if isTaskCancelled, !core.withState({ _ in details?.isStopping ?? false }) { cancelLikeParent() }
+    if isTaskCancelled { cancelLikeParent() }
     let (outcome, timers) = core.send { state, effects -> (Outcome, [TimerHeap.ID]) in
       isDecided = true
       if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
@@ -144,10 +150,10 @@ extension Run {
       record(.didFinish(outcome.withoutValue), at: moment.instant, &effects)
     }
     if let details {
-      effects.places += details.waiters.values
+      effects.call(details.waiters.values)
       details.waiters = [:]
       let listeners = details.listeners.takeAll()
-      if !listeners.isEmpty { effects.listeners += listeners.map { ($0, outcome.withoutValue) } }
+      for listener in listeners { effects.add(.notify(listener, outcome.withoutValue)) }
     }
     setFinished()
   }
@@ -181,7 +187,7 @@ extension Run {
     state.machine.finished(member)
     member = -1
     QueueCore.wakeIfIdle(&state, &effects)
-    while let place = state.room.next(state.machine.waitingCount) { effects.places.append(place) }
+    while let place = state.room.next(state.machine.waitingCount) { effects.add(.call(place)) }
   }
 
   // MARK: Without a start

@@ -1,9 +1,10 @@
 extension Run {
   /// Records an event of the run, if somebody observes it. Called under the lock.
+  @inline(__always)
   func record(
     _ event: @autoclosure () -> ProcedureEvent.Kind, at instant: @autoclosure () -> ProcedureInstant, _ effects: inout QueueCore.Effects
   ) {
-    guard isReported, self.kind != .bareNode else { return }
+    guard core.broadcaster.isObserved || details?.log != nil, isReported, kind != .bareNode else { return }
     recordForced(event(), at: instant(), &effects)
   }
 
@@ -14,8 +15,10 @@ extension Run {
     let log = details?.log
     guard log != nil || core.broadcaster.isObserved else { return }
     let event = ProcedureEvent(id: id, name: name, instant: instant(), kind: kind())
-    core.broadcaster.send(event, &effects.events)
-    log?.append(event, &effects.events)
+    var woken: [EventEffect] = []
+    core.broadcaster.send(event, &woken)
+    log?.append(event, &woken)
+    for effect in woken { effects.add(.event(effect)) }
   }
 
   /// Records an event that not every run has, under the id of the reporting run.

@@ -254,7 +254,7 @@ extension Run {
     core.send { state, effects in
       if let place = details?.reclaiming.take() {
         details?.deadlock = circle
-        effects.places.append(place)
+        effects.add(.call(place))
         return
       }
       guard member >= 0, state.machine[member].phase == .claiming else { return }
@@ -277,8 +277,7 @@ extension Run {
         result = .failure(error)
       }
       if let next = core.endedPlainly(self, result, worker) { return next.run }
-      core.withState { _ in madeDetails.result = result }
-      recordBodyEnd()
+      bodyEnded(result)
       await finish()
     } else {
       await drive(from: .start)
@@ -288,7 +287,7 @@ extension Run {
 
   /// Calls the hooks and the body.
   private func execute() async -> RunStep {
-    let isFirst = core.withState { _ in !hasStarted }
+    let (isFirst, hasBindings) = core.withState { _ in (!hasStarted, details.map { !$0.bindings.isEmpty } ?? false) }
     if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
       core.withState { _ in madeDetails.result = .failure(error) }
       return .finish
@@ -296,66 +295,66 @@ extension Run {
     if let timeout = level.traits.timeout, isFirst { arm(timeout) }
     let needsTask = !isDrivenByWorker && (level.traits.timeout != nil || level.traits.deadline != nil || kind == .copy)
     let end: BodyEnd
-    if needsTask {
-      let (work, box) = (CancellableWork(), ResultBox<BodyEnd>())
-      await whileCancellable(work) {
-        await work.execute(startsAtOnce: !isDeep) { box.store(.success(await self.callBody(isFirst: isFirst))) }
-      } onCancel: {
-        work.cancel()
+    if needsTask || hasBindings {
+      let box = ResultBox<BodyEnd>()
+      await withBindings {
+        guard needsTask else { return box.store(.success(await self.callBody(isFirst: isFirst))) }
+        let work = CancellableWork()
+        await self.whileCancellable(work) {
+          await work.execute(startsAtOnce: !self.isDeep) { box.store(.success(await self.callBody(isFirst: isFirst))) }
+        } onCancel: {
+          work.cancel()
+        }
       }
       end = (try? box.stored?.get()) ?? .notStarted
     } else {
       end = await callBody(isFirst: isFirst)
     }
     switch end {
-    case .notStarted: return .finish
-    case .result(let result):
-      core.withState { _ in madeDetails.result = result }
-      return .finish
+    case .notStarted, .ended: return .finish
     case .pause(let pause): return paused(pause)
     }
   }
 
   private enum BodyEnd: Sendable {
-    case result(Result<any Sendable, any Error>)
+    /// The body has ended, or a hook before it has thrown: the result is stored.
+    case ended
     case pause(Duration)
     /// The run was cancelled before.
     case notStarted
   }
 
   private func callBody(isFirst: Bool) async -> BodyEnd {
-    let box = ResultBox<BodyEnd>()
-    await withBindings {
-      await ProcedureContext.$current.withValue(ProcedureContext(self)) {
-        box.store(.success(await self.callBodyInContext(isFirst: isFirst)))
+    await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+      do {
+        if isFirst { try await callWillExecuteHooks() }
+      } catch {
+        core.withState { _ in madeDetails.result = .failure(error) }
+        return .ended
       }
+      guard let body = startBody() else { return .notStarted }
+      var result: Result<any Sendable, any Error>
+      do {
+        result = .success(try await tellingOfCancel { try await execute(body) })
+      } catch let pause as Pause {
+        return .pause(pause.duration)
+      } catch {
+        result = .failure(error)
+      }
+      if let hooks = bodyEnded(result) { await callDidExecuteHooks(hooks, result) }
+      return .ended
     }
-    return (try? box.stored?.get()) ?? .notStarted
   }
 
-  private func callBodyInContext(isFirst: Bool) async -> BodyEnd {
-    guard let body = core.withState({ _ in self.body }) else { return .notStarted }
-    if isFirst {
-      do {
-        if isReported { try await core.hooks?.onWillExecute?(identity) }
-        if core.withState({ _ in closures })?.hooks.willExecute.isEmpty == false { _ = try await body(self, .hooks) }
-      } catch {
-        return .result(.failure(error))
-      }
-    }
-    guard startBody() else { return .notStarted }
-    var result: Result<any Sendable, any Error>
-    do {
-      result = .success(try await tellingOfCancel {
-        try await withTaskExecutorPreference(isDrivenByWorker ? nil : core.executor) { try await body(self, .execute) }
-      })
-    } catch let pause as Pause {
-      return .pause(pause.duration)
-    } catch {
-      result = .failure(error)
-    }
-    recordBodyEnd()
-    return .result(await callDidExecuteHooks(result))
+  private func execute(_ body: Body) async throws -> any Sendable {
+    guard let executor = core.executor, !isDrivenByWorker else { return try await body(self, .execute) }
+    return try await withTaskExecutorPreference(executor) { try await body(self, .execute) }
+  }
+
+  private func callWillExecuteHooks() async throws {
+    if isReported, let hook = core.hooks?.onWillExecute { try await hook(identity) }
+    guard level.hasWillExecuteHooks, let body = core.withState({ _ in body }) else { return }
+    _ = try await body(self, .hooks)
   }
 
   /// Executes the body. A cancel of the caller's task is one of the run, and reaches its children at once.
@@ -364,12 +363,12 @@ extension Run {
     return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
   }
 
-  /// The body is about to execute; not if the run was cancelled before.
-  private func startBody() -> Bool {
+  /// The body is about to execute; `nil` if the run was cancelled before.
+  private func startBody() -> Body? {
     let moment = core.time.moment()
     if isTaskCancelled { cancelLikeParent() }
     return core.send { state, effects in
-      guard cancellation == nil, member >= 0 else { return false }
+      guard cancellation == nil, member >= 0 else { return nil }
       state.machine.bodyStarted(member)
       if !hasStarted || details?.isRetrying ?? false {
         if !hasStarted { started = moment.instant.nanoseconds }
@@ -377,30 +376,31 @@ extension Run {
         details?.isRetrying = false
         record(.willExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
       }
-      return true
+      return body
     }
   }
 
-  func recordBodyEnd() {
+  /// The body has ended. The hooks that are called then, if there are any.
+  @discardableResult
+  func bodyEnded(_ result: Result<any Sendable, any Error>?) -> Level.Hooks? {
     let moment = core.time.moment()
-    core.send { _, effects in
+    return core.send { _, effects in
       ended = moment.instant.nanoseconds
+      if let result { madeDetails.result = result }
       record(.didExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
+      let hasHooks = level.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
+      return hasHooks ? closures?.hooks ?? Level.Hooks() : nil
     }
   }
 
-  private func callDidExecuteHooks(_ result: Result<any Sendable, any Error>) async -> Result<any Sendable, any Error> {
-    let hooks = core.withState { _ in closures }?.hooks.didExecute ?? SharedList()
-    let queueHook = isReported ? core.hooks?.onDidExecute : nil
-    guard !hooks.isEmpty || queueHook != nil else { return result }
-    let isCancelled = core.withState { _ in cancellation } ?? (isTaskCancelled ? Cancel(reason: inheritedReason) : nil)
-    let ending = isCancelled.map { self.outcome(of: $0) } ?? Outcome(result)
+  private func callDidExecuteHooks(_ hooks: Level.Hooks, _ result: Result<any Sendable, any Error>) async {
+    let cancel = core.withState { _ in cancellation } ?? (isTaskCancelled && !isStopping ? Cancel(reason: inheritedReason) : nil)
+    let ending = cancel.map { outcome(of: $0) } ?? Outcome(result)
     do {
-      for hook in hooks.elements { try await hook(ending) }
-      try await queueHook?(identity, ending.withoutValue)
-      return result
+      for hook in hooks.didExecute.elements { try await hook(ending) }
+      if isReported, let hook = core.hooks?.onDidExecute { try await hook(identity, ending.withoutValue) }
     } catch {
-      return .failure(error)
+      core.withState { _ in madeDetails.result = .failure(error) }
     }
   }
 
@@ -513,7 +513,7 @@ extension Run {
   ) {
     // Levels of a procedure report under its name.
     let isOutermost = isReported
-    if isOutermost { recordBodyEnd() }
+    if isOutermost { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
     core.withState { _ in
       madeDetails.pacing = state

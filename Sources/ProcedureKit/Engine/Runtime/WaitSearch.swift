@@ -47,11 +47,14 @@ enum WaitSearch {
 
     /// Adds what a run waits for, and returns the runs it waits for.
     private mutating func add(_ run: Run) -> [Run] {
-      let (waits, dependencies) = run.core.withState { _ -> ([Run], [any ProcedureDependency]) in
-        guard run.outcome == nil, let details = run.details else { return ([], []) }
+      var (waits, dependencies, queues) = run.core.withState { _ -> ([Run], [any ProcedureDependency], [QueueCore]) in
+        guard run.outcome == nil, let details = run.details else { return ([], [], []) }
         let awaited = details.waits.values.compactMap { if case .run(let run) = $0 { run } else { nil } }
-        return (awaited + details.children.values, details.dependencies)
+        let queues = details.waits.values.compactMap { if case .idle(let core) = $0 { core } else { nil } }
+        return (awaited + details.children.values, details.dependencies, queues)
       }
+      for queue in queues { waits += queue.runs().filter { $0.isReported && !$0.waitsForIdleness(of: queue) } }
+      dependencies.removeAll { ($0 as? any RunDependency)?.dependencyRun.isFinished ?? false }
       let awaited = (waits + dependencies.compactMap { ($0 as? any RunDependency)?.dependencyRun }).filter { !$0.isFinished }
       if !awaited.isEmpty { graph.add(run.id.number, waitsFor: awaited.map(\.id.number)) }
       guard !run.level.traits.demands.isEmpty else { return awaited }
@@ -68,8 +71,15 @@ enum WaitSearch {
 }
 
 extension Run {
+  /// Whether the body waits for its own queue to be idle, and so does not keep it from being idle.
+  func waitsForIdleness(of queue: QueueCore) -> Bool {
+    core.withState { _ in
+      details?.waits.values.contains { if case .idle(let other) = $0 { other === queue } else { false } } ?? false
+    }
+  }
+
   /// Whether another procedure may wait for this run: its parent, a dependent, or a body.
   var mayBeAwaited: Bool {
-    parent != nil || core.withState { _ in details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false }
+    parent != nil || core.withState { state in state.idleBodies > 0 || details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false }
   }
 }
