@@ -181,7 +181,6 @@ extension Run {
     state.machine.finished(member)
     member = -1
     QueueCore.wakeIfIdle(&state, &effects)
-    while let place = state.room.next(state.machine.waitingCount) { effects.places.append(place) }
   }
 
   // MARK: Without a start
