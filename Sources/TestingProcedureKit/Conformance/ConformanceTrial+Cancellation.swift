@@ -104,7 +104,8 @@ extension ConformanceTrial {
       probe.finish(42)
     }
     let value = try? awaited.get()
-    try expect(value, is: 42, "the value that a cancelled task awaits")
+    try expect(value, is: nil, "the value that a cancelled task awaits")
+    try expect(try? await handle.value, is: 42, "the value of a procedure that a cancelled task has awaited")
   }
 
   func cancelledGraph() async throws {

@@ -72,7 +72,7 @@ struct TimeoutRuleTests {
       .timeout(.milliseconds(200)).timeout(.seconds(3))
       let outcome = await outcome(of: procedure, way, on: queue)
       env.check(outcome.timeout == .milliseconds(100), "\(outcome)")
-      env.check(outcome.cancellationReason(as: ProcedureError.self)?.procedure.name == "slow")
+      env.check(outcome.procedureError?.procedure.name == "slow")
       env.check(env.elapsed == .milliseconds(100))
       await queue.shutDown()
     }

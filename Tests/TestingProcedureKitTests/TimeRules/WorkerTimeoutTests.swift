@@ -128,8 +128,7 @@ private struct InterruptedClock: Clock {
         let outcome = await handle.outcome
         switch number {
         case 3:
-          let error = outcome.error as? ProcedureError ?? outcome.cancellationReason(as: ProcedureError.self)
-          env.check(error?.kind == .timedOut, "\(kind) \(number) \(outcome)")
+          env.check(outcome.procedureError?.kind == .timedOut, "\(kind) \(number) \(outcome)")
         case 5: env.check(outcome.isCancelled && outcome.timeout == nil, "\(kind) \(number) \(outcome)")
         default: env.check(outcome.isFinished(number), "\(kind) \(number) \(outcome)")
         }

@@ -113,6 +113,12 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     return advance(member, &next)
   }
 
+  /// The conditions of a run are about to be evaluated. Whether they may be: not if the queue was suspended meanwhile.
+  mutating func evaluationStarts(_ member: MemberID) -> Bool {
+    guard members[Int(member)].phase == .evaluating else { return true }
+    return advance(member, members[Int(member)].needs) == .evaluate
+  }
+
   mutating func conditionsSatisfied(_ member: MemberID, _ next: inout Next) -> RunStep {
     members[Int(member)].needs.remove(.conditions)
     return advance(member, &next)

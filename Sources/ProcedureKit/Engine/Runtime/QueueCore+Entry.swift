@@ -120,7 +120,7 @@ extension QueueCore {
   }
 
   private func refuse(_ run: Run, _ error: any Error, hasRoom: Bool) {
-    if hasRoom { withState { $0.room.reservationEnded() } }
+    if hasRoom { send { state, _ in state.room.reservationEnded() } }
     run.refuse(error)
   }
 

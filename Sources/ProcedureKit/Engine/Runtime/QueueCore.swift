@@ -94,6 +94,9 @@ final class QueueCore: Sendable {
     var effects = Effects()
     let result = state.withLock { state in
       let result = event(&state, &effects)
+      if limitsWaiting {
+        while let place = state.room.next(state.machine.waitingCount) { effects.add(.call(place)) }
+      }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
       return result
     }
@@ -244,10 +247,11 @@ final class QueueCore: Sendable {
   /// Whether the queue is suspended, without the lock.
   var isGated: Bool { gate.load(ordering: .relaxed) }
 
-  /// Nobody refers to the queue any more: its events end with its last run.
+  /// Nobody refers to the queue any more: it goes on if it was suspended, since nobody could resume it, and its events end with its last run.
   func release() {
     send { state, effects in
       state.isReleased = true
+      resumed(&state, &effects)
       // Nobody else could resume it.
       resumed(&state, &effects)
       Self.wakeIfIdle(&state, &effects)

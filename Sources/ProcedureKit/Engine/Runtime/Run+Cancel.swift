@@ -19,6 +19,7 @@ extension Run {
   ) -> CancelReach {
     guard member >= 0, !isDecided, cancellation == nil else { return CancelReach() }
     let details = madeDetails
+    details.eventsBeforeCancel = pastEventCount
     details.cancel = Cancel(reason: reason)
     details.cancelInstant = moment.instant.nanoseconds
     if isReported { record(.didCancel(reason: reason), at: moment.instant, &effects) }

@@ -187,7 +187,6 @@ extension Run {
     state.machine.finished(member)
     member = -1
     QueueCore.wakeIfIdle(&state, &effects)
-    while let place = state.room.next(state.machine.waitingCount) { effects.add(.call(place)) }
   }
 
   // MARK: Without a start

@@ -47,6 +47,11 @@ extension Run {
     return log
   }
 
+  /// How many of the first events, `didAttach`, `willExecute` and `didExecute`, have occurred. Called under the lock.
+  var pastEventCount: Int {
+    (attached >= 0 ? 1 : 0) + (started >= 0 ? 1 : 0) + (started >= 0 && ended >= 0 ? 1 : 0)
+  }
+
   private var pastEvents: ContiguousArray<ProcedureEvent> {
     var past: ContiguousArray<ProcedureEvent> = []
     func add(_ kind: ProcedureEvent.Kind, at nanoseconds: Int64) {
@@ -58,11 +63,10 @@ extension Run {
     add(.willExecute(attempt: 1), at: started)
     if started >= 0 { add(.didExecute(attempt: 1), at: ended) }
     if let details, let cancel = details.cancel {
-      let index = past.firstIndex { $0.instant.nanoseconds > details.cancelInstant } ?? past.count
       past.insert(
         ProcedureEvent(
           id: id, name: name, instant: ProcedureInstant(nanoseconds: details.cancelInstant),
-          kind: .didCancel(reason: cancel.reason)), at: index)
+          kind: .didCancel(reason: cancel.reason)), at: min(details.eventsBeforeCancel, past.count))
     }
     guard let outcome else { return past }
     add(.willFinish(outcome.withoutValue), at: max(ended, details?.cancelInstant ?? -1))

@@ -162,6 +162,8 @@ final class RunDetails {
 
   var cancel: Cancel?
   var cancelInstant: Int64 = -1
+  /// How many events of the run the cancel follows.
+  var eventsBeforeCancel = 0
   /// The task that drives the run and waits for the next step.
   var caller: Waiter?
   var step: RunStep?

@@ -147,6 +147,7 @@ extension Run {
 
   /// Evaluates the conditions. `nil` if an added run has ended meanwhile.
   private func evaluate() async -> RunStep? {
+    guard core.send({ state, _ in member < 0 || state.machine.evaluationStarts(member) }) else { return .wait }
     let conditions = core.withState { _ in closures }?.conditions.elements ?? []
     let judgement = Judgement(of: conditions)
     let work = CancellableWork()
