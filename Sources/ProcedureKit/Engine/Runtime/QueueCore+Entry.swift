@@ -222,7 +222,7 @@ extension Run {
         if step != .wait { QueueCore.hand(step, to: self, &effects) }
       }
     case .failed(let error): end(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
-    case .cancelled(let reason): end(.cancelled(reason: reason))
+    case .cancelled(let reason): cancel(reason)
     case .ignored(let condition): end(.ignored(by: condition))
     }
   }
