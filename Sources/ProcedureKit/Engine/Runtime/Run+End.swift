@@ -195,10 +195,6 @@ extension Run {
   func refuse(_ error: any Error) {
     let moment = core.time.moment()
     let (parent, former) = core.send { _, effects in
-      if attached < 0 {
-        attached = moment.instant.nanoseconds
-        record(.didAttach, at: moment.instant, &effects)
-      }
       publish(.failed(error), at: moment, &effects)
       return (self.parent, takeFormer(keepingHooks: false))
     }
