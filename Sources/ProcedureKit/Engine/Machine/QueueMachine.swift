@@ -162,21 +162,22 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   @inline(__always)
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
-    let entry = members[Int(member)]
-    if entry.usesSlotOfParent {
+    if members[Int(member)].usesSlotOfParent {
       members[Int(member)].phase = .starting
       return .start
     }
-    if !entry.isDrivenByWorker, slotsTaken < width, entry.isPart ? returning.isEmpty : hasNobodyInLine {
+    let isPart = members[Int(member)].isPart
+    if !members[Int(member)].isDrivenByWorker, slotsTaken < width, isPart ? returning.isEmpty : hasNobodyInLine {
       takeSlot(member)
       start(member)
       return .start
     }
     members[Int(member)].phase = .ready
-    if entry.isPart {
-      returning.insert(member, priority: entry.priority, order: entry.order)
+    let (priority, order) = (members[Int(member)].priority, members[Int(member)].order)
+    if isPart {
+      returning.insert(member, priority: priority, order: order)
     } else {
-      ready.insert(member, priority: entry.priority, order: entry.order)
+      ready.insert(member, priority: priority, order: order)
     }
     wantWorker(&next)
     return .wait
@@ -286,7 +287,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// A worker asks for the next body.
   mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
     if isStarting { isWorkerStarting = false }
-    startNext(&next)
+    if !returning.isEmpty { startNext(&next) }
     if slotsTaken < width, !isSuspended, let member = ready.first() {
       ready.remove(member)
       takeSlot(member)
@@ -298,6 +299,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   /// Who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks.
   private mutating func startNext(_ next: inout Next) {
+    guard slotsTaken < width, !(ready.isEmpty && returning.isEmpty) else { return }
     while slotsTaken < width, let member = returning.first() {
       returning.remove(member)
       takeSlot(member)

@@ -69,14 +69,15 @@ struct ReadyQueue: Sendable {
 
   /// The member whose turn is next, or `nil`.
   func first() -> Int32? {
-    for lane in lanes {
-      let overtaken = lane.overtaken.first
-      guard lane.first >= 0 else {
-        if let overtaken { return overtaken.member }
+    guard count > 0 else { return nil }
+    for index in lanes.indices {
+      let first = lanes[index].first
+      guard !lanes[index].overtaken.isEmpty else {
+        if first >= 0 { return first }
         continue
       }
-      if let overtaken, overtaken.order < links[Int(lane.first)].order { return overtaken.member }
-      return lane.first
+      guard let overtaken = lanes[index].overtaken.first else { continue }
+      return first < 0 || overtaken.order < links[Int(first)].order ? overtaken.member : first
     }
     return nil
   }
@@ -99,6 +100,8 @@ struct OrderHeap: Sendable {
   private var heap = TimerHeap()
   private var ids: [Int32: TimerHeap.ID] = [:]
   private var memberOfSlot: [Int32: (member: Int32, order: UInt64)] = [:]
+
+  var isEmpty: Bool { heap.isEmpty }
 
   var first: (member: Int32, order: UInt64)? {
     heap.firstSlot.flatMap { memberOfSlot[$0] }
