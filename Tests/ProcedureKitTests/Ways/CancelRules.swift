@@ -215,6 +215,10 @@ extension Stage {
       } onCancel: {
         handlerWasCalled.update { $0 = true }
       }
+      // The task may be cancelled a moment after whoever cancels has gone on.
+      if !isInCallersTask || side == .caller {
+        for _ in 0..<100_000 where !Task.isCancelled { await Task.yield() }
+      }
       let now = (Task.isCancelled, ProcedureContext.current?.isCancelled ?? false)
       seen.update { $0 = now }
       note("body")
