@@ -64,7 +64,8 @@ extension Procedure {
 
   /// Returns the procedure with a hook between the decision on the outcome and its publication, which is awaited.
   ///
-  /// The children of the run have ended by then.
+  /// The children of the run have ended by then. The children of a procedure that the body of another one executes belong to
+  /// that body, and may end later.
   ///
   /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. If
   /// the hook throws, the procedure fails; a cancelled procedure stays cancelled. The hook is not called for a node

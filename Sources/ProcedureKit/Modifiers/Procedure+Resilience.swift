@@ -70,8 +70,8 @@ extension Procedure {
   /// shortens the slowest cases of reads.
   ///
   /// The first success counts; the other copy is cancelled, and awaited. If one copy fails, the other copy decides; if
-  /// both fail, the later error is thrown. A copy that fails before the second has started is not repeated. Each copy
-  /// has its own slot, and waits for the slot in order. Both copies belong to one run. A category of a modifier written
+  /// both fail, the later error is thrown. A copy that fails before the second has started is not repeated. Both
+  /// copies belong to one run, and share its slot. A category of a modifier written
   /// before this one excludes the copies from each other.
   ///
   /// - Parameter delay: The wait before the second copy. A value that is not positive starts both copies at once.

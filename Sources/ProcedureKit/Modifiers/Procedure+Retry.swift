@@ -8,8 +8,7 @@ extension Procedure {
   ///
   /// The first retry waits the first delay. Each attempt repeats all modifiers written before: conditions are
   /// evaluated, resources claimed and timeouts started again. A pause holds no slot and no resource of the procedure,
-  /// including resources of modifiers that follow; the outermost level pauses without a task. A cancel ends a pause at
-  /// once. The children of an attempt end before the next attempt. A body reads the number of the attempt from
+  /// including resources of modifiers that follow. A cancel ends a pause at once. The children of an attempt end before the next attempt. A body reads the number of the attempt from
   /// ``ProcedureContext/attempt``.
   ///
   /// Without delays or attempts left, the last error is thrown. A success discards all earlier errors. A cancelled or

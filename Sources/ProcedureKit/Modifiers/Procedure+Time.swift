@@ -1,11 +1,10 @@
 extension Procedure {
-  /// Returns the procedure with a time limit. A procedure that takes longer is cancelled, and fails with
-  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
+  /// Returns the procedure with a time limit. A procedure that takes longer is cancelled, with
+  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason.
   ///
   /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits,
   /// use ``deadline(_:)``. The limit covers the whole body with its children, and all attempts together if the body is
-  /// a retry. A body that waits for another procedure at the limit stops waiting at once. The run waits for the
-  /// cancelled body to return.
+  /// a retry. The run waits for the cancelled body to return.
   ///
   /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. Of several
   /// timeouts, the shortest counts.
@@ -20,8 +19,8 @@ extension Procedure {
     }
   }
 
-  /// Returns the procedure with a deadline. A procedure that has not ended at the deadline is cancelled, and fails with
-  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
+  /// Returns the procedure with a deadline. A procedure that has not ended at the deadline is cancelled, with
+  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason.
   ///
   /// In contrast to ``timeout(_:)``, waits before the body count. If the deadline passes during such a wait, or lies in
   /// the past, the body is not executed. Of several deadlines, the earliest counts.
@@ -48,8 +47,8 @@ extension Procedure {
     deadline(instant, on: ContinuousClock())
   }
 
-  /// Returns the procedure with a pause before the body. The pause holds no slot and no resource; the outermost level
-  /// pauses without a task. A cancel ends the pause at once.
+  /// Returns the procedure with a pause before the body. The pause holds no slot and no resource. A cancel
+  /// ends the pause at once.
   ///
   /// - Parameter duration: The length of the pause. A value that is not positive means no pause.
   /// - Returns: The procedure with the pause.
