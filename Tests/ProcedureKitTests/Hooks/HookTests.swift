@@ -24,6 +24,15 @@ extension Procedure {
   }
 }
 
+/// The time of the queues. It moves by the few nanoseconds that timeouts last: the second copy of a hedge never starts.
+private let clock = VirtualClock()
+
+/// Lets a timeout of a nanosecond fire, and waits until the current task is cancelled.
+private func untilTimedOut() async {
+  clock.advance(by: .nanoseconds(1))
+  await untilCancelled()
+}
+
 extension Way {
   /// Those that this suite looks at; the rules that hold in every way are in `WayTests`.
   fileprivate static let hooked = allCases.filter { ![.child, .level, .secondAttempt].contains($0) }
