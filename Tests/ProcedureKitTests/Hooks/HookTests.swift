@@ -16,11 +16,7 @@ private final class Journal: Sendable {
 extension Procedure {
   /// Notes each of its hooks under a name.
   fileprivate func noting(_ name: String, in journal: Journal) -> ProcedureTask<Input, Output> {
-    onWillExecute { _ in journal.note("\(name) willExecute") }
-      .onDidExecute { journal.note("\(name) didExecute \($0.word)") }
-      .onDidCancel { _ in journal.note("\(name) didCancel") }
-      .onWillFinish { journal.note("\(name) willFinish \($0.word)") }
-      .onDidFinish { journal.note("\(name) didFinish \($0.word)") }
+    noting(name, journal.note).onDidFinish { journal.note("\(name) didFinish \($0.word)") }
   }
 }
 
@@ -38,6 +34,11 @@ extension Way {
   fileprivate static let hooked = allCases.filter { ![.child, .level, .secondAttempt].contains($0) }
   /// Those of which what the body produces is a part: of all others it is.
   fileprivate static let whole = hooked.filter { $0 != .part }
+
+  /// Runs the procedure in this way, on a queue of this suite's time.
+  fileprivate func outcome(of procedure: ProcedureTask<Void, Int>) async -> Result<Int, any Error> {
+    await outcome(of: procedure, on: ProcedureQueue("hooks", clock: clock))
+  }
 }
 
 @Suite("L3: hooks are awaited in the order in which they wrap")

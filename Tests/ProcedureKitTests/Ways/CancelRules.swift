@@ -162,14 +162,7 @@ extension Rule {
       Rule(
         id: "C3 wait, \(side)", sentence: "a cancel by \(side.rawValue) ends what the body waits for", ways: side.ways
       ) { stage in
-        let end = stage.signal()
-        let other = stage.others.add(ProcedureTask("other") { await end.wait() })
-        let subject = ProcedureTask<Void, Int>("subject") {
-          stage.enter()
-          try await other.value
-          return 1
-        }
-        let running = stage.start(subject, isAdded: side.isAdded)
+        let running = stage.start(stage.waitingSubject(until: stage.signal()), isAdded: side.isAdded)
         await stage.started.wait()
         await stage.settle()
         await stage.cancel(running, from: side)
@@ -181,12 +174,7 @@ extension Rule {
       ) { stage in
         let child = stage.signal()
         let subject = ProcedureTask<Void, Int>("subject") {
-          ProcedureContext.current?.produce(
-            ProcedureTask("child") {
-              child.set()
-              await untilCancelled()
-              stage.note("child is cancelled")
-            })
+          stage.produceUntilCancelled("child", started: child)
           await child.wait()
           stage.enter()
           await stage.release.wait()

@@ -24,12 +24,7 @@ extension Rule {
     ) { stage in
       let (child, bodyHasEnded) = (stage.signal(), stage.signal())
       let subject = ProcedureTask<Void, Int>("subject") {
-        ProcedureContext.current?.produce(
-          ProcedureTask("child") {
-            child.set()
-            await untilCancelled()
-            stage.note("child is cancelled")
-          })
+        stage.produceUntilCancelled("child", started: child)
         stage.enter()
         await child.wait()
         return 1
@@ -47,12 +42,7 @@ extension Rule {
       stage in
       let sibling = stage.signal()
       let subject = ProcedureTask<Void, Int>("subject") {
-        ProcedureContext.current?.produce(
-          ProcedureTask("sibling") {
-            sibling.set()
-            await untilCancelled()
-            stage.note("sibling is cancelled")
-          })
+        stage.produceUntilCancelled("sibling", started: sibling)
         await sibling.wait()
         let child = ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 3) })
         _ = await child?.outcome

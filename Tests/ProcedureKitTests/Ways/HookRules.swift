@@ -5,7 +5,7 @@ import TestingProcedureKit
 extension Rule {
   static let hooks = [
     Rule(id: "L3 order", sentence: "hooks are awaited in the order in which they wrap") { stage in
-      let subject = stage.subject().noting("inner", on: stage).noting("outer", on: stage)
+      let subject = stage.subject().noting("inner") { stage.note($0) }.noting("outer") { stage.note($0) }
       #expect(await stage.result(of: subject).value == 1)
       stage.expect([
         "outer willExecute", "inner willExecute", "body", "inner didExecute finished", "outer didExecute finished",
@@ -45,7 +45,7 @@ extension Rule {
       stage.expect(["body", "failed", "body", "failed"])
     },
     Rule(id: "L3 not executed", sentence: "the end is told where the body was not executed") { stage in
-      _ = await stage.result(of: stage.subject().condition("no") { false }.noting("n", on: stage))
+      _ = await stage.result(of: stage.subject().condition("no") { false }.noting("n") { stage.note($0) })
       stage.expect(["n willFinish ignored"])
     },
     Rule(id: "L3 children", sentence: "hooks of the end are called when what the body has produced has ended") {
@@ -91,11 +91,11 @@ extension Rule {
 
 extension Procedure {
   /// Notes each of its hooks that are awaited before the outcome can be read.
-  fileprivate func noting(_ name: String, on stage: Stage) -> ProcedureTask<Input, Output> {
-    onWillExecute { _ in stage.note("\(name) willExecute") }
-      .onDidExecute { stage.note("\(name) didExecute \($0.word)") }
-      .onDidCancel { _ in stage.note("\(name) didCancel") }
-      .onWillFinish { stage.note("\(name) willFinish \($0.word)") }
+  func noting(_ name: String, _ note: @escaping @Sendable (String) -> Void) -> ProcedureTask<Input, Output> {
+    onWillExecute { _ in note("\(name) willExecute") }
+      .onDidExecute { note("\(name) didExecute \($0.word)") }
+      .onDidCancel { _ in note("\(name) didCancel") }
+      .onWillFinish { note("\(name) willFinish \($0.word)") }
   }
 }
 

@@ -184,6 +184,32 @@ final class Stage: Sendable {
     return await end.value
   }
 
+  /// Lets the time of a subject run out, and expects that the timeout is what its caller is thrown.
+  func expectTimedOut(_ running: Running, sourceLocation: SourceLocation = #_sourceLocation) async {
+    let result = await passTime(until: running)
+    #expect((result.failure as? ProcedureError)?.kind == .timedOut, "\(result)", sourceLocation: sourceLocation)
+  }
+
+  /// A subject whose body waits for a procedure on another queue, which ends with `end`.
+  func waitingSubject(until end: Signal) -> ProcedureTask<Void, Int> {
+    let other = others.add(ProcedureTask("other") { await end.wait() })
+    return ProcedureTask<Void, Int>("subject") { [self] in
+      enter()
+      try await other.value
+      return 1
+    }
+  }
+
+  /// Lets the body that calls this produce a child that executes until it is cancelled, and notes that.
+  func produceUntilCancelled(_ name: String, started: Signal) {
+    ProcedureContext.current?.produce(
+      ProcedureTask(name) { [self] in
+        started.set()
+        await ProcedureKitTests.untilCancelled()
+        note("\(name) is cancelled")
+      })
+  }
+
   /// Somebody on another queue who holds the category until `end`, and notes "holder" then.
   func hold(until end: Signal) async {
     let holds = signal()

@@ -17,8 +17,7 @@ extension Rule {
       }.timeout(stage.limit)
       let running = stage.start(subject)
       await stage.started.wait()
-      let result = await stage.passTime(until: running)
-      #expect((result.failure as? ProcedureError)?.kind == .timedOut, "\(result)")
+      await stage.expectTimedOut(running)
       let what = try #require(seen.value)
       #expect(what.context, "the context")
       // A body in the task of who called `run` is told by its context; C3.
@@ -58,33 +57,20 @@ extension Rule {
     },
     Rule(id: "C5 wait", sentence: "a timeout ends what the body waits for") { stage in
       let end = stage.signal()
-      let other = stage.others.add(ProcedureTask("other") { await end.wait() })
-      let subject = ProcedureTask<Void, Int>("subject") {
-        stage.enter()
-        try await other.value
-        return 1
-      }.timeout(stage.limit)
-      let running = stage.start(subject)
+      let running = stage.start(stage.waitingSubject(until: end).timeout(stage.limit))
       await stage.started.wait()
-      let result = await stage.passTime(until: running)
-      #expect((result.failure as? ProcedureError)?.kind == .timedOut, "\(result)")
+      await stage.expectTimedOut(running)
       #expect(!end.isSet)
     },
     Rule(id: "C5 children", sentence: "a timeout reaches what the body has produced, and waits for it", width: 4) {
       stage in
       let subject = ProcedureTask<Void, Int>("subject") {
-        ProcedureContext.current?.produce(
-          ProcedureTask("child") {
-            stage.started.set()
-            await untilCancelled()
-            stage.note("child is cancelled")
-          })
+        stage.produceUntilCancelled("child", started: stage.started)
         return 1
       }.timeout(stage.limit)
       let running = stage.start(subject)
       if stage.way != .alone { await stage.started.wait() }
-      let result = await stage.passTime(until: running)
-      #expect((result.failure as? ProcedureError)?.kind == .timedOut, "\(result)")
+      await stage.expectTimedOut(running)
       stage.expectTold { $0.error(as: ProcedureError.self)?.kind == .timedOut }
       // Without a queue the time may be over before the child has started.
       if stage.way != .alone { stage.expect(["child is cancelled"]) }
