@@ -1,6 +1,7 @@
 import ProcedureKit
 import Synchronization
 import Testing
+import TestingProcedureKit
 
 private struct Failure: Error, Equatable {}
 
@@ -156,9 +157,9 @@ struct HookTests {
   fileprivate func timeout(way: Way) async throws {
     let journal = Journal()
     let procedure = ProcedureTask<Void, Int>("body") {
-      await untilCancelled()
+      await untilTimedOut()
       return 1
-    }.timeout(.milliseconds(1)).noting("n", in: journal)
+    }.timeout(.nanoseconds(1)).noting("n", in: journal)
     let result = await way.outcome(of: procedure)
     let error = #expect(throws: ProcedureError.self) { try result.get() }
     #expect(error?.kind == .timedOut)
