@@ -55,6 +55,9 @@ public final class ResourceTable: Sendable {
     return .waits
   }
 
+  /// Whether a run holds its resources.
+  func isHeld(by run: Run) -> Bool { state.withLock { $0.table.isGranted(run.id.number) } }
+
   /// A run gives back what it holds, or does not wait any more.
   func ended(_ run: Run) {
     let (granted, former) = state.withLock { state -> ([Run], Run?) in

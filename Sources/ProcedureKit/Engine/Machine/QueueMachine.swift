@@ -210,14 +210,16 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     giveBackSlot(member, &next)
   }
 
-  /// A wait of a body has ended. Whether the body goes on; if not, the body is among those that `Next` returns later.
-  ///
-  /// A body whose parts wait at the same time has its slot back when the last of the waits ends.
-  mutating func waitEnded(_ member: MemberID, goesOnWithoutSlot: Bool, _ next: inout Next) -> Bool {
+  /// A wait of a body has ended. The body needs its slot again when the last of its waits ends.
+  mutating func waitEnded(_ member: MemberID) {
     members[Int(member)].waits -= 1
+  }
+
+  /// A body goes on, with its slot. Whether it has one; if not, the body is among those that `Next` returns later.
+  mutating func slotNeeded(_ member: MemberID) -> Bool {
     let entry = members[Int(member)]
     let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
-    if !needsSlot || goesOnWithoutSlot || entry.usesSlotOfParent { return true }
+    if !needsSlot || entry.usesSlotOfParent { return true }
     if entry.isReturning { return false }
     if slotsTaken < width, returning.isEmpty {
       takeSlot(member)
@@ -261,7 +263,10 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// The body has ended, or has failed to start: the slot is given back.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].phase = .finishing
-    returnGivenUp(member)
+    if members[Int(member)].isReturning {
+      returnGivenUp(member)
+      next.returned.append(member)
+    }
     giveBackSlot(member, &next)
   }
 

@@ -178,9 +178,11 @@ final class GraphRun: Sendable {
 
   // MARK: Workers
 
-  /// Adds a worker, which stands in line for a slot of its own.
+  /// Adds a worker, which stands in line for a slot of its own. A graph in a hook of the end has none, and neither have its workers.
   private func addWorker() {
-    let worker = Run(run.core, Self.workerLevel, .graphWorker, parent: run)
+    let owner = run.slotOwner
+    let isInHook = run.core.withState { _ in owner.isDecided }
+    let worker = Run(run.core, Self.workerLevel, .graphWorker, parent: run, slotOf: isInHook ? owner : nil)
     worker.setBody { [self] worker, _ in
       let first = state.withLock { state in
         state.startingWorker = nil

@@ -189,21 +189,21 @@ final class QueueCore: Sendable {
   }
 
   /// A wait of a body has ended: the body gets its slot back, or goes on without one if it was cancelled.
-  func waitEnded(_ run: Run) async {
-    let owner = run.slotOwner
+  func waitEnded(_ run: Run) async { await goesOn(run, slotOf: run.slotOwner, endsWait: true) }
+
+  /// A body goes on, with its slot, or without one if it was cancelled.
+  func goesOn(_ run: Run, slotOf owner: Run, endsWait: Bool = false) async {
     let place = Place()
     let isReady = owner.core.send { state, effects in
       guard owner.member >= 0 else { return true }
+      if endsWait { state.machine.waitEnded(owner.member) }
       let isCancelled = run.details?.cancel != nil || owner.details?.cancel != nil || owner.details?.isStopping ?? false
-      let isReady = state.machine.waitEnded(owner.member, goesOnWithoutSlot: isCancelled, &effects.next)
-      if !isReady { owner.madeDetails.slotWaiters.append(place) }
-      return isReady
+      guard !isCancelled, !state.machine.slotNeeded(owner.member) else { return true }
+      owner.madeDetails.slotWaiters.append(place)
+      return false
     }
-    guard !isReady else { return }
-    await run.whileCancellable(place) { _ = await place.wait() } onCancel: {
-      place.leave()
-    }
-    guard place.wasLeft else { return }
+    if isReady { return }
+    if await run.wait(at: place) { return }
     owner.core.send { state, effects in
       owner.details?.slotWaiters.removeAll { $0 === place }
       if owner.member >= 0, owner.details?.slotWaiters.isEmpty ?? true { state.machine.returnGivenUp(owner.member) }

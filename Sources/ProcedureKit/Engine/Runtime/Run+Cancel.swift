@@ -68,19 +68,21 @@ extension Run {
 
   // MARK: Handlers
 
-  /// Runs the operation, and calls `onCancel` once the task or the run is cancelled, at once if it was before.
+  /// Runs the operation, and calls `onCancel` once the task or the run is cancelled, at once if it was before. A cancel ends nothing that hooks
+  /// of the end wait for.
   nonisolated(nonsending) func whileCancellable<R>(
     _ key: AnyObject, operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
     let wasCancelled = core.withState { _ in
       madeDetails.handlers[ObjectIdentifier(key)] = onCancel
-      return details.map { $0.cancel != nil || $0.isStopping } ?? false
+      return !isDecided && details.map { $0.cancel != nil || $0.isStopping } ?? false
     }
     if wasCancelled { onCancel() }
     defer {
       let handler = core.withState { _ in details?.handlers.removeValue(forKey: ObjectIdentifier(key)) }
       _ = handler
     }
+    if ignoresEarlierCancel { return try await operation() }
     return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
   }
 

@@ -7,7 +7,7 @@ extension Run {
       return await waitOutside(endsWithCancel: endsWithCancel)
     }
     require(
-      !waiting.ancestors.contains { $0 === self },
+      isFinished || !waiting.ancestors.contains { $0 === self },
       "\(identity) awaits its own outcome, in its body or in a part of its body, and would wait for ever")
     let place = Place()
     guard register(place, isAwaited: true) else { return true }
@@ -15,7 +15,7 @@ extension Run {
     waiting.core.waitStarted(waiting)
     _ = WaitSearch.resolveDeadlock(from: waiting)
     if endsWithCancel {
-      _ = await waiting.whileCancellable(place) { await place.wait() } onCancel: { place.leave() }
+      _ = await waiting.wait(at: place)
     } else {
       await place.waitUntilCalled()
     }

@@ -197,7 +197,6 @@ final class RunDetails {
   var timers: [TimerHeap.ID] = []
   var pauseTimer: TimerHeap.ID?
   var pauseEnd: ProcedureInstant?
-  var holdsClaim = false
   /// What a level waits at for the resources that it has given back for a pause.
   var reclaiming: Place?
   var deadlock: [ExclusionWait]?

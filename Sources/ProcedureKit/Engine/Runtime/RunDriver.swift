@@ -35,9 +35,9 @@ enum RunDriver {
 }
 
 extension Run {
-  /// The run, or the nearest run around it, that has not ended: a task that a body has left behind is no part of this body any more.
+  /// The run, or the nearest run around it, that has not finished: a task that a body has left behind is no part of this body any more.
   var living: Run? {
-    for run in ancestors where !run.core.withState({ _ in run.isDecided }) { return run }
+    for run in ancestors where run.core.withState({ _ in run.member >= 0 }) { return run }
     return nil
   }
 
@@ -56,6 +56,8 @@ extension Run {
       await parent.core.waitEnded(parent)
     }
     guard let outcome else { preconditionFailure("\(levelIdentity) has ended without an outcome") }
+    if case .finished(let value) = outcome { return value as! Output }
+    if slotOwner !== self, let parent, let error = await goesOn(parent) { throw error }
     return try outcome.map { $0 as! Output }.get(of: levelIdentity)
   }
 
@@ -241,9 +243,9 @@ extension Run {
 
   /// The resources that the run has waited for are its own now.
   func claimGranted() {
-    let place = core.withState { _ in details?.reclaiming.take() }
-    if let place {
-      place.call()
+    if let place = core.withState({ _ in details?.reclaiming }) {
+      // Not the grant of a claim that was given back since.
+      if core.resources.isHeld(by: self) { place.call() }
       return
     }
     let step = claimWasGranted()
@@ -462,9 +464,16 @@ extension Run {
     return levels
   }
 
+  /// This part was stopped, perhaps in its pause: the body around it goes on with its resources and its slot. The error if it cannot.
+  private func goesOn(_ body: Run) async -> (any Error)? {
+    if let error = await body.reclaim([body] + body.enclosingLevels) { return error }
+    await core.goesOn(body, slotOf: slotOwner)
+    return nil
+  }
+
   /// Claims what the levels have given back for a pause, from the outside. The error if that is refused, or the run cancelled.
   private func reclaim(_ levels: [Run]) async -> (any Error)? {
-    for level in levels.reversed() where !level.level.traits.demands.isEmpty {
+    for level in levels.reversed() where !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level) {
       let place = Place()
       level.core.withState { _ in level.madeDetails.reclaiming = place }
       switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
@@ -472,7 +481,7 @@ extension Run {
       case .refused(let circle): return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle)
       case .waits:
         core.waitStarted(self)
-        _ = await wait(at: place)
+        if await !wait(at: place) { _ = level.core.resources.withdraw(level) }
         await core.waitEnded(self)
       }
       let (circle, _) = level.core.withState { _ in (level.details?.deadlock.take(), level.details?.reclaiming.take()) }
@@ -484,7 +493,8 @@ extension Run {
 
   /// Waits at a place until it is called, or the run is cancelled. Whether it was called.
   func wait(at place: Place) async -> Bool {
-    await whileCancellable(place) { await place.wait() } onCancel: { place.leave() }
+    await whileCancellable(place) { await place.waitUntilCalled() } onCancel: { place.leave() }
+    return !place.wasLeft
   }
 
   /// Executes an operation that waits, while the procedure holds neither slot nor resources.
