@@ -30,6 +30,7 @@ final class QueueCore: Sendable {
   /// What follows from an event, performed after the lock.
   struct Effects: Sendable {
     var next = QueueMachine<Run>.Next()
+    var startsWorker = false
     private(set) var actions: [Action] = []
 
     enum Action: Sendable {
@@ -40,6 +41,7 @@ final class QueueCore: Sendable {
       case goOn(Run, RunStep)
       case notify(RunDetails.Listener, ProcedureOutcome<Void>)
       case cancel(Run)
+      case claimGranted(Run)
     }
 
     mutating func add(_ action: Action) { actions.append(action) }
@@ -98,6 +100,7 @@ final class QueueCore: Sendable {
         while let place = state.room.next(state.machine.waitingCount) { effects.add(.call(place)) }
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
+      effects.startsWorker = state.machine.startsWorker()
       return result
     }
     perform(effects)
@@ -132,7 +135,7 @@ final class QueueCore: Sendable {
 
   @inline(__always)
   private func perform(_ effects: borrowing Effects) {
-    if effects.next.wantsWorker { crews.startWorker(of: self) }
+    if effects.startsWorker { crews.startWorker(of: self) }
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
@@ -144,7 +147,7 @@ final class QueueCore: Sendable {
       case .call(let place): place.call()
       case .event(let effect): effect.perform()
       case .endEvents: broadcaster.close()
-      case .goOn, .notify, .cancel: later.append(action)
+      case .goOn, .notify, .cancel, .claimGranted: later.append(action)
       }
     }
     guard !later.isEmpty else { return }
@@ -155,6 +158,7 @@ final class QueueCore: Sendable {
         case .goOn(let run, let step): run.goOn(from: step)
         case .notify(let listener, let outcome): listener(outcome)
         case .cancel(let run): run.cancel(nil)
+        case .claimGranted(let run): run.claimGranted()
         case .resume, .call, .event, .endEvents: break
         }
       }
@@ -203,7 +207,9 @@ final class QueueCore: Sendable {
       return false
     }
     if isReady { return }
-    if await run.wait(at: place) { return }
+    // Not for a cancel of the task alone: it may be one of several tasks of the body.
+    await run.whileToldToGoOn(place) { await place.waitUntilCalled() } onStop: { place.leave() }
+    guard place.wasLeft else { return }
     owner.core.send { state, effects in
       owner.details?.slotWaiters.removeAll { $0 === place }
       if owner.member >= 0, owner.details?.slotWaiters.isEmpty ?? true { state.machine.returnGivenUp(owner.member) }

@@ -21,7 +21,7 @@ extension Run {
     let details = madeDetails
     details.eventsBeforeCancel = pastEventCount
     details.cancel = Cancel(reason: reason)
-    details.cancelInstant = moment.instant.nanoseconds
+    details.cancelInstant = stamp(moment.instant).nanoseconds
     if isReported { record(.didCancel(reason: reason), at: moment.instant, &effects) }
     var reach = CancelReach(
       children: Array(details.children.values), handlers: Array(details.handlers.values), pauseTimer: details.pauseTimer.take())
@@ -73,17 +73,28 @@ extension Run {
   nonisolated(nonsending) func whileCancellable<R>(
     _ key: AnyObject, operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
-    let wasCancelled = core.withState { _ in
-      madeDetails.handlers[ObjectIdentifier(key)] = onCancel
+    try await whileToldToGoOn(key) {
+      if ignoresEarlierCancel { return try await operation() }
+      return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
+    } onStop: {
+      onCancel()
+    }
+  }
+
+  /// Runs the operation, and calls `onStop` once the run is cancelled or stopped, at once if it was before.
+  nonisolated(nonsending) func whileToldToGoOn<R>(
+    _ key: AnyObject, operation: nonisolated(nonsending) () async throws -> R, onStop: @escaping @Sendable () -> Void
+  ) async rethrows -> R {
+    let wasStopped = core.withState { _ in
+      madeDetails.handlers[ObjectIdentifier(key)] = onStop
       return !isDecided && details.map { $0.cancel != nil || $0.isStopping } ?? false
     }
-    if wasCancelled { onCancel() }
+    if wasStopped { onStop() }
     defer {
       let handler = core.withState { _ in details?.handlers.removeValue(forKey: ObjectIdentifier(key)) }
       _ = handler
     }
-    if ignoresEarlierCancel { return try await operation() }
-    return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
+    return try await operation()
   }
 
   // MARK: Waits of the body
