@@ -57,6 +57,11 @@ public final class ResourceTable: Sendable {
 
   /// A run gives back what it holds, or does not wait any more.
   func ended(_ run: Run) {
+    for other in giveBack(run) { other.claimGranted() }
+  }
+
+  /// A run gives back what it holds. Returns the runs whose claims are granted by that; the caller tells them.
+  func giveBack(_ run: Run) -> [Run] {
     let (granted, former) = state.withLock { state -> ([Run], Run?) in
       guard let former = state.claimants.removeValue(forKey: run.id.number) else { return ([], nil) }
       var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
@@ -65,7 +70,7 @@ public final class ResourceTable: Sendable {
       return (granted.compactMap { state.claimants[$0] }, former)
     }
     _ = former
-    for other in granted { other.claimGranted() }
+    return granted
   }
 
   /// Whether the run waited for its claim, which is withdrawn.

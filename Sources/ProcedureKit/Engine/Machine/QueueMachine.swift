@@ -69,7 +69,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var steps: [(member: MemberID, step: RunStep)] = []
     /// Members whose bodies have their slot back.
     var returned: [MemberID] = []
-    var wantsWorker = false
   }
 
   private(set) var members: ContiguousArray<Member> = []
@@ -179,7 +178,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     } else {
       ready.insert(member, priority: priority, order: order)
     }
-    wantWorker(&next)
     return .wait
   }
 
@@ -317,15 +315,16 @@ struct QueueMachine<Payload: Sendable>: Sendable {
       start(member)
       next.steps.append((member, .start))
     }
-    wantWorker(&next)
   }
 
-  private mutating func wantWorker(_ next: inout Next) {
+  /// Decides, after each event, whether a worker is to be started: at most one is starting at any time.
+  @inline(__always)
+  mutating func startsWorker() -> Bool {
     guard !isWorkerStarting, slotsTaken < width, !isSuspended, let first = ready.first(),
       members[Int(first)].isDrivenByWorker
-    else { return }
+    else { return false }
     isWorkerStarting = true
-    next.wantsWorker = true
+    return true
   }
 
   // MARK: The queue

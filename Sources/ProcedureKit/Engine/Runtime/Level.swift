@@ -53,6 +53,8 @@ final class Level: Sendable {
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool
   let hasHooksOfEnd: Bool
+  /// Whether nothing but the body belongs to a run that has started: no hooks, limits, pauses and policies.
+  let startsPlainly: Bool
   /// Whether the level has nothing but a body, a name and a priority.
   @usableFromInline let isPlain: Bool
 
@@ -65,9 +67,10 @@ final class Level: Sendable {
     hasWillExecuteHooks = !traits.hooks.willExecute.isEmpty
     hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
     hasHooksOfEnd = !traits.hooks.isEmptyAtEnd
-    isPlain =
-      needs.isEmpty && traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil
+    startsPlainly =
+      traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil
       && traits.hooks.isEmpty && !traits.mayPause
+    isPlain = startsPlainly && needs.isEmpty
     var traits = traits
     (traits.conditions, traits.hooks) = (SharedList(), Hooks())
     self.traits = traits

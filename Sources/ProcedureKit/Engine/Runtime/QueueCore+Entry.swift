@@ -10,7 +10,7 @@ extension QueueCore {
     let run = Run(self, level, .structured, parent: parent)
     guard parent == nil, level.isPlain, isPlain, !Task.isCancelled else { return (run, false) }
     let priority = level.traits.rawPriority ?? Task.currentPriority.rawValue
-    let moment = time.moment()
+    let moment = time.momentIfAsked()
     let starts = send { state, effects in
       guard !state.isShutDown, !state.cancelsArrivals else { return false }
       let step = arrived(run, priority: priority, needs: [], &state, &effects)
@@ -39,7 +39,7 @@ extension QueueCore {
   @usableFromInline
   func leave(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
-    let moment = time.moment()
+    let moment = time.momentIfAsked()
     return send { state, effects in
       guard run.details == nil else { return false }
       run.record(.didExecute(attempt: 1), at: moment.instant, &effects)
@@ -85,6 +85,7 @@ extension QueueCore {
     // What a body adds to its own queue is admitted as long as the body is there.
     let isFromBody =
       run.parent != nil || ProcedureContext.current?.run.living?.ancestors.contains { $0.core === self } ?? false
+    var next = RunStep.wait
     let (admission, replaced) = send { state, effects -> (Admission, Run?) in
       if hasRoom { state.room.reservationEnded() }
       guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
@@ -97,14 +98,15 @@ extension QueueCore {
         run.madeDetails.dependencies = dependencies
         run.madeDetails.missingDependencies = dependencies.count
       }
-      run.attached = moment.instant.nanoseconds
+      run.attached = run.stamp(moment.instant).nanoseconds
       let step = arrived(run, priority: priority, needs: needs, &state, &effects)
       run.record(.didAttach, at: moment.instant, &effects)
       if limitsWaiting { state.room.admitted(run, state.machine) }
-      if step != .wait { effects.add(.goOn(run, step)) }
+      next = step
       if state.cancelsArrivals { effects.add(.cancel(run)) }
       return (.admitted, replaced)
     }
+    if next != .wait { run.goOn(from: next) }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
     switch admission {
     case .admitted: for (index, dependency) in dependencies.enumerated() { watch(dependency, index, for: run, priority) }
@@ -135,31 +137,32 @@ extension QueueCore {
 
   /// The next run for a worker, or `nil`: the worker ends then.
   func nextRun(for worker: Worker, isStarting: Bool) -> Run? {
-    send { state, effects in takeNext(for: worker, isStarting: isStarting, &state, &effects) }
+    let moment = time.moment()
+    return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: moment, &state, &effects) }
   }
 
   /// The next run for a worker that has executed `run`.
   func nextRun(for worker: Worker, after run: Run) -> Run? {
-    send { state, effects in
+    let moment = time.moment()
+    return send { state, effects in
       run.worker = nil
       // The task may be cancelled: it takes nothing more.
       guard run.details?.cancel == nil, !(run.details?.isStopping ?? false) else { return nil }
-      return takeNext(for: worker, isStarting: false, &state, &effects)
+      return takeNext(for: worker, isStarting: false, at: moment, &state, &effects)
     }
   }
 
   @inline(__always)
   private func takeNext(
-    for worker: Worker, isStarting: Bool, _ state: inout State, _ effects: inout Effects
+    for worker: Worker, isStarting: Bool, at moment: QueueTime.Moment, _ state: inout State, _ effects: inout Effects
   ) -> Run? {
     state.machine.workerAsked(isStarting: isStarting, &effects.next)
     guard let member = effects.next.execute, let run = state.machine[member].payload else { return nil }
     run.worker = worker
-    if run.level.isPlain, isPlain, run.details == nil {
-      let moment = time.moment()
+    if run.startsPlainly {
       state.machine.bodyStarted(member)
       run.hasStarted = true
-      run.started = moment.instant.nanoseconds
+      run.started = run.stamp(moment.instant).nanoseconds
       run.record(.willExecute(attempt: 1), at: moment.instant, &effects)
     }
     return run
@@ -169,26 +172,49 @@ extension QueueCore {
     let run: Run?
   }
 
-  /// The body of a plain run has ended by a worker. What the worker goes on with; `nil` if more is to be done for the run.
+  /// The body of a run that has started plainly has ended by a worker: publishes the outcome.
+  ///
+  /// - Returns: The run that the worker goes on with; `nil` if more is to be done for this one.
   @inline(__always)
   func endedPlainly(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
-    let moment = time.moment()
-    let (following, body) = send { state, effects -> (Following?, Run.Body?) in
-      if let details = run.details {
-        guard details.cancel == nil, !details.isStopping, details.producedCount == 0, details.failures.isEmpty else {
-          return (nil, nil)
-        }
-      }
-      run.worker = nil
-      run.ended = moment.instant.nanoseconds
-      run.record(.didExecute(attempt: 1), at: moment.instant, &effects)
-      state.machine.bodyEnded(run.member, &effects.next)
-      run.publish(Run.Outcome(result), at: moment, &effects)
-      run.leave(&state, &effects)
-      return (Following(run: takeNext(for: worker, isStarting: false, &state, &effects)), run.body.take())
+    var granted: [Run] = []
+    if run.level.needs.contains(.claim) {
+      guard withState({ _ in run.endsPlainly }) else { return nil }
+      granted = resources.giveBack(run)
+      for other in granted where other.core !== self { other.claimGranted() }
     }
-    _ = body
+    let moment = time.moment()
+    let (following, former, log) = send { state, effects -> (Following?, Run.Former?, EventLog?) in
+      let endsPlainly = run.endsPlainly
+      if endsPlainly {
+        run.worker = nil
+        run.ended = run.stamp(moment.instant).nanoseconds
+        run.record(.didExecute(attempt: 1), at: moment.instant, &effects)
+        state.machine.bodyEnded(run.member, &effects.next)
+        run.publish(Run.Outcome(result), at: moment, &effects)
+        run.leave(&state, &effects)
+      }
+      for other in granted where other.core === self { other.claimGranted(&state, &effects) }
+      guard endsPlainly else { return (nil, nil, nil) }
+      let following = Following(run: takeNext(for: worker, isStarting: false, at: moment, &state, &effects))
+      return (following, run.takeFormer(keepingHooks: false), run.details?.log)
+    }
+    _ = former
+    log?.close()
     return following
+  }
+}
+
+extension Run {
+  /// Whether the worker needs only to call the body. Asked under the lock, before the body is called.
+  var startsPlainly: Bool {
+    level.startsPlainly && core.isPlain && parent == nil && details?.bindings.isEmpty ?? true
+  }
+
+  /// Whether the end of the body is the end of the run. Asked under the lock.
+  var endsPlainly: Bool {
+    guard let details else { return true }
+    return details.cancel == nil && !details.isStopping && details.producedCount == 0 && details.failures.isEmpty
   }
 }
 
@@ -250,7 +276,7 @@ extension Run {
       guard !state.isShutDown || isPart else { return nil }
       let place = around.flatMap { $0.member >= 0 ? state.machine[$0.member] : nil }
       let own = rawPriority ?? place?.priority ?? Task.currentPriority.rawValue
-      attached = moment.instant.nanoseconds
+      attached = stamp(moment.instant).nanoseconds
       let step = core.arrived(
         self, priority: max(own, place?.priority ?? 0), needs: level.needs, order: place?.order, isPart: isPart, &state, &effects)
       // The graph has reported its nodes.

@@ -30,6 +30,7 @@ final class QueueCore: Sendable {
   /// What follows from an event, performed after the lock.
   struct Effects: Sendable {
     var next = QueueMachine<Run>.Next()
+    var startsWorker = false
     private(set) var actions: [Action] = []
 
     enum Action: Sendable {
@@ -98,6 +99,7 @@ final class QueueCore: Sendable {
         while let place = state.room.next(state.machine.waitingCount) { effects.add(.call(place)) }
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
+      effects.startsWorker = state.machine.startsWorker()
       return result
     }
     perform(effects)
@@ -132,7 +134,7 @@ final class QueueCore: Sendable {
 
   @inline(__always)
   private func perform(_ effects: borrowing Effects) {
-    if effects.next.wantsWorker { crews.startWorker(of: self) }
+    if effects.startsWorker { crews.startWorker(of: self) }
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 

@@ -21,7 +21,7 @@ extension Run {
     let details = madeDetails
     details.eventsBeforeCancel = pastEventCount
     details.cancel = Cancel(reason: reason)
-    details.cancelInstant = moment.instant.nanoseconds
+    details.cancelInstant = stamp(moment.instant).nanoseconds
     if isReported { record(.didCancel(reason: reason), at: moment.instant, &effects) }
     var reach = CancelReach(
       children: Array(details.children.values), handlers: Array(details.handlers.values), pauseTimer: details.pauseTimer.take())

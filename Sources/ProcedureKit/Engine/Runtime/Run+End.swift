@@ -144,7 +144,7 @@ extension Run {
   func publish(_ outcome: Outcome, at moment: QueueTime.Moment, _ effects: inout QueueCore.Effects) {
     isDecided = true
     self.outcome = outcome
-    if ended < 0 { ended = moment.instant.nanoseconds }
+    if ended < 0, kind == .added { ended = stamp(moment.instant).nanoseconds }
     if isReported {
       record(.willFinish(outcome.withoutValue), at: moment.instant, &effects)
       record(.didFinish(outcome.withoutValue), at: moment.instant, &effects)
@@ -176,7 +176,7 @@ extension Run {
     var result: Result<any Sendable, any Error>?
   }
 
-  private func takeFormer(keepingHooks: Bool) -> Former {
+  func takeFormer(keepingHooks: Bool) -> Former {
     Former(
       body: body.take(), closures: keepingHooks ? nil : closures.take(), bindings: details?.bindings.takeAll() ?? [],
       pacing: details?.pacing.take(), result: details?.result.take())

@@ -14,7 +14,7 @@ extension Run {
   ) {
     let log = details?.log
     guard log != nil || core.broadcaster.isObserved else { return }
-    let event = ProcedureEvent(id: id, name: name, instant: instant(), kind: kind())
+    let event = ProcedureEvent(id: id, name: name, instant: stamp(instant()), kind: kind())
     var woken: [EventEffect] = []
     core.broadcaster.send(event, &woken)
     log?.append(event, &woken)
@@ -69,8 +69,9 @@ extension Run {
           kind: .didCancel(reason: cancel.reason)), at: min(details.eventsBeforeCancel, past.count))
     }
     guard let outcome else { return past }
-    add(.willFinish(outcome.withoutValue), at: max(ended, details?.cancelInstant ?? -1))
-    add(.didFinish(outcome.withoutValue), at: max(ended, details?.cancelInstant ?? -1))
+    let latestInstant = max(ended, details?.cancelInstant ?? -1)
+    add(.willFinish(outcome.withoutValue), at: latestInstant)
+    add(.didFinish(outcome.withoutValue), at: latestInstant)
     return past
   }
 }

@@ -60,6 +60,8 @@ final class Run: @unchecked Sendable {
   /// The conditions and hooks, until the run has ended.
   var closures: Level.Closures?
   var details: RunDetails?
+  /// The instant of the latest event.
+  private var latest: Int64 = -1
   var attached: Int64 = -1
   var started: Int64 = -1
   var ended: Int64 = -1
@@ -88,6 +90,12 @@ final class Run: @unchecked Sendable {
   }
 
   var name: String { level.name }
+
+  /// The instant of what happens to the run: never before what has happened. Called under the lock.
+  func stamp(_ instant: ProcedureInstant) -> ProcedureInstant {
+    latest = max(latest, instant.nanoseconds)
+    return ProcedureInstant(nanoseconds: latest)
+  }
 
   /// Whether the outcome can be read.
   @usableFromInline var isFinished: Bool { isOver.load(ordering: .acquiring) }

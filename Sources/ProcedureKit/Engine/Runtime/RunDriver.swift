@@ -241,13 +241,15 @@ extension Run {
 
   /// The resources that the run has waited for are its own now.
   func claimGranted() {
-    let place = core.withState { _ in details?.reclaiming.take() }
-    if let place {
-      place.call()
-      return
-    }
-    let step = claimWasGranted()
-    if step != .wait { core.send { _, effects in QueueCore.hand(step, to: self, &effects) } }
+    core.send { state, effects in claimGranted(&state, &effects) }
+  }
+
+  /// The resources that the run has waited for are its own now. Called under the lock.
+  func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+    if let place = details?.reclaiming.take() { return effects.add(.call(place)) }
+    guard member >= 0, state.machine[member].phase == .claiming else { return }
+    let step = state.machine.claimGranted(member, &effects.next)
+    if step != .wait { QueueCore.hand(step, to: self, &effects) }
   }
 
   /// The claim is refused, since it would wait for ever.
@@ -270,7 +272,8 @@ extension Run {
   /// Executes the body by a worker. The run that the worker goes on with, or `nil`.
   @inline(__always)
   func executeByWorker(_ worker: Worker) async -> Run? {
-    if level.isPlain, core.isPlain, details == nil, let body {
+    // The visit that gave the run to the worker has started it then.
+    if level.startsPlainly, hasStarted, let body {
       let result: Result<any Sendable, any Error>
       do {
         result = .success(try await ProcedureContext.$current.withValue(ProcedureContext(self)) { try await body(self, .execute) })
@@ -372,7 +375,7 @@ extension Run {
       guard cancellation == nil, member >= 0 else { return nil }
       state.machine.bodyStarted(member)
       if !hasStarted || details?.isRetrying ?? false {
-        if !hasStarted { started = moment.instant.nanoseconds }
+        if !hasStarted { started = stamp(moment.instant).nanoseconds }
         hasStarted = true
         details?.isRetrying = false
         record(.willExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
@@ -386,7 +389,7 @@ extension Run {
   func bodyEnded(_ result: Result<any Sendable, any Error>?) -> Level.Hooks? {
     let moment = core.time.moment()
     return core.send { _, effects in
-      ended = moment.instant.nanoseconds
+      ended = stamp(moment.instant).nanoseconds
       if let result { madeDetails.result = result }
       record(.didExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
       let hasHooks = level.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
