@@ -1,3 +1,4 @@
+import ProcedureKit
 import TestingProcedureKit
 
 /// A random use of two queues, everything at once, with checks of what must hold whatever is done.
@@ -38,6 +39,8 @@ struct RandomProgram: Sendable {
     }
     await checkAll(handles)
     for queue in queues { await queue.shutDown() }
+    // What a body has added outlives its wait for the value.
+    for (name, count) in started.value { env.check(ended.value[name] == count, "\(name) has not ended") }
     for recorder in recorders {
       try await recorder.waitUntilEnded()
       env.check(recorder.events.orderViolations().isEmpty, "\(recorder.events.orderViolations())")
@@ -186,6 +189,8 @@ extension RandomProgram {
   }
 
   private func work(on place: Int) async {
+    // A cancelled body goes on to its end without a slot (C5).
+    guard ProcedureContext.current?.isCancelled != true else { return await pause(env, upTo: 2) }
     monitors[place].enter()
     await pause(env, upTo: 2)
     monitors[place].leave()
@@ -208,6 +213,5 @@ extension RandomProgram {
       env.tally(outcome.label)
       if outcome.error(as: ProcedureError.self)?.kind == .exclusionDeadlock { env.tally("refused") }
     }
-    for (name, count) in started.value { env.check(ended.value[name] == count, "\(name) has not ended") }
   }
 }

@@ -290,7 +290,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// A worker asks for the next body.
   mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
     if isStarting { isWorkerStarting = false }
-    if !returning.isEmpty { startNext(&next) }
+    startNext(&next)
     if slotsTaken < width, !isSuspended, let member = ready.first() {
       ready.remove(member)
       takeSlot(member)
