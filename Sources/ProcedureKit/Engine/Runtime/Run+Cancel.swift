@@ -27,7 +27,6 @@ extension Run {
       children: Array(details.children.values), handlers: Array(details.handlers.values), pauseTimer: details.pauseTimer.take())
     if state.machine[member].phase.isBeforeStart {
       state.machine.endedBeforeStart(member)
-      if let abandon = details.abandonPause.take() { reach.handlers.append(abandon) }
       QueueCore.hand(.finish, to: self, &effects)
     } else if let worker {
       reach.handlers.append { worker.cancel() }

@@ -67,11 +67,12 @@ extension Run {
   /// Decides the outcome: a cancel that comes after is ignored. The resources and the slot are given back.
   private func decide() -> Outcome {
     if isTaskCancelled { cancelLikeParent() }
-    let (outcome, timers) = core.send { state, effects -> (Outcome, [TimerHeap.ID]) in
+    let (outcome, timers, abandonPause) = core.send { state, effects -> (Outcome, [TimerHeap.ID], (@Sendable () -> Void)?) in
       isDecided = true
       if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
-      return (decidedOutcome, details?.timers.takeAll() ?? [])
+      return (decidedOutcome, details?.timers.takeAll() ?? [], details?.abandonPause.take())
     }
+    abandonPause?()
     for timer in timers { core.timers.cancel(timer) }
     if !level.traits.demands.isEmpty { core.resources.ended(self) }
     return outcome

@@ -203,6 +203,8 @@ final class RunDetails {
   var result: Result<any Sendable, any Error>?
   var bindings: [ContextCarrier.Binding] = []
   var timers: [TimerHeap.ID] = []
+  /// How long the deadline was away when the run came.
+  var timeToDeadline: Duration?
   var pauseTimer: TimerHeap.ID?
   var pauseEnd: ProcedureInstant?
   /// What a level waits at for the resources that it has given back for a pause.
@@ -215,7 +217,7 @@ final class RunDetails {
   /// The state of a level that pauses: a retry or a repeat.
   var pacing: (any Sendable)?
   var currentAttempt = 1
-  /// Called if a cancel ends the pause.
+  /// Called if the run ends in its pause, or before the next start.
   var abandonPause: (@Sendable () -> Void)?
 }
 

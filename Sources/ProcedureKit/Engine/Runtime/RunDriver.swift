@@ -214,7 +214,6 @@ extension Run {
     core.send { state, effects in
       guard member >= 0, state.machine[member].phase == .pausing else { return .wait }
       details?.pauseTimer = nil
-      details?.abandonPause = nil
       return state.machine.pauseEnded(member, &effects.next)
     }
   }
@@ -303,7 +302,6 @@ extension Run {
       core.withState { _ in madeDetails.result = .failure(error) }
       return .finish
     }
-    if let timeout = level.traits.timeout, isFirst { arm(timeout) }
     let needsTask = !isDrivenByWorker && (level.traits.timeout != nil || level.traits.deadline != nil || kind == .copy)
     let end: BodyEnd
     if needsTask || hasBindings {
@@ -362,8 +360,10 @@ extension Run {
     return try await withTaskExecutorPreference(executor) { try await body(self, .execute) }
   }
 
+  /// Calls the hooks before the body. The time of a timeout starts after the hooks of the queue, which it is not around.
   private func callWillExecuteHooks() async throws {
     if isReported, let hook = core.hooks?.onWillExecute { try await hook(identity) }
+    if let timeout = level.traits.timeout { arm(timeout) }
     guard level.hasWillExecuteHooks, let body = core.withState({ _ in body }) else { return }
     _ = try await body(self, .hooks)
   }
@@ -378,9 +378,12 @@ extension Run {
   private func startBody() -> Body? {
     let moment = core.time.moment()
     if isTaskCancelled { cancelLikeParent() }
+    // The timer may be about to say so.
+    if let deadline = level.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
     return core.send { state, effects in
       guard cancellation == nil, member >= 0 else { return nil }
       state.machine.bodyStarted(member)
+      details?.abandonPause = nil
       if !hasStarted || details?.isRetrying ?? false {
         if !hasStarted { started = stamp(moment.instant).nanoseconds }
         hasStarted = true
@@ -424,15 +427,25 @@ extension Run {
     }
   }
 
-  /// Starts the timer of the deadline. The error if the deadline has passed.
+  /// Starts the timer of the deadline. The error if the deadline has passed: no queue has refused the run, which is attached and ends.
   func armDeadline(_ deadline: Deadline) -> ProcedureError? {
-    let (remaining, identity) = (deadline.remaining, levelIdentity)
-    guard remaining > .zero else { return .timedOut(procedure: identity, duration: .zero, hasStarted: false) }
-    schedule(after: remaining) { [self] in
-      let hasStarted = core.withState { _ in self.hasStarted }
-      cancel(ProcedureError.timedOut(procedure: identity, duration: remaining, hasStarted: hasStarted))
+    let remaining = deadline.remaining
+    guard remaining > .zero else {
+      let moment = core.time.moment()
+      core.send { _, effects in
+        attached = moment.instant.nanoseconds
+        record(.didAttach, at: moment.instant, &effects)
+      }
+      return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
     }
+    core.withState { _ in madeDetails.timeToDeadline = remaining }
+    schedule(after: remaining) { [self] in deadlinePassed() }
     return nil
+  }
+
+  private func deadlinePassed() {
+    let (duration, hasStarted) = core.withState { _ in (details?.timeToDeadline ?? .zero, self.hasStarted) }
+    cancel(ProcedureError.timedOut(procedure: levelIdentity, duration: duration, hasStarted: hasStarted))
   }
 
   private func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
