@@ -205,6 +205,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// A body waits for something: its slot is lent.
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].waits += 1
+    leaveLine(member, &next)
     giveBackSlot(member, &next)
   }
 
@@ -235,6 +236,13 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     returning.remove(member)
   }
 
+  /// A body that stands in line for its slot needs none: its parts go on.
+  private mutating func leaveLine(_ member: MemberID, _ next: inout Next) {
+    guard members[Int(member)].isReturning else { return }
+    returnGivenUp(member)
+    next.returned.append(member)
+  }
+
   /// The body pauses, and needs what `needs` says before it goes on.
   mutating func paused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     members[Int(member)].phase = .pausing
@@ -261,10 +269,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// The body has ended, or has failed to start: the slot is given back.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].phase = .finishing
-    if members[Int(member)].isReturning {
-      returnGivenUp(member)
-      next.returned.append(member)
-    }
+    leaveLine(member, &next)
     giveBackSlot(member, &next)
   }
 

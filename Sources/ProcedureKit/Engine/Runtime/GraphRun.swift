@@ -196,7 +196,15 @@ final class GraphRun: Sendable {
       state.startingWorker = worker
       return state.desk
     }
-    _ = desk?.place(.add(priority: nil) { try? await worker.driveToEnd(admitted: nil, as: Void.self) })
+    _ = desk?.place(
+      .add(priority: nil) {
+        do {
+          try await worker.driveToEnd(admitted: nil, as: Void.self)
+        } catch {
+          // A worker that was cancelled in line for its slot: so is the graph.
+          self.taskWasCancelled()
+        }
+      })
   }
 
   // MARK: Events

@@ -24,7 +24,7 @@ struct GraphWorker {
         repeat {
           wasNeeded = await executeNode(&advance, in: frame)
           if fairness.pieceEnds() { await Task.yield() }
-          if Task.isCancelled { graph.taskWasCancelled() }
+          if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
         } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker) && !wasNeeded
       }
     }
@@ -41,7 +41,7 @@ struct GraphWorker {
     }
     if worker.core.isGated {
       await worker.core.waitWhileSuspended(worker)
-      if Task.isCancelled { graph.taskWasCancelled() }
+      if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
       if graph.isStopping {
         advance = graph.nodeAbandoned(node)
         return false
@@ -58,7 +58,7 @@ struct GraphWorker {
     }
     let run = frame.takeRun()
     if let run { failure = await run.finishAsNode(failure) }
-    if Task.isCancelled { graph.taskWasCancelled() }
+    if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
     advance =
       failure.map { graph.nodeFailed(node, $0, run?.outcome?.withoutValue, hasExecuted: true) } ?? graph.nodeSucceeded(node)
     return run != nil

@@ -84,8 +84,8 @@ final class Run: @unchecked Sendable {
     ignoresEarlierCancel =
       switch kind {
       case .call: parent.map { !$0.isStopping && (Task.isCancelled || $0.isToldToStop) } ?? false
-      case .level, .copy: parent?.ignoresEarlierCancel ?? false
-      case .structured, .added, .node, .bareNode, .graphWorker: false
+      case .level, .copy, .node, .bareNode, .graphWorker: parent?.ignoresEarlierCancel ?? false
+      case .structured, .added: false
       }
   }
 
