@@ -133,6 +133,18 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     return advance(member, &next)
   }
 
+  /// The resources were granted while the queue is suspended. Whether the run gives them back, and claims them again later (R2).
+  mutating func claimLapses(_ member: MemberID) -> Bool {
+    guard isSuspended, !members[Int(member)].isPart else { return false }
+    hold(member)
+    return true
+  }
+
+  private mutating func hold(_ member: MemberID) {
+    members[Int(member)].phase = .held
+    held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
+  }
+
   /// The next step of a run that does not wait for anything any more: conditions, the delay, resources, the slot.
   @inline(__always)
   private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
@@ -143,8 +155,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   private mutating func advance(_ member: MemberID, _ needs: Needs) -> RunStep {
     if isSuspended, !members[Int(member)].isPart, needs != .delay {
-      members[Int(member)].phase = .held
-      held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
+      hold(member)
       return .wait
     }
     if needs.contains(.conditions) {
@@ -339,7 +350,21 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   // MARK: The queue
 
-  mutating func suspended() { isSuspended = true }
+  /// The queue was suspended. The runs in line for a slot that hold a claim, which they give back (R2).
+  ///
+  /// O(n) for n runs of the queue.
+  mutating func suspended(_ hasClaim: (Payload) -> Bool) -> [Payload] {
+    isSuspended = true
+    var lapsed: [Payload] = []
+    for index in members.indices where members[index].phase == .ready && !members[index].isPart {
+      guard let payload = members[index].payload, hasClaim(payload) else { continue }
+      ready.remove(MemberID(index))
+      members[index].needs.insert(.claim)
+      hold(MemberID(index))
+      lapsed.append(payload)
+    }
+    return lapsed
+  }
 
   mutating func resumed(_ next: inout Next) {
     isSuspended = false

@@ -219,8 +219,8 @@ final class QueueCore: Sendable {
   // MARK: The queue as a whole
 
   func suspend() {
-    withState { state in
-      state.machine.suspended()
+    send { state, effects in
+      for run in state.machine.suspended({ $0.level.needs.contains(.claim) }) { run.giveBackClaim(&effects) }
       gate.store(true, ordering: .releasing)
     }
   }

@@ -234,10 +234,22 @@ extension Run {
   }
 
   private func claimWasGranted() -> RunStep {
-    core.send { state, effects in
-      guard member >= 0, state.machine[member].phase == .claiming else { return .wait }
-      return state.machine.claimGranted(member, &effects.next)
+    core.send { state, effects in nextStepWithClaim(&state, &effects) }
+  }
+
+  /// The next step of a run that has its resources. Called under the lock.
+  private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep {
+    guard member >= 0, state.machine[member].phase == .claiming else { return .wait }
+    if state.machine.claimLapses(member) {
+      giveBackClaim(&effects)
+      return .wait
     }
+    return state.machine.claimGranted(member, &effects.next)
+  }
+
+  /// Gives the resources back that the run claims again once its queue goes on. Called under the lock, which is taken before that of the table.
+  func giveBackClaim(_ effects: inout QueueCore.Effects) {
+    for other in core.resources.giveBack(self) { effects.add(.claimGranted(other)) }
   }
 
   /// The resources that the run has waited for are its own now.
@@ -253,8 +265,7 @@ extension Run {
   /// The resources that the run has waited for are its own now. Called under the lock.
   func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if details?.reclaiming != nil { return effects.add(.claimGranted(self)) }
-    guard member >= 0, state.machine[member].phase == .claiming else { return }
-    let step = state.machine.claimGranted(member, &effects.next)
+    let step = nextStepWithClaim(&state, &effects)
     if step != .wait { QueueCore.hand(step, to: self, &effects) }
   }
 
