@@ -201,8 +201,8 @@ final class GraphRun: Sendable {
         do {
           try await worker.driveToEnd(admitted: nil, as: Void.self)
         } catch {
-          // A worker that was cancelled in line for its slot: so is the graph.
-          self.taskWasCancelled()
+          // A worker was cancelled in line for its slot: by the graph, when it is complete; otherwise the graph is cancelled, too.
+          if !self.state.withLock(\.progress.isComplete) { self.taskWasCancelled() }
         }
       })
   }
