@@ -8,6 +8,7 @@ extension Run {
   /// Ends the run: awaits its children, decides, gives everything back, calls the hooks of the end, and publishes the outcome.
   func finish() async {
     if outcome != nil { return }
+    if endsPausedBody, let hooks = bodyEnded(nil) { await callDidExecuteHooks(hooks, .failure(CancellationError())) }
     if await mustSettle() { await settle() }
     let outcome = decide()
     guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
@@ -20,8 +21,12 @@ extension Run {
     if slotOwner !== self { await core.waitEnded(self) }
   }
 
+  /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
+  var endsPausedBody: Bool { level.traits.mayPause && core.withState { _ in hasStarted && ended < 0 } }
+
   /// Ends a run that has neither children nor hooks.
   func finishAtOnce() {
+    if endsPausedBody { bodyEnded(nil) }
     publish(decide(), isLast: true)
   }
 

@@ -73,7 +73,7 @@ extension Run {
       case .claim: step = claim()
       case .evaluate: return core.crews.start { await self.drive(from: .evaluate) }
       case .finish:
-        if hasHooksOfEnd || hasProduced { return core.crews.start { await self.drive(from: .finish) } }
+        if hasHooksOfEnd || hasProduced || level.hasDidExecuteHooks && endsPausedBody { return core.crews.start { await self.drive(from: .finish) } }
         return finishAtOnce()
       }
     }
@@ -418,7 +418,7 @@ extension Run {
     }
   }
 
-  private func callDidExecuteHooks(_ hooks: Level.Hooks, _ result: Result<any Sendable, any Error>) async {
+  func callDidExecuteHooks(_ hooks: Level.Hooks, _ result: Result<any Sendable, any Error>) async {
     let cancel = core.withState { _ in cancellation } ?? (isTaskCancelled && !isStopping ? Cancel(reason: inheritedReason) : nil)
     let ending = cancel.map { outcome(of: $0) } ?? Outcome(result)
     do {
