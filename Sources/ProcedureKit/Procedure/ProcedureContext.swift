@@ -77,11 +77,13 @@ public struct ProcedureContext: Sendable {
   static func waiting(for wait: RunWait, _ operation: () async -> Void) async {
     guard let run = current?.run.living else { return await operation() }
     let key = Place()
+    wait.queue?.withState { $0.awaitingBodies += 1 }
     run.addWait(wait, key)
     run.core.waitStarted(run)
-    _ = WaitSearch.resolveDeadlock(from: run)
+    WaitSearch.resolveDeadlock(from: run)
     await operation()
     run.removeWait(key)
+    wait.queue?.withState { $0.awaitingBodies -= 1 }
     await run.core.waitEnded(run)
   }
 

@@ -122,7 +122,7 @@ public final class ResourceTable: Sendable {
   func addWaits(of run: Run, to graph: inout WaitGraph) -> [Run] {
     let (extended, runs) = state.withLock { [graph] state -> (WaitGraph, [Run]) in
       var (graph, reached): (WaitGraph, [RunNumber]) = (graph, [])
-      state.table.addWaits(of: run.id.number, to: &graph, reached: &reached)
+      state.table.addWaits(of: run.id.number, to: &graph, in: ObjectIdentifier(self), reached: &reached)
       return (graph, reached.compactMap { state.claimants[$0] })
     }
     graph = extended

@@ -104,6 +104,8 @@ struct QueueCircleTests {
       let descendant = generations == 1 ? child : Work("parent") { ProcedureContext.current?.produce(child) }
       let part = Work("part") { ProcedureContext.current?.produce(descendant) }
       let runner = queue.add(Work("runner") { try await other.run(part) })
+      // Or the holder would hold in any case what the inner one needs.
+      await pause(env, upTo: 16)
       let holder = queue.add(
         Work("holder") {
           await pause(env, upTo: 3)

@@ -24,7 +24,7 @@ extension ClaimTable {
   /// Adds to `graph` what the claim of a run waits for, and to `reached` the runs that have to be added next.
   ///
   /// - Complexity: O(h + w) for the h holders and w waiters of those pools that the graph does not have yet.
-  func addWaits(of run: RunNumber, to graph: inout WaitGraph, reached: inout [RunNumber]) {
+  func addWaits(of run: RunNumber, to graph: inout WaitGraph, in table: ObjectIdentifier? = nil, reached: inout [RunNumber]) {
     guard let claim = numbers[run] else { return }
     _ = allEntries(of: claim) { entry in
       guard claims[claim].phase == .waiting else {
@@ -35,12 +35,12 @@ extension ClaimTable {
         reached += inside
         return true
       }
-      graph.add(run, waitsFor: entry.pool, units: entry.units, inside: claims[claim].ancestors)
-      guard !graph.contains(pool: entry.pool) else { return true }
+      graph.add(run, waitsFor: entry.pool, in: table, units: entry.units, inside: claims[claim].ancestors)
+      guard !graph.contains(pool: entry.pool, in: table) else { return true }
       let pool = pools[entry.pool]
       let (holders, line) = (list(from: pool.holders.first), runs(from: pool.line.first))
       graph.add(
-        pool: entry.pool, of: pool.root < 0 ? entry.pool : pool.root, free: pool.free,
+        pool: entry.pool, in: table, of: pool.root < 0 ? entry.pool : pool.root, free: pool.free,
         holders: holders.map { (claims[$0.claim].run, $0.units) }, line: line)
       reached += holders.map { claims[$0.claim].run } + line
       return true

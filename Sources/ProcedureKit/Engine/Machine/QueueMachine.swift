@@ -59,6 +59,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var isReturning = false
     /// How many waits of its body are under way.
     var waits: Int32 = 0
+    /// How many waits in its body or a part of it are for the idleness of the queue.
+    var idleWaits: Int32 = 0
   }
 
   /// What follows from an event for others than the run concerned.
@@ -85,6 +87,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private(set) var count = 0
   /// How many of them have not started.
   private(set) var waitingCount = 0
+  /// How many of them wait for the queue to be idle, and so do not keep it from being idle.
+  private(set) var idlerCount = 0
 
   init(width: Int, isSuspended: Bool) {
     self.width = width
@@ -112,9 +116,9 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     return advance(member, &next)
   }
 
-  /// The conditions of a run are about to be evaluated. Whether they may be: not if the queue was suspended meanwhile.
+  /// The conditions of a run are about to be evaluated. Whether they may be: not if the run has ended or the queue was suspended meanwhile.
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
-    guard members[Int(member)].phase == .evaluating else { return true }
+    guard members[Int(member)].phase == .evaluating else { return false }
     return advance(member, members[Int(member)].needs) == .evaluate
   }
 
@@ -262,6 +266,25 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     giveBackSlot(member, &next)
   }
 
+  // MARK: Idleness
+
+  /// Whether every run that is there waits for the queue to be idle.
+  var isIdle: Bool { count == idlerCount }
+
+  /// The body, or a part of it, waits for the queue to be idle.
+  mutating func idleWaitStarted(_ member: MemberID) {
+    guard !members[Int(member)].isPart else { return }
+    members[Int(member)].idleWaits += 1
+    if members[Int(member)].idleWaits == 1 { idlerCount += 1 }
+  }
+
+  /// A wait for the queue to be idle has ended.
+  mutating func idleWaitEnded(_ member: MemberID) {
+    guard !members[Int(member)].isPart else { return }
+    members[Int(member)].idleWaits -= 1
+    if members[Int(member)].idleWaits == 0 { idlerCount -= 1 }
+  }
+
   // MARK: Ending
 
   /// The run ends without having started; it leaves every line.
@@ -287,6 +310,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// The run is over.
   mutating func finished(_ member: MemberID) {
     if !members[Int(member)].isPart { count -= 1 }
+    if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
     members[Int(member)].phase = .finished
     members[Int(member)].payload = nil
     members[Int(member)].order = .max
@@ -421,6 +445,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   func checkInvariants() {
     precondition(members.lazy.filter(\.holdsSlot).count == slotsTaken)
     precondition(members.lazy.filter { $0.payload != nil && !$0.isPart }.count == count)
+    precondition(members.lazy.filter { $0.payload != nil && $0.idleWaits > 0 }.count == idlerCount)
     for (index, member) in members.enumerated() where member.payload != nil {
       let id = MemberID(index)
       precondition(held.contains(id) == (member.phase == .held))

@@ -12,21 +12,33 @@ extension WaitGraph {
     private let graph: WaitGraph
     private let keepsOrder: Bool
     private(set) var stuck: Set<RunNumber>
-    private(set) var free: [Int32: Int32] = [:]
+    private(set) var free: [PoolKey: Int32] = [:]
     /// The number of waits of each stuck run that are not over.
     private var missing: [RunNumber: Int] = [:]
     private var awaiters: [RunNumber: [RunNumber]] = [:]
-    private var held: [RunNumber: [(pool: Int32, units: Int32)]] = [:]
-    private var lines: [Int32: Line] = [:]
+    /// The run that waits for one of a set, by the number of the set.
+    private var choosers: [Int: RunNumber] = [:]
+    /// The numbers of the sets that contain a run.
+    private var choices: [RunNumber: [Int]] = [:]
+    private var held: [RunNumber: [(pool: PoolKey, units: Int32)]] = [:]
+    private var lines: [PoolKey: Line] = [:]
     private var ready: [RunNumber] = []
 
     init(of graph: WaitGraph, keepsOrder: Bool) {
       (self.graph, self.keepsOrder) = (graph, keepsOrder)
-      stuck = Set(graph.awaited.keys).union(graph.needs.keys)
+      stuck = Set(graph.awaited.keys).union(graph.needs.keys).union(graph.alternatives.keys)
       for (run, others) in graph.awaited {
         for other in others where stuck.contains(other) {
           missing[run, default: 0] += 1
           awaiters[other, default: []].append(run)
+        }
+      }
+      for (run, sets) in graph.alternatives {
+        for runs in sets where runs.isSubset(of: stuck) {
+          missing[run, default: 0] += 1
+          let set = choosers.count
+          choosers[set] = run
+          for other in runs { choices[other, default: []].append(set) }
         }
       }
       for (run, needs) in graph.needs {
@@ -51,11 +63,14 @@ extension WaitGraph {
       finishAll()
     }
 
-    func isAwaited(_ run: RunNumber) -> Bool { !(awaiters[run] ?? []).isEmpty }
+    func isAwaited(_ run: RunNumber) -> Bool {
+      !(awaiters[run] ?? []).isEmpty || (choices[run] ?? []).contains { choosers[$0] != nil }
+    }
 
     /// Whether a run could go on now if it were the first in all lines.
     func suffices(for run: RunNumber) -> Bool {
       stuck.isDisjoint(with: graph.awaited[run] ?? [])
+        && !(graph.alternatives[run] ?? []).contains { $0.isSubset(of: stuck) }
         && (graph.needs[run] ?? []).allSatisfy { $0.units <= free[$0.pool] ?? .max }
     }
 
@@ -66,6 +81,9 @@ extension WaitGraph {
     mutating func finish(_ run: RunNumber) {
       guard stuck.remove(run) != nil else { return }
       for awaiter in awaiters[run] ?? [] { meet(awaiter) }
+      for set in choices[run] ?? [] {
+        if let chooser = choosers.removeValue(forKey: set) { meet(chooser) }
+      }
       for (pool, units) in held[run] ?? [] {
         free[pool, default: 0] += units
         advance(pool)
@@ -73,7 +91,7 @@ extension WaitGraph {
       for need in graph.needs[run] ?? [] { advance(need.pool) }
     }
 
-    private mutating func sort(_ pool: Int32, _ order: [RunNumber]) {
+    private mutating func sort(_ pool: PoolKey, _ order: [RunNumber]) {
       guard keepsOrder else { return lines[pool]?.needs.sort { $0.units < $1.units } ?? () }
       let positions = Dictionary(zip(order, order.indices)) { first, _ in first }
       lines[pool]?.needs.sort { positions[$0.run] ?? .max < positions[$1.run] ?? .max }
@@ -86,7 +104,7 @@ extension WaitGraph {
     }
 
     /// Gives the free units of a pool to the runs that are next.
-    private mutating func advance(_ pool: Int32) {
+    private mutating func advance(_ pool: PoolKey) {
       guard var line = lines[pool].take() else { return }
       while line.next < line.needs.count {
         let (run, units) = line.needs[line.next]

@@ -1,7 +1,7 @@
 /// Internal. Finds deadlocks among runs that wait for claims and for each other (R4): a snapshot, filled and then asked.
 ///
 /// A run that the graph does not know to wait can go on and finish. A run that waits finishes when all runs for which it waits
-/// have finished and all units that it needs are free. A run that finishes gives back its units. The runs that are left when
+/// have finished, one of each set of alternatives has, and all units that it needs are free. A run that finishes gives back its units. The runs that are left when
 /// no more can finish are in a deadlock, or wait for one.
 struct WaitGraph {
   /// One part of a wait cycle: `run` waits for `resource`, which `blocker` holds, or (`nil`) for the end of `blocker`.
@@ -17,8 +17,14 @@ struct WaitGraph {
     let delayed: Set<RunNumber>
   }
 
+  /// A pool of a table.
+  struct PoolKey: Hashable {
+    let table: ObjectIdentifier?
+    let number: Int32
+  }
+
   struct Need {
-    let pool: Int32
+    let pool: PoolKey
     let units: Int32
     let ancestors: [RunNumber]
   }
@@ -31,31 +37,42 @@ struct WaitGraph {
   }
 
   var awaited: [RunNumber: Set<RunNumber>] = [:]
+  /// Sets of runs; of each set one has to be able to go on.
+  var alternatives: [RunNumber: [Set<RunNumber>]] = [:]
   var needs: [RunNumber: [Need]] = [:]
-  var pools: [Int32: Pool] = [:]
+  var pools: [PoolKey: Pool] = [:]
 
   // MARK: The snapshot
 
   /// A run waits for the end of all of `runs`.
   mutating func add(_ run: RunNumber, waitsFor runs: [RunNumber]) { awaited[run, default: []].formUnion(runs) }
 
+  /// A run waits until one of `runs` can go on; not at all if there are none.
+  mutating func add(_ run: RunNumber, waitsForOneOf runs: [RunNumber]) {
+    if !runs.isEmpty { alternatives[run, default: []].append(Set(runs)) }
+  }
+
   /// A parent cannot finish before a run inside of it has.
   mutating func add(_ run: RunNumber, inside parent: RunNumber) { add(parent, waitsFor: [run]) }
 
   /// A run waits for units of a pool; what its ancestors hold there is not in its way.
-  mutating func add(_ run: RunNumber, waitsFor pool: Int32, units: Int32, inside ancestors: [RunNumber] = []) {
-    needs[run, default: []].append(Need(pool: pool, units: units, ancestors: ancestors))
+  mutating func add(
+    _ run: RunNumber, waitsFor pool: Int32, in table: ObjectIdentifier? = nil, units: Int32, inside ancestors: [RunNumber] = []
+  ) {
+    needs[run, default: []].append(Need(pool: PoolKey(table: table, number: pool), units: units, ancestors: ancestors))
   }
 
   /// The state of a pool: its free units, its holders, and the runs in its line, the first in front.
   mutating func add(
-    pool: Int32, of resource: ResourceNumber, free: Int32, holders: [(run: RunNumber, units: Int32)],
-    line: [RunNumber] = []
+    pool: Int32, in table: ObjectIdentifier? = nil, of resource: ResourceNumber, free: Int32,
+    holders: [(run: RunNumber, units: Int32)], line: [RunNumber] = []
   ) {
-    pools[pool] = Pool(resource: resource, free: free, holders: holders, line: line)
+    pools[PoolKey(table: table, number: pool)] = Pool(resource: resource, free: free, holders: holders, line: line)
   }
 
-  func contains(pool: Int32) -> Bool { pools[pool] != nil }
+  func contains(pool: Int32, in table: ObjectIdentifier? = nil) -> Bool {
+    pools[PoolKey(table: table, number: pool)] != nil
+  }
 
   // MARK: The answers
 
@@ -107,6 +124,9 @@ struct WaitGraph {
   private func stuckLinks(of run: RunNumber, _ reduction: Reduction) -> [Link] {
     var links = (awaited[run] ?? []).filter(reduction.stuck.contains).sorted().map {
       Link(run: run, resource: nil, blocker: $0)
+    }
+    for runs in alternatives[run] ?? [] where runs.isSubset(of: reduction.stuck) {
+      links += runs.sorted().map { Link(run: run, resource: nil, blocker: $0) }
     }
     for need in needs[run] ?? [] where need.units > reduction.free[need.pool] ?? 0 {
       for holder in pools[need.pool]?.holders ?? []

@@ -78,7 +78,8 @@ extension QueueCore {
     }
     let lateness = run.level.traits.deadline.flatMap { run.armDeadline($0) }
     if let lateness { return refuse(run, lateness, hasRoom: hasRoom) }
-    let priority = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
+    let own = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
+    let priority = max(own, run.parent?.currentPriority ?? 0)
     let moment = time.moment()
     var needs = run.level.needs
     if !dependencies.isEmpty { needs.insert(.dependencies) }
@@ -109,7 +110,9 @@ extension QueueCore {
     if next != .wait { run.goOn(from: next) }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
     switch admission {
-    case .admitted: for (index, dependency) in dependencies.enumerated() { watch(dependency, index, for: run, priority) }
+    case .admitted:
+      for (index, dependency) in dependencies.enumerated() { watch(dependency, index, for: run, priority) }
+      if !dependencies.isEmpty, run.mayBeAwaited { WaitSearch.resolveDeadlock(from: run) }
     case .shutDown: run.refuse(ProcedureError.queueShutDown(procedure: run.identity, queue: name))
     case .full(let limit): run.refuse(ProcedureError.queueFull(procedure: run.identity, queue: name, limit: limit))
     }
@@ -211,14 +214,22 @@ extension Run {
     level.startsPlainly && core.isPlain && parent == nil && details?.bindings.isEmpty ?? true
   }
 
-  /// Whether the end of the body is the end of the run. Asked under the lock.
+  /// Whether the end of the body is the end of the run, and the worker can take the next run in the same visit: dependents come first.
+  /// Asked under the lock.
   var endsPlainly: Bool {
     guard let details else { return true }
     return details.cancel == nil && !details.isStopping && details.producedCount == 0 && details.failures.isEmpty
+      && details.listeners.isEmpty
   }
 }
 
 extension Run {
+  /// The priority of the run, or of the body that it is a part of, in the ready queue.
+  var currentPriority: UInt8 {
+    let owner = slotOwner
+    return owner.core.withState { state in owner.member >= 0 ? state.machine[owner.member].priority : 0 }
+  }
+
   func setBody(_ body: @escaping Body, _ closures: Level.Closures? = nil) {
     core.withState { _ in (self.body, self.closures) = (body, closures) }
   }

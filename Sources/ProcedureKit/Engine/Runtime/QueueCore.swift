@@ -19,11 +19,12 @@ final class QueueCore: Sendable {
     var resumption: [Place] = []
     /// Whether what comes is cancelled at once.
     var cancelsArrivals = false
+    /// Tasks that wait until no run is there.
+    var emptyWaiters: [Place] = []
+    /// Bodies of this queue that wait until no run is there but such bodies.
     var idleWaiters: [Place] = []
-    /// Those of bodies of this queue.
-    var idleWaitersInside: [Place] = []
-    /// How many bodies of this queue wait for its idleness: they do not keep it from being idle.
-    var idleBodies = 0
+    /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
+    var awaitingBodies = 0
     weak var queue: ProcedureQueue?
   }
 
@@ -36,6 +37,7 @@ final class QueueCore: Sendable {
     enum Action: Sendable {
       case resume(Waiter)
       case call(Place)
+      case giveRoom(Place)
       case event(EventEffect)
       case endEvents
       case goOn(Run, RunStep)
@@ -97,7 +99,7 @@ final class QueueCore: Sendable {
     let result = state.withLock { state in
       let result = event(&state, &effects)
       if limitsWaiting {
-        while let place = state.room.next(state.machine.waitingCount) { effects.add(.call(place)) }
+        while let place = state.room.next(state.machine.waitingCount) { effects.add(.giveRoom(place)) }
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
       effects.startsWorker = state.machine.startsWorker()
@@ -145,6 +147,8 @@ final class QueueCore: Sendable {
       switch action {
       case .resume(let waiter): waiter.resume()
       case .call(let place): place.call()
+      case .giveRoom(let place):
+        if !place.call() { send { state, _ in state.room.reservationEnded() } }
       case .event(let effect): effect.perform()
       case .endEvents: broadcaster.close()
       case .goOn, .notify, .cancel, .claimGranted: later.append(action)
@@ -159,7 +163,7 @@ final class QueueCore: Sendable {
         case .notify(let listener, let outcome): listener(outcome)
         case .cancel(let run): run.cancel(nil)
         case .claimGranted(let run): run.claimGranted()
-        case .resume, .call, .event, .endEvents: break
+        case .resume, .call, .giveRoom, .event, .endEvents: break
         }
       }
     }
@@ -295,25 +299,25 @@ final class QueueCore: Sendable {
     send { state, effects in
       state.isShutDown = true
       resumed(&state, &effects)
-      effects.call(state.room.takeAll())
+      for place in state.room.takeAll() { effects.add(.giveRoom(place)) }
     }
   }
 
-  /// Waits until every run that came before has finished. A body of this queue that waits does not keep it from being idle.
+  /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same.
   func waitUntilIdle() async {
-    let isBody = ProcedureContext.current?.run.ancestors.contains { $0.core === self } ?? false
+    let bodies = ProcedureContext.current?.run.living?.ancestors.filter { $0.core === self } ?? []
     let place = Place()
-    let isIdle = withState { state in
-      if isBody { state.idleBodies += 1 }
-      guard state.machine.count > (isBody ? state.idleBodies : 0) else { return true }
-      if isBody { state.idleWaitersInside.append(place) } else { state.idleWaiters.append(place) }
-      return false
+    send { state, effects in
+      for body in bodies where body.member >= 0 { state.machine.idleWaitStarted(body.member) }
+      if bodies.isEmpty { state.emptyWaiters.append(place) } else { state.idleWaiters.append(place) }
+      Self.wakeIfIdle(&state, &effects)
     }
-    if isBody { wakeIfIdle() }
-    if !isIdle {
+    if !place.isOver {
       await ProcedureContext.waiting(for: .idle(self)) { await place.waitUntilCalled() }
     }
-    if isBody { withState { $0.idleBodies -= 1 } }
+    withState { state in
+      for body in bodies where body.member >= 0 { state.machine.idleWaitEnded(body.member) }
+    }
   }
 
   func wakeIfIdle() {
@@ -323,24 +327,37 @@ final class QueueCore: Sendable {
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
     if state.isReleased, state.machine.count == 0 { effects.add(.endEvents) }
-    if !state.idleWaiters.isEmpty, state.machine.count == 0 { effects.call(state.idleWaiters.takeAll()) }
-    if !state.idleWaitersInside.isEmpty, state.machine.count <= state.idleBodies {
-      effects.call(state.idleWaitersInside.takeAll())
+    if !state.emptyWaiters.isEmpty, state.machine.count == 0 { effects.call(state.emptyWaiters.takeAll()) }
+    if !state.idleWaiters.isEmpty, state.machine.isIdle { effects.call(state.idleWaiters.takeAll()) }
+  }
+
+  /// The runs for which a run waits that waits for this queue to be idle.
+  func runs(awaitedBy run: Run) -> [Run] {
+    let isInside = run.ancestors.contains { $0.core === self }
+    return withState { state in
+      state.machine.present.compactMap { member in
+        let entry = state.machine[member]
+        return entry.isPart || (isInside && entry.idleWaits > 0) ? nil : entry.payload
+      }
     }
   }
 
   // MARK: Priority
 
-  /// Moves a run up, and those that it waits for.
+  /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims.
   func raise(_ run: Run, to priority: UInt8) {
-    let (isRaised, phase, dependencies) = withState { state -> (Bool, RunPhase, [any ProcedureDependency]) in
-      guard run.member >= 0 else { return (false, .finished, []) }
+    let (isClaiming, dependencies, children) = withState { state -> (Bool, [any ProcedureDependency], [Run]) in
+      guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return (false, [], []) }
       return (
-        state.machine.raised(run.member, to: priority), state.machine[run.member].phase, run.details?.dependencies ?? []
+        state.machine[run.member].phase == .claiming, run.details?.dependencies ?? [],
+        run.details.map { Array($0.children.values) } ?? []
       )
     }
-    guard isRaised else { return }
-    if phase == .pending { for dependency in dependencies { dependency.raise(to: TaskPriority(rawValue: priority)) } }
-    if phase == .claiming { resources.raise(run, to: priority) }
+    if isClaiming { resources.raise(run, to: priority) }
+    guard !(dependencies.isEmpty && children.isEmpty) else { return }
+    Trampoline.call {
+      for dependency in dependencies { dependency.raise(to: TaskPriority(rawValue: priority)) }
+      for child in children { child.core.raise(child, to: priority) }
+    }
   }
 }

@@ -13,7 +13,7 @@ extension Run {
     guard register(place, isAwaited: true) else { return true }
     waiting.addWait(.run(self), place)
     waiting.core.waitStarted(waiting)
-    _ = WaitSearch.resolveDeadlock(from: waiting)
+    WaitSearch.resolveDeadlock(from: waiting)
     if endsWithCancel {
       _ = await waiting.wait(at: place)
     } else {

@@ -227,6 +227,14 @@ enum RunWait {
   case idle(QueueCore)
   case room(QueueCore)
   case conditions([String])
+
+  /// The queue whose runs are awaited.
+  var queue: QueueCore? {
+    switch self {
+    case .idle(let queue), .room(let queue): queue
+    case .run, .conditions: nil
+    }
+  }
 }
 
 /// Thrown by the body of a level that pauses, to its driver.

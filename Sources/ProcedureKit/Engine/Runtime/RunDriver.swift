@@ -149,7 +149,6 @@ extension Run {
 
   /// Evaluates the conditions. `nil` if an added run has ended meanwhile.
   private func evaluate() async -> RunStep? {
-    guard core.send({ state, _ in member < 0 || state.machine.evaluationStarts(member) }) else { return .wait }
     let conditions = core.withState { _ in closures }?.conditions.elements ?? []
     let judgement = Judgement(of: conditions)
     let work = CancellableWork()
@@ -161,7 +160,9 @@ extension Run {
       await self.withBindings {
         await ProcedureContext.$current.withValue(ProcedureContext(self)) {
           await withTaskExecutorPreference(self.core.executor) {
-            await work.execute(startsAtOnce: false) { await judgement.evaluate() }
+            await work.execute(startsAtOnce: false) {
+              if self.evaluationStarts() { await judgement.evaluate() }
+            }
           }
         }
       }
@@ -170,8 +171,8 @@ extension Run {
     }
     removeWait(work)
     if usesSlotOfParent { await core.waitEnded(self) }
-    let verdict = judgement.verdict
     if isTaskCancelled { cancelLikeParent() }
+    guard let verdict = judgement.verdict else { return .wait }
     return core.send { state, effects in
       guard member >= 0, state.machine[member].phase == .evaluating else { return isDrivenByWorker ? nil : .finish }
       switch verdict {
@@ -184,6 +185,10 @@ extension Run {
       state.machine.endedBeforeStart(member)
       return .finish
     }
+  }
+
+  private func evaluationStarts() -> Bool {
+    core.send { state, _ in member >= 0 && state.machine.evaluationStarts(member) }
   }
 
   /// Starts the delay of the level, or the pause that its body asked for.
@@ -221,25 +226,22 @@ extension Run {
   /// Claims the resources of the level.
   private func claim() -> RunStep {
     switch core.resources.request(level.traits.demands.elements, for: self) {
-    case .granted: return claimWasGranted()
-    case .waits: return .wait
-    case .refused(let circle):
-      return core.send { state, _ in
-        guard member >= 0, state.machine[member].phase == .claiming else { return isDrivenByWorker ? .wait : .finish }
-        madeDetails.refusal = .failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, circle: circle))
-        state.machine.endedBeforeStart(member)
-        return .finish
-      }
+    case .granted: if let step = claimWasGranted() { return step }
+    case .waits: break
+    case .refused(let circle): claimRefused(circle)
     }
+    // The run may have ended before its claim.
+    if core.withState({ _ in isDecided }) { core.resources.ended(self) }
+    return .wait
   }
 
-  private func claimWasGranted() -> RunStep {
+  private func claimWasGranted() -> RunStep? {
     core.send { state, effects in nextStepWithClaim(&state, &effects) }
   }
 
-  /// The next step of a run that has its resources. Called under the lock.
-  private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep {
-    guard member >= 0, state.machine[member].phase == .claiming else { return .wait }
+  /// The next step of a run that has its resources; `nil` if the run was cancelled before. Called under the lock.
+  private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep? {
+    guard member >= 0, state.machine[member].phase == .claiming else { return nil }
     if state.machine.claimLapses(member) {
       giveBackClaim(&effects)
       return .wait
@@ -265,8 +267,7 @@ extension Run {
   /// The resources that the run has waited for are its own now. Called under the lock.
   func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if details?.reclaiming != nil { return effects.add(.claimGranted(self)) }
-    let step = nextStepWithClaim(&state, &effects)
-    if step != .wait { QueueCore.hand(step, to: self, &effects) }
+    if let step = nextStepWithClaim(&state, &effects), step != .wait { QueueCore.hand(step, to: self, &effects) }
   }
 
   /// The claim is refused, since it would wait for ever.

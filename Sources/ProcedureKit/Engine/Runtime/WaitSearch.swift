@@ -5,26 +5,30 @@
 enum WaitSearch {
   /// Refuses a claim if a run has begun to wait for ever, so that the others go on.
   ///
+  /// The youngest claim of the wait cycle is refused: two searches that find the cycle at the same time refuse the same one.
+  ///
   /// - Returns: The wait cycle, if the run's own claim is the one that is refused.
+  @discardableResult
   static func resolveDeadlock(from run: Run) -> [ExclusionWait]? {
     var snapshot = Snapshot(from: run)
     var found: [WaitGraph.Link]?
     while true {
       guard let cycle = snapshot.graph.deadlock(from: run.id.number) else {
-        for overtaking in snapshot.graph.overtakings(for: run.id.number) { run.core.resources.overtook(overtaking) }
+        for overtaking in snapshot.graph.overtakings(for: run.id.number) {
+          snapshot.runs[overtaking.run]?.core.resources.overtook(overtaking)
+        }
         return nil
       }
       if cycle == found { break }
       found = cycle
       snapshot = Snapshot(from: run)
     }
-    guard let cycle = found else { return nil }
-    let waits = cycle.compactMap(snapshot.wait)
-    // The run's own claim, or else the first claim of the cycle.
-    let claiming = cycle.filter { $0.resource != nil }.compactMap { snapshot.runs[$0.run] }
-    guard let refused = claiming.first(where: { $0 === run }) ?? claiming.first, refused.core.resources.withdraw(refused) else {
-      return nil
-    }
+    guard let cycle = found,
+      let first = cycle.indices.filter({ cycle[$0].resource != nil }).max(by: { cycle[$0].run < cycle[$1].run }),
+      let refused = snapshot.runs[cycle[first].run]
+    else { return nil }
+    let waits = (cycle[first...] + cycle[..<first]).compactMap(snapshot.wait)
+    guard refused.core.resources.withdraw(refused) else { return nil }
     if refused === run { return waits }
     refused.claimRefused(waits)
     return nil
@@ -47,18 +51,28 @@ enum WaitSearch {
 
     /// Adds what a run waits for, and returns the runs it waits for.
     private mutating func add(_ run: Run) -> [Run] {
-      var (waits, dependencies, queues) = run.core.withState { _ -> ([Run], [any ProcedureDependency], [QueueCore]) in
+      let (waits, children, dependencies) = run.core.withState { _ -> ([RunWait], [Run], [any ProcedureDependency]) in
         guard run.outcome == nil, let details = run.details else { return ([], [], []) }
-        let awaited = details.waits.values.compactMap { if case .run(let run) = $0 { run } else { nil } }
-        let queues = details.waits.values.compactMap { if case .idle(let core) = $0 { core } else { nil } }
-        return (awaited + details.children.values, details.dependencies, queues)
+        return (Array(details.waits.values), Array(details.children.values), details.dependencies)
       }
-      for queue in queues { waits += queue.runs().filter { $0.isReported && !$0.waitsForIdleness(of: queue) } }
-      dependencies.removeAll { ($0 as? any RunDependency)?.dependencyRun.isFinished ?? false }
-      let awaited = (waits + dependencies.compactMap { ($0 as? any RunDependency)?.dependencyRun }).filter { !$0.isFinished }
+      // A dependency that has finished is known to the run, or will be at once.
+      var awaited = children + dependencies.compactMap { ($0 as? any RunDependency)?.dependencyRun }
+      var oneOf: [Run] = []
+      for wait in waits {
+        switch wait {
+        case .run(let other): awaited.append(other)
+        case .idle(let queue): awaited += queue.runs(awaitedBy: run)
+        case .room(let queue):
+          let waiting = queue.runsWaiting
+          graph.add(run.id.number, waitsForOneOf: waiting.map(\.id.number))
+          oneOf += waiting
+        case .conditions: break
+        }
+      }
+      awaited.removeAll(where: \.isFinished)
       if !awaited.isEmpty { graph.add(run.id.number, waitsFor: awaited.map(\.id.number)) }
-      guard !run.level.traits.demands.isEmpty else { return awaited }
-      return awaited + run.core.resources.addWaits(of: run, to: &graph)
+      guard !run.level.traits.demands.isEmpty else { return awaited + oneOf }
+      return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)
     }
 
     func wait(for link: WaitGraph.Link) -> ExclusionWait? {
@@ -71,15 +85,9 @@ enum WaitSearch {
 }
 
 extension Run {
-  /// Whether the body waits for its own queue to be idle, and so does not keep it from being idle.
-  func waitsForIdleness(of queue: QueueCore) -> Bool {
-    core.withState { _ in
-      details?.waits.values.contains { if case .idle(let other) = $0 { other === queue } else { false } } ?? false
-    }
-  }
-
   /// Whether another procedure may wait for this run: its parent, a dependent, or a body.
   var mayBeAwaited: Bool {
-    parent != nil || core.withState { state in state.idleBodies > 0 || details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false }
+    parent != nil
+      || core.withState { state in state.awaitingBodies > 0 || details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false }
   }
 }

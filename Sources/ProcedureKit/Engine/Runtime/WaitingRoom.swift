@@ -28,6 +28,8 @@ struct WaitingRoom: Sendable {
   // MARK: Waiting for room
 
   var isAwaited: Bool { line[called...].contains { !$0.isOver } }
+  /// Whether room that comes about is still to be used.
+  var isReserved: Bool { reservations > 0 }
 
   mutating func enter(_ place: Place) {
     line.append(place)
@@ -96,10 +98,9 @@ struct WaitingRoom: Sendable {
 extension QueueCore {
   /// Waits until there is room for one more run, and reserves it.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled first.
+  /// - Throws: `CancellationError`, or the reason of the cancel, if the caller is cancelled before there is room.
   func reserveRoom() async throws {
     guard limitsWaiting else { return }
-    try Task.checkCancellation()
     let place = Place()
     let hasRoom = withState { state in
       // Nobody overtakes those that wait already.
@@ -112,15 +113,22 @@ extension QueueCore {
     }
     guard !hasRoom else { return }
     if let run = ProcedureContext.current?.run.living {
-      run.addWait(.room(self), place)
-      run.core.waitStarted(run)
-      _ = await run.wait(at: place)
-      run.removeWait(place)
-      await run.core.waitEnded(run)
+      await ProcedureContext.waiting(for: .room(self)) { _ = await run.wait(at: place) }
     } else {
       _ = await place.wait()
     }
     guard place.wasLeft else { return }
     throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+  }
+
+  /// The runs one of which has to start so that there is room; none if a place is free or about to be used.
+  var runsWaiting: [Run] {
+    withState { state in
+      guard !state.room.isReserved, !state.room.hasRoom(state.machine.waitingCount) else { return [] }
+      return state.machine.present.compactMap { member in
+        let entry = state.machine[member]
+        return entry.isPart || !entry.phase.isBeforeStart ? nil : entry.payload
+      }
+    }
   }
 }
