@@ -240,8 +240,7 @@ extension Run {
   func end(_ outcome: Outcome) {
     core.send { state, effects in
       guard member >= 0, !isDecided, state.machine[member].phase.isBeforeStart else { return }
-      madeDetails.refusal = outcome
-      state.machine.endedBeforeStart(member)
+      endedWithoutStart(outcome, &state)
       QueueCore.hand(.finish, to: self, &effects)
     }
   }

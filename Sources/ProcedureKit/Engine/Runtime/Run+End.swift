@@ -197,6 +197,13 @@ extension Run {
 
   // MARK: Without a start
 
+  /// A dependency, a condition or a deadlock has decided the outcome: a cancel that comes after is ignored. Called under the lock.
+  func endedWithoutStart(_ outcome: Outcome, _ state: inout QueueCore.State) {
+    madeDetails.refusal = outcome
+    isDecided = true
+    state.machine.endedBeforeStart(member)
+  }
+
   /// Refuses the run: it ends as failed, without having been there.
   func refuse(_ error: any Error) {
     let moment = core.time.moment()

@@ -177,12 +177,11 @@ extension Run {
       guard member >= 0, state.machine[member].phase == .evaluating else { return isDrivenByWorker ? nil : .finish }
       switch verdict {
       case .satisfied: return state.machine.conditionsSatisfied(member, &effects.next)
-      case .ignored(let condition): madeDetails.refusal = .ignored(by: condition)
+      case .ignored(let condition): endedWithoutStart(.ignored(by: condition), &state)
       case .failed(let condition, let error):
-        madeDetails.refusal = .failed(
-          ProcedureError.conditionFailed(procedure: levelIdentity, condition: condition, underlying: error))
+        let error = ProcedureError.conditionFailed(procedure: levelIdentity, condition: condition, underlying: error)
+        endedWithoutStart(.failed(error), &state)
       }
-      state.machine.endedBeforeStart(member)
       return .finish
     }
   }
@@ -279,8 +278,7 @@ extension Run {
         return
       }
       guard member >= 0, state.machine[member].phase == .claiming else { return }
-      madeDetails.refusal = .failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, circle: circle))
-      state.machine.endedBeforeStart(member)
+      endedWithoutStart(.failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, circle: circle)), &state)
       QueueCore.hand(.finish, to: self, &effects)
     }
   }
