@@ -3,34 +3,30 @@
 /// The snapshot is collected without stopping anybody. Therefore a deadlock counts only if a second snapshot shows the same one: each of
 /// its waits was there in both, so that all were there at once in between.
 enum WaitSearch {
-  /// Refuses a claim if a run has begun to wait for ever, so that the others go on.
+  /// Refuses claims as long as a run waits for ever, so that the others go on. A run that waits for several others may stand in several wait
+  /// cycles.
   ///
-  /// The youngest claim of the wait cycle is refused: two searches that find the cycle at the same time refuse the same one.
+  /// The youngest claim of a wait cycle is refused: two searches that find the cycle at the same time refuse the same one.
   ///
   /// - Returns: The wait cycle, if the run's own claim is the one that is refused.
   @discardableResult
   static func resolveDeadlock(from run: Run) -> [ExclusionWait]? {
     var snapshot = Snapshot(from: run)
     var found: [WaitGraph.Link]?
-    while true {
-      guard let cycle = snapshot.graph.deadlock(from: run.id.number) else {
-        for overtaking in snapshot.graph.overtakings(for: run.id.number) {
-          snapshot.runs[overtaking.run]?.core.resources.overtook(overtaking)
+    while let cycle = snapshot.graph.deadlock(from: run.id.number) {
+      if cycle == found {
+        guard let (refused, waits) = snapshot.refusal(in: cycle) else { return nil }
+        if refused.core.resources.withdraw(refused) {
+          if refused === run { return waits }
+          refused.claimRefused(waits)
         }
-        return nil
       }
-      if cycle == found { break }
       found = cycle
       snapshot = Snapshot(from: run)
     }
-    guard let cycle = found,
-      let first = cycle.indices.filter({ cycle[$0].resource != nil }).max(by: { cycle[$0].run < cycle[$1].run }),
-      let refused = snapshot.runs[cycle[first].run]
-    else { return nil }
-    let waits = (cycle[first...] + cycle[..<first]).compactMap(snapshot.wait)
-    guard refused.core.resources.withdraw(refused) else { return nil }
-    if refused === run { return waits }
-    refused.claimRefused(waits)
+    for overtaking in snapshot.graph.overtakings(for: run.id.number) {
+      snapshot.runs[overtaking.run]?.core.resources.overtook(overtaking)
+    }
     return nil
   }
 
@@ -73,6 +69,13 @@ enum WaitSearch {
       if !awaited.isEmpty { graph.add(run.id.number, waitsFor: awaited.map(\.id.number)) }
       guard !run.level.traits.demands.isEmpty else { return awaited + oneOf }
       return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)
+    }
+
+    /// The run whose claim is refused, and the wait cycle from there.
+    func refusal(in cycle: [WaitGraph.Link]) -> (Run, [ExclusionWait])? {
+      let claims = cycle.indices.filter { cycle[$0].resource != nil }
+      guard let first = claims.max(by: { cycle[$0].run < cycle[$1].run }), let run = runs[cycle[first].run] else { return nil }
+      return (run, (cycle[first...] + cycle[..<first]).compactMap(wait))
     }
 
     func wait(for link: WaitGraph.Link) -> ExclusionWait? {
