@@ -49,10 +49,13 @@ extension Procedure {
     } _: { input in
       let run = ProcedureContext.ofBody(task.name).run
       let timers = run.core.timers
-      var state = run.pacing() ?? RepeatState(pace: RepetitionPace.Iterator(pace, from: timers.now, run.core.randomNumbers))
+      var state =
+        run.pacing() ?? RepeatState(pace: RepetitionPace.Iterator(pace, from: timers.now, run.core.randomNumbers))
       let output = try await task.executeAsLevel(input)
       state.count += 1
-      guard state.count < maxCount, await goesOn(output), let delay = state.pace.delay(at: timers.now) else { return output }
+      guard state.count < maxCount, await goesOn(output), let delay = state.pace.delay(at: timers.now) else {
+        return output
+      }
       run.setPacing(state)
       throw Pause(duration: delay)
     }

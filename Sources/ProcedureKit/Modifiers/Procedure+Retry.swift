@@ -78,7 +78,9 @@ private struct RetryState<Input: Sendable, Output: Sendable>: Sendable {
     throw Pause(duration: delay)
   }
 
-  private mutating func delay(after error: any Error, _ policy: RetryPolicy<Input, Output>, _ run: Run) async -> Duration? {
+  private mutating func delay(after error: any Error, _ policy: RetryPolicy<Input, Output>, _ run: Run) async
+    -> Duration?
+  {
     guard ProcedureContext.current?.isCancelled != true, !error.isNoFailure, attempt < policy.maxAttempts,
       var delay = delays.next(using: &generator.numbers)
     else { return nil }

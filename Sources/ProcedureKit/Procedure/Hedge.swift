@@ -43,7 +43,9 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   private func executeCopy() async -> Result<Output, any Error> {
-    let copy = Run(run.core, task.level, .copy, parent: run, attempt: Int(run.attempt), closures: task.closures, body: task.body(with: input))
+    let copy = Run(
+      run.core, task.level, .copy, parent: run, attempt: Int(run.attempt), closures: task.closures,
+      body: task.body(with: input))
     do {
       return .success(try await copy.driveToEnd(admitted: nil))
     } catch {

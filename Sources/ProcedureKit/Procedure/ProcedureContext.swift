@@ -56,7 +56,8 @@ public struct ProcedureContext: Sendable {
   public var isCancelled: Bool {
     if Task.isCancelled { return true }
     switch frame {
-    case .run(let run): return run.isToldToStop || !run.ignoresEarlierCancel && run.slotOwner !== run && run.slotOwner.isToldToStop
+    case .run(let run):
+      return run.isToldToStop || !run.ignoresEarlierCancel && run.slotOwner !== run && run.slotOwner.isToldToStop
     case .node(let node): return node.isCancelled
     }
   }

@@ -240,7 +240,10 @@ public actor ProcedureQueue {
     _ task: ProcedureTask<Input, Output>, after dependencies: [any ProcedureDependency],
     gathering input: @escaping @Sendable () -> Input
   ) -> ProcedureHandle<Output> {
-    ProcedureHandle(core.add(task.level, task.closures, after: dependencies) { run, stage in try await task.body(with: input())(run, stage) })
+    ProcedureHandle(
+      core.add(task.level, task.closures, after: dependencies) { run, stage in
+        try await task.body(with: input())(run, stage)
+      })
   }
 
   @inlinable
@@ -248,7 +251,8 @@ public actor ProcedureQueue {
     _ task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
     hasRoom: Bool = false
   ) -> ProcedureHandle<Output> where Input: Sendable {
-    ProcedureHandle(core.add(task.level, task.closures, after: dependencies, hasRoom: hasRoom, body: task.body(with: input)))
+    ProcedureHandle(
+      core.add(task.level, task.closures, after: dependencies, hasRoom: hasRoom, body: task.body(with: input)))
   }
 
   // MARK: The queue as a whole

@@ -92,7 +92,8 @@ extension ProcedureQueue {
     let entries = runs.filter(\.isReported).map { run in
       QueueSnapshot.Entry(
         procedure: run.identity, state: run.state, producer: run.kind == .added ? run.parent?.identity : nil,
-        wait: (parts[ObjectIdentifier(run)] ?? [run]).lazy.compactMap { Self.wait(of: $0, machine) }.first { _ in true })
+        wait: (parts[ObjectIdentifier(run)] ?? [run]).lazy.compactMap { Self.wait(of: $0, machine) }.first { _ in true }
+      )
     }
     return QueueSnapshot(
       name: core.name, maxConcurrentProcedures: machine.width, slotsInUse: machine.slotsTaken,
@@ -111,9 +112,11 @@ extension ProcedureQueue {
     }
     switch phase {
     case .pending:
-      return .dependencies(dependencies.filter { ($0 as? any RunDependency)?.dependencyRun.outcome == nil }.map(\.identity))
+      return .dependencies(
+        dependencies.filter { ($0 as? any RunDependency)?.dependencyRun.outcome == nil }.map(\.identity))
     case .held: return .resumption
-    case .evaluating: return .conditions(run.core.withState { _ in run.closures }?.conditions.elements.map(\.name) ?? [])
+    case .evaluating:
+      return .conditions(run.core.withState { _ in run.closures }?.conditions.elements.map(\.name) ?? [])
     case .pausing: return .pause(until: pauseEnd)
     case .claiming: return .resources(run.core.resources.waits(of: run))
     case .ready: return machine.isSuspended && run.isReported ? .resumption : .slot

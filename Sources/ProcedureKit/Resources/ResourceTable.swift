@@ -50,7 +50,9 @@ public final class ResourceTable: Sendable {
     }
     if isGranted { return .granted }
     // A cycle needs somebody who waits for this run, or a claim around it.
-    if !ancestors.isEmpty || run.mayBeAwaited, let cycle = WaitSearch.resolveDeadlock(from: run) { return .refused(cycle) }
+    if !ancestors.isEmpty || run.mayBeAwaited, let cycle = WaitSearch.resolveDeadlock(from: run) {
+      return .refused(cycle)
+    }
     raise(run, to: priority)
     return .waits
   }

@@ -41,7 +41,9 @@ struct PauseRuleTests {
       await env.wait(until: .seconds(2))
       // The pause leads back to the resources, and then to the slot.
       env.check(handle.state == .waiting, "\(handle.state)")
-      guard case .resources? = queue.snapshot().procedures.first?.wait else { return env.check(false, "\(queue.snapshot())") }
+      guard case .resources? = queue.snapshot().procedures.first?.wait else {
+        return env.check(false, "\(queue.snapshot())")
+      }
       env.check(try await handle.value == 2)
       env.check(flaky.starts.value == [.zero, .seconds(7)], "\(flaky.starts.value)")
       _ = await (slot.outcome, category.outcome)

@@ -24,7 +24,9 @@ extension ClaimTable {
   /// Adds to `graph` what the claim of a run waits for, and to `reached` the runs that have to be added next.
   ///
   /// - Complexity: O(h + w) for the h holders and w waiters of those pools that the graph does not have yet.
-  func addWaits(of run: RunNumber, to graph: inout WaitGraph, in table: ObjectIdentifier? = nil, reached: inout [RunNumber]) {
+  func addWaits(
+    of run: RunNumber, to graph: inout WaitGraph, in table: ObjectIdentifier? = nil, reached: inout [RunNumber]
+  ) {
     guard let claim = numbers[run] else { return }
     _ = allEntries(of: claim) { entry in
       guard claims[claim].phase == .waiting else {

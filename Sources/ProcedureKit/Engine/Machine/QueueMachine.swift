@@ -104,7 +104,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     arrivals += 1
     let member = insert(
       Member(
-        payload: payload, order: arrival.order ?? arrivals, phase: .pending, needs: arrival.needs, priority: arrival.priority,
+        payload: payload, order: arrival.order ?? arrivals, phase: .pending, needs: arrival.needs,
+        priority: arrival.priority,
         isDrivenByWorker: arrival.isDrivenByWorker, usesSlotOfParent: arrival.usesSlotOfParent, isPart: arrival.isPart))
     if !arrival.isPart { (count, waitingCount) = (count + 1, waitingCount + 1) }
     if arrival.needs.contains(.dependencies) { return (member, .wait) }

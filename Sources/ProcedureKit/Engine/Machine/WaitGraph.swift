@@ -57,7 +57,8 @@ struct WaitGraph {
 
   /// A run waits for units of a pool; what its ancestors hold there is not in its way.
   mutating func add(
-    _ run: RunNumber, waitsFor pool: Int32, in table: ObjectIdentifier? = nil, units: Int32, inside ancestors: [RunNumber] = []
+    _ run: RunNumber, waitsFor pool: Int32, in table: ObjectIdentifier? = nil, units: Int32,
+    inside ancestors: [RunNumber] = []
   ) {
     needs[run, default: []].append(Need(pool: PoolKey(table: table, number: pool), units: units, ancestors: ancestors))
   }

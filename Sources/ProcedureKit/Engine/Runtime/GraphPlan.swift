@@ -36,7 +36,6 @@ final class GraphPlan: Sendable {
   func inputs(of node: Int32) -> some Sequence<Int32> {
     inputs[(node == 0 ? 0 : Int(inputEnds[Int(node) - 1]))..<Int(inputEnds[Int(node)])].lazy.map { $0 >> 1 }
   }
-
 }
 
 /// Internal. What a node does, whatever the types of its values: takes its inputs out of the arena, executes the work,

@@ -81,7 +81,8 @@ final class GraphRun: Sendable {
   /// Makes the run of a node, whose body uses the slot of the worker.
   func makeRun(of node: Int32, worker: Run, _ level: Level? = nil, _ closures: Level.Closures? = nil) -> Run {
     Run(
-      run.core, level ?? Level(Level.Traits(name: plan.traits[Int(node)].name)), level == nil ? .bareNode : .node, parent: run,
+      run.core, level ?? Level(Level.Traits(name: plan.traits[Int(node)].name)), level == nil ? .bareNode : .node,
+      parent: run,
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
   }
 

@@ -60,7 +60,8 @@ struct GraphWorker {
     if let run { failure = await run.finishAsNode(failure) }
     if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
     advance =
-      failure.map { graph.nodeFailed(node, $0, run?.outcome?.withoutValue, hasExecuted: true) } ?? graph.nodeSucceeded(node)
+      failure.map { graph.nodeFailed(node, $0, run?.outcome?.withoutValue, hasExecuted: true) }
+      ?? graph.nodeSucceeded(node)
     return run != nil
   }
 }

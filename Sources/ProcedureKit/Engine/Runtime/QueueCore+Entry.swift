@@ -64,7 +64,8 @@ extension QueueCore {
   /// Adds a run. O(1) without dependencies.
   @usableFromInline
   func add(
-    _ level: Level, _ closures: Level.Closures?, after dependencies: [any ProcedureDependency], hasRoom: Bool = false, body: @escaping Run.Body
+    _ level: Level, _ closures: Level.Closures?, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
+    body: @escaping Run.Body
   ) -> Run {
     let run = Run(self, level, .added, parent: nil, closures: closures, body: body)
     admit(run, after: dependencies, hasRoom: hasRoom)
@@ -288,7 +289,8 @@ extension Run {
       let own = rawPriority ?? place?.priority ?? Task.currentPriority.rawValue
       attached = stamp(moment.instant).nanoseconds
       let step = core.arrived(
-        self, priority: max(own, place?.priority ?? 0), needs: level.needs, order: place?.order, isPart: isPart, &state, &effects)
+        self, priority: max(own, place?.priority ?? 0), needs: level.needs, order: place?.order, isPart: isPart, &state,
+        &effects)
       // The graph has reported its nodes.
       if kind != .node { record(.didAttach, at: moment.instant, &effects) }
       if state.cancelsArrivals { isCancelled = true }

@@ -174,13 +174,15 @@ final class QueueCore: Sendable {
   /// A run comes. What it does next.
   @inline(__always)
   func arrived(
-    _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64? = nil, isPart: Bool = false, _ state: inout State,
+    _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64? = nil, isPart: Bool = false,
+    _ state: inout State,
     _ effects: inout Effects
   ) -> RunStep {
     let (member, step) = state.machine.arrived(
       run,
       .init(
-        priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker, usesSlotOfParent: run.slotOwner !== run,
+        priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
+        usesSlotOfParent: run.slotOwner !== run,
         isPart: isPart, order: order), &effects.next)
     run.member = member
     return step
@@ -212,7 +214,11 @@ final class QueueCore: Sendable {
     }
     if isReady { return }
     // Not for a cancel of the task alone: it may be one of several tasks of the body.
-    await run.whileToldToGoOn(place) { await place.waitUntilCalled() } onStop: { place.leave() }
+    await run.whileToldToGoOn(place) {
+      await place.waitUntilCalled()
+    } onStop: {
+      place.leave()
+    }
     guard place.wasLeft else { return }
     owner.core.send { state, effects in
       owner.details?.slotWaiters.removeAll { $0 === place }

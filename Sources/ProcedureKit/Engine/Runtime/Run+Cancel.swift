@@ -15,7 +15,8 @@ extension Run {
 
   /// Marks the run as cancelled, under the lock. A run that has not started leaves every line.
   func mark(
-    _ reason: (any Error)?, at moment: QueueTime.Moment, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects
+    _ reason: (any Error)?, at moment: QueueTime.Moment, _ state: inout QueueCore.State,
+    _ effects: inout QueueCore.Effects
   ) -> CancelReach {
     guard member >= 0, !isDecided, cancellation == nil else { return CancelReach() }
     let details = madeDetails
@@ -24,7 +25,8 @@ extension Run {
     details.cancelInstant = stamp(moment.instant).nanoseconds
     if isReported { record(.didCancel(reason: reason), at: moment.instant, &effects) }
     var reach = CancelReach(
-      children: Array(details.children.values), handlers: Array(details.handlers.values), pauseTimer: details.pauseTimer.take())
+      children: Array(details.children.values), handlers: Array(details.handlers.values),
+      pauseTimer: details.pauseTimer.take())
     if state.machine[member].phase.isBeforeStart {
       state.machine.endedBeforeStart(member)
       QueueCore.hand(.finish, to: self, &effects)
@@ -130,7 +132,9 @@ extension Run {
   /// A child has ended. The failure of a produced one stops this run, if its policy is to fail fast.
   func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, isProduced: Bool) {
     var failure: ProcedureFailure?
-    if isProduced, case .failed(let error) = outcome { failure = ProcedureFailure(procedure: child.identity, error: error) }
+    if isProduced, case .failed(let error) = outcome {
+      failure = ProcedureFailure(procedure: child.identity, error: error)
+    }
     let (former, stops, settling) = core.withState { _ -> (Run?, Bool, Waiter?) in
       guard let details else { return (nil, false, nil) }
       let former = details.children.removeValue(forKey: child.id)

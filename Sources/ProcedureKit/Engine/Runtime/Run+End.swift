@@ -14,7 +14,9 @@ extension Run {
     guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
     // The hooks of a part hold no slot either.
     if slotOwner !== self { core.waitStarted(self) }
-    let published = await ProcedureContext.$current.withValue(ProcedureContext(self)) { await callHooks(beforeEnd: outcome) }
+    let published = await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+      await callHooks(beforeEnd: outcome)
+    }
     publish(published, isLast: false)
     await ProcedureContext.$current.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
     leave()
@@ -72,7 +74,8 @@ extension Run {
   /// Decides the outcome: a cancel that comes after is ignored. The resources and the slot are given back.
   private func decide() -> Outcome {
     if isTaskCancelled { cancelLikeParent() }
-    let (outcome, timers, abandonPause) = core.send { state, effects -> (Outcome, [TimerHeap.ID], (@Sendable () -> Void)?) in
+    let (outcome, timers, abandonPause) = core.send {
+      state, effects -> (Outcome, [TimerHeap.ID], (@Sendable () -> Void)?) in
       isDecided = true
       if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
       return (decidedOutcome, details?.timers.takeAll() ?? [], details?.abandonPause.take())

@@ -2,7 +2,8 @@ extension Run {
   /// Records an event of the run, if somebody observes it. Called under the lock.
   @inline(__always)
   func record(
-    _ event: @autoclosure () -> ProcedureEvent.Kind, at instant: @autoclosure () -> ProcedureInstant, _ effects: inout QueueCore.Effects
+    _ event: @autoclosure () -> ProcedureEvent.Kind, at instant: @autoclosure () -> ProcedureInstant,
+    _ effects: inout QueueCore.Effects
   ) {
     guard core.broadcaster.isObserved || details?.log != nil, isReported, kind != .bareNode else { return }
     recordForced(event(), at: instant(), &effects)
@@ -10,7 +11,8 @@ extension Run {
 
   /// Records an event, also one of a node, whose other events its graph reports.
   private func recordForced(
-    _ kind: @autoclosure () -> ProcedureEvent.Kind, at instant: @autoclosure () -> ProcedureInstant, _ effects: inout QueueCore.Effects
+    _ kind: @autoclosure () -> ProcedureEvent.Kind, at instant: @autoclosure () -> ProcedureInstant,
+    _ effects: inout QueueCore.Effects
   ) {
     let log = details?.log
     guard log != nil || core.broadcaster.isObserved else { return }

@@ -69,7 +69,8 @@ final class Run: @unchecked Sendable {
   private let isOver = Atomic(false)
 
   init(
-    _ core: QueueCore, _ level: Level, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1, slotOf owner: Run? = nil,
+    _ core: QueueCore, _ level: Level, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1,
+    slotOf owner: Run? = nil,
     closures: Level.Closures? = nil, body: Body? = nil
   ) {
     self.core = core

@@ -5,7 +5,10 @@ enum RunDriver {
   /// Runs a task without a queue: within a body as a part of this body, elsewhere without limit.
   static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
     if let parent = ProcedureContext.current?.run.living {
-      return try await drive(Run(parent.core, task.level, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner, closures: task.closures), task, input)
+      return try await drive(
+        Run(
+          parent.core, task.level, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
+          closures: task.closures), task, input)
     }
     return try await drive(Run(.unqueued, task.level, .structured, parent: nil, closures: task.closures), task, input)
   }
@@ -16,7 +19,9 @@ enum RunDriver {
   ) async throws -> Output {
     guard let parent = ProcedureContext.current?.run else { return try await run(task, input) }
     return try await drive(
-      Run(parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt), slotOf: parent.slotOwner, closures: task.closures), task, input)
+      Run(
+        parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt),
+        slotOf: parent.slotOwner, closures: task.closures), task, input)
   }
 
   /// Runs a task as the node of a graph that executes.
@@ -42,7 +47,9 @@ extension Run {
   }
 
   /// Admits the run, drives it in the current task, and returns its value.
-  func driveToEnd<Output: Sendable>(admitted rawPriority: UInt8?, as type: Output.Type = Output.self) async throws -> Output {
+  func driveToEnd<Output: Sendable>(admitted rawPriority: UInt8?, as type: Output.Type = Output.self) async throws
+    -> Output
+  {
     let parent = parent
     let lendsSlot = slotOwner === self && parent != nil && kind != .graphWorker
     if lendsSlot, let parent {
@@ -73,7 +80,9 @@ extension Run {
       case .claim: step = claim()
       case .evaluate: return core.crews.start { await self.drive(from: .evaluate) }
       case .finish:
-        if hasHooksOfEnd || hasProduced || level.hasDidExecuteHooks && endsPausedBody { return core.crews.start { await self.drive(from: .finish) } }
+        if hasHooksOfEnd || hasProduced || level.hasDidExecuteHooks && endsPausedBody {
+          return core.crews.start { await self.drive(from: .finish) }
+        }
         return finishAtOnce()
       }
     }
@@ -292,7 +301,8 @@ extension Run {
     if level.startsPlainly, hasStarted, let body {
       let result: Result<any Sendable, any Error>
       do {
-        result = .success(try await ProcedureContext.$current.withValue(ProcedureContext(self)) { try await body(self, .execute) })
+        result = .success(
+          try await ProcedureContext.$current.withValue(ProcedureContext(self)) { try await body(self, .execute) })
       } catch {
         result = .failure(error)
       }
@@ -418,7 +428,8 @@ extension Run {
   }
 
   func callDidExecuteHooks(_ hooks: Level.Hooks, _ result: Result<any Sendable, any Error>) async {
-    let cancel = core.withState { _ in cancellation } ?? (isTaskCancelled && !isStopping ? Cancel(reason: inheritedReason) : nil)
+    let cancel =
+      core.withState { _ in cancellation } ?? (isTaskCancelled && !isStopping ? Cancel(reason: inheritedReason) : nil)
     let ending = cancel.map { outcome(of: $0) } ?? Outcome(result)
     do {
       for hook in hooks.didExecute.elements { try await hook(ending) }
@@ -504,7 +515,8 @@ extension Run {
 
   /// Claims what the levels have given back for a pause, from the outside. The error if that is refused, or the run cancelled.
   private func reclaim(_ levels: [Run]) async -> (any Error)? {
-    for level in levels.reversed() where !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level) {
+    for level in levels.reversed() where !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level)
+    {
       let place = Place()
       level.core.withState { _ in level.madeDetails.reclaiming = place }
       switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
@@ -524,7 +536,11 @@ extension Run {
 
   /// Waits at a place until it is called, or the run is cancelled. Whether it was called.
   func wait(at place: Place) async -> Bool {
-    await whileCancellable(place) { await place.waitUntilCalled() } onCancel: { place.leave() }
+    await whileCancellable(place) {
+      await place.waitUntilCalled()
+    } onCancel: {
+      place.leave()
+    }
     return !place.wasLeft
   }
 
@@ -551,7 +567,8 @@ extension Run {
 
   /// An attempt has failed, and another one follows after a delay. `abandon` is called if a cancel ends the pause.
   func retries(
-    attempt: Int, _ error: any Error, _ delay: Duration, with state: any Sendable, abandon: @escaping @Sendable () -> Void
+    attempt: Int, _ error: any Error, _ delay: Duration, with state: any Sendable,
+    abandon: @escaping @Sendable () -> Void
   ) {
     // Levels of a procedure report under its name.
     let isOutermost = isReported

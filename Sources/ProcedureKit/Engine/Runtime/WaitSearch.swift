@@ -74,7 +74,9 @@ enum WaitSearch {
     /// The run whose claim is refused, and the wait cycle from there.
     func refusal(in cycle: [WaitGraph.Link]) -> (Run, [ExclusionWait])? {
       let claims = cycle.indices.filter { cycle[$0].resource != nil }
-      guard let first = claims.max(by: { cycle[$0].run < cycle[$1].run }), let run = runs[cycle[first].run] else { return nil }
+      guard let first = claims.max(by: { cycle[$0].run < cycle[$1].run }), let run = runs[cycle[first].run] else {
+        return nil
+      }
       return (run, (cycle[first...] + cycle[..<first]).compactMap(wait))
     }
 
@@ -91,6 +93,8 @@ extension Run {
   /// Whether another procedure may wait for this run: its parent, a dependent, or a body.
   var mayBeAwaited: Bool {
     parent != nil
-      || core.withState { state in state.awaitingBodies > 0 || details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false }
+      || core.withState { state in
+        state.awaitingBodies > 0 || details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false
+      }
   }
 }
