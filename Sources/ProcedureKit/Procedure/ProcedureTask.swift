@@ -56,6 +56,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   /// The priority in the ready queue, or `nil` for the priority of the calling task.
   public var priority: TaskPriority? { level.traits.rawPriority.map(TaskPriority.init) }
 
+  /// The task itself.
   @inlinable
   public var procedureTask: ProcedureTask<Input, Output> { self }
 
@@ -112,6 +113,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 }
 
 extension ProcedureTask: CustomStringConvertible {
+  /// The kind and the name.
   public var description: String {
     "ProcedureTask \"\(name)\""
   }

@@ -102,10 +102,12 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     run.cancel(reason)
   }
 
+  /// Moves the procedure, and the procedures that it waits for, up to a priority in the order of their queues (Q7).
   public func raise(to priority: TaskPriority) {
     run.core.raise(run, to: priority.rawValue)
   }
 
+  /// Calls a function once the procedure has finished, at once if it has. A result as a dependency never fails.
   public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
     let neverFails = derive != nil
     run.whenFinished { notify(neverFails ? .finished(()) : $0) }
@@ -113,18 +115,16 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 }
 
 extension ProcedureHandle: Hashable {
+  /// Whether both are handles of the same run.
   public static func == (left: Self, right: Self) -> Bool { left.run === right.run }
 
+  /// Feeds the run's id to a hasher.
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 extension ProcedureHandle: CustomStringConvertible {
+  /// The name, the id and the state.
   public var description: String {
     "\(identity), \(state)"
   }
-}
-
-/// A dependency that is a run, so that deadlocks through it are found.
-protocol RunDependency: ProcedureDependency {
-  var dependencyRun: Run { get }
 }

@@ -335,6 +335,6 @@ public actor ProcedureQueue {
 extension ProcedureContext {
   /// The queue on which this run is; `nil` without one, and when the last reference to it has gone.
   public var queue: ProcedureQueue? {
-    run.ancestors.lazy.compactMap { run in run.core.withState { $0.queue } }.first { _ in true }
+    run.ancestors.lazy.compactMap { run in run.core.withState { $0.queue as? ProcedureQueue } }.first { _ in true }
   }
 }

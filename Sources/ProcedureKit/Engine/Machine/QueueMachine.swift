@@ -146,7 +146,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   }
 
   private mutating func hold(_ member: MemberID) {
-    members[Int(member)].phase = .held
+    move(member, to: .held)
     held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
   }
 
@@ -164,21 +164,21 @@ struct QueueMachine<Payload: Sendable>: Sendable {
       return .wait
     }
     if needs.contains(.conditions) {
-      members[Int(member)].phase = .evaluating
+      move(member, to: .evaluating)
       return .evaluate
     }
     if needs.contains(.delay) {
-      members[Int(member)].phase = .pausing
+      move(member, to: .pausing)
       return .pause
     }
-    members[Int(member)].phase = .claiming
+    move(member, to: .claiming)
     return .claim
   }
 
   @inline(__always)
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
     if members[Int(member)].usesSlotOfParent {
-      members[Int(member)].phase = .starting
+      move(member, to: .starting)
       return .start
     }
     let isPart = members[Int(member)].isPart
@@ -187,7 +187,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
       start(member)
       return .start
     }
-    members[Int(member)].phase = .ready
+    move(member, to: .ready)
     let (priority, order) = (members[Int(member)].priority, members[Int(member)].order)
     if isPart {
       returning.insert(member, priority: priority, order: order)
@@ -206,7 +206,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   }
 
   private mutating func start(_ member: MemberID) {
-    members[Int(member)].phase = .starting
+    move(member, to: .starting)
     if !members[Int(member)].isPart { waitingCount -= 1 }
   }
 
@@ -215,7 +215,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// The hooks were called, and the body executes now.
   @inline(__always)
   mutating func bodyStarted(_ member: MemberID) {
-    members[Int(member)].phase = .executing
+    move(member, to: .executing)
   }
 
   /// A body waits for something: its slot is lent.
@@ -261,7 +261,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   /// The body pauses, and needs what `needs` says before it goes on.
   mutating func paused(_ member: MemberID, needs: Needs, _ next: inout Next) {
-    members[Int(member)].phase = .pausing
+    move(member, to: .pausing)
     members[Int(member)].needs = needs
     if !members[Int(member)].isPart { waitingCount += 1 }
     giveBackSlot(member, &next)
@@ -298,12 +298,12 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     case .ready: if members[Int(member)].isPart { returning.remove(member) } else { ready.remove(member) }
     default: break
     }
-    members[Int(member)].phase = .finishing
+    move(member, to: .finishing)
   }
 
   /// The body has ended, or has failed to start: the slot is given back.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
-    members[Int(member)].phase = .finishing
+    move(member, to: .finishing)
     leaveLine(member, &next)
     giveBackSlot(member, &next)
   }
@@ -312,7 +312,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func finished(_ member: MemberID) {
     if !members[Int(member)].isPart { count -= 1 }
     if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
-    members[Int(member)].phase = .finished
+    move(member, to: .finished)
     members[Int(member)].payload = nil
     members[Int(member)].order = .max
     free.append(member)
@@ -425,6 +425,13 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   }
 
   // MARK: Members
+
+  /// Changes the phase of a run: the only place that does.
+  @inline(__always)
+  private mutating func move(_ member: MemberID, to phase: RunPhase) {
+    assert(members[Int(member)].phase.successors.contains(phase), "\(members[Int(member)].phase) → \(phase)")
+    members[Int(member)].phase = phase
+  }
 
   @inline(__always)
   private mutating func insert(_ member: Member) -> MemberID {

@@ -1,38 +1,33 @@
 /// Where a run stands between its admission and its end.
 ///
-/// Each case names what may follow. `QueueMachine` is the only place that changes a phase.
+/// | phase | the run | public state |
+/// |---|---|---|
+/// | `pending` | waits for its dependencies | `pending` |
+/// | `held` | would be evaluated or claim next, and its queue is suspended | `evaluating` |
+/// | `evaluating` | has its conditions evaluated | `evaluating` |
+/// | `pausing` | waits for a timer | `pausing` |
+/// | `claiming` | waits for its resources | `waiting` |
+/// | `ready` | stands in the ready queue | `waiting` |
+/// | `starting` | has its slot and its claim; its hooks are being called | `executing` |
+/// | `executing` | executes its body | `executing` |
+/// | `finishing` | awaits its children, then the hooks of the end | `finishing` |
+/// | `finished` | has ended | `finished` |
+///
+/// A held run that has only its resources to claim is seen as `waiting`.
+///
+/// `QueueMachine` is the only place that changes a phase, and asserts that `successors` allows the change.
 enum RunPhase: UInt8, Sendable, CaseIterable {
-  /// The run waits for its dependencies. Then `held`, `evaluating`, `pausing`, `claiming`, `ready`, `starting`; or `finishing`.
-  case pending
-  /// The run would be evaluated or claim next, and its queue is suspended. Then `evaluating`, `pausing`, `claiming`, `ready`, `starting`; or
-  /// `finishing`.
-  case held
-  /// The conditions of the run are being evaluated. Then `held`, `pausing`, `claiming`, `ready`, `starting`; or `finishing`.
-  case evaluating
-  /// The run waits for a timer. Then `held`, `claiming`, `ready`, `starting`; or `finishing`.
-  case pausing
-  /// The run waits for its resources. Then `ready`, `starting`; or `finishing`.
-  case claiming
-  /// The run stands in the ready queue. Then `starting`; or `finishing`.
-  case ready
-  /// The run has its slot and its claim; its hooks are being called. Then `executing`, `pausing`; or `finishing`.
-  case starting
-  /// The body executes. Then `pausing` or `finishing`.
-  case executing
-  /// The body has ended: children are awaited, then the hooks of the end. Then `finished`.
-  case finishing
-  /// The run has ended. Nothing follows.
-  case finished
+  case pending, held, evaluating, pausing, claiming, ready, starting, executing, finishing, finished
 
-  /// The phases that may follow this one.
+  /// The phases that may follow this one. A phase before the start leads to `finishing` when the run is cancelled or refused.
   var successors: Set<RunPhase> {
     switch self {
     case .pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting, .finishing]
     case .held: [.evaluating, .pausing, .claiming, .ready, .starting, .finishing]
     case .evaluating: [.held, .pausing, .claiming, .ready, .starting, .finishing]
     case .pausing: [.held, .claiming, .ready, .starting, .finishing]
-    case .claiming: [.ready, .starting, .finishing]
-    case .ready: [.starting, .finishing]
+    case .claiming: [.held, .ready, .starting, .finishing]
+    case .ready: [.held, .starting, .finishing]
     case .starting: [.executing, .pausing, .finishing]
     case .executing: [.pausing, .finishing]
     case .finishing: [.finished]

@@ -25,7 +25,8 @@ final class QueueCore: Sendable {
     var idleWaiters: [Place] = []
     /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
     var awaitingBodies = 0
-    weak var queue: ProcedureQueue?
+    /// The `ProcedureQueue`, as long as somebody refers to it.
+    weak var queue: (any Actor)?
   }
 
   /// What follows from an event, performed after the lock.
@@ -137,7 +138,7 @@ final class QueueCore: Sendable {
 
   @inline(__always)
   private func perform(_ effects: borrowing Effects) {
-    if effects.startsWorker { crews.startWorker(of: self) }
+    if effects.startsWorker { crews.start { await Worker.work(for: self) } }
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 

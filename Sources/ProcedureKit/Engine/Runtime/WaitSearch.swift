@@ -98,3 +98,8 @@ extension Run {
       }
   }
 }
+
+/// A dependency that is a run, so that deadlocks through it are found.
+protocol RunDependency: ProcedureDependency {
+  var dependencyRun: Run { get }
+}

@@ -23,11 +23,6 @@ final class WorkerCrews: Sendable {
     self.executor = executor
   }
 
-  /// Starts a worker, which keeps the queue until there is nothing more to execute.
-  func startWorker(of core: QueueCore) {
-    start { await Worker.work(for: core) }
-  }
-
   /// Starts a task of the queue.
   func start(_ operation: @escaping @Sendable () async -> Void) {
     let (desk, isNew) = state.withLock { state -> (CrewDesk, Bool) in
