@@ -429,7 +429,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// Changes the phase of a run: the only place that does.
   @inline(__always)
   private mutating func move(_ member: MemberID, to phase: RunPhase) {
-    assert(members[Int(member)].phase.successors.contains(phase), "\(members[Int(member)].phase) → \(phase)")
+    let former = members[Int(member)].phase
+    assert(former == phase || former.successors.contains(phase), "QueueMachine: \(former) does not lead to \(phase)")
     members[Int(member)].phase = phase
   }
 
