@@ -4,7 +4,7 @@ extension Procedure {
     procedureTask.changing { $0.name = name }
   }
 
-  /// Returns the procedure with a priority in the ready queue.
+  /// Returns the procedure with a priority in the ready queue. Higher priorities start first.
   public func priority(_ priority: TaskPriority) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.rawPriority = priority.rawValue }
   }
@@ -21,13 +21,20 @@ extension Procedure {
     return task.wrapped { input in try await transform(task.executeAsLevel(input)) }
   }
 
-  /// Returns a procedure that executes another one with its value.
+  /// Returns a procedure that executes this procedure and then `next`, with this procedure's value as the input.
+  ///
+  /// The result has the name and the priority of this procedure. The conditions of `next` are evaluated after this
+  /// procedure's body has ended.
   public func then<Next: Procedure>(_ next: Next) -> ProcedureTask<Input, Next.Output> where Next.Input == Output {
     let next = next.procedureTask
     return map { try await next.executeAsLevel($0) }
   }
 
-  /// Returns a procedure that replaces a failure by a value. A cancel is not replaced.
+  /// Returns the procedure with a recovery from failing and from being ignored. A cancel is not recovered.
+  ///
+  /// - Parameter replacement: Returns the value to use, or throws. The argument is the procedure's error;
+  ///   ``ProcedureError/ignored(procedure:by:)`` for a condition that was not satisfied.
+  /// - Returns: The procedure with the recovery.
   public func recover(
     _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
   ) -> ProcedureTask<Input, Output> {

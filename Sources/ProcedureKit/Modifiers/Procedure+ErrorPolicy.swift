@@ -1,5 +1,9 @@
 extension Procedure {
-  /// Returns the procedure with a policy for the failures of the children that its body produces.
+  /// Returns the procedure with a response to the failure of its children.
+  ///
+  /// - Parameter policy: With ``ErrorPolicy/failFast``, the default, the first failure ends the procedure. With
+  ///   ``ErrorPolicy/continue``, the procedure waits for all children and then fails with all errors.
+  /// - Returns: The procedure with the policy; see ``ProcedureContext/produce(_:input:)``.
   public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.errorPolicy = policy }
   }

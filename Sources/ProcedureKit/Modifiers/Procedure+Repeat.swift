@@ -62,7 +62,7 @@ extension Procedure {
   }
 }
 
-/// Where a repetition stands between two executions.
+/// The state of a repetition between two executions.
 ///
 /// Invariant of `@unchecked Sendable`: the driver of the run uses the state, one step after another.
 private struct RepeatState: @unchecked Sendable {

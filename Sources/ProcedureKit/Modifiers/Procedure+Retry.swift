@@ -1,23 +1,26 @@
 extension Procedure {
-  /// The same procedure, which is executed again when it fails, after a pause, as long as there are delays and attempts left.
+  /// Returns the procedure with retries: a failed attempt is followed by a pause and another attempt, while delays and
+  /// attempts are left.
   ///
   /// ```swift
   /// Download().timeout(.seconds(5)).retry(.exponential(from: .milliseconds(100)).jittered(), maxAttempts: 4)
   /// ```
   ///
-  /// The first retry waits the first delay. All that is written before is executed anew in each attempt: its conditions are
-  /// evaluated, its resources claimed, its timeouts begin again. A pause holds no slot and no resource of this procedure,
-  /// those written after the retry included; it takes no task, and a cancel ends it at once. What an attempt has produced
-  /// ends before the next one. A body can tell by ``ProcedureContext/attempt``.
+  /// The first retry waits the first delay. Each attempt repeats all modifiers written before: conditions are
+  /// evaluated, resources claimed and timeouts started again. A pause holds no slot and no resource of the procedure,
+  /// including resources of modifiers that follow; the outermost level pauses without a task. A cancel ends a pause at
+  /// once. The children of an attempt end before the next attempt. A body reads the number of the attempt from
+  /// ``ProcedureContext/attempt``.
   ///
-  /// When there are no delays or attempts left, the last error is thrown. A success forgets all earlier ones. An attempt that
-  /// was cancelled or ignored is not made again; one that timed out is.
+  /// Without delays or attempts left, the last error is thrown. A success discards all earlier errors. A cancelled or
+  /// ignored attempt is not retried; an attempt that timed out is.
   ///
   /// - Parameters:
-  ///   - schedule: How long to wait before each retry, and how many there may be.
-  ///   - maxAttempts: How many attempts there may be, the first one included; at least 1, or this traps.
-  ///   - budget: What all callers of something may retry together; where it is spent, the error is thrown.
-  ///   - decide: Asked about each error, with the number of the attempt, if there may be another one.
+  ///   - schedule: The delays before the retries, and their number.
+  ///   - maxAttempts: The largest number of attempts, including the first. A value below 1 traps.
+  ///   - budget: The limit for the retries of all callers of one service. With an empty budget, the error is thrown.
+  ///   - decide: Decides on each error, given the number of the failed attempt. `decide` is not called if no attempt is
+  ///     left.
   /// - Returns: The procedure with its retries.
   public func retry(
     _ schedule: Schedule, maxAttempts: Int = .max, budget: RetryBudget? = nil,
@@ -40,7 +43,7 @@ extension Procedure {
   }
 }
 
-/// What is said of all runs of a procedure that is retried.
+/// The parameters of a retry, common to all runs of the procedure.
 private struct RetryPolicy<Input: Sendable, Output: Sendable>: Sendable {
   let schedule: Schedule
   let maxAttempts: Int
@@ -48,7 +51,7 @@ private struct RetryPolicy<Input: Sendable, Output: Sendable>: Sendable {
   let decide: @concurrent @Sendable (any Error, Int) async -> RetryDecision<Input, Output>
 }
 
-/// Where a retry stands between two attempts.
+/// The state of a retry between two attempts.
 private struct RetryState<Input: Sendable, Output: Sendable>: Sendable {
   private var task: ProcedureTask<Input, Output>
   private var delays: Schedule.Iterator

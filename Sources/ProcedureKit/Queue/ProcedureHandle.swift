@@ -3,7 +3,7 @@
 /// The handle outlives its creator: dropping the handle does not cancel the procedure. Handles of one run are equal.
 public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
   @usableFromInline let run: Run
-  /// What the handle makes of the outcome of the run; `nil` gives the value itself.
+  /// The outcome of the handle, derived from the outcome of the run; `nil` gives the value itself.
   private let derive: (@Sendable (Run.Outcome) -> ProcedureOutcome<Output>)?
 
   @usableFromInline
@@ -28,7 +28,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The id and the name of the procedure's run.
   public var identity: ProcedureIdentity { run.identity }
 
-  /// Where the run stands now.
+  /// The present state of the run.
   public var state: ProcedureState { run.state }
 
   /// The value of the procedure, once it has finished.

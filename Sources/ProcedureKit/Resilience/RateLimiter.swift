@@ -1,17 +1,19 @@
 import Synchronization
 
-/// Lets so many calls through in a stretch of time, and makes the others wait, first come first served, or refuses them.
+/// Limits the rate of calls: excess calls wait in order of arrival, or are refused.
 ///
-/// It is a token bucket: after a rest a burst goes through at once, then one call each time a token comes back. Calls that
-/// wait hold no slot and take no task. What a call waits for after it was let through, a slot say, is not looked at. One that
-/// is cancelled before it is made does not count, unless others have gone through since. One limiter is meant to be shared by everything that calls the same server,
-/// from any number of queues.
+/// The limiter is a token bucket. After a rest, a burst of calls goes through at once; then one call goes through for
+/// each new token. A waiting call holds no slot. The limiter counts a call when the call is granted, even if the call
+/// then waits for a slot. If a call has waited and is cancelled between the grant and the body, its token goes back to
+/// the bucket, unless another call has been granted since.
+///
+/// All callers of one service should share one limiter, on any number of queues.
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
-    /// Who waits, but for the head.
+    /// The waiting callers, without the head.
     var places: [RateLimiterMachine.Ticket: Place] = [:]
-    /// Where the head sleeps until it is due.
+    /// The place at which the head sleeps until it is due.
     var head: Place?
 
     /// After anything that has happened: those who may go on, and the head, that has to know that it is.
@@ -22,7 +24,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. What becomes of somebody who wants to go on.
+  /// Internal. The answer to an arriving call.
   enum Arrival {
     case granted
     /// There is nothing to be had before this has passed, or ever.
@@ -39,15 +41,15 @@ public final class RateLimiter: Sendable {
   private let time: QueueTime
   private let contents: Mutex<Contents>
 
-  /// Makes a limiter that has been resting.
+  /// Makes a limiter with a full bucket.
   ///
   /// - Parameters:
-  ///   - count: How many calls may go through in each stretch of time, in the long run. None ever, if it is not positive.
-  ///   - period: That stretch. If it is not positive, calls are not limited.
-  ///   - burst: How many may go through at once after a rest, at least one; as many as `count` unless it is given.
-  ///   - longestWait: Who would have to wait longer is refused at once; zero refuses whoever would have to wait. Without it
-  ///     everybody waits as long as it takes.
-  ///   - clock: What measures these times.
+  ///   - count: The number of calls in each period, on average. A value that is not positive lets no call through.
+  ///   - period: The length of a period. A value that is not positive disables the limit.
+  ///   - burst: The number of calls that can go through at once after a rest, at least one. The default is `count`.
+  ///   - longestWait: The longest wait. A call that would wait longer is refused at once; zero refuses every call that
+  ///     would wait. `nil` never refuses for this reason.
+  ///   - clock: The clock for the period and the waits.
   public init(
     _ count: Int, per period: Duration, burst: Int? = nil, longestWait: Duration? = nil,
     clock: any Clock<Duration> = ContinuousClock()
@@ -58,18 +60,18 @@ public final class RateLimiter: Sendable {
     contents = Mutex(Contents(machine: RateLimiterMachine(bucket: bucket, longestWait: longestWait)))
   }
 
-  /// How many calls could go through at once.
+  /// The number of calls that could go through now.
   public var available: Int {
     let now = time.now.sinceStart
     return contents.withLock { $0.machine.tokens(at: now) }
   }
 
-  /// How many calls wait.
+  /// The number of waiting calls.
   public var waitingCount: Int {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Internal. Somebody wants to go on. Whoever has to wait does so by `wait(for:at:timers:)`, which has to follow.
+  /// Internal. A call arrives. Whoever has to wait does so by `wait(for:at:timers:)`, which has to follow.
   func arrive() -> Arrival {
     let (now, place) = (time.now.sinceStart, Place())
     let (admission, isHead, called) = contents.withLock { contents in
@@ -91,7 +93,7 @@ public final class RateLimiter: Sendable {
   /// Waits for the turn of a call.
   ///
   /// - Parameters:
-  ///   - wait: What `arrive` has answered.
+  ///   - wait: The answer of `arrive`.
   ///   - timers: The timers of the queue.
   ///   - isCalled: Waits at a place, and returns whether the place was called.
   /// - Returns: Whether the turn has come.

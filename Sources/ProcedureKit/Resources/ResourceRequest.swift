@@ -1,4 +1,4 @@
-/// Internal. What a table knows a resource by.
+/// Internal. The key of a resource in a table.
 enum ResourceKey: Hashable, Sendable {
   /// A category that users name by a value of theirs.
   case category(InternedKey)
@@ -59,7 +59,7 @@ struct ResourceRequest: Sendable {
     add(Demand(key: .units(name: resource.name), units: Int32(units), capacity: Int32(resource.capacity)))
   }
 
-  /// The demands with one for each resource: who wants to share and to exclude excludes; units add up. O(n).
+  /// The demands with one for each resource: a demand to share and to exclude excludes; units add up. O(n).
   static func merged(_ demands: [Demand]) -> [Demand] {
     guard demands.count > 1 else { return demands }
     var places: [ResourceKey: Int] = [:]

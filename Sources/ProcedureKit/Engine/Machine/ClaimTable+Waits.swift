@@ -1,4 +1,4 @@
-/// Internal. What runs wait for, and whether the table is in order.
+/// Internal. The waits of runs, and the invariants of the table.
 extension ClaimTable {
   /// Returns what a waiting run waits for, pool by pool, the root pool first; nothing for other runs.
   ///

@@ -114,7 +114,7 @@ struct ClaimTable {
   ///
   /// - Parameters:
   ///   - run: The run; it has no claim yet.
-  ///   - demands: What the run needs, of different resources.
+  ///   - demands: The needs of the run, of different resources.
   ///   - ancestors: The ancestors of the run that have claims, nearest first. An ancestor that has ended counts only if a nearer
   ///     one has not: a task that a body has left behind stands in line as any other run.
   ///   - priority: The priority of the run.

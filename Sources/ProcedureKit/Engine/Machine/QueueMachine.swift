@@ -22,7 +22,7 @@ enum RunStep: Sendable, Equatable {
 /// The machine is a value without lock, clock, closure or continuation. Each event is a function in the past tense. Its result says what
 /// the run concerned does next; `Next` collects what follows for others.
 struct QueueMachine<Payload: Sendable>: Sendable {
-  /// What a run has to pass before it starts.
+  /// The steps of a run before its start.
   struct Needs: OptionSet, Sendable {
     let rawValue: UInt8
     static var dependencies: Needs { Needs(rawValue: 1) }
@@ -63,7 +63,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var idleWaits: Int32 = 0
   }
 
-  /// What follows from an event for others than the run concerned.
+  /// The effects of an event on other runs.
   struct Next: Sendable {
     /// The member that the asking worker executes.
     var execute: MemberID?
@@ -341,7 +341,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     startNext(&next)
   }
 
-  /// Who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks.
+  /// Decides who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks.
   private mutating func startNext(_ next: inout Next) {
     guard slotsTaken < width, !(ready.isEmpty && returning.isEmpty) else { return }
     while slotsTaken < width, let member = returning.first() {

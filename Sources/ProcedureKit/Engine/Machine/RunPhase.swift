@@ -1,4 +1,4 @@
-/// Where a run stands between its admission and its end.
+/// The phase of a run between its admission and its end.
 ///
 /// | phase | the run | public state |
 /// |---|---|---|

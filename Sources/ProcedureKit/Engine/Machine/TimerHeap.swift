@@ -91,7 +91,7 @@ struct TimerHeap: Sendable {
     }
   }
 
-  /// What was needed for many is not kept for none.
+  /// An empty heap releases its memory.
   private mutating func releaseStorage() {
     guard places.count > 1_024 else { return }
     entries = []

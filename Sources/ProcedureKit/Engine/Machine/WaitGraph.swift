@@ -55,7 +55,7 @@ struct WaitGraph {
   /// A parent cannot finish before a run inside of it has.
   mutating func add(_ run: RunNumber, inside parent: RunNumber) { add(parent, waitsFor: [run]) }
 
-  /// A run waits for units of a pool; what its ancestors hold there is not in its way.
+  /// A run waits for units of a pool; units of its ancestors are not in its way.
   mutating func add(
     _ run: RunNumber, waitsFor pool: Int32, in table: ObjectIdentifier? = nil, units: Int32,
     inside ancestors: [RunNumber] = []

@@ -88,7 +88,7 @@ final class GraphRun: Sendable {
 
   var isStopping: Bool { countdown.isStopping }
 
-  // MARK: What happens, and what follows
+  // MARK: Events of nodes
 
   func nodeStarts(_ node: Int32) {
     if broadcaster.isObserved, plan.traits[Int(node)].isPlain { report(.willExecute(attempt: 1), of: node) }

@@ -18,7 +18,7 @@ final class Level: Sendable {
     var isEmpty: Bool { isEmptyAtEnd && willExecute.isEmpty && didExecute.isEmpty }
   }
 
-  /// What of a level can refer to objects of the user's, and is released when a run has ended.
+  /// The functions of a level, which can refer to the user's objects, and are released when a run has ended.
   @usableFromInline
   final class Closures: Sendable {
     let conditions: SharedList<Condition>
@@ -48,7 +48,7 @@ final class Level: Sendable {
 
   /// The traits, without conditions and hooks.
   let traits: Traits
-  /// What a run of this level needs before it starts.
+  /// The steps of a run of this level before its start.
   let needs: QueueMachine<Run>.Needs
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool

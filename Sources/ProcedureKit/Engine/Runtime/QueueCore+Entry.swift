@@ -84,7 +84,7 @@ extension QueueCore {
     let moment = time.moment()
     var needs = run.level.needs
     if !dependencies.isEmpty { needs.insert(.dependencies) }
-    // What a body adds to its own queue is admitted as long as the body is there.
+    // A body may add to its own queue as long as the body executes, also during a shutdown.
     let isFromBody =
       run.parent != nil || ProcedureContext.current?.run.living?.ancestors.contains { $0.core === self } ?? false
     var next = RunStep.wait
@@ -264,7 +264,7 @@ extension Run {
     }
   }
 
-  /// Comes to its queue in the caller's task. What the run does next.
+  /// Comes to its queue in the caller's task. Returns the next step of the run.
   func admit(priority rawPriority: UInt8?) -> RunStep {
     var isCancelled = isTaskCancelled
     if let parent {

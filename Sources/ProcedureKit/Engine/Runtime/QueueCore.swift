@@ -1,12 +1,12 @@
 import Synchronization
 
-/// What a queue consists of: the machine under one lock, and what performs the steps that the machine decides.
+/// The parts of a queue: the machine under one lock, and what performs the steps that the machine decides.
 ///
-/// `send` is the only door to the machine. What follows for others is performed after the lock has been left; nothing of a user's is called or
+/// `send` is the only door to the machine. The effects on others are performed after the lock has been left; nothing of a user's is called or
 /// released under the lock.
 @usableFromInline
 final class QueueCore: Sendable {
-  /// Where procedures run that were given to no queue: without limit, on the continuous clock.
+  /// The queue of procedures without a queue: without limit, on the continuous clock.
   static let unqueued = QueueCore(name: "no queue")
 
   struct State: Sendable {
@@ -29,7 +29,7 @@ final class QueueCore: Sendable {
     weak var queue: (any Actor)?
   }
 
-  /// What follows from an event, performed after the lock.
+  /// The effects of an event, performed after the lock has been left.
   struct Effects: Sendable {
     var next = QueueMachine<Run>.Next()
     var startsWorker = false
@@ -172,7 +172,7 @@ final class QueueCore: Sendable {
 
   // MARK: Coming
 
-  /// A run comes. What it does next.
+  /// A run comes. Returns the next step of the run.
   @inline(__always)
   func arrived(
     _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64? = nil, isPart: Bool = false,
@@ -264,12 +264,12 @@ final class QueueCore: Sendable {
   /// Whether the queue is suspended, without the lock.
   var isGated: Bool { gate.load(ordering: .relaxed) }
 
-  /// Nobody refers to the queue any more: it goes on if it was suspended, since nobody could resume it, and its events end with its last run.
+  /// The last reference to the queue has gone: it goes on if it was suspended, since nobody could resume it, and its events end with its last run.
   func release() {
     send { state, effects in
       state.isReleased = true
       resumed(&state, &effects)
-      // Nobody else could resume it.
+      // No caller could resume the queue.
       resumed(&state, &effects)
       Self.wakeIfIdle(&state, &effects)
     }

@@ -97,7 +97,7 @@ extension Run {
     return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))
   }
 
-  /// What a cancel leads to: a timeout of this run is a failure, anything else a cancel.
+  /// Returns the outcome after a cancel: a timeout of this run is a failure, anything else a cancel.
   func outcome(of cancel: Cancel) -> Outcome {
     if let error = cancel.reason as? ProcedureError, error.kind == .timedOut, error.procedure == levelIdentity {
       return .failed(error)
@@ -176,7 +176,7 @@ extension Run {
     _ = former
   }
 
-  /// What a run has referred to until its end, released after the lock.
+  /// The references of a run until its end, released after the lock has been left.
   struct Former: Sendable {
     var body: Body?
     var closures: Level.Closures?

@@ -2,14 +2,14 @@ import Synchronization
 
 /// One execution of one level of a procedure: everything that executes is a run.
 ///
-/// What differs is data: who drives the run, whose slot it uses, its parent. A level inside of a level, an attempt, a copy of a hedge, a
+/// The differences are data: who drives the run, whose slot it uses, its parent. A level inside of a level, an attempt, a copy of a hedge, a
 /// produced child, a node, a procedure without a queue: all are runs, and `RunDriver` leads them through the phases of `QueueMachine`.
 ///
 /// Invariant of `@unchecked Sendable`: what is `var` is guarded by the lock of `core`, but for `outcome`, which is written once under that lock
 /// before `isOver` is set, and read after.
 @usableFromInline
 final class Run: @unchecked Sendable {
-  /// What a body is called for.
+  /// The purpose of a call of the body.
   @usableFromInline
   enum BodyStage: Sendable {
     case hooks
@@ -165,7 +165,7 @@ struct Cancel: Sendable {
   var error: any Error { reason ?? CancellationError() }
 }
 
-/// What few runs have. Guarded by the lock of the run's queue.
+/// The state that few runs need. Guarded by the lock of the run's queue.
 final class RunDetails {
   typealias Listener = @Sendable (ProcedureOutcome<Void>) -> Void
 
@@ -208,7 +208,7 @@ final class RunDetails {
   var timeToDeadline: Duration?
   var pauseTimer: TimerHeap.ID?
   var pauseEnd: ProcedureInstant?
-  /// What a level waits at for the resources that it has given back for a pause.
+  /// The place of a level that waits for the resources that the level has given back for a pause.
   var reclaiming: Place?
   var deadlock: [ExclusionWait]?
   var isRetrying = false
@@ -222,7 +222,7 @@ final class RunDetails {
   var abandonPause: (@Sendable () -> Void)?
 }
 
-/// What a body waits for.
+/// A wait of a body.
 enum RunWait {
   case run(Run)
   case idle(QueueCore)

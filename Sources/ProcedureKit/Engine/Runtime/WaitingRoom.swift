@@ -103,7 +103,7 @@ extension QueueCore {
     guard limitsWaiting else { return }
     let place = Place()
     let hasRoom = withState { state in
-      // Nobody overtakes those that wait already.
+      // A new caller does not overtake waiting callers.
       if state.isShutDown || (!state.room.isAwaited && state.room.hasRoom(state.machine.waitingCount)) {
         state.room.reserved()
         return true

@@ -31,7 +31,7 @@ struct QueueTime: Sendable {
 
   /// Sleeps, in the current task. Cancelling it ends the sleep.
   ///
-  /// - Throws: `CancellationError`; whatever else a clock of the user's throws.
+  /// - Throws: `CancellationError`; any other error of a user's clock.
   func wait(until instant: ProcedureInstant) async throws {
     try await stopwatch.wait(until: instant.sinceStart)
   }
