@@ -17,11 +17,14 @@ enum PauseWork {
     },
     Contestant(.procedureKit("add")) { units in
       let queue = ProcedureQueue("pause")
-      let pausing = FlatWork.empty.delay(.seconds(3_600)).onDidFinish { _ in Tally.note() }
+      let pausing = FlatWork.empty.delay(.seconds(3_600))
       return Trial(units: units) {
         let handles = (0..<units).map { _ in queue.add(pausing) }
         for handle in handles.reversed() { handle.cancel() }
-        for handle in handles { _ = await handle.outcome }
+        for handle in handles {
+          _ = await handle.outcome
+          Tally.note()
+        }
       }
     },
   ]

@@ -78,11 +78,14 @@ enum Store: String, CaseIterable, Sendable {
 
   private static func fillPauses(_ units: Int) -> Content {
     let queue = ProcedureQueue("pausing")
-    let pausing = FlatWork.empty.delay(.seconds(3_600)).onDidFinish { _ in Tally.note() }
+    let pausing = FlatWork.empty.delay(.seconds(3_600))
     let handles = (0..<units).map { _ in queue.add(pausing) }
     return Content {
       await queue.cancelAll()
-      for handle in handles { _ = await handle.outcome }
+      for handle in handles {
+        _ = await handle.outcome
+        Tally.note()
+      }
       await queue.shutDown()
     }
   }
