@@ -430,7 +430,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   @inline(__always)
   private mutating func move(_ member: MemberID, to phase: RunPhase) {
     let former = members[Int(member)].phase
-    assert(former == phase || former.successors.contains(phase), "QueueMachine: \(former) does not lead to \(phase)")
+    assert(former.leads(to: phase), "QueueMachine: \(former) does not lead to \(phase)")
     members[Int(member)].phase = phase
   }
 

@@ -35,6 +35,12 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     }
   }
 
+  /// Whether a run may go from this phase to another one.
+  func leads(to next: RunPhase) -> Bool { self == next || Self.table[Int(rawValue)] & 1 << next.rawValue != 0 }
+
+  /// The successors of each phase, a bit for each.
+  private static let table = allCases.map { $0.successors.reduce(into: UInt16(0)) { $0 |= 1 << $1.rawValue } }
+
   /// Whether the body has not started yet, so that a cancel ends the run at once.
   var isBeforeStart: Bool {
     switch self {
