@@ -16,7 +16,7 @@ final class GraphRun: Sendable {
   private static let workerLevel = Level(Level.Traits(name: "graph worker"))
 
   let plan: GraphPlan
-  let arena: ValueArena
+  let values: GraphValues
   private let countdown: GraphCountdown
   private let run: Run
   private let broadcaster: EventBroadcaster<ProcedureEvent>
@@ -29,11 +29,11 @@ final class GraphRun: Sendable {
     self.plan = plan
     self.run = run
     self.stopsAtFirstFailure = stopsAtFirstFailure
-    arena = ValueArena(plan.layout)
+    values = GraphValues(plan.layout, dependencyCounts: plan.shape.dependencyCounts)
     broadcaster = run.core.broadcaster
     isObservedFromStart = broadcaster.isObserved
     firstID = .reserve(plan.traits.count)
-    countdown = GraphCountdown(plan.shape)
+    countdown = GraphCountdown(plan.shape, values)
     state = Mutex(State(progress: GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
   }
 
@@ -118,8 +118,8 @@ final class GraphRun: Sendable {
     reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, hasExecuted: hasExecuted)
     let skipped = countdown.nodeStopped(node, ending)
     // Recorded before anything is released, since a node that accepts the failure may be executed at once.
-    arena.recordError(error, of: plan.slot(of: node))
-    for skip in skipped { arena.recordError(self.error(of: skip, since: node, error), of: plan.slot(of: skip.node)) }
+    values.recordError(error, of: plan.slot(of: node))
+    for skip in skipped { values.recordError(self.error(of: skip, since: node, error), of: plan.slot(of: skip.node)) }
     let released = countdown.release(byStopping: node, skipped)
     let advance = state.withLock { state in
       let wasStopping = state.progress.isStopping
@@ -147,7 +147,7 @@ final class GraphRun: Sendable {
     reportEnd(
       of: skip.node, isCancelled ? cancelledOutcome : ProcedureOutcome(thrown: error(of: skip, since: node, root)),
       hasExecuted: false)
-    for input in plan.inputs(of: skip.node) { arena.giveUpShare(of: input) }
+    for input in plan.inputs(of: skip.node) { values.giveUpShare(of: input) }
   }
 
   func taskWasCancelled() {

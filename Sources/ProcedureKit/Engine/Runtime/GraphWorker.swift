@@ -3,13 +3,11 @@ struct GraphWorker {
   private let graph: GraphRun
   private let worker: Run
   private let plan: GraphPlan
-  private let arena: ValueArena
 
   init(_ graph: GraphRun, worker: Run) {
     self.graph = graph
     self.worker = worker
     plan = graph.plan
-    arena = graph.arena
   }
 
   /// Executes nodes until there is none, or, if told to, until another worker could execute more.
@@ -24,7 +22,6 @@ struct GraphWorker {
         repeat {
           wasNeeded = await executeNode(&advance, in: frame)
           if fairness.pieceEnds() { await Task.yield() }
-          if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
         } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker) && !wasNeeded
       }
     }
@@ -51,8 +48,7 @@ struct GraphWorker {
     graph.nodeStarts(node)
     var failure: (any Error)?
     do {
-      let body = plan.bodies[Int(node)]
-      try await body.function(body.pointer, arena)
+      try await plan.bodies[Int(node)].execute(graph.values)
     } catch {
       failure = error
     }
