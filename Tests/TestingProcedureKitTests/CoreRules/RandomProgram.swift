@@ -10,6 +10,8 @@ struct RandomProgram: Sendable {
   let ended = Locked<[String: Int]>([:])
   let widest = Locked([1, 2])
   let usage = ResourceUsage()
+  /// The bodies that have called the procedure that executes, which uses their slot.
+  @TaskLocal private static var callers: [ProcedureContext] = []
 
   init(_ env: any ProgramWorld) {
     self.env = env
@@ -98,7 +100,7 @@ extension RandomProgram {
     let task = body(name, on: place, depth: 0, wants: RandomWants())
     env.note("add \(name) to queue \(place) after the result of \(handle)")
     return queues[place].add(
-      ProcedureTask(name) { (_: Result<Int, any Error>) in try await task.execute(()) }, from: handle.result)
+      ProcedureTask(name) { (_: Result<Int, any Error>) in try await call(task) }, from: handle.result)
   }
 
   private func call(_ name: String, on place: Int) async {
@@ -162,7 +164,7 @@ extension RandomProgram {
       let children = (0..<3).map { queue.add(child($0)) }
       children[1].cancel()
       for child in children { _ = await child.outcome }
-    case 7: _ = try await graph(name, on: place, depth: depth + 1).execute(())
+    case 7: _ = try await call(graph(name, on: place, depth: depth + 1).procedureTask)
     default: break
     }
   }
@@ -188,9 +190,14 @@ extension RandomProgram {
     return graph.errorPolicy(chance(2) ? .failFast : .continue).limit(chance(2) ? 1 : 4)
   }
 
+  private func call(_ task: ProcedureTask<Void, Int>) async throws -> Int {
+    try await Self.$callers.withValue(Self.callers + [ProcedureContext.current].compactMap(\.self)) { try await task.execute(()) }
+  }
+
   private func work(on place: Int) async {
-    // A cancelled body goes on to its end without a slot (C5).
-    guard ProcedureContext.current?.isCancelled != true else { return await pause(env, upTo: 2) }
+    // A cancelled body goes on to its end without a slot (C5), also in what it calls to clean up.
+    let bodies = Self.callers + [ProcedureContext.current].compactMap(\.self)
+    guard !bodies.contains(where: \.isCancelled) else { return await pause(env, upTo: 2) }
     monitors[place].enter()
     await pause(env, upTo: 2)
     monitors[place].leave()
