@@ -67,22 +67,16 @@ public final class ResourceTable: Sendable {
 
   /// A run gives back what it holds. Returns the runs whose claims are granted by that; the caller tells them.
   func giveBack(_ run: Run) -> [Run] {
-    let (granted, former) = state.withLock { state -> ([Run], Run?) in
-      guard let former = state.claimants.removeValue(forKey: run.id.number) else { return ([], nil) }
-      var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
-      state.table.ended(run.id.number, &granted, vacated: &vacated)
-      for resource in vacated { state.close(resource) }
-      return (granted.compactMap { state.claimants[$0] }, former)
-    }
+    let (former, granted) = state.withLock { $0.giveBack(run) }
     _ = former
     return granted
   }
 
   /// Whether the run waited for its claim, which is withdrawn.
   func withdraw(_ run: Run) -> Bool {
-    guard state.withLock({ $0.table.isWaiting(run.id.number) }) else { return false }
-    ended(run)
-    return true
+    let (former, granted) = state.withLock { $0.table.isWaiting(run.id.number) ? $0.giveBack(run) : (nil, []) }
+    for other in granted { other.claimGranted() }
+    return former != nil
   }
 
   /// A run goes before others that wait for it.
@@ -137,6 +131,15 @@ public final class ResourceTable: Sendable {
 }
 
 extension ResourceTable.State {
+  /// A run gives back what it holds, or does not wait any more. The reference to the run, and the runs whose claims are granted by that.
+  mutating func giveBack(_ run: Run) -> (former: Run?, granted: [Run]) {
+    guard let former = claimants.removeValue(forKey: run.id.number) else { return (nil, []) }
+    var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
+    table.ended(run.id.number, &granted, vacated: &vacated)
+    for resource in vacated { close(resource) }
+    return (former, granted.compactMap { claimants[$0] })
+  }
+
   mutating func number(of demand: ResourceRequest.Demand) -> ResourceNumber {
     if let number = numbers[demand.key] {
       let capacity = pools[number]?.capacity ?? demand.capacity

@@ -191,7 +191,9 @@ extension RandomProgram {
   }
 
   private func call(_ task: ProcedureTask<Void, Int>) async throws -> Int {
-    try await Self.$callers.withValue(Self.callers + [ProcedureContext.current].compactMap(\.self)) { try await task.execute(()) }
+    try await Self.$callers.withValue(Self.callers + [ProcedureContext.current].compactMap(\.self)) {
+      try await task.execute(())
+    }
   }
 
   private func work(on place: Int) async {

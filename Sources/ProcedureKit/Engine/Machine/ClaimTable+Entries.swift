@@ -113,12 +113,16 @@ extension ClaimTable {
       }
       if entry.innerPool < 0 {
         let capacity = pools[resource].capacity == .max ? .max : entry.demand
-        entries[index].innerPool = pools.insert(
-          Pool(capacity: capacity, root: resource, owner: claim, free: capacity))
+        entries[index].innerPool = poolOpened(capacity: capacity, root: resource, owner: claim)
       }
       return (entries[index].innerPool, entry.demand)
     }
     return nil
+  }
+
+  mutating func poolOpened(capacity: Int32, root: Int32, owner: Int32) -> Int32 {
+    nextSerial += 1
+    return pools.insert(Pool(serial: nextSerial, capacity: capacity, root: root, owner: owner, free: capacity))
   }
 
   mutating func forEachEntry(of claim: Int32, _ body: (inout ClaimTable, Int32) -> Void) {

@@ -37,12 +37,12 @@ extension ClaimTable {
         reached += inside
         return true
       }
-      graph.add(run, waitsFor: entry.pool, in: table, units: entry.units, inside: claims[claim].ancestors)
-      guard !graph.contains(pool: entry.pool, in: table) else { return true }
       let pool = pools[entry.pool]
+      graph.add(run, waitsFor: pool.serial, in: table, units: entry.units, inside: claims[claim].ancestors)
+      guard !graph.contains(pool: pool.serial, in: table) else { return true }
       let (holders, line) = (list(from: pool.holders.first), runs(from: pool.line.first))
       graph.add(
-        pool: entry.pool, in: table, of: pool.root < 0 ? entry.pool : pool.root, free: pool.free,
+        pool: pool.serial, in: table, of: pool.root < 0 ? entry.pool : pool.root, free: pool.free,
         holders: holders.map { (claims[$0.claim].run, $0.units) }, line: line)
       reached += holders.map { claims[$0.claim].run } + line
       return true

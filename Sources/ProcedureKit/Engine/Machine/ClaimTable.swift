@@ -68,6 +68,8 @@ struct ClaimTable {
   }
 
   struct Pool {
+    /// The number by which a snapshot of the waits knows the pool; a later pool in the same place has another one.
+    let serial: UInt64
     let capacity: Int32
     /// The root pool of the same resource; -1 in a root pool.
     let root: Int32
@@ -91,11 +93,12 @@ struct ClaimTable {
   var numbers: [RunNumber: Int32] = [:]
   var poolsToServe: ContiguousArray<Int32> = []
   var nextOrder: UInt64 = 0
+  var nextSerial: UInt64 = 0
 
   // MARK: Resources
 
   mutating func resourceOpened(capacity: Int32) -> ResourceNumber {
-    pools.insert(Pool(capacity: capacity, root: -1, owner: -1, free: capacity))
+    poolOpened(capacity: capacity, root: -1, owner: -1)
   }
 
   /// Whether no run holds the resource or waits for it.

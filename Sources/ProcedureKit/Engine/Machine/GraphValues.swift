@@ -104,7 +104,9 @@ final class GraphValues: @unchecked Sendable {
   deinit {
     if layout.countsConsumers {
       for slot in layout.slots.indices
-      where (1..<Self.unproduced).contains(counters[nodeCount + slot].load(ordering: .acquiring)) { destroy(Int32(slot)) }
+      where (1..<Self.unproduced).contains(counters[nodeCount + slot].load(ordering: .acquiring)) {
+        destroy(Int32(slot))
+      }
     }
     counters.deallocate()
     memory.deallocate()
@@ -159,7 +161,9 @@ final class GraphValues: @unchecked Sendable {
   }
 
   private func countDown(_ slot: Int32, by shares: Int32) {
-    if counters[nodeCount + Int(slot)].subtract(shares, ordering: .acquiringAndReleasing).newValue == 0 { destroy(slot) }
+    if counters[nodeCount + Int(slot)].subtract(shares, ordering: .acquiringAndReleasing).newValue == 0 {
+      destroy(slot)
+    }
   }
 
   private func destroy(_ slot: Int32) {

@@ -20,7 +20,7 @@ struct WaitGraph {
   /// A pool of a table.
   struct PoolKey: Hashable {
     let table: ObjectIdentifier?
-    let number: Int32
+    let serial: UInt64
   }
 
   struct Need {
@@ -57,36 +57,49 @@ struct WaitGraph {
 
   /// A run waits for units of a pool; units of its ancestors are not in its way.
   mutating func add(
-    _ run: RunNumber, waitsFor pool: Int32, in table: ObjectIdentifier? = nil, units: Int32,
+    _ run: RunNumber, waitsFor pool: UInt64, in table: ObjectIdentifier? = nil, units: Int32,
     inside ancestors: [RunNumber] = []
   ) {
-    needs[run, default: []].append(Need(pool: PoolKey(table: table, number: pool), units: units, ancestors: ancestors))
+    needs[run, default: []].append(Need(pool: PoolKey(table: table, serial: pool), units: units, ancestors: ancestors))
   }
 
   /// The state of a pool: its free units, its holders, and the runs in its line, the first in front.
   mutating func add(
-    pool: Int32, in table: ObjectIdentifier? = nil, of resource: ResourceNumber, free: Int32,
+    pool: UInt64, in table: ObjectIdentifier? = nil, of resource: ResourceNumber, free: Int32,
     holders: [(run: RunNumber, units: Int32)], line: [RunNumber] = []
   ) {
-    pools[PoolKey(table: table, number: pool)] = Pool(resource: resource, free: free, holders: holders, line: line)
+    pools[PoolKey(table: table, serial: pool)] = Pool(resource: resource, free: free, holders: holders, line: line)
   }
 
-  func contains(pool: Int32, in table: ObjectIdentifier? = nil) -> Bool {
-    pools[PoolKey(table: table, number: pool)] != nil
+  func contains(pool: UInt64, in table: ObjectIdentifier? = nil) -> Bool {
+    pools[PoolKey(table: table, serial: pool)] != nil
   }
 
   // MARK: The answers
 
-  /// Returns the shortest wait cycle through a run that can never go on; `nil` if the run can go on in whatever order units
-  /// are granted, or if it only waits for a deadlock of others, which is reported to one of these.
+  /// Returns a wait cycle because of which a run can never go on, in whatever order units are granted; `nil` if the run can go on.
   ///
-  /// - Complexity: O(e log e) for e waits and holders in the graph; the cycle costs O(w · h) for w waits in pools of h holders.
+  /// The cycle is the shortest one through the run. If the run only waits for a deadlock of others, the cycle is one of these: their own search
+  /// may not be done, and the order of lines is decided only when no deadlock is left.
+  ///
+  /// - Complexity: O(e log e) for e waits and holders in the graph; a cycle costs O(w · h) for w waits in pools of h holders.
   func deadlock(from run: RunNumber) -> [Link]? {
     let reduction = Reduction(of: self, keepsOrder: false)
     guard reduction.stuck.contains(run) else { return nil }
+    let links = stuckLinks(around: run, reduction)
+    if let cycle = Self.cycle(through: run, links) { return cycle }
+    for other in links.keys.sorted() {
+      guard let cycle = Self.cycle(through: other, stuckLinks(around: other, reduction)) else { continue }
+      if cycle.contains(where: { $0.resource != nil }) { return cycle }
+    }
+    return nil
+  }
+
+  /// Returns the links by which stuck runs are reached first from a run, by the runs that are reached.
+  private func stuckLinks(around run: RunNumber, _ reduction: Reduction) -> [RunNumber: Link] {
     var links: [RunNumber: Link] = [:]
     var front = [run]
-    while !front.isEmpty, links[run] == nil {
+    while !front.isEmpty {
       var nextFront: [RunNumber] = []
       for link in front.flatMap({ stuckLinks(of: $0, reduction) }) where links[link.blocker] == nil {
         links[link.blocker] = link
@@ -94,6 +107,10 @@ struct WaitGraph {
       }
       front = nextFront
     }
+    return links
+  }
+
+  private static func cycle(through run: RunNumber, _ links: [RunNumber: Link]) -> [Link]? {
     guard var link = links[run] else { return nil }
     var cycle = [link]
     while link.run != run, let previous = links[link.run] {

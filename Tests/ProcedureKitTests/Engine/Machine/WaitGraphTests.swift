@@ -72,6 +72,18 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     #expect(granted == [3, 5, 4])
   }
 
+  @Test("R4: a run that waits for a deadlock of others finds that deadlock")
+  func deadlockOfOthers() {
+    var graph = WaitGraph()
+    graph.add(pool: 0, of: 7, free: 0, holders: [(1, all)], line: [2, 3])
+    graph.add(2, waitsFor: 0, units: all)
+    graph.add(3, waitsFor: 0, units: all)
+    #expect(graph.deadlock(from: 3) == nil)
+    graph.add(1, waitsFor: [2])
+    #expect(
+      graph.deadlock(from: 3) == [.init(run: 1, resource: nil, blocker: 2), .init(run: 2, resource: 7, blocker: 1)])
+  }
+
   @Test("R4: in random graphs the runs that naive reduction leaves are in a deadlock", arguments: UInt64(0)..<500)
   func random(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
@@ -80,7 +92,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     var held: [[(run: RunNumber, units: Int32)]] = []
     for pool in 0..<3 {
       held.append((0..<random.below(4)).map { _ in (RunNumber(1 + random.below(8)), Int32(1 + random.below(3))) })
-      graph.add(pool: Int32(pool), of: Int32(pool), free: 1, holders: held[pool])
+      graph.add(pool: UInt64(pool), of: Int32(pool), free: 1, holders: held[pool])
     }
     for run in RunNumber(1)...8 where random.chance(percent: 70) {
       if random.chance(percent: 50) {
@@ -89,7 +101,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
       } else {
         let pool = Int32(random.below(3))
         needs[run] = (pool, 1 + Int32(random.below(1 + held[Int(pool)].reduce(0) { $0 + Int($1.units) })))
-        graph.add(run, waitsFor: pool, units: needs[run]?.units ?? 0)
+        graph.add(run, waitsFor: UInt64(pool), units: needs[run]?.units ?? 0)
       }
     }
     var left = Set(RunNumber(1)...8)
@@ -101,7 +113,8 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     }) { left.remove(next) }
     for run in RunNumber(1)...8 {
       guard let cycle = graph.deadlock(from: run) else { continue }
-      #expect(left.contains(run) && cycle.first?.run == run && cycle.last?.blocker == run, "seed \(seed)")
+      #expect(left.contains(run) && cycle.first?.run == cycle.last?.blocker, "seed \(seed)")
+      #expect(cycle.allSatisfy { left.contains($0.run) }, "seed \(seed)")
       #expect(zip(cycle, cycle.dropFirst()).allSatisfy { $0.blocker == $1.run }, "seed \(seed)")
     }
     #expect(left.isEmpty || left.contains { graph.deadlock(from: $0) != nil }, "seed \(seed)")
