@@ -55,6 +55,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var usesSlotOfParent: Bool
     var isPart: Bool
     var holdsSlot = false
+    /// Whether the run has its resources, and has not started.
+    var holdsClaim = false
     /// Whether a body that executes waits for its slot.
     var isReturning = false
     /// How many waits of its body are under way.
@@ -135,6 +137,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     members[Int(member)].needs.remove(.claim)
+    members[Int(member)].holdsClaim = true
     return advance(member, &next)
   }
 
@@ -207,6 +210,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   private mutating func start(_ member: MemberID) {
     move(member, to: .starting)
+    members[Int(member)].holdsClaim = false
     if !members[Int(member)].isPart { waitingCount -= 1 }
   }
 
@@ -316,7 +320,15 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     members[Int(member)].payload = nil
     members[Int(member)].order = .max
     free.append(member)
-    if count == 0, free.count == members.count, members.count > 4_096 { (members, free) = ([], []) }
+    if count == 0, free.count == members.count, members.count > 4_096 { releaseMemory() }
+  }
+
+  /// Gives back the memory of all members, when none is left.
+  private mutating func releaseMemory() {
+    (members, free) = ([], [])
+    ready.releaseMemory()
+    returning.releaseMemory()
+    held.releaseMemory()
   }
 
   private mutating func giveBackSlot(_ member: MemberID, _ next: inout Next) {
@@ -377,18 +389,16 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   /// The queue was suspended. The runs in line for a slot that hold a claim, which they give back (R2).
   ///
-  /// O(n) for n runs of the queue.
-  mutating func suspended(_ hasClaim: (Payload) -> Bool) -> [Payload] {
+  /// O(n) for n runs in line.
+  mutating func suspended() -> [Payload] {
     isSuspended = true
-    var lapsed: [Payload] = []
-    for index in members.indices where members[index].phase == .ready && !members[index].isPart {
-      guard let payload = members[index].payload, hasClaim(payload) else { continue }
-      ready.remove(MemberID(index))
-      members[index].needs.insert(.claim)
-      hold(MemberID(index))
-      lapsed.append(payload)
+    return ready.all.filter { members[Int($0)].holdsClaim }.compactMap { member in
+      ready.remove(member)
+      members[Int(member)].needs.insert(.claim)
+      members[Int(member)].holdsClaim = false
+      hold(member)
+      return members[Int(member)].payload
     }
-    return lapsed
   }
 
   mutating func resumed(_ next: inout Next) {

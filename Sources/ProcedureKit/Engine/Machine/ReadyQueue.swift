@@ -64,7 +64,6 @@ struct ReadyQueue: Sendable {
       if link.before >= 0 { links[Int(link.before)].after = link.after } else { lanes[lane].first = link.after }
       if link.after >= 0 { links[Int(link.after)].before = link.before } else { lanes[lane].last = link.before }
     }
-    if count == 0, links.count > 4_096 { (links, lanes) = ([], []) }
   }
 
   /// The member whose turn is next, or `nil`.
@@ -81,6 +80,23 @@ struct ReadyQueue: Sendable {
     }
     return nil
   }
+
+  /// The members that wait, in no order. O(n).
+  var all: [Int32] {
+    var all: [Int32] = []
+    for lane in lanes {
+      all += lane.overtaken.members
+      var member = lane.first
+      while member >= 0 {
+        all.append(member)
+        member = links[Int(member)].after
+      }
+    }
+    return all
+  }
+
+  /// Gives back the memory of an empty queue.
+  mutating func releaseMemory() { (links, lanes) = ([], []) }
 
   private mutating func lane(for priority: UInt8) -> Int {
     for index in lanes.indices {
@@ -106,6 +122,8 @@ struct OrderHeap: Sendable {
   var first: (member: Int32, order: UInt64)? {
     heap.firstSlot.flatMap { memberOfSlot[$0] }
   }
+
+  var members: some Collection<Int32> { ids.keys }
 
   mutating func insert(_ member: Int32, order: UInt64) {
     let id = heap.insert(ProcedureInstant(nanoseconds: Int64(order)))

@@ -64,15 +64,20 @@ struct GraphWorker {
 
 extension Run {
   /// The run of a node comes when its body executes already.
-  func startAsNode(isCancelled: Bool) {
+  func arriveAsNode() -> Adoption {
     let adoption = parent?.adopt(self) ?? .refused
-    // A task that the graph has left behind: nothing can be produced any more.
-    guard adoption != .refused else { return refuse(CancellationError()) }
+    guard adoption != .refused else { return .refused }
     core.send { state, effects in
       _ = core.arrived(self, priority: 0, needs: [], isPart: true, &state, &effects)
       state.machine.bodyStarted(member)
       hasStarted = true
     }
+    return adoption
+  }
+
+  /// The run of a node has come: it ends if the graph has left its task behind, and is cancelled like the graph.
+  func arrivedAsNode(_ adoption: Adoption, isCancelled: Bool) {
+    if adoption == .refused { return refuse(CancellationError()) }
     if isCancelled || adoption == .cancelled { cancelLikeParent() }
   }
 

@@ -24,15 +24,14 @@ final class NodeFrame: Sendable {
 
   /// The run of the node that executes.
   var run: Run {
-    let (node, known) = state.withLock { ($0.node, $0.run) }
-    if let known { return known }
-    let made = graph.makeRun(of: node, worker: worker)
-    let (run, isFirst) = state.withLock { state -> (Run, Bool) in
-      if let run = state.run { return (run, false) }
-      state.run = made
-      return (made, true)
+    // The run is known only once it has arrived: another task of the body would take it for one that has ended.
+    let (run, adoption) = state.withLock { state -> (Run, Run.Adoption?) in
+      if let run = state.run { return (run, nil) }
+      let run = graph.makeRun(of: state.node, worker: worker)
+      state.run = run
+      return (run, run.arriveAsNode())
     }
-    if isFirst { run.startAsNode(isCancelled: graph.isStopping) } else { made.forgetParent() }
+    if let adoption { run.arrivedAsNode(adoption, isCancelled: graph.isStopping) }
     return run
   }
 

@@ -231,7 +231,7 @@ final class QueueCore: Sendable {
 
   func suspend() {
     send { state, effects in
-      for run in state.machine.suspended({ $0.level.needs.contains(.claim) }) { run.giveBackClaim(&effects) }
+      for run in state.machine.suspended() { run.giveBackClaim(&effects) }
       gate.store(true, ordering: .releasing)
     }
   }
@@ -268,8 +268,6 @@ final class QueueCore: Sendable {
   func release() {
     send { state, effects in
       state.isReleased = true
-      resumed(&state, &effects)
-      // No caller could resume the queue.
       resumed(&state, &effects)
       Self.wakeIfIdle(&state, &effects)
     }
