@@ -181,6 +181,7 @@ extension Run {
     var body: Body?
     var closures: Level.Closures?
     var bindings: [ContextCarrier.Binding] = []
+    var dependencies: [any ProcedureDependency] = []
     var pacing: (any Sendable)?
     var result: Result<any Sendable, any Error>?
   }
@@ -188,7 +189,8 @@ extension Run {
   func takeFormer(keepingHooks: Bool) -> Former {
     Former(
       body: body.take(), closures: keepingHooks ? nil : closures.take(), bindings: details?.bindings.takeAll() ?? [],
-      pacing: details?.pacing.take(), result: details?.result.take())
+      dependencies: details?.dependencies.takeAll() ?? [], pacing: details?.pacing.take(),
+      result: details?.result.take())
   }
 
   func leave(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
