@@ -1,10 +1,10 @@
 import Testing
 
-/// The table of states in the documentation, against the enum and the machine's table, which has tests of its own.
+/// The tables of states and phases in the documentation, against the enums and the machine's table of successors.
 @Suite struct PhaseTableTests {
   static let page = "Sources/ProcedureKit/ProcedureKit.docc/ProcedureKit.md"
   static let states = "Sources/ProcedureKit/Lifecycle/ProcedureState.swift"
-  static let machine = "Sources/ProcedureKit/Engine/Machine/RunLifecycle.swift"
+  static let phases = "Sources/ProcedureKit/Engine/Machine/RunPhase.swift"
 
   static func states(in text: String) -> [String] { text.matches(of: /\n  case (\w+)/).map { String($0.1) } }
 
@@ -15,37 +15,57 @@ import Testing
     }
   }
 
-  /// What may follow each state: all that the last cell of the documentation's rows names.
-  static func successors(inPage text: String) -> [Set<String>] { rows(in: text).map { words($0.suffix(1)) } }
-
-  /// The same of the machine's table, whose cells say what an event leads to: `→ evaluating / finishing`.
-  static func successors(inMachine text: String) -> [Set<String>] {
-    rows(in: text.replacing("→ the one named", with: "→ evaluating / waiting / executing")).map { row in
-      words(row.filter { $0.hasPrefix("→") })
-    }
+  /// The words of the last cell of each row, by the word of the first.
+  static func lastCells(in text: String) -> [String: Set<String>] {
+    Dictionary(rows(in: text).map { (words($0[0]).first ?? "", words($0[$0.count - 1])) }) { $0.union($1) }
   }
 
-  private static func words(_ cells: some Sequence<String>) -> Set<String> {
-    Set(cells.flatMap { $0.matches(of: /\w+/).map { String($0.0) } })
+  /// The phases that may follow each phase: `case .ready: [.starting, .finishing]`.
+  static func successors(in text: String) -> [String: Set<String>] {
+    Dictionary(text.matches(of: /case \.(\w+): \[(.*)\]/).map { (String($0.1), words(String($0.2))) }) { $0.union($1) }
+  }
+
+  /// The states that may follow each state, by the states in which a run is seen in each phase. A state goes back from `pausing` only.
+  static func successors(
+    _ phases: [String: Set<String>], _ statesOfPhase: [String: Set<String>], order: [String]
+  ) -> [String: Set<
+    String
+  >] {
+    var result: [String: Set<String>] = [:]
+    for (phase, next) in phases {
+      let following = next.reduce(into: Set<String>()) { $0.formUnion(statesOfPhase[$1] ?? []) }
+      for state in statesOfPhase[phase] ?? [] {
+        let index = order.firstIndex(of: state) ?? 0
+        let later = following.filter { state == "pausing" && $0 != state || (order.firstIndex(of: $0) ?? 0) > index }
+        result[state, default: []].formUnion(later)
+      }
+    }
+    return result
+  }
+
+  private static func words(_ cell: String) -> Set<String> {
+    Set(cell.matches(of: /\w+/).map { String($0.0) }).subtracting(["or"])
   }
 
   @Test("The landing page lists the states in their order, and what the machine lets follow them")
   func table() throws {
-    let (page, machine) = (try Checkout.text(of: Self.page), try Checkout.text(of: Self.machine))
+    let (page, text) = (try Checkout.text(of: Self.page), try Checkout.text(of: Self.phases))
     let states = Self.states(in: try Checkout.text(of: Self.states))
+    let phases = Self.successors(in: text)
     #expect(!states.isEmpty)
     #expect(Self.rows(in: page).map { $0[0] } == states.map { "`\($0)`" })
-    #expect(Self.rows(in: machine).map { $0[0] } == states.map { "`\($0)`" })
-    #expect(Self.successors(inPage: page) == Self.successors(inMachine: machine))
+    #expect(Set(Self.lastCells(in: text).keys) == Set(phases.keys))
+    #expect(Self.lastCells(in: page) == Self.successors(phases, Self.lastCells(in: text), order: states))
   }
 
   @Test("Tables that say different things are told apart")
   func reading() {
     let page = "| state | the run | next |\n|---|---|---|\n| `a` | goes | `b`, `c` |\n| `b` | ends | |"
-    let machine = "/// | state | went | cancelled |\n/// | `a` | → b / c | trap |\n/// | `b` | trap | noted |"
-    #expect(Self.successors(inPage: page) == [["b", "c"], []])
-    #expect(Self.successors(inPage: page) == Self.successors(inMachine: machine))
-    #expect(Self.successors(inPage: page) != Self.successors(inMachine: machine.replacing("→ b / c", with: "→ b")))
+    let phases = ["x": Set(["y", "z"]), "y": ["w"], "w": ["x"]]
+    let statesOfPhase = ["x": Set(["a"]), "w": ["a"], "y": ["b"], "z": ["c"]]
+    #expect(Self.lastCells(in: page) == ["a": ["b", "c"], "b": []])
+    #expect(Self.successors(phases, statesOfPhase, order: ["a", "b", "c"]) == ["a": ["b", "c"], "b": []])
+    #expect(Self.successors(in: "    case .a: [.b, .c]\n    case .c: []") == ["a": ["b", "c"], "c": []])
     #expect(Self.states(in: "enum E {\n  /// A.\n  case a\n  case b\n}") == ["a", "b"])
   }
 }

@@ -4,7 +4,7 @@ import ProcedureKit
 
 /// W7: what holds work that waits to be started.
 enum Store: String, CaseIterable, Sendable {
-  case tasks, operationQueue, dispatch, procedureQueue
+  case tasks, operationQueue, dispatch, procedureQueue, pauses
 
   /// What waits, and how it is got rid of.
   struct Content: Sendable {
@@ -17,6 +17,7 @@ enum Store: String, CaseIterable, Sendable {
     Contestant(.operationQueue, .operationQueue, mostUnits: 100_000) { $0.bytesEach },
     Contestant(.dispatch, .dispatch) { $0.bytesEach },
     Contestant(.procedureKit("add"), .procedureQueue) { $0.bytesEach },
+    Contestant(.procedureKit("pause"), .pauses, mostUnits: 10_000) { $0.bytesEach },
     Contestant(.procedureKit("add once more"), .procedureQueue) { $0.regrowthEach },
   ]
 
@@ -26,6 +27,7 @@ enum Store: String, CaseIterable, Sendable {
     case .operationQueue: Self.fillOperationQueue(units)
     case .dispatch: Self.fillDispatch(units)
     case .procedureQueue: Self.fillProcedureQueue(units)
+    case .pauses: Self.fillPauses(units)
     }
   }
 
@@ -70,6 +72,20 @@ enum Store: String, CaseIterable, Sendable {
     return Content {
       await queue.resume()
       for handle in handles { _ = await handle.outcome }
+      await queue.shutDown()
+    }
+  }
+
+  private static func fillPauses(_ units: Int) -> Content {
+    let queue = ProcedureQueue("pausing")
+    let pausing = FlatWork.empty.delay(.seconds(3_600))
+    let handles = (0..<units).map { _ in queue.add(pausing) }
+    return Content {
+      await queue.cancelAll()
+      for handle in handles {
+        _ = await handle.outcome
+        Tally.note()
+      }
       await queue.shutDown()
     }
   }

@@ -14,6 +14,8 @@ extension Workload {
     Workload("W5", "binary tree", units: 32_767, TreeWork.contestants),
     Workload("W6", "all exclude each other", units: 10_000, ExclusiveWork.contestants),
     Workload("W7", "bytes of what waits", units: 1_000_000, Store.contestants),
+    Workload("P16", "an hour's pause, cancelled", units: 10_000, PauseWork.contestants),
+    Workload("P17", "sleep, end in the opposite order", units: 16_000, ReverseSleepWork.contestants),
     Workload("P12", "sleep 1 ms, 100 at once", units: 10_000, SleepWork.contestants),
   ]
 

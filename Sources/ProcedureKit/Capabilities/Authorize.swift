@@ -30,7 +30,8 @@ public struct Authorize<C: Capability>: Procedure {
   ///   enclosing body holds; the capability's errors; `CancellationError`, or the reason of the cancel.
   public func execute(_ input: Void) async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
-    context.scope.lendSlot()
+    let run = context.run
+    run.core.waitStarted(run)
     let result: Result<C.Status, any Error>
     do {
       result = .success(try await AuthorizationRequests.authorize(capability, requirement))
@@ -39,7 +40,7 @@ public struct Authorize<C: Capability>: Procedure {
     } catch {
       result = .failure(error)
     }
-    await context.scope.regainSlot()
+    await run.core.waitEnded(run)
     return try result.get()
   }
 }

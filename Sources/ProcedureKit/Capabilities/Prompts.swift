@@ -30,10 +30,11 @@ enum Prompts {
   @concurrent static func takeTurn<R: Sendable>(
     _ kind: Kind, named name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {
-    guard let context = ProcedureContext.current else {
-      return try await ProcedureTask(name) { try await takeTurn(kind, named: name, operation) }.execute()
+    let prompt = ProcedureTask(name, operation: operation)
+    let kinds = ResourceRequest(categories: [kind], isShared: false).demands
+    return try await prompt.changing { traits in
+      for demand in kinds { traits.demands.append(demand) }
     }
-    let turn = ResourceRequest(categories: [kind], isShared: false)
-    return try await context.holding(turn, in: .shared, name: name) { try await operation() }
+    .executeAsLevel(())
   }
 }

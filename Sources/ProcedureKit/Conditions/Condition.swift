@@ -8,7 +8,8 @@
 /// while the queue is suspended. All conditions of one level are evaluated concurrently. The first failure decides at
 /// once and cancels the other evaluations; without a failure, a condition that is not satisfied makes the run ignored.
 ///
-/// A condition that ignores its cancellation delays the other conditions of its level, and the end of a `run`.
+/// A condition that ignores its cancellation does not delay a run that was added to a queue: the run ends, and the
+/// evaluation goes on in its own task. `run` is structured and waits for the evaluation.
 public struct Condition: Sendable {
   /// The name in errors, outcomes and logs.
   public let name: String

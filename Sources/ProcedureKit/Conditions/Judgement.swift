@@ -16,9 +16,6 @@ final class Judgement: Sendable {
     stored.withLock { $0 = verdict }
   }
 
-  /// The result. `evaluate()` has to have returned, or reading the property traps.
-  var verdict: ConditionVerdict {
-    guard let verdict = stored.withLock(\.self) else { preconditionFailure("Judgement: nothing was evaluated") }
-    return verdict
-  }
+  /// The result; `nil` if nothing was evaluated.
+  var verdict: ConditionVerdict? { stored.withLock(\.self) }
 }

@@ -50,7 +50,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   ///
   /// - Parameters:
   ///   - event: The event.
-  ///   - effects: What the caller has to perform, outside of all locks, is added to these.
+  ///   - effects: Receives the effects that the caller performs outside of all locks.
   @inline(__always)
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
@@ -84,7 +84,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   /// Ends all subscriptions: no event follows those that are buffered.
   func close() {
     let readers = contents.withLock { contents -> [Waiter] in
-      // Nobody waits on a closed broadcaster.
+      // No reader waits on a closed broadcaster.
       guard !contents.isClosed else { return [] }
       contents.isClosed = true
       hasSubscribers.store(false, ordering: .relaxed)

@@ -1,4 +1,4 @@
-/// Internal. What follows from an event. The sender performs it outside of all locks.
+/// Internal. The effect of an event. The sender performs it outside of all locks.
 enum EventEffect: Sendable {
   /// Resumes a reader that waits for an event.
   case resume(Waiter)
@@ -14,7 +14,7 @@ enum EventEffect: Sendable {
   }
 }
 
-/// Internal. What a broadcaster passes on.
+/// Internal. An event that a broadcaster passes on.
 protocol BroadcastEvent: Sendable {
   /// The object that may refer to values of the user, if there is one.
   var details: ProcedureEvent.Details? { get }

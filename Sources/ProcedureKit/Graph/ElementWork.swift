@@ -1,4 +1,4 @@
-/// Internal. Work on each element of an array, by a graph that is built when the array is known.
+/// Internal. Work on each element of an array: a graph that is made when the array is known.
 struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   private let element: ProcedureTask<Element, Output>
   private let limit: Int
@@ -24,7 +24,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     ProcedureGraph<Void, [Output?]>(element.name) { builder in
       let nodes = elements.enumerated().map { index, value in
         builder.add(
-          ProcedureTask<Void, Output?>(name: "\(element.name)[\(index)]", priority: element.priority) {
+          ProcedureTask<Void, Output?>("\(element.name)[\(index)]", priority: element.priority) {
             _ in try await output(of: value)
           })
       }
@@ -34,9 +34,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     .errorPolicy(policy == .collect ? .continue : .failFast)
   }
 
-  /// Executes the work on one element.
-  ///
-  /// - Returns: The value; `nil` to omit the element.
+  /// - Returns: `nil` for an element that is to be left out.
   private func output(of value: Element) async throws -> Output? {
     do {
       return try await element.execute(value)
@@ -50,12 +48,12 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
 }
 
 extension ElementWork {
-  /// Makes work that returns the elements for which `predicate` returns `true`, and `nil` for the other elements.
+  /// Work that returns the elements for which a predicate returns `true`, and `nil` for the others.
   init(keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy)
   where Output == Element? {
-    let kept = ProcedureTask<Element, Element?>(name: predicate.name, priority: predicate.priority) { element in
+    let verdict = ProcedureTask<Element, Element?>(predicate.name, priority: predicate.priority) { element in
       try await predicate.execute(element) ? element : nil
     }
-    self.init(kept, limit: limit, policy: policy)
+    self.init(verdict, limit: limit, policy: policy)
   }
 }

@@ -87,8 +87,8 @@ extension GraphBuilder {
   ) -> Node<P.Output> {
     let task = procedure.procedureTask
     return add(
-      ProcedureTask<Void, P.Output>(name: task.name, priority: task.priority) { _ in
-        try await task.executeAsBody(input)
+      ProcedureTask<Void, P.Output>(task.name, priority: task.priority) { _ in
+        try await task.executeAsLevel(input)
       },
       after: dependencies)
   }

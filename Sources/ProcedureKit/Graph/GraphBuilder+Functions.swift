@@ -15,14 +15,10 @@ extension GraphBuilder {
     _ name: String, from a: Node<A>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (A) async throws -> Output
   ) -> Node<Output> {
-    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
-    let a = addInput(a, of: traits)
-    let function = memory.store(FunctionOfOne(operation, a, into: output))
-    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
-      let function = pointer.assumingMemoryBound(to: FunctionOfOne<A, Output>.self)
-      let value = try await function.pointee.operation(
-        function.pointee.a.take(arena))
-      arena.put(value, into: function.pointee.output)
+    let output = addSlot(for: Output.self, of: name, a.reference)
+    let a = a.source
+    addStep(NodeTraits(name: name), after: dependencies) { values in
+      values.put(try await operation(a.take(values)), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -42,14 +38,10 @@ extension GraphBuilder {
     _ name: String, from a: Node<A>, _ b: Node<B>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (A, B) async throws -> Output
   ) -> Node<Output> {
-    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
-    let (a, b) = (addInput(a, of: traits), addInput(b, of: traits))
-    let function = memory.store(FunctionOfTwo(operation, a, b, into: output))
-    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
-      let function = pointer.assumingMemoryBound(to: FunctionOfTwo<A, B, Output>.self)
-      let value = try await function.pointee.operation(
-        function.pointee.a.take(arena), function.pointee.b.take(arena))
-      arena.put(value, into: function.pointee.output)
+    let output = addSlot(for: Output.self, of: name, a.reference, b.reference)
+    let (a, b) = (a.source, b.source)
+    addStep(NodeTraits(name: name), after: dependencies) { values in
+      values.put(try await operation(a.take(values), b.take(values)), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -70,14 +62,10 @@ extension GraphBuilder {
     _ name: String, from a: Node<A>, _ b: Node<B>, _ c: Node<C>, after dependencies: [any GraphDependency] = [],
     operation: @escaping @concurrent @Sendable (A, B, C) async throws -> Output
   ) -> Node<Output> {
-    let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
-    let (a, b, c) = (addInput(a, of: traits), addInput(b, of: traits), addInput(c, of: traits))
-    let function = memory.store(FunctionOfThree(operation, a, b, c, into: output))
-    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
-      let function = pointer.assumingMemoryBound(to: FunctionOfThree<A, B, C, Output>.self)
-      let value = try await function.pointee.operation(
-        function.pointee.a.take(arena), function.pointee.b.take(arena), function.pointee.c.take(arena))
-      arena.put(value, into: function.pointee.output)
+    let output = addSlot(for: Output.self, of: name, a.reference, b.reference, c.reference)
+    let (a, b, c) = (a.source, b.source, c.source)
+    addStep(NodeTraits(name: name), after: dependencies) { values in
+      values.put(try await operation(a.take(values), b.take(values), c.take(values)), into: output)
     }
     return Node(builder: identity, reading: output)
   }

@@ -11,9 +11,7 @@ public final class GraphBuilder {
 
   @usableFromInline let identity = Identity(number: .reserve())
   let graphName: String
-  @usableFromInline let memory = NodeMemory()
-  // Invariant: no access to the draft lasts while foreign code is called, so that accesses never overlap.
-  @exclusivity(unchecked) private var draft = GraphDraft()
+  private var draft = GraphDraft()
   private var isBuilt = false
 
   init(graphName: String) {
@@ -35,12 +33,9 @@ public final class GraphBuilder {
     _ procedure: P, from node: Node<P.Input>, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> {
     let (traits, operation) = procedure.procedureTask.node
-    let output = addSlot(for: P.Output.self)
-    let function = memory.store(FunctionOfOne(operation, addInput(node, of: traits), into: output))
-    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
-      let function = pointer.assumingMemoryBound(to: FunctionOfOne<P.Input, P.Output>.self)
-      let value = try await function.pointee.operation(function.pointee.a.take(arena))
-      arena.put(value, into: function.pointee.output)
+    let (source, output) = (node.source, addSlot(for: P.Output.self, of: traits.name, node.reference))
+    addStep(traits, after: dependencies) { values in
+      values.put(try await operation(source.take(values)), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -60,8 +55,8 @@ public final class GraphBuilder {
     let (traits, operation) = procedure.procedureTask.node
     let output = addSlot(for: P.Output.self)
     let sources = (repeat addInput(each nodes, of: traits))
-    addStep(traits, after: dependencies) { arena in
-      arena.put(try await operation((repeat (each sources).take(arena))), into: output)
+    addStep(traits, after: dependencies) { values in
+      values.put(try await operation((repeat (each sources).take(values))), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -79,11 +74,8 @@ public final class GraphBuilder {
   ) -> Node<P.Output> where P.Input == Void {
     let (traits, operation) = procedure.procedureTask.node
     let output = addSlot(for: P.Output.self)
-    let function = memory.store(FunctionOfNone(operation, into: output))
-    addStep(traits, after: dependencies, knowing: function) { pointer, arena in
-      let function = pointer.assumingMemoryBound(to: FunctionOfNone<P.Output>.self)
-      let value = try await function.pointee.operation(())
-      arena.put(value, into: function.pointee.output)
+    addStep(traits, after: dependencies) { values in
+      values.put(try await operation(()), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -106,8 +98,8 @@ public final class GraphBuilder {
     // packs in modules with NonisolatedNonsendingByDefault.
     let (traits, output) = (NodeTraits(name: name), addSlot(for: Output.self))
     let sources = (repeat addInput(each nodes, of: traits))
-    addStep(traits, after: dependencies) { arena in
-      arena.put(try await operation(repeat (each sources).take(arena)), into: output)
+    addStep(traits, after: dependencies) { values in
+      values.put(try await operation(repeat (each sources).take(values)), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -137,8 +129,8 @@ public final class GraphBuilder {
     let (traits, operation) = procedure.procedureTask.node
     let output = addSlot(for: P.Output.self)
     let sources = nodes.map { addInput($0, of: traits) }
-    addStep(traits, after: dependencies) { arena in
-      arena.put(try await operation(sources.map { $0.take(arena) }), into: output)
+    addStep(traits, after: dependencies) { values in
+      values.put(try await operation(sources.map { $0.take(values) }), into: output)
     }
     return Node(builder: identity, reading: output)
   }
@@ -149,21 +141,24 @@ public final class GraphBuilder {
     Node(builder: identity, reading: addSlot(for: Value.self))
   }
 
-  /// Reserves storage for the value of the next node.
+  /// Reserves the slot of the next node's value, and adds up to three inputs to the node.
   @inlinable
-  func addSlot<Value>(for type: Value.Type) -> ValueSlot<Value> {
-    var destroy: ValueLayout.Destroyer?
-    if !_isPOD(Value.self) {
-      destroy = { pointer in pointer.assumingMemoryBound(to: Value.self).deinitialize(count: 1) }
-    }
-    let (index, offset) = addSlot(
-      size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment, destroy: destroy)
-    return ValueSlot(index: index, offset: offset)
+  func addSlot<Value>(
+    for type: Value.Type, of name: String = "", _ a: NodeReference? = nil, _ b: NodeReference? = nil,
+    _ c: NodeReference? = nil
+  ) -> ValueSlot<Value> {
+    let slot = addSlot(ValueKind(of: Value.self), of: name, a, b, c)
+    return ValueSlot(index: slot.index, offset: slot.offset)
   }
 
   @usableFromInline
-  func addSlot(size: Int, alignment: Int, destroy: ValueLayout.Destroyer?) -> (Int32, Int32) {
-    draft.layout.addSlot(size: size, alignment: alignment, destroy: destroy)
+  func addSlot(
+    _ kind: ValueKind, of name: String, _ a: NodeReference?, _ b: NodeReference?, _ c: NodeReference?
+  ) -> (index: Int32, offset: Int32) {
+    if let a { requireOwn(a, for: name) }
+    if let b { requireOwn(b, for: name) }
+    if let c { requireOwn(c, for: name) }
+    return draft.addSlot(kind, a, b, c)
   }
 
   /// Adds an input to the next node, and returns the source of the input's value.
@@ -179,22 +174,11 @@ public final class GraphBuilder {
     draft.addInput(node)
   }
 
-  /// Adds a node, after its slot and its inputs.
+  /// Adds a node, after the node's slot and inputs.
   @usableFromInline
   func addStep(
     _ traits: NodeTraits, after dependencies: [any GraphDependency],
-    body: @escaping @Sendable (ValueArena) async throws -> Void
-  ) {
-    addStep(traits, after: dependencies, knowing: memory.store(AnyFunction(execute: body))) { pointer, arena in
-      try await pointer.assumingMemoryBound(to: AnyFunction.self).pointee.execute(arena)
-    }
-  }
-
-  /// Adds a node whose body reads its constants from `pointer`, in `memory`.
-  @usableFromInline
-  func addStep(
-    _ traits: NodeTraits, after dependencies: [any GraphDependency], knowing pointer: UnsafeRawPointer,
-    body: @escaping NodeBody.Function
+    body: @escaping @Sendable (GraphValues) async throws -> Void
   ) {
     require(!isBuilt, "GraphBuilder of \"\(graphName)\": \"\(traits.name)\" was added after the graph had been made")
     for dependency in dependencies {
@@ -202,7 +186,7 @@ public final class GraphBuilder {
       requireOwn(node, for: traits.name)
       draft.addDependency(node)
     }
-    draft.addNode(traits, NodeBody(pointer: pointer, function: body))
+    draft.addNode(traits, NodeBody(execute: body))
   }
 
   private func requireOwn(_ node: NodeReference, for name: String) {
@@ -220,6 +204,6 @@ public final class GraphBuilder {
     require(!draft.bodies.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
     isBuilt = true
     if let output { requireOwn(output, for: "the result") }
-    return draft.plan(output: output, memory: memory)
+    return draft.plan(output: output)
   }
 }

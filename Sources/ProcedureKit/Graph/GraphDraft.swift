@@ -10,9 +10,19 @@ struct GraphDraft {
   private var inputEnds: ContiguousArray<Int32> = []
   /// The dependencies without a value.
   private var dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
-  var layout = ValueLayout()
+  private var layout = ValueLayout()
 
   private static let mediumPriority = TaskPriority.medium.rawValue
+
+  /// Lays out the value of the next node, and adds up to three inputs to the node.
+  mutating func addSlot(
+    _ kind: ValueKind, _ a: NodeReference?, _ b: NodeReference?, _ c: NodeReference?
+  ) -> (index: Int32, offset: Int32) {
+    if let a { addInput(a) }
+    if let b { addInput(b) }
+    if let c { addInput(c) }
+    return layout.addSlot(for: kind)
+  }
 
   /// Adds an input to the next node.
   mutating func addInput(_ node: NodeReference) {
@@ -33,18 +43,15 @@ struct GraphDraft {
 
   /// Makes the plan of every run of the graph.
   ///
-  /// - Parameters:
-  ///   - output: The node with the value of the graph; `nil` for a graph without a value.
-  ///   - memory: The storage of the constants of all bodies.
+  /// - Parameter output: The node with the value of the graph; `nil` for a graph without a value.
   /// - Returns: The plan.
-  func plan(output: NodeReference?, memory: NodeMemory) -> GraphPlan {
+  func plan(output: NodeReference?) -> GraphPlan {
     var layout = layout
     layout.countConsumers(inputs: inputs, output: output?.slot)
     let acceptedOutput = output.map { $0.edge == .acceptsFailure ? $0.slot - 1 : -1 } ?? -1
     let shape = GraphShape(count: bodies.count, edges: edges, priorities: priorities, acceptedOutput: acceptedOutput)
     return GraphPlan(
-      shape: shape, bodies: bodies, memory: memory, traits: traits, layout: layout, inputs: inputs, inputEnds: inputEnds
-    )
+      shape: shape, bodies: bodies, traits: traits, layout: layout, inputs: inputs, inputEnds: inputEnds)
   }
 
   private var edges: DraftEdges {

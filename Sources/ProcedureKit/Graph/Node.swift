@@ -17,9 +17,9 @@ public struct Node<Value: Sendable>: GraphDependency {
     /// Makes a value from the value of another type in the slot. A class, since most nodes need no conversion.
     @usableFromInline
     final class Making: Sendable {
-      @usableFromInline let make: @Sendable (ValueArena) -> Value
+      @usableFromInline let make: @Sendable (GraphValues) -> Value
 
-      init(_ make: @escaping @Sendable (ValueArena) -> Value) {
+      init(_ make: @escaping @Sendable (GraphValues) -> Value) {
         self.make = make
       }
     }
@@ -32,8 +32,8 @@ public struct Node<Value: Sendable>: GraphDependency {
 
     /// Returns a consumer's copy of the value in one run.
     @inlinable
-    func take(_ arena: ValueArena) -> Value {
-      making.map { $0.make(arena) } ?? arena.take(slot)
+    func take(_ values: GraphValues) -> Value {
+      making.map { $0.make(values) } ?? values.take(slot)
     }
   }
 
@@ -43,8 +43,8 @@ public struct Node<Value: Sendable>: GraphDependency {
   /// not fail the graph.
   public var result: Node<Result<Value, any Error>> {
     let source = source
-    let result = Node<Result<Value, any Error>>.Source.Making { arena in
-      source.making.map { .success($0.make(arena)) } ?? arena.takeResult(source.slot)
+    let result = Node<Result<Value, any Error>>.Source.Making { values in
+      source.making.map { .success($0.make(values)) } ?? values.takeResult(source.slot)
     }
     return Node<Result<Value, any Error>>(
       builder: builder, source: .init(slot: ValueSlot(index: source.slot.index, offset: 0), making: result),

@@ -22,7 +22,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   public let name: String
   let plan: GraphPlan
   private let input: Node<Input>
-  private let takeOutput: @Sendable (ValueArena) -> Output
+  private let takeOutput: @Sendable (GraphValues) -> Output
   private let outputSlot: Int32?
   private var policy = ErrorPolicy.failFast
   private var width = Int.max
@@ -75,7 +75,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
 
   private init(
     _ name: String, _ builder: GraphBuilder, _ input: Node<Input>, output: NodeReference?,
-    takeOutput: @escaping @Sendable (ValueArena) -> Output
+    takeOutput: @escaping @Sendable (GraphValues) -> Output
   ) {
     self.name = name
     self.input = input
@@ -120,16 +120,15 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
 
   /// The graph as a task.
   public var procedureTask: ProcedureTask<Input, Output> {
-    ProcedureTask(name: name, priority: nil) { input in try await execute(input, in: .current) }
+    ProcedureTask(name) { input in try await execute(input, in: .ofBody(name)) }
   }
 
-  private func execute(_ value: Input, in context: ProcedureContext?) async throws -> Output {
-    guard let context else { preconditionFailure("ProcedureGraph \"\(name)\" is executed outside of any procedure") }
-    let run = GraphRun(plan, in: context, limit: width, stopsAtFirstFailure: policy == .failFast)
-    run.arena.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
+  private func execute(_ value: Input, in context: ProcedureContext) async throws -> Output {
+    let run = GraphRun(plan, in: context.run, limit: width, stopsAtFirstFailure: policy == .failFast)
+    run.values.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
     try await run.execute()
-    if let outputSlot, let error = run.arena.error(of: outputSlot), !isAcceptedOutput { throw error }
-    return takeOutput(run.arena)
+    if let outputSlot, let error = run.values.error(of: outputSlot), !isAcceptedOutput { throw error }
+    return takeOutput(run.values)
   }
 
   /// The node with the value of the graph; -1 for the graph's input; `nil` for a graph without a value.

@@ -1,11 +1,8 @@
 extension ProcedureTask {
-  /// The procedure as a node: its traits, and the operation to execute after the conditions among the traits.
-  ///
-  /// With hooks, a condition's decision has to call hooks, too. The conditions are then part of the operation.
+  /// The traits of a node, and the function that it calls: the body as it is, or a run where there is more.
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
-    let isPlain = isPlain
-    let traits = NodeTraits(
-      name: name, priority: self.traits.contents.rawPriority, conditions: isPlain ? admission.conditions : [])
-    return (traits, isPlain ? operation : executeAsBody)
+    let traits = NodeTraits(name: name, priority: level.traits.rawPriority, isPlain: level.isPlain)
+    guard !level.isPlain else { return (traits, operation) }
+    return (traits, { input in try await RunDriver.runNode(self, input) })
   }
 }

@@ -6,26 +6,19 @@ extension Procedure {
 
   /// Returns the procedure with a priority in the ready queue. Higher priorities start first.
   public func priority(_ priority: TaskPriority) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.priority = priority }
+    procedureTask.changing { $0.rawPriority = priority.rawValue }
   }
 
-  /// Returns the procedure with its value transformed.
+  /// Returns a procedure that passes its value through a function.
   ///
-  /// - Parameter transform: Converts the value, as a part of the body. An error of `transform` fails the procedure.
-  /// - Returns: The procedure with the transformed value.
+  /// The resources of the procedure are given back before the function is called.
+  ///
+  /// - Throws: The returned procedure fails with what the function throws.
   public func map<Other: Sendable>(
     _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
-    let task = procedureTask.foldingTimeout()
-    guard task.isPlain else {
-      // The resources of the procedure are not held during the transformation.
-      return ProcedureTask(name: task.name, priority: task.priority) { input in
-        try await transform(task.executeInCurrentContext(input))
-      }
-    }
-    return ProcedureTask(name: task.name, priority: task.priority, admission: task.admission) { input in
-      try await transform(task.operation(input))
-    }
+    let task = procedureTask
+    return task.wrapped { input in try await transform(task.executeAsLevel(input)) }
   }
 
   /// Returns a procedure that executes this procedure and then `next`, with this procedure's value as the input.
@@ -34,7 +27,7 @@ extension Procedure {
   /// procedure's body has ended.
   public func then<Next: Procedure>(_ next: Next) -> ProcedureTask<Input, Next.Output> where Next.Input == Output {
     let next = next.procedureTask
-    return map { try await next.executeInCurrentContext($0) }
+    return map { try await next.executeAsLevel($0) }
   }
 
   /// Returns the procedure with a recovery from failing and from being ignored. A cancel is not recovered.
@@ -46,31 +39,23 @@ extension Procedure {
     _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
+    return task.wrapped { input in
       do {
-        return try await task.executeInCurrentContext(input)
+        return try await task.executeAsLevel(input)
       } catch {
-        let context = ProcedureContext.ofBody(task.name)
-        if context.isCancelled { throw error }
-        try await context.takeUpAgain()
+        if ProcedureContext.ofBody(task.name).isCancelled { throw error }
         return try await replacement(error)
       }
     }
   }
 
-  /// Returns the procedure with the value `nil` for failing and for being ignored. A cancel is passed on.
+  /// Returns a procedure whose value is `nil` where the procedure fails or is ignored. A cancel is not replaced.
   public func optional() -> ProcedureTask<Input, Output?> {
-    map { Optional($0) }.recoverAll { nil }
+    map { Optional($0) }.recover { _ in nil }
   }
 
-  /// Returns the procedure without a value, which also succeeds after failing or being ignored. A cancel is passed on.
+  /// Returns a procedure without a value that succeeds where the procedure fails or is ignored. A cancel is not replaced.
   public func ignoringErrors() -> ProcedureTask<Input, Void> {
-    map { _ in }.recoverAll {}
-  }
-}
-
-extension ProcedureTask {
-  fileprivate func recoverAll(_ replacement: @escaping @Sendable () -> Output) -> ProcedureTask<Input, Output> {
-    recover { _ in replacement() }
+    map { _ in }.recover { _ in }
   }
 }

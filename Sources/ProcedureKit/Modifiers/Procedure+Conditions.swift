@@ -4,7 +4,7 @@ extension Procedure {
   /// Adjacent conditions form one level, in which all conditions are evaluated concurrently. A modifier in between that
   /// wraps the procedure (`recover`, for example) begins a new level; an outer level is evaluated before an inner one.
   public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.admission.conditions.append(condition) }
+    procedureTask.changing { $0.conditions.append(condition) }
   }
 
   /// Returns the procedure with a condition: the body is executed only if `evaluate` returns `true`.

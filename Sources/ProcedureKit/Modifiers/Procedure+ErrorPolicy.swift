@@ -5,9 +5,6 @@ extension Procedure {
   ///   ``ErrorPolicy/continue``, the procedure waits for all children and then fails with all errors.
   /// - Returns: The procedure with the policy; see ``ProcedureContext/produce(_:input:)``.
   public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureTask<Input, Output> {
-    procedureTask.wrappingOperation { operation, input in
-      if let context = ProcedureContext.current { context.scope.makeChildren()?.setPolicy(policy) }
-      return try await operation(input)
-    }
+    procedureTask.changing { $0.errorPolicy = policy }
   }
 }

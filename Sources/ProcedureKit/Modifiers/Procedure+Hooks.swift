@@ -11,13 +11,7 @@ extension Procedure {
   public func onWillExecute(
     _ hook: @escaping @concurrent @Sendable (Input) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
-    procedureTask.wrappingOperation { operation, input in
-      let context = ProcedureContext.current
-      let wasCancelled = context?.isCancelled ?? false
-      try await hook(input)
-      if !wasCancelled { try context?.requireNotCancelled() }
-      return try await operation(input)
-    }
+    aroundTimeout.changing { $0.hooks.willExecute.append { try await hook($0 as! Input) } }
   }
 
   /// Returns the procedure with a hook after the body, which is awaited while the run still holds its slot and
@@ -31,27 +25,13 @@ extension Procedure {
   public func onDidExecute(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
-    procedureTask.wrappingOperation { operation, input in
-      let context = ProcedureContext.current
-      let wasCancelled = context?.wasCancelled ?? false
-      let result: Result<Output, any Error>
-      do {
-        result = .success(try await operation(input))
-      } catch {
-        result = .failure(error)
-      }
-      let cancel = context?.cancel(of: result, after: wasCancelled)
-      try await hook(cancel.map { .cancelled(reason: $0.reason) } ?? ProcedureOutcome(result))
-      return try result.get()
-    }
+    aroundTimeout.changing { $0.hooks.didExecute.append { try await hook($0.map { $0 as! Output }) } }
   }
 
   /// Returns the procedure with a hook for cancellation, which is awaited. If the body was executing, the hook is
   /// called after the body has ended.
   ///
-  /// A timeout or a deadline around the hook cancels the procedure, too, with
-  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason. The hook is not called for a procedure
-  /// that a cancelled body runs to clean up and that returns a value.
+  /// A timeout or a deadline that the level of the hook includes is a failure, and calls no `onDidCancel`.
   ///
   /// - Parameter hook: The function to call, with the reason of the cancel. The run holds no slot and no resource
   ///   meanwhile.
@@ -59,13 +39,12 @@ extension Procedure {
   public func onDidCancel(
     _ hook: @escaping @concurrent @Sendable ((any Error)?) async -> Void
   ) -> ProcedureTask<Input, Output> {
-    procedureTask.finishing(with: FinishHooks(didCancel: [hook]))
+    procedureTask.changing { $0.hooks.didCancel.append { await hook($0) } }
   }
 
   /// Returns the procedure with a hook between the decision on the outcome and its publication, which is awaited.
   ///
-  /// The children of the run have ended by then. The children of a procedure that the body of another one executes belong to
-  /// that body, and may end later.
+  /// The children of the run have ended by then.
   ///
   /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. If
   /// the hook throws, the procedure fails; a cancelled procedure stays cancelled. The hook is not called for a node
@@ -77,7 +56,7 @@ extension Procedure {
   public func onWillFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
-    procedureTask.finishing(with: FinishHooks(willFinish: [hook]))
+    procedureTask.changing { $0.hooks.willFinish.append { try await hook($0.map { $0 as! Output }) } }
   }
 
   /// Returns the procedure with a hook after the publication of the outcome, which is awaited.
@@ -90,24 +69,13 @@ extension Procedure {
   public func onDidFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async -> Void
   ) -> ProcedureTask<Input, Output> {
-    procedureTask.finishing(with: FinishHooks(didFinish: [hook]))
-  }
-}
-
-extension ProcedureTask {
-  /// Returns the level with `wrapper` around the operation.
-  func wrappingOperation(
-    _ wrapper:
-      @escaping @concurrent @Sendable (
-        _ operation: @concurrent @Sendable (Input) async throws -> Output, _ input: Input
-      ) async throws -> Output
-  ) -> ProcedureTask {
-    let task = foldingTimeout()
-    let operation = task.operation
-    return task.changing { $0.operation = { try await wrapper(operation, $0) } }
+    procedureTask.changing { $0.hooks.didFinish.append { await hook($0.map { $0 as! Output }) } }
   }
 
-  fileprivate func finishing(with hooks: FinishHooks<Output>) -> ProcedureTask {
-    changing { $0.hooks = $0.hooks.map { $0 + hooks } ?? hooks }
+  /// The task, with a level around a timeout, which does not count the hooks that are written after it.
+  private var aroundTimeout: ProcedureTask<Input, Output> {
+    let task = procedureTask
+    guard task.level.traits.timeout != nil else { return task }
+    return task.wrapped { try await task.executeAsLevel($0) }
   }
 }

@@ -1,7 +1,7 @@
 extension Procedure {
   /// Returns the procedure with a key, which identifies the run that a full queue may replace; see ``QueueOverflow``.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.admission.key = InternedKey.of(key) }
+    procedureTask.changing { $0.key = InternedKey.of(key) }
   }
 
   /// Returns the procedure with an execution shared by all runs with an equal key and an equal type of value.
@@ -14,12 +14,6 @@ extension Procedure {
   /// - Parameter key: The identity of the work.
   /// - Returns: The procedure with a shared execution.
   public func coalesced(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
-    let task = procedureTask
-    let key = InternedKey.of(key)
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
-      try await ProcedureContext.ofBody(task.name).sharing(key, name: task.name) {
-        try await task.executeInCurrentContext(input)
-      }
-    }
+    .coalesced(procedureTask, by: InternedKey.of(key))
   }
 }

@@ -44,20 +44,28 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     require(maxCount >= 1, "Procedure \"\(task.name)\": maxCount is \(maxCount); with less than 1 nothing could run")
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
-      let context = ProcedureContext.ofBody(task.name)
-      let timers = context.scope.timers
-      var (pace, count) = (RepetitionPace.Iterator(pace, from: timers.now, context.scope.randomNumbers), 0)
-      var fairness = timers.fairness
-      while true {
-        let output = try await context.executePart(attempt: context.attempt) {
-          try await task.executeAsBody(input)
-        }
-        count += 1
-        guard count < maxCount, await goesOn(output), let delay = pace.delay(at: timers.now) else { return output }
-        try await context.pause(for: delay)
-        if fairness.pieceEnds() { await Task.yield() }
+    return task.wrapped {
+      $0.mayPause = true
+    } _: { input in
+      let run = ProcedureContext.ofBody(task.name).run
+      let timers = run.core.timers
+      var state =
+        run.pacing() ?? RepeatState(pace: RepetitionPace.Iterator(pace, from: timers.now, run.core.randomNumbers))
+      let output = try await task.executeAsLevel(input)
+      state.count += 1
+      guard state.count < maxCount, await goesOn(output), let delay = state.pace.delay(at: timers.now) else {
+        return output
       }
+      run.setPacing(state)
+      throw Pause(duration: delay)
     }
   }
+}
+
+/// The state of a repetition between two executions.
+///
+/// Invariant of `@unchecked Sendable`: the driver of the run uses the state, one step after another.
+private struct RepeatState: @unchecked Sendable {
+  var pace: RepetitionPace.Iterator
+  var count = 0
 }

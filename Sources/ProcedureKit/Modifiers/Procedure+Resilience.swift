@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Procedure {
   /// Returns the procedure behind a circuit breaker. An open breaker fails the procedure at once with
   /// ``ProcedureError/circuitOpen(procedure:breaker:retryAfter:)``, without executing the body.
@@ -9,7 +11,7 @@ extension Procedure {
   /// - Returns: The procedure behind the breaker.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
+    return task.wrapped { (input: Input) in
       let context = ProcedureContext.ofBody(task.name)
       switch breaker.callWanted() {
       case .refused(let instant):
@@ -18,7 +20,7 @@ extension Procedure {
           retryAfter: instant.map(breaker.remaining(until:)))
       case .admitted(let permit):
         do {
-          let output = try await task.executeInCurrentContext(input)
+          let output = try await task.executeAsLevel(input)
           breaker.callEnded(permit, context.isCancelled ? .abandoned : .succeeded)
           return output
         } catch {
@@ -39,9 +41,9 @@ extension Procedure {
   /// - Returns: The procedure behind the limiter.
   public func rateLimited(_ limiter: RateLimiter) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
-      try await ProcedureContext.ofBody(task.name).pass(limiter, name: task.name)
-      return try await task.executeInCurrentContext(input)
+    return task.wrapped { (input: Input) in
+      try await ProcedureContext.ofBody(task.name).run.pass(limiter, name: task.name)
+      return try await task.executeAsLevel(input)
     }
   }
 
@@ -54,14 +56,12 @@ extension Procedure {
     to replacement: Other
   ) -> ProcedureTask<Input, Output> where Other.Input == Input, Other.Output == Output {
     let (task, replacement) = (procedureTask, replacement.procedureTask)
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
+    return task.wrapped { (input: Input) in
       do {
-        return try await task.executeInCurrentContext(input)
+        return try await task.executeAsLevel(input)
       } catch {
-        let context = ProcedureContext.ofBody(task.name)
-        if context.isCancelled { throw error }
-        try await context.takeUpAgain()
-        return try await replacement.executeInCurrentContext(input)
+        if ProcedureContext.ofBody(task.name).isCancelled { throw error }
+        return try await replacement.executeAsLevel(input)
       }
     }
   }
@@ -70,41 +70,32 @@ extension Procedure {
   /// shortens the slowest cases of reads.
   ///
   /// The first success counts; the other copy is cancelled, and awaited. If one copy fails, the other copy decides; if
-  /// both fail, the later error is thrown. A copy that fails before the second has started is not repeated. Both
-  /// copies belong to one run, and share its slot. A category of a modifier written
+  /// both fail, the later error is thrown. A copy that fails before the second has started is not repeated. Each copy
+  /// has its own slot, and waits for the slot in order. Both copies belong to one run. A category of a modifier written
   /// before this one excludes the copies from each other.
   ///
   /// - Parameter delay: The wait before the second copy. A value that is not positive starts both copies at once.
   /// - Returns: The procedure with the hedge.
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
-      try await Hedge(in: .ofBody(task.name)) { try await task.executeAsBody(input) }.execute(after: delay)
+    return task.wrapped { (input: Input) in
+      try await Hedge(task, input, of: ProcedureContext.ofBody(task.name).run).execute(after: delay)
     }
   }
 }
 
-extension ProcedureContext {
+extension Run {
   fileprivate func pass(_ limiter: RateLimiter, name: String) async throws {
-    try requireNotCancelled()
     switch limiter.arrive() {
     case .granted: return
     case .refused(let delay):
-      throw ProcedureError.rateExceeded(procedure: ProcedureIdentity(id: id, name: name), retryAfter: delay)
+      throw ProcedureError.rateExceeded(procedure: levelIdentity, retryAfter: delay)
     case .waits(let wait):
-      let visitor = Visitor()
-      var hasTurn = false
-      do {
-        try await givingUpEverything {
-          hasTurn = await withRunCancellationHandler(in: self, key: visitor) {
-            await limiter.wait(for: wait, visitor, timers: scope.timers)
-          } onCancel: {
-            visitor.leave()
-          }
-        }
-      } catch {
-        if hasTurn { limiter.callAbandoned(wait) }
-        throw error
+      let hasTurn = Atomic(false)
+      try await pausing {
+        hasTurn.store(await limiter.wait(for: wait, core.timers, at: wait(at:)), ordering: .relaxed)
+      } onAbandon: {
+        if hasTurn.load(ordering: .relaxed) { limiter.callAbandoned(wait) }
       }
     }
   }

@@ -67,6 +67,8 @@ extension Procedure {
   }
 
   private func claiming(_ request: ResourceRequest) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.admission.resources = $0.admission.resources?.merging(request) ?? request }
+    procedureTask.changing { traits in
+      for demand in request.demands { traits.demands.append(demand) }
+    }
   }
 }

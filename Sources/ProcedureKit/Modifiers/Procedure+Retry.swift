@@ -8,7 +8,8 @@ extension Procedure {
   ///
   /// The first retry waits the first delay. Each attempt repeats all modifiers written before: conditions are
   /// evaluated, resources claimed and timeouts started again. A pause holds no slot and no resource of the procedure,
-  /// including resources of modifiers that follow. A cancel ends a pause at once. The children of an attempt end before the next attempt. A body reads the number of the attempt from
+  /// including resources of modifiers that follow; the outermost level pauses without a task. A cancel ends a pause at
+  /// once. The children of an attempt end before the next attempt. A body reads the number of the attempt from
   /// ``ProcedureContext/attempt``.
   ///
   /// Without delays or attempts left, the last error is thrown. A success discards all earlier errors. A cancelled or
@@ -32,14 +33,17 @@ extension Procedure {
     require(
       maxAttempts >= 1, "Procedure \"\(task.name)\": maxAttempts is \(maxAttempts); with less than 1 nothing could run")
     let policy = RetryPolicy(schedule: schedule, maxAttempts: maxAttempts, budget: budget, decide: decide)
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
-      var retrying = Retrying(task, policy, in: .ofBody(task.name))
-      return try await retrying.execute(input)
+    return task.wrapped {
+      $0.mayPause = true
+    } _: { input in
+      let run = ProcedureContext.ofBody(task.name).run
+      let state = run.pacing() ?? RetryState(task, policy.schedule, in: run)
+      return try await state.executeAttempt(input, policy, of: run)
     }
   }
 }
 
-/// The settings of a retried procedure.
+/// The parameters of a retry, common to all runs of the procedure.
 private struct RetryPolicy<Input: Sendable, Output: Sendable>: Sendable {
   let schedule: Schedule
   let maxAttempts: Int
@@ -47,87 +51,60 @@ private struct RetryPolicy<Input: Sendable, Output: Sendable>: Sendable {
   let decide: @concurrent @Sendable (any Error, Int) async -> RetryDecision<Input, Output>
 }
 
-/// One run of a retried procedure.
-private struct Retrying<Input: Sendable, Output: Sendable> {
-  private let policy: RetryPolicy<Input, Output>
-  private let context: ProcedureContext
+/// The state of a retry between two attempts.
+private struct RetryState<Input: Sendable, Output: Sendable>: Sendable {
   private var task: ProcedureTask<Input, Output>
   private var delays: Schedule.Iterator
-  private var generator: (any RandomNumberGenerator)?
+  private var generator: RunGenerator
   private var attempt = 1
-  private var fairness: Fairness
 
-  init(_ task: ProcedureTask<Input, Output>, _ policy: RetryPolicy<Input, Output>, in context: ProcedureContext) {
-    self.policy = policy
-    self.context = context
+  init(_ task: ProcedureTask<Input, Output>, _ schedule: Schedule, in run: Run) {
     self.task = task
-    delays = policy.schedule.makeIterator()
-    fairness = context.scope.timers.fairness
+    delays = schedule.makeIterator()
+    generator = RunGenerator(run.core.randomNumbers)
   }
 
-  mutating func execute(_ input: Input) async throws -> Output {
-    while true {
-      let failure: any Error
-      do {
-        let task = task
-        let output = try await context.executePart(attempt: attempt) { try await task.executeAsBody(input) }
-        policy.budget?.attemptSucceeded()
-        return output
-      } catch {
-        failure = error
-      }
-      guard let delay = await delay(after: failure) else { throw failure }
-      context.attemptFailed(attempt, failure, retriedAfter: delay)
-      try await pause(for: delay)
-      if fairness.pieceEnds() { await Task.yield() }
-      attempt += 1
-      context.attemptStarted()
+  /// Executes the next attempt. Throws `Pause` if another attempt follows, and the last error if none does.
+  func executeAttempt(_ input: Input, _ policy: RetryPolicy<Input, Output>, of run: Run) async throws -> Output {
+    let failure: any Error
+    do {
+      let output = try await task.executeAsLevel(input, attempt: attempt)
+      policy.budget?.attemptSucceeded()
+      return output
+    } catch {
+      failure = error
     }
+    var next = self
+    guard let delay = await next.delay(after: failure, policy, run) else { throw failure }
+    next.attempt += 1
+    run.retries(attempt: attempt, failure, delay, with: next) { policy.budget?.retryAbandoned() }
+    throw Pause(duration: delay)
   }
 
-  /// Returns the delay before the next attempt; `nil` to throw the error.
-  private mutating func delay(after error: any Error) async -> Duration? {
-    guard !context.isCancelled, !error.isNoFailure, attempt < policy.maxAttempts, var delay = nextDelay() else {
-      return nil
-    }
+  private mutating func delay(after error: any Error, _ policy: RetryPolicy<Input, Output>, _ run: Run) async
+    -> Duration?
+  {
+    guard ProcedureContext.current?.isCancelled != true, !error.isNoFailure, attempt < policy.maxAttempts,
+      var delay = delays.next(using: &generator.numbers)
+    else { return nil }
     switch await policy.decide(error, attempt) {
     case .retry: break
     case .retryAfter(let other): delay = max(other, .zero)
     case .stop: return nil
     case .replace(let other): task = other.procedureTask
     }
-    guard !context.isCancelled, policy.budget?.takeRetry() ?? true else { return nil }
+    guard ProcedureContext.current?.isCancelled != true, policy.budget?.takeRetry() ?? true else { return nil }
     return delay
-  }
-
-  /// Pauses. A cancel during the pause returns the retry to the budget.
-  private func pause(for delay: Duration) async throws {
-    do {
-      try await context.pause(for: delay)
-    } catch {
-      policy.budget?.retryAbandoned()
-      throw error
-    }
-  }
-
-  private mutating func nextDelay() -> Duration? {
-    var generator = generator ?? context.scope.randomNumbers.makeGenerator()
-    defer { self.generator = generator }
-    return delays.next(using: &generator)
   }
 }
 
-extension ProcedureContext {
-  /// Reports a retry. Only the attempts of the outermost level are the attempts of the run.
-  fileprivate func attemptFailed(_ attempt: Int, _ error: any Error, retriedAfter delay: Duration) {
-    if isOutermost {
-      scope.attemptFailed(attempt, error, retriedAfter: delay)
-    } else {
-      scope.report(.retrying(attempt: attempt, delay: delay, error: error))
-    }
-  }
+/// Random numbers of one run.
+///
+/// Invariant of `@unchecked Sendable`: the driver of the run uses them, one step after another.
+struct RunGenerator: @unchecked Sendable {
+  var numbers: any RandomNumberGenerator
 
-  fileprivate func attemptStarted() {
-    if isOutermost { scope.attemptStarted() }
+  init(_ numbers: RandomNumbers) {
+    self.numbers = numbers.makeGenerator()
   }
 }

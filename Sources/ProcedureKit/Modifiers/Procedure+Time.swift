@@ -1,10 +1,11 @@
 extension Procedure {
-  /// Returns the procedure with a time limit. A procedure that takes longer is cancelled, with
-  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason.
+  /// Returns the procedure with a time limit. A procedure that takes longer is cancelled, and fails with
+  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
   ///
   /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits,
   /// use ``deadline(_:)``. The limit covers the whole body with its children, and all attempts together if the body is
-  /// a retry. The run waits for the cancelled body to return.
+  /// a retry. A body that waits for another procedure at the limit stops waiting at once. The run waits for the
+  /// cancelled body to return.
   ///
   /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. Of several
   /// timeouts, the shortest counts.
@@ -12,15 +13,14 @@ extension Procedure {
   /// - Parameter duration: The time limit. A value that is not positive means no limit.
   /// - Returns: The procedure with the limit.
   public func timeout(_ duration: Duration) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { task in
+    procedureTask.changing { traits in
       guard duration > .zero else { return }
-      let timeout = task.limit?.timeout.map { min($0, duration) } ?? duration
-      task.limit = TimeLimit(timeout: timeout, deadline: task.limit?.deadline)
+      traits.timeout = traits.timeout.map { min($0, duration) } ?? duration
     }
   }
 
-  /// Returns the procedure with a deadline. A procedure that has not ended at the deadline is cancelled, with
-  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)`` as the reason.
+  /// Returns the procedure with a deadline. A procedure that has not ended at the deadline is cancelled, and fails with
+  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
   ///
   /// In contrast to ``timeout(_:)``, waits before the body count. If the deadline passes during such a wait, or lies in
   /// the past, the body is not executed. Of several deadlines, the earliest counts.
@@ -32,10 +32,9 @@ extension Procedure {
   public func deadline<C: Clock>(
     _ instant: C.Instant, on clock: C
   ) -> ProcedureTask<Input, Output> where C.Duration == Duration {
-    procedureTask.changing { task in
+    procedureTask.changing { traits in
       let deadline = Deadline(instant, on: clock)
-      task.limit = TimeLimit(
-        timeout: task.limit?.timeout, deadline: task.limit?.deadline.map { deadline.earlier($0) } ?? deadline)
+      traits.deadline = traits.deadline.map { deadline.earlier($0) } ?? deadline
     }
   }
 
@@ -47,16 +46,17 @@ extension Procedure {
     deadline(instant, on: ContinuousClock())
   }
 
-  /// Returns the procedure with a pause before the body. The pause holds no slot and no resource. A cancel
-  /// ends the pause at once.
+  /// Returns the procedure with a pause before the body. The pause holds no slot and no resource; the outermost level
+  /// pauses without a task. A cancel ends the pause at once.
   ///
   /// - Parameter duration: The length of the pause. A value that is not positive means no pause.
   /// - Returns: The procedure with the pause.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
-    return ProcedureTask(name: task.name, priority: task.priority) { input in
-      try await ProcedureContext.ofBody(task.name).pause(for: duration)
-      return try await task.executeInCurrentContext(input)
+    return task.wrapped {
+      $0.delay = duration
+    } _: { input in
+      try await task.executeAsLevel(input)
     }
   }
 }

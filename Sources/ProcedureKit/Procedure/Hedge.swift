@@ -1,84 +1,61 @@
-import Synchronization
+/// Two copies of a procedure: the second starts where the first takes long, and the first success decides.
+///
+/// Each copy is a run with a slot of its own, for which it stands in line; the body that hedges has lent its own meanwhile.
+struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
+  private let task: ProcedureTask<Input, Output>
+  private let input: Input
+  private let run: Run
 
-/// Internal. Two copies of one part of a body, of which the first success counts.
-final class Hedge<Output: Sendable>: Sendable {
-  private struct State {
-    /// The copies that have started and not ended, by their numbers.
-    var executing: [Int: PartScope] = [:]
-    /// What counts: a success, or the latest failure.
-    var result: Result<Output, any Error>?
-    /// Whether no copy is started any more.
-    var isDecided = false
+  init(_ task: ProcedureTask<Input, Output>, _ input: Input, of run: Run) {
+    self.task = task
+    self.input = input
+    self.run = run
   }
 
-  private let context: ProcedureContext
-  private let operation: @concurrent @Sendable () async throws -> Output
-  private let desk = CrewDesk()
-  private let state = Mutex(State())
-
-  init(in context: ProcedureContext, _ operation: @escaping @concurrent @Sendable () async throws -> Output) {
-    self.context = context
-    self.operation = operation
-  }
-
-  /// Executes the first copy, and the second one when the delay has passed. Returns when both have ended.
+  /// Executes the first copy, and after the delay the second. Returns when both have ended.
   ///
-  /// - Throws: The latest error, if there is no success; `CancellationError` where the caller was cancelled before anything
-  ///   could start.
+  /// - Throws: The error of the copy that ended last, if none has succeeded; `CancellationError` for a cancel.
   func execute(after delay: Duration) async throws -> Output {
-    start(0)
-    let timer = context.scope.timers.schedule(after: delay) { self.start(1) }
-    await withRunCancellationHandler(in: context, key: self) {
-      await Spawner.runCrew(at: desk)
-    } onCancel: {
-      self.cancel()
+    let start = Place()
+    let timer = run.core.timers.schedule(after: delay) { start.call() }
+    run.core.waitStarted(run)
+    let result = await withTaskGroup(of: Result<Output, any Error>?.self) { group in
+      group.addTask { await executeCopy() }
+      group.addTask {
+        // Not called: the first copy has decided.
+        guard await run.wait(at: start) else { return nil }
+        return await executeCopy()
+      }
+      var result: Result<Output, any Error>?
+      for await ended in group {
+        guard let ended else { continue }
+        if case .success? = result { continue }
+        result = ended
+        if ended.isSuccess { group.cancelAll() }
+        start.leave()
+      }
+      return result
     }
-    context.scope.timers.cancel(timer)
-    // The copy that lost may have been stopped while it waited for the slot that both share.
-    await context.scope.waitForSlot(in: context)
-    guard let result = state.withLock({ $0.result }) else { throw CancellationError() }
+    run.core.timers.cancel(timer)
+    await run.core.waitEnded(run)
+    guard let result else { throw CancellationError() }
     return try result.get()
   }
 
-  private func start(_ copy: Int) {
-    let part = PartScope(of: context, isAlone: false)
-    let isNeeded = state.withLock { state in
-      if !state.isDecided { state.executing[copy] = part }
-      return !state.isDecided
+  private func executeCopy() async -> Result<Output, any Error> {
+    let copy = Run(
+      run.core, task.level, .copy, parent: run, attempt: Int(run.attempt), closures: task.closures,
+      body: task.body(with: input))
+    do {
+      return .success(try await copy.driveToEnd(admitted: nil))
+    } catch {
+      return .failure(error)
     }
-    guard isNeeded else { return }
-    desk.place(
-      .add(priority: nil) { [self] in
-        let context = ProcedureContext(part, of: context, attempt: context.attempt, keepsHold: true)
-        ended(copy, await context.settled(operation))
-      })
   }
+}
 
-  private func ended(_ copy: Int, _ result: Result<Output, any Error>) {
-    let (others, isLast) = state.withLock { state in
-      state.executing[copy] = nil
-      var isWinner = false
-      if case .success? = state.result {
-      } else {
-        state.result = result
-        if case .success = result { isWinner = true }
-      }
-      if isWinner || state.executing.isEmpty { state.isDecided = true }
-      return (isWinner ? Array(state.executing.values) : [], state.executing.isEmpty)
-    }
-    if !isLast, others.isEmpty { context.scope.copyEnded() }
-    for other in others { other.stop(nil) }
-    if !others.isEmpty { desk.place(.cancelAll) }
-    if isLast { desk.close() }
-  }
-
-  /// Starts no more, and cancels what has started.
-  private func cancel() {
-    let parts = state.withLock { state in
-      state.isDecided = true
-      return state.executing.values
-    }
-    for part in parts { part.children?.cancel(context.cancellationReason) }
-    desk.place(.cancelAll)
+extension Result {
+  var isSuccess: Bool {
+    if case .success = self { true } else { false }
   }
 }

@@ -1,6 +1,6 @@
 /// Something that a procedure can wait for before it starts: a handle, or what else has an outcome.
 public protocol ProcedureDependency: Sendable {
-  /// What errors call it: "depends on …".
+  /// The name in errors: "depends on …".
   var identity: ProcedureIdentity { get }
 
   /// Calls `notify` exactly once: at once if the outcome is known, as soon as it is otherwise.

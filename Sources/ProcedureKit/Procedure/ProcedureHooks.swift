@@ -22,13 +22,4 @@ public struct ProcedureHooks: Sendable {
 
   /// Whether something is called at the end of a run.
   var hasFinishHooks: Bool { onDidCancel != nil || onWillFinish != nil || onDidFinish != nil }
-
-  /// What is called at the end of one run.
-  func finishHooks<Output>(of procedure: ProcedureIdentity, _ output: Output.Type) -> FinishHooks<Output>? {
-    guard hasFinishHooks else { return nil }
-    return FinishHooks<Output>(
-      didCancel: onDidCancel.map { hook in [{ await hook(procedure, $0) }] } ?? [],
-      willFinish: onWillFinish.map { hook in [{ try await hook(procedure, $0.withoutValue) }] } ?? [],
-      didFinish: onDidFinish.map { hook in [{ await hook(procedure, $0.withoutValue) }] } ?? [])
-  }
 }

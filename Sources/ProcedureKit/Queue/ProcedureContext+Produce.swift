@@ -19,28 +19,21 @@ extension ProcedureContext {
   @discardableResult
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {
     let task = procedure.procedureTask
-    let core = slotHolder?.core ?? ProcedureQueue.shared.core
-    let run = DetachedRun(task.work, core: core, wanting: core.demands(of: task.work), parent: self) { run in
-      try await run.callBody(of: P.Output.self, with: input)
-    }
-    let handle = ProcedureHandle<P.Output>(run)
-    guard scope.mayProduce, let children = scope.makeChildren() else {
-      core.refuse(run, ProcedureError.producerFinished(procedure: run.identity, producer: identity))
+    let parent = run
+    let core = parent.core === QueueCore.unqueued ? ProcedureQueue.shared.core : parent.core
+    let child = Run(core, task.level, .added, parent: parent, closures: task.closures, body: task.body(with: input))
+    core.withState { _ in child.madeDetails.isProduced = true }
+    let handle = ProcedureHandle<P.Output>(child)
+    let adoption = parent.adopt(child, isProduced: true)
+    guard adoption != .refused else {
+      child.forgetParent()
+      child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
       return handle
     }
-    scope.report(.willProduce(run.identity))
-    guard children.admit(run) else {
-      core.refuse(run, ProcedureError.producerFinished(procedure: run.identity, producer: identity))
-      return handle
-    }
-    scope.childAdmitted()
-    core.admit(run, dependencies: [])
-    scope.report(.didProduce(run.identity))
-    children.attached(run)
-    // A cancel that came before the first child was there has not reached the group.
-    if isCancelled { run.cancel(cancellationReason) }
-    let identity = run.identity
-    run.whenFinished { children.finished(identity, $0) }
+    parent.report(.willProduce(child.identity))
+    core.admit(child, after: [])
+    parent.report(.didProduce(child.identity))
+    if adoption == .cancelled || isCancelled { child.cancel(parent.inheritedReason) }
     return handle
   }
 

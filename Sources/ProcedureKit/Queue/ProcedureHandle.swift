@@ -1,120 +1,77 @@
-/// What `add` returns: the run that was added, to be watched, awaited, depended on and cancelled.
+/// A reference to a procedure that was added to a queue or produced by another one.
 ///
-/// A value, like a `Task`: its copies, and all that are equal to it, stand for the same run. Dropping a handle changes
-/// nothing: the procedure runs all the same.
+/// The handle outlives its creator: dropping the handle does not cancel the procedure. Handles of one run are equal.
 public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, ProcedureDependency, RunDependency {
-  /// Where the outcome comes from, once the run has finished.
-  @usableFromInline
-  enum Source: Sendable {
-    /// Invariant: the body of the run makes values of the handle's type.
-    case run(DetachedRun)
-    /// Made from that of a run of another type; never a failure.
-    case derived(Derivation)
-  }
+  @usableFromInline let run: Run
+  /// The outcome of the handle, derived from the outcome of the run; `nil` gives the value itself.
+  private let derive: (@Sendable (Run.Outcome) -> ProcedureOutcome<Output>)?
 
   @usableFromInline
-  final class Derivation: Sendable {
-    @usableFromInline let run: DetachedRun
-    let makeOutcome: @Sendable () -> ProcedureOutcome<Output>
-
-    init(_ run: DetachedRun, _ makeOutcome: @escaping @Sendable () -> ProcedureOutcome<Output>) {
-      (self.run, self.makeOutcome) = (run, makeOutcome)
-    }
+  init(_ run: Run) {
+    self.run = run
+    derive = nil
   }
 
-  @usableFromInline let source: Source
-
-  @usableFromInline
-  init(_ run: DetachedRun) {
-    source = .run(run)
+  private init(_ run: Run, derive: @escaping @Sendable (Run.Outcome) -> ProcedureOutcome<Output>) {
+    self.run = run
+    self.derive = derive
   }
 
-  private init(_ run: DetachedRun, outcome: @escaping @Sendable () -> ProcedureOutcome<Output>) {
-    source = .derived(Derivation(run, outcome))
-  }
+  var dependencyRun: Run { run }
 
-  @inlinable var run: DetachedRun {
-    switch source {
-    case .run(let run): run
-    case .derived(let derivation): derivation.run
-    }
-  }
-
-  var dependencyRun: DetachedRun { run }
-
-  /// Which run this is.
+  /// The id of the procedure's run.
   public var id: ProcedureID { run.id }
 
-  /// The procedure's name.
+  /// The name of the procedure.
   public var name: String { run.name }
 
-  /// Which run this is, and of which procedure.
+  /// The id and the name of the procedure's run.
   public var identity: ProcedureIdentity { run.identity }
 
-  /// Where the run stands at this moment.
-  public var state: ProcedureState {
-    run.isFinished ? .finished : run.core.state(of: run)
-  }
+  /// The present state of the run.
+  public var state: ProcedureState { run.state }
 
-  /// The value, as soon as the run has finished.
+  /// The value of the procedure, once it has finished.
   ///
-  /// Cancelling the caller neither cancels the procedure nor ends the wait, unless the body around has produced it: then it is a
-  /// part of what is cancelled. Inside a body, waiting lends the body's slot to its queue. A body whose task awaits its own value
-  /// traps.
+  /// A body that waits lends its slot. Cancelling the task that waits ends the wait at once, and not the procedure.
   ///
-  /// - Throws: What the body threw, as it is. For a cancelled run the reason of the cancel, or `CancellationError` if
-  ///   none was given. ``ProcedureError`` for what the framework decided.
+  /// - Throws: The error of the body; `CancellationError` or the reason for a cancel; `ProcedureError` for the library's decisions;
+  ///   `CancellationError` if the waiting task is cancelled.
   @inlinable
   public var value: Output {
     get async throws {
-      // What has come already is read without counting a reference to the run.
-      if let value = readyValue { return value.unboxed() }
-      await run.waitUntilFinished()
+      if !run.isFinished { try await waitForEnd() }
       return try finishedValue()
     }
   }
 
-  /// The outcome, as soon as the run has finished.
-  ///
-  /// Cancelling the caller neither cancels the procedure nor ends the wait, unless the body around has produced it: then it is a
-  /// part of what is cancelled. Inside a body, waiting lends the body's slot to its queue. A body whose task awaits its own outcome
-  /// traps.
+  @usableFromInline
+  func waitForEnd() async throws {
+    guard await run.waitForEnd(endsWithCancel: true) else {
+      throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+    }
+  }
+
+  @usableFromInline
+  func finishedValue() throws -> Output {
+    if derive == nil, let value = run.value { return value as! Output }
+    return try finishedOutcome.get(of: identity)
+  }
+
+  /// The outcome of the procedure, once it has finished. Cancelling the task that waits changes nothing.
   public var outcome: ProcedureOutcome<Output> {
     get async {
-      await run.waitUntilFinished()
+      _ = await run.waitForEnd(endsWithCancel: false)
       return finishedOutcome
     }
   }
 
-  /// The outcome of a run that is known to have finished.
   var finishedOutcome: ProcedureOutcome<Output> {
-    switch source {
-    case .run(let run): run.outcome.map { $0.unboxed() }
-    case .derived(let derivation): derivation.makeOutcome()
-    }
+    guard let outcome = run.outcome else { preconditionFailure("\(identity) was read before it had finished") }
+    return derive?(outcome) ?? outcome.map { $0 as! Output }
   }
 
-  /// The value of a run of this type, if it has finished successfully.
-  @inlinable var readyValue: BoxedValue? {
-    guard case .run(let run) = source, run.isFinished else { return nil }
-    return run.value
-  }
-
-  /// The value of a run that is known to have finished.
-  ///
-  /// - Throws: What ``value`` throws.
-  @inlinable
-  func finishedValue() throws -> Output {
-    guard let value = readyValue else { return try anyFinishedValue() }
-    return value.unboxed()
-  }
-
-  @usableFromInline
-  func anyFinishedValue() throws -> Output {
-    try finishedOutcome.get(of: identity)
-  }
-
-  /// The value of a run that is known to have finished successfully.
+  /// The value of a dependency that has succeeded.
   @usableFromInline var successfulValue: Output {
     guard case .finished(let value) = finishedOutcome else {
       preconditionFailure("ProcedureHandle: \(identity) was read as a dependency although it did not succeed")
@@ -122,68 +79,51 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     return value
   }
 
-  /// The events of this run. Each access is a new subscriber, which begins with the run's first event.
+  /// The events of the run, from its first, however late they are asked for. Each access subscribes anew.
   ///
-  /// The stream ends after ``ProcedureEvent/Kind-swift.enum/didFinish(_:)``. A slow subscriber delays nobody and loses nothing. A
-  /// body that waits for an event lends its slot. Cancelling the task that iterates the stream ends the stream. The stream is for
-  /// one consumer: when two tasks iterate it, each event goes to one of them.
+  /// The stream ends after `didFinish`. A slow subscriber delays nobody and loses nothing. A body that waits for an event lends its slot.
+  /// Cancelling the task that iterates the stream ends the stream, which is for one consumer.
   public var events: AsyncStream<ProcedureEvent> {
-    run.core.events(of: run)
+    run.events()
   }
 
-  /// The same run, as one that never fails: for dependents that are to run whatever happened.
-  ///
-  /// What the value of this handle would throw is the failure here. Cancelling it cancels the run.
+  /// The same procedure as a dependency that never fails: its value is the result.
   public var result: ProcedureHandle<Result<Output, any Error>> {
-    ProcedureHandle<Result<Output, any Error>>(run) { [self] in
-      .finished(Result { () throws in try finishedOutcome.get(of: identity) })
+    let (identity, derive) = (identity, derive)
+    return ProcedureHandle<Result<Output, any Error>>(run) { outcome in
+      .finished(Result { () throws in try (derive?(outcome) ?? outcome.map { $0 as! Output }).get(of: identity) })
     }
   }
 
-  /// Cancels the run.
+  /// Cancels the procedure, and everything in it.
   ///
-  /// Before the body has started, it never will, and the run finishes at once. While the body executes, its task is
-  /// cancelled; the outcome is `cancelled`, whatever the body then returns. Afterwards, and the second time, this does
-  /// nothing. Handlers of the body's (`withTaskCancellationHandler`) are called before this returns.
-  ///
-  /// - Parameter reason: What ``value`` throws; `CancellationError` without one.
+  /// - Parameter reason: The error that those who wait for the value are thrown. `nil` stands for `CancellationError`.
   public func cancel(_ reason: (any Error)? = nil) {
-    run.core.cancel(run, reason)
+    run.cancel(reason)
   }
 
-  /// Moves the run up to this priority in the order of its queue, and what it depends on as well.
-  ///
-  /// What depends on a run does this for it. A body that executes already is not concerned, but what it has started is.
+  /// Moves the procedure, and the procedures that it waits for, up to a priority in the order of their queues (Q7).
   public func raise(to priority: TaskPriority) {
-    if priority.rawValue > run.priority { run.raise(to: priority) }
+    run.core.raise(run, to: priority.rawValue)
   }
 
-  /// Calls `notify` exactly once: at once if the run has finished, as soon as it has otherwise.
+  /// Calls a function once the procedure has finished, at once if it has. A result as a dependency never fails.
   public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
-    switch source {
-    case .run(let run): run.whenFinished(notify)
-    case .derived(let derivation): derivation.run.whenFinished { _ in notify(.finished(())) }
-    }
+    let neverFails = derive != nil
+    run.whenFinished { notify(neverFails ? .finished(()) : $0) }
   }
 }
 
 extension ProcedureHandle: Hashable {
-  /// Whether both stand for the same run.
-  ///
-  /// - Parameters:
-  ///   - left: A handle.
-  ///   - right: Another one.
-  /// - Returns: Whether they do.
+  /// Whether both are handles of the same run.
   public static func == (left: Self, right: Self) -> Bool { left.run === right.run }
 
-  /// Feeds the run to a hasher.
-  ///
-  /// - Parameter hasher: The hasher.
+  /// Feeds the run's id to a hasher.
   public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 extension ProcedureHandle: CustomStringConvertible {
-  /// The run as people read it: `"Resize" (#42), executing`.
+  /// The name, the id and the state.
   public var description: String {
     "\(identity), \(state)"
   }

@@ -12,7 +12,7 @@
 /// Dropping the last reference to a queue loses nothing: what was added still finishes, also if the queue was suspended,
 /// since nobody could resume it any more.
 public actor ProcedureQueue {
-  /// A queue without limits, for whoever needs no queue of their own.
+  /// A queue without limits, for callers without a queue.
   public static let shared = ProcedureQueue("shared")
 
   @usableFromInline nonisolated let core: QueueCore
@@ -20,18 +20,18 @@ public actor ProcedureQueue {
   /// A queue.
   ///
   /// - Parameters:
-  ///   - name: What errors call it.
-  ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
-  ///   - isSuspended: Whether it starts nothing until it is resumed.
-  ///   - clock: What tells events their time, and measures pauses and timeouts.
-  ///   - executor: Where bodies execute; `nil` for the global executor. `run` takes the body there, too; without one, a body
+  ///   - name: The name of the queue in errors.
+  ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, otherwise the call traps.
+  ///   - isSuspended: Whether the queue waits to be resumed before starting procedures.
+  ///   - clock: The clock of events, pauses and timeouts.
+  ///   - executor: The executor of bodies; `nil` for the global executor. `run` takes the body there, too; without one, a body
   ///     that is run inside of another one executes where that does.
   ///   - maxWaitingProcedures: How many that were added may wait to be started, whatever they wait for; at least 1, or this
-  ///     traps. What is run waits in its caller's task and does not count, nor does what is produced.
-  ///   - overflow: What becomes of one that is added beyond that.
+  ///     traps. Procedures of `run` wait in the caller's task and do not count, nor do produced children.
+  ///   - overflow: The response to a procedure beyond the limit.
   ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
-  ///   - resources: Where its procedures claim what they exclude others from.
-  ///   - hooks: What is called for each procedure, and awaited.
+  ///   - resources: The table in which procedures claim resources.
+  ///   - hooks: The functions to call for each procedure, and to await.
   ///   - seed: Decides the random delays of its procedures' schedules, for tests; `nil` for true chance.
   public init(
     _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
@@ -48,20 +48,20 @@ public actor ProcedureQueue {
       name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
       carriers: contextCarriers, resources: resources, hooks: hooks,
       room: WaitingRoom(limit: maxWaitingProcedures, overflow: overflow), seed: seed)
-    core.adopt(self)
+    core.withState { $0.queue = self }
   }
 
   deinit {
-    core.orphan()
+    core.release()
   }
 
-  /// What errors call the queue.
+  /// The name of the queue in errors and snapshots.
   public nonisolated var name: String { core.name }
 
   /// How many bodies may execute at once.
   public var maxConcurrentProcedures: Int { core.width }
 
-  /// Whether the queue starts nothing until it is resumed.
+  /// Whether the queue waits to be resumed before starting procedures.
   public var isSuspended: Bool { core.isSuspended }
 
   // MARK: Running
@@ -73,15 +73,15 @@ public actor ProcedureQueue {
   ///
   /// Cancelling the caller cancels the procedure. When the queue cancels it (``cancelAll(_:)``) while the body executes,
   /// the caller's task is not cancelled, since it is not the queue's to cancel: the body can tell by
-  /// ``ProcedureContext/isCancelled``, and this throws when it returns. What the body has in tasks of their own is cancelled:
-  /// what it has produced, and the workers of a graph. What executes in the caller's task, a nested `run` or the only node of
+  /// ``ProcedureContext/isCancelled``, and this throws when it returns. The parts of the body in other tasks are cancelled:
+  /// produced children and the workers of a graph. A part in the caller's task, a nested `run` or the only node of
   /// a graph that is ready, can tell in the same way; a nested `run` that still waits is cancelled.
   ///
   /// - Parameters:
-  ///   - procedure: What to run.
-  ///   - input: What it is given.
+  ///   - procedure: The procedure to run.
+  ///   - input: The input of the procedure.
   /// - Returns: The procedure's result.
-  /// - Throws: What the body throws, as it is; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for
+  /// - Throws: The error of the body; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for
   ///   what the framework decided.
   /// - Complexity: O(1), and O(log n) at most where priorities differ; no task is created but for conditions, a timeout or a
   ///   deadline.
@@ -90,39 +90,39 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: input)
   }
 
-  /// Runs a procedure that is given nothing; see ``run(_:input:)``. Cancelling the caller cancels the procedure.
+  /// Runs a procedure without an input; see ``run(_:input:)``. Cancelling the caller cancels the procedure.
   ///
-  /// - Parameter procedure: What to run.
+  /// - Parameter procedure: The procedure to run.
   /// - Returns: The procedure's result.
-  /// - Throws: What ``run(_:input:)`` throws.
+  /// - Throws: The errors of ``run(_:input:)``.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P) async throws -> P.Output
   where P.Input == Void {
     try await run(procedure.procedureTask, given: ())
   }
 
-  /// What needs nothing but a slot, and finds one free, is called from here, where the types are known: so no metadata is
-  /// looked up and no value is boxed for it. Everything else goes the long way.
+  /// A run that needs only a slot, and finds a free slot, is called from here, where the types are known: so no metadata is
+  /// looked up and no value is boxed for it. Any other run is driven by `Run.drive`.
   ///
-  /// This is what leaves the actor of the caller, for the body as well: a body that only calls what stays on the actor of
+  /// The function leaves the actor of the caller, also for the body: a body that only calls what stays on the actor of
   /// its own caller is compiled without a hop.
   @inlinable @concurrent
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input
   ) async throws -> Output {
-    guard let run = core.start(task.work) else {
-      return try await core.run(task, input)
-    }
+    let (run, starts) = core.enter(task.level)
+    guard starts else { return try await core.drive(run, task, input) }
     let value: Output
     do {
-      value = try await ProcedureContext.$current.withValue(ProcedureContext(of: run)) {
-        // What calling `task.work` does, which would come back to an executor once more on the way.
-        if let plain = task.work.plain { try await plain() } else { try await task.work.operation(input) }
+      value = try await withTaskCancellationHandler {
+        try await ProcedureContext.$current.withValue(ProcedureContext(run)) { try await task.operation(input) }
+      } onCancel: {
+        run.callerWasCancelled()
       }
     } catch {
       return try await core.finish(run, .failure(error))
     }
-    return core.finish(run) ? value : try await core.finish(run, .success(value))
+    return core.leave(run) ? value : try await core.finish(run, .success(value))
   }
 
   // MARK: Adding
@@ -130,14 +130,14 @@ public actor ProcedureQueue {
   /// Adds a procedure, which runs on its own from now on. The order of calls is the order of admission.
   ///
   /// - Parameters:
-  ///   - procedure: What to run.
-  ///   - input: What it is given.
-  ///   - dependencies: What has to finish successfully before.
+  ///   - procedure: The procedure to run.
+  ///   - input: The input of the procedure.
+  ///   - dependencies: Procedures that have to finish successfully before.
   /// - Returns: The run. It fails at once with ``ProcedureError/queueShutDown(procedure:queue:)`` if the queue has been shut
   ///   down, and with ``ProcedureError/queueFull(procedure:queue:limit:)`` if as many wait as may, unless it takes the place
   ///   of another one, which is cancelled then; see ``QueueOverflow``.
-  /// - Complexity: O(1), and O(d) for d dependencies. Those of lower priority are moved up, and what they depend on in turn;
-  ///   where one executes, all on its queue are gone through for its parts.
+  /// - Complexity: O(1), and O(d) for d dependencies. Dependencies of lower priority are moved up, with their own dependencies;
+  ///   for an executing dependency, all runs of its queue are searched for its parts.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -146,11 +146,11 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, input, after: dependencies)
   }
 
-  /// Adds a procedure that is given nothing; see ``add(_:input:after:)``.
+  /// Adds a procedure without an input; see ``add(_:input:after:)``.
   ///
   /// - Parameters:
-  ///   - procedure: What to run.
-  ///   - dependencies: What has to finish successfully before.
+  ///   - procedure: The procedure to run.
+  ///   - dependencies: Procedures that have to finish successfully before.
   /// - Returns: The run.
   /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
   @discardableResult
@@ -168,9 +168,9 @@ public actor ProcedureQueue {
   /// whatever happened there, depend on ``ProcedureHandle/result``.
   ///
   /// - Parameters:
-  ///   - procedure: What to run. Its input is the value, or the tuple of the values.
-  ///   - handles: Where the values come from.
-  ///   - dependencies: What else has to finish successfully before.
+  ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
+  ///   - handles: The procedures of the values.
+  ///   - dependencies: Further procedures that have to finish successfully before.
   /// - Returns: The run.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
   @discardableResult
@@ -187,9 +187,9 @@ public actor ProcedureQueue {
   /// If one of them fails, is cancelled or is ignored, the procedure is not executed, as where the values are given one by one.
   ///
   /// - Parameters:
-  ///   - procedure: What to run. Its input is the array of the values.
-  ///   - handles: Where the values come from, in this order.
-  ///   - dependencies: What else has to finish successfully before.
+  ///   - procedure: The procedure to run. Its input is the array of the values.
+  ///   - handles: The procedures of the values, in the order of the array.
+  ///   - dependencies: Further procedures that have to finish successfully before.
   /// - Returns: The run.
   /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
   @discardableResult
@@ -201,15 +201,15 @@ public actor ProcedureQueue {
 
   /// Adds a procedure as soon as there is room among those that wait to be started.
   ///
-  /// Whoever waits for room is served first come first served, and lends the slot of the body that this is called in. On a
+  /// Callers wait for room in order of arrival. A body that waits lends its slot. On a
   /// queue without a limit this is ``add(_:input:after:)``.
   ///
   /// Cancelling the caller before there is room ends the wait, and the procedure is not added; afterwards it changes nothing.
   ///
   /// - Parameters:
-  ///   - procedure: What to run.
-  ///   - input: What it is given.
-  ///   - dependencies: What has to finish successfully before.
+  ///   - procedure: The procedure to run.
+  ///   - input: The input of the procedure.
+  ///   - dependencies: Procedures that have to finish successfully before.
   /// - Returns: The run.
   /// - Throws: `CancellationError`, or the reason of the cancel.
   /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
@@ -221,12 +221,12 @@ public actor ProcedureQueue {
     return submit(procedure.procedureTask, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Adds a procedure that is given nothing as soon as there is room; see ``enqueue(_:input:after:)``. Cancelling the caller
+  /// Adds a procedure without an input as soon as there is room; see ``enqueue(_:input:after:)``. Cancelling the caller
   /// before ends the wait.
   ///
   /// - Parameters:
-  ///   - procedure: What to run.
-  ///   - dependencies: What has to finish successfully before.
+  ///   - procedure: The procedure to run.
+  ///   - dependencies: Procedures that have to finish successfully before.
   /// - Returns: The run.
   /// - Throws: `CancellationError`, or the reason of the cancel.
   @discardableResult @concurrent
@@ -241,30 +241,23 @@ public actor ProcedureQueue {
     gathering input: @escaping @Sendable () -> Input
   ) -> ProcedureHandle<Output> {
     ProcedureHandle(
-      core.add(task.work, after: dependencies) { run in
-        try await run.callBody(of: Output.self, with: input())
+      core.add(task.level, task.closures, after: dependencies) { run, stage in
+        try await task.body(with: input())(run, stage)
       })
   }
 
-  /// Called where the types are known: no generic function is entered, and no metadata looked up, when the run goes its way.
   @inlinable
   nonisolated final func submit<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
     hasRoom: Bool = false
   ) -> ProcedureHandle<Output> where Input: Sendable {
-    let body: DetachedRun.Body
-    if Input.self == Void.self {
-      // A closure that captures nothing is not allocated.
-      body = { run in try await run.callBody(of: Output.self, with: ()) }
-    } else {
-      body = { run in try await run.callBody(of: Output.self, with: input) }
-    }
-    return ProcedureHandle(core.add(task.work, after: dependencies, hasRoom: hasRoom, body: body))
+    ProcedureHandle(
+      core.add(task.level, task.closures, after: dependencies, hasRoom: hasRoom, body: task.body(with: input)))
   }
 
   // MARK: The queue as a whole
 
-  /// Starts and evaluates nothing more; what executes goes on.
+  /// Starts and evaluates nothing more; executing bodies go on.
   public func suspend() {
     core.suspend()
   }
@@ -274,15 +267,15 @@ public actor ProcedureQueue {
     core.resume()
   }
 
-  /// Changes how many bodies may execute at once. Takes effect at once for what starts next; nothing is interrupted.
+  /// Changes how many bodies may execute at once. Takes effect at once for what starts next; no body is interrupted.
   ///
-  /// - Parameter width: At least 1, or this traps.
+  /// - Parameter width: At least 1, otherwise the call traps.
   public func setMaxConcurrentProcedures(_ width: Int) {
     Self.requireValidWidth(width, of: name)
     core.changeWidth(to: width)
   }
 
-  /// Cancels everything that is on the queue at this moment; what comes later is not concerned.
+  /// Cancels all present procedures of the queue; later procedures are not cancelled.
   ///
   /// - Parameter reason: Why; `CancellationError` without one.
   /// - Complexity: O(n log n) for n procedures on the queue.
@@ -290,23 +283,24 @@ public actor ProcedureQueue {
     core.cancelAll(reason)
   }
 
-  /// Returns when everything on the queue has finished, and at once if nothing is there.
+  /// Returns when all procedures of the queue have finished; at once on an idle queue.
   ///
-  /// On a suspended queue that can take until it is resumed. Cancelling the caller does not shorten the wait. A body that
+  /// On a suspended queue the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body that
   /// waits for its own queue does not wait for itself, nor for others that wait for the same.
   @concurrent public nonisolated func waitUntilIdle() async {
     await core.waitUntilIdle()
   }
 
-  /// Admits nothing more, and returns when everything on the queue has finished.
+  /// Refuses further procedures, and returns when all procedures of the queue have finished.
   ///
-  /// What is run or added from now on fails with ``ProcedureError/queueShutDown(procedure:queue:)``, except by bodies that
-  /// are still on the queue: what they need is part of them. The streams of ``events`` end with the last procedure.
-  /// On a suspended queue this can take until it is resumed. Cancelling the caller does not shorten the wait;
+  /// Later calls of `run` and `add` fail with ``ProcedureError/queueShutDown(procedure:queue:)``, except by bodies that
+  /// are still on the queue: their calls are parts of the bodies. The streams of ``events`` end with the last procedure.
+  /// A suspended queue is resumed. Cancelling the caller does not shorten the wait;
   /// ``cancelAll(_:)`` does.
   @concurrent public nonisolated func shutDown() async {
-    core.refuse()
+    core.shutDown()
     await core.waitUntilIdle()
+    core.broadcaster.close()
   }
 
   /// The events of every procedure on the queue, from now on; the newest 65,536 are buffered.
@@ -318,7 +312,7 @@ public actor ProcedureQueue {
 
   /// Subscribes to the events of every procedure on the queue, from now on.
   ///
-  /// The stream ends when the queue has been shut down or released. A slow subscriber delays nobody: when more than `limit`
+  /// The stream ends when the queue has been shut down or released. A slow subscriber delays no run: when more than `limit`
   /// events wait to be fetched, the oldest are lost, and one ``ProcedureEvent/Kind-swift.enum/gap(_:)`` in their place tells how
   /// many. The subscriber fetches all waiting events at once, so that up to twice as many may be in memory. A body that waits for an
   /// event lends its slot. Cancelling the task that iterates the stream ends the stream; dropping the stream ends the subscription.
@@ -341,9 +335,6 @@ public actor ProcedureQueue {
 extension ProcedureContext {
   /// The queue on which this run is; `nil` without one, and when the last reference to it has gone.
   public var queue: ProcedureQueue? {
-    sequence(first: self, next: \.scope.parent).lazy.compactMap {
-      ($0.scope as? SlotHolder)?.core.face as? ProcedureQueue
-    }
-    .first { _ in true }
+    run.ancestors.lazy.compactMap { run in run.core.withState { $0.queue as? ProcedureQueue } }.first { _ in true }
   }
 }

@@ -41,15 +41,25 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
         try await Self.pause(for: delay, core.timers)
       }
       count += 1
-      let output = try await core.run(repetition.task, repetition.input)
+      let output = try await repetition.queue.run(repetition.task, input: repetition.input)
       isOver = false
       return output
     }
 
     /// What a body holds is kept: it knows nothing of the pause.
     private static func pause(for delay: Duration, _ timers: Timers) async throws {
-      guard let context = ProcedureContext.current?.ofInnerProcedure else { return try await timers.pause(for: delay) }
-      try await context.pause(for: delay, timers)
+      let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
+      guard let run = ProcedureContext.current?.run.living else { return try await timers.pause(for: delay) }
+      guard delay > .zero else { return }
+      let place = Place()
+      let timer = timers.schedule(at: end) { place.call() }
+      run.core.waitStarted(run)
+      let isCalled = await run.wait(at: place)
+      await run.core.waitEnded(run)
+      if !isCalled {
+        timers.cancel(timer)
+        throw run.inheritedReason ?? CancellationError()
+      }
     }
   }
 }

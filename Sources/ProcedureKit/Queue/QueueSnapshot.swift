@@ -85,76 +85,71 @@ extension ProcedureQueue {
   ///
   /// - Complexity: O(n log n) for n procedures on the queue.
   public nonisolated func snapshot() -> QueueSnapshot {
-    core.withState { state in
-      let machine = state.machine
-      let claims = machine.runIndices.flatMap { member -> [ResourceClaim] in
-        guard let run = state.holders[Int(member)] as? Run else { return [] }
-        return (machine.members[Int(member)].resources == .awaited ? [run.claim] : []).compactMap(\.self)
-          + run.innerClaims
-      }
-      let waits = ResourceBook.shared.waits(of: claims)
-      var children: [ProcedureID: [ProcedureIdentity]] = [:]
-      for member in machine.runIndices {
-        guard let run = state.holders[Int(member)] as? Run, let producer = run.detachedRun?.parent?.id else { continue }
-        children[producer, default: []].append(run.identity)
-      }
-      let leader = machine.leader.flatMap { state.holders[Int($0)] as? Run }
-      let entries = machine.runIndices.compactMap { member -> QueueSnapshot.Entry? in
-        guard let run = state.holders[Int(member)] as? Run else { return nil }
-        return QueueSnapshot.Entry(
-          procedure: run.identity, state: machine.members[Int(member)].lifecycle.state,
-          producer: run.detachedRun?.parent?.identity,
-          wait: Self.wait(of: run, at: member, machine, waits, following: leader, children[run.id] ?? []))
-      }
-      return QueueSnapshot(
-        name: core.name, maxConcurrentProcedures: machine.slots.width, slotsInUse: machine.slots.taken,
-        isSuspended: machine.isSuspended, procedures: entries)
+    let (machine, runs) = core.withState { state in
+      (state.machine, state.machine.present.compactMap { state.machine[$0].payload })
     }
+    let parts = Dictionary(grouping: runs, by: { ObjectIdentifier($0.reported) })
+    let entries = runs.filter(\.isReported).map { run in
+      QueueSnapshot.Entry(
+        procedure: run.identity, state: run.state, producer: run.kind == .added ? run.parent?.identity : nil,
+        wait: (parts[ObjectIdentifier(run)] ?? [run]).lazy.compactMap { Self.wait(of: $0, machine) }.first { _ in true }
+      )
+    }
+    return QueueSnapshot(
+      name: core.name, maxConcurrentProcedures: machine.width, slotsInUse: machine.slotsTaken,
+      isSuspended: machine.isSuspended, procedures: entries)
   }
 
-  private static func wait(
-    of run: Run, at member: Int32, _ machine: QueueMachine, _ claims: [ObjectIdentifier: [ExclusionWait]],
-    following leader: Run?, _ children: [ProcedureIdentity]
-  ) -> QueueSnapshot.Wait? {
-    let entry = machine.members[Int(member)]
-    switch entry.lifecycle.state {
-    case .pending: return .dependencies(run.detachedRun?.unsettledDependencies ?? [])
+  /// What one run, or one level of it, waits for.
+  private static func wait(of run: Run, _ machine: QueueMachine<Run>) -> QueueSnapshot.Wait? {
+    let (phase, isReturning, wait, pauseEnd, dependencies, children) = run.core.withState { state in
+      (
+        run.member >= 0 ? state.machine[run.member].phase : .finished,
+        run.member >= 0 && state.machine[run.member].isReturning, run.details?.waits.values.first,
+        run.details?.pauseEnd, run.details?.dependencies ?? [],
+        run.details?.children.values.filter { $0.kind == .added }.map(\.identity) ?? []
+      )
+    }
+    switch phase {
+    case .pending:
+      return .dependencies(
+        dependencies.filter { ($0 as? any RunDependency)?.dependencyRun.outcome == nil }.map(\.identity))
+    case .held: return .resumption
     case .evaluating:
-      return machine.isListed(member) && machine.isSuspended ? .resumption : .conditions(run.conditions.map(\.name))
-    case .waiting where entry.resources == .awaited:
-      return .resources(run.claim.flatMap { claims[ObjectIdentifier($0)] } ?? [])
-    case .waiting where machine.follows(member):
-      return .resources(leader.flatMap { ExclusionWait(of: run, for: $0) }.map { [$0] } ?? [])
-    case .waiting: return machine.isSuspended ? .resumption : .slot
-    case .executing, .pausing:
-      if machine.isInLine(member) { return machine.isSuspended ? .resumption : .slot }
-      if machine.isReturning(member) { return .slot }
-      switch run.innerWaits.first?.kind {
+      return .conditions(run.core.withState { _ in run.closures }?.conditions.elements.map(\.name) ?? [])
+    case .pausing: return .pause(until: pauseEnd)
+    case .claiming: return .resources(run.core.resources.waits(of: run))
+    case .ready: return machine.isSuspended && run.isReported ? .resumption : .slot
+    case .starting, .executing:
+      if isReturning { return .slot }
+      switch wait {
       case .conditions(let names): return .conditions(names)
-      case .resources(let claim): return .resources(claims[ObjectIdentifier(claim)] ?? [])
-      case nil: break
+      case .run, .idle, .room: return children.isEmpty ? .otherProcedures : .children(children.sorted { $0.id < $1.id })
+      case nil: return nil
       }
-      if entry.lifecycle.state == .pausing { return .pause(until: run.progress?.pauseEnd) }
-      guard entry.loans > 0 else { return nil }
-      return children.isEmpty ? .otherProcedures : .children(children)
-    case .finishing, .finished: return nil
+    case .finishing: return children.isEmpty ? nil : .children(children.sorted { $0.id < $1.id })
+    case .finished: return nil
     }
-  }
-}
-
-extension ExclusionWait {
-  /// What a run waits for that follows another.
-  fileprivate init?(of run: Run, for leader: Run) {
-    guard let entry = run.resources?.wholeEntry else { return nil }
-    self.init(procedure: run.identity, key: entry.key, holder: leader.identity)
   }
 }
 
 extension Run {
-  /// The claims for which its body waits on levels inside of it.
-  fileprivate var innerClaims: [ResourceClaim] {
-    innerWaits.compactMap { wait in
-      if case .resources(let claim) = wait.kind { claim } else { nil }
+  /// The phase, as users see it.
+  var state: ProcedureState {
+    core.withState { state in
+      guard member >= 0 else { return outcome == nil ? .pending : .finished }
+      if outcome != nil { return .finished }
+      let entry = state.machine[member]
+      switch entry.phase {
+      case .pending: return .pending
+      case .held: return entry.needs.contains(.conditions) ? .evaluating : .waiting
+      case .evaluating: return .evaluating
+      case .pausing: return .pausing
+      case .claiming, .ready: return .waiting
+      case .starting, .executing: return .executing
+      case .finishing: return .finishing
+      case .finished: return .finished
+      }
     }
   }
 }

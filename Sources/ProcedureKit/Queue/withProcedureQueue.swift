@@ -30,17 +30,24 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
   let queue = ProcedureQueue(
     name, maxConcurrentProcedures: maxConcurrentProcedures, clock: clock, executor: executor,
     resources: resources)
-  return try await withRunCancellationHandler(in: .current, key: queue) {
-    do {
-      let result = try await body(queue)
-      await queue.core.drain()
-      return result
-    } catch {
-      queue.core.cancelAll(nil, includesLater: true)
-      await queue.core.drain()
-      throw error
-    }
-  } onCancel: {
+  let onCancel: @Sendable () -> Void = { queue.core.cancelAll(nil, includesLater: true) }
+  guard let run = ProcedureContext.current?.run.living else {
+    return try await withTaskCancellationHandler(operation: { try await drain(queue, after: body) }, onCancel: onCancel)
+  }
+  return try await run.whileCancellable(queue, operation: { try await drain(queue, after: body) }, onCancel: onCancel)
+}
+
+/// Calls the body, and returns when everything on the queue has finished.
+private nonisolated(nonsending) func drain<R>(
+  _ queue: ProcedureQueue, after body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
+) async rethrows -> R {
+  do {
+    let result = try await body(queue)
+    await queue.shutDown()
+    return result
+  } catch {
     queue.core.cancelAll(nil, includesLater: true)
+    await queue.shutDown()
+    throw error
   }
 }

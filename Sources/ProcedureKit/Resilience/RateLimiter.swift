@@ -11,12 +11,12 @@ import Synchronization
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
-    /// The waiting calls, without the first.
+    /// The waiting callers, without the head.
     var places: [RateLimiterMachine.Ticket: Place] = [:]
-    /// The first call, which sleeps until its token is due.
+    /// The place at which the head sleeps until it is due.
     var head: Place?
 
-    /// Returns the calls to resume after an event: the granted calls, and the call that is now the first.
+    /// After anything that has happened: those who may go on, and the head, that has to know that it is.
     mutating func called(_ granted: [RateLimiterMachine.Ticket]) -> [Place] {
       var called = granted.compactMap { places.removeValue(forKey: $0) }
       if let head = places.removeValue(forKey: machine.head) { called.append(head) }
@@ -24,15 +24,15 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. The limiter's response to a call.
+  /// Internal. The answer to an arriving call.
   enum Arrival {
     case granted
-    /// The call cannot go through before `retryAfter`, or ever if `nil`.
+    /// There is nothing to be had before this has passed, or ever.
     case refused(retryAfter: Duration?)
     case waits(Wait)
   }
 
-  /// Internal. A waiting call; `place` is `nil` for the first call.
+  /// Internal. A place in line; none for the head.
   struct Wait {
     fileprivate let ticket: RateLimiterMachine.Ticket
     fileprivate let place: Place?
@@ -71,7 +71,7 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Internal. Grants, refuses or enqueues a call. For an enqueued call, `wait(for:_:timers:)` has to follow.
+  /// Internal. A call arrives. Whoever has to wait does so by `wait(for:at:timers:)`, which has to follow.
   func arrive() -> Arrival {
     let (now, place) = (time.now.sinceStart, Place())
     let (admission, isHead, called) = contents.withLock { contents in
@@ -90,44 +90,42 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Waits for the call's turn, in the current task. Cancelling the task, or calling `visitor.leave()`, ends
-  /// the wait at once; later calls move up.
+  /// Waits for the turn of a call.
   ///
   /// - Parameters:
-  ///   - wait: The result of `arrive()`.
-  ///   - visitor: The waiting task.
-  ///   - timers: The timers that wake the first call.
-  /// - Returns: Whether the call was granted. A grant can coincide with a cancel; the caller then has to make or
-  ///   abandon the call.
-  func wait(for wait: Wait, _ visitor: Visitor, timers: Timers) async -> Bool {
-    if let place = wait.place, await !visitor.wait(at: place) { return leave(wait.ticket) }
+  ///   - wait: The answer of `arrive`.
+  ///   - timers: The timers of the queue.
+  ///   - isCalled: Waits at a place, and returns whether the place was called.
+  /// - Returns: Whether the turn has come.
+  func wait(for wait: Wait, _ timers: Timers, at isCalled: (Place) async -> Bool) async -> Bool {
+    if let place = wait.place, await !isCalled(place) { return leave(wait.ticket) }
     while true {
       let place = Place()
       guard let due = turn(of: wait.ticket, awaitedAt: place) else { return true }
       let timer = timers.schedule(after: due - time.now.sinceStart) { place.call() }
-      let isCalled = await visitor.wait(at: place)
+      let wasCalled = await isCalled(place)
       timers.cancel(timer)
-      guard isCalled else { return leave(wait.ticket) }
+      guard wasCalled else { return leave(wait.ticket) }
       let now = time.now.sinceStart
       let called = contents.withLock { $0.called($0.machine.timePassed(to: now)) }
       for other in called { other.call() }
     }
   }
 
-  /// Internal. Returns the token of a granted call that was cancelled before its body.
+  /// Internal. A call that had its turn is not made after all: whoever was to make it was cancelled before.
   func callAbandoned(_ wait: Wait) {
     let now = time.now.sinceStart
     let head = contents.withLock { contents in
       contents.machine.callAbandoned(wait.ticket, at: now)
       return contents.head.take()
     }
-    // The next token is due earlier now.
+    // It is due earlier now.
     head?.call()
   }
 
-  /// Makes the first call sleep at `place`.
+  /// The head waits from now on at this place for its turn.
   ///
-  /// - Returns: The instant of the next grant; `nil` if the call has been granted.
+  /// - Returns: When that is; `nil` if it has come.
   private func turn(of ticket: RateLimiterMachine.Ticket, awaitedAt place: Place) -> Duration? {
     contents.withLock { contents in
       guard contents.machine.isWaiting(ticket) else { return nil }

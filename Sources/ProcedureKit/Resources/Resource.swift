@@ -20,7 +20,7 @@ public struct Resource: Sendable, Hashable {
   ///   - capacity: The number of units, from 1 to 2,147,483,646. Another number traps.
   public init(_ name: String, capacity: Int) {
     require(
-      (1..<Int(ResourceLedger.wholeCategory)).contains(capacity),
+      (1..<Int(ResourceRequest.wholeCategory)).contains(capacity),
       "Resource \"\(name)\": its capacity is \(capacity), which is not between 1 and \(Int32.max - 1)")
     self.name = name
     self.capacity = capacity

@@ -1,14 +1,14 @@
 /// Internal. The key of a resource in a table.
 enum ResourceKey: Hashable, Sendable {
-  /// A category, named by a user's value.
+  /// A category that users name by a value of theirs.
   case category(InternedKey)
-  /// A resource with units.
+  /// A resource of so many units.
   case units(name: String)
-  /// A shared execution.
+  /// An execution that others wait for.
   case sharedWork(SharedWorkTable.Key)
 }
 
-/// Internal. A category named by a type.
+/// Internal. Names a category by a type.
 struct TypeCategory: Hashable, Sendable, CustomStringConvertible {
   private let type: ObjectIdentifier
   let description: String
@@ -20,7 +20,7 @@ struct TypeCategory: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ResourceKey: CustomStringConvertible {
-  /// The name of the resource in messages.
+  /// The name of the resource, as people read it.
   var description: String {
     switch self {
     case .category(let key): "\(key.value)"
@@ -30,7 +30,7 @@ extension ResourceKey: CustomStringConvertible {
   }
 }
 
-/// Internal. The demands of one level of a procedure, made once by the modifiers.
+/// Internal. All that one level of a procedure wants to hold: a value that is made once, with the modifier.
 struct ResourceRequest: Sendable {
   struct Demand: Sendable {
     let key: ResourceKey
@@ -38,48 +38,63 @@ struct ResourceRequest: Sendable {
     let capacity: Int32
   }
 
-  /// The demands, one for each resource.
+  /// The units of a category: to hold all of them is to exclude everybody else.
+  static let wholeCategory = Int32.max
+
+  /// One for each resource.
   private(set) var demands: [Demand] = []
 
-  /// Requests each category, exclusively or shared.
+  /// One category for each of the values, to be held alone or together with other readers.
   init(categories: [any Hashable & Sendable], isShared: Bool) {
-    let units = isShared ? 1 : ResourceLedger.wholeCategory
+    let units = isShared ? 1 : Self.wholeCategory
     for category in categories {
       add(
         Demand(
-          key: .category(.of(category)), units: units, capacity: ResourceLedger.wholeCategory))
+          key: .category(.of(category)), units: units, capacity: Self.wholeCategory))
     }
   }
 
-  /// Requests a shared execution exclusively, for the executing run.
-  init(sharedWork key: SharedWorkTable.Key) {
-    let whole = ResourceLedger.wholeCategory
-    add(Demand(key: .sharedWork(key), units: whole, capacity: whole))
-  }
-
-  /// Requests units of one resource.
+  /// Units of one resource.
   init(_ resource: Resource, units: Int) {
     add(Demand(key: .units(name: resource.name), units: Int32(units), capacity: Int32(resource.capacity)))
   }
 
-  /// Returns the combination of both requests. For a category, an exclusive request overrides a shared one; units add
-  /// up.
-  func merging(_ other: ResourceRequest) -> ResourceRequest {
-    var merged = self
-    for demand in other.demands { merged.add(demand) }
+  /// The demands with one for each resource: a demand to share and to exclude excludes; units add up. O(n).
+  static func merged(_ demands: [Demand]) -> [Demand] {
+    guard demands.count > 1 else { return demands }
+    var places: [ResourceKey: Int] = [:]
+    var merged: [Demand] = []
+    for demand in demands {
+      guard let place = places[demand.key] else {
+        places[demand.key] = merged.count
+        merged.append(demand)
+        continue
+      }
+      merged[place].add(demand)
+    }
     return merged
   }
 
   private mutating func add(_ demand: Demand) {
-    guard let index = demands.firstIndex(where: { $0.key == demand.key }) else { return demands.append(demand) }
-    switch demand.key {
-    case .category, .sharedWork: demands[index].units = max(demands[index].units, demand.units)
+    demands = Self.merged(demands + [demand])
+  }
+}
+
+extension ResourceRequest.Demand {
+  init(sharedWork key: SharedWorkTable.Key) {
+    let whole = ResourceRequest.wholeCategory
+    self.init(key: .sharedWork(key), units: whole, capacity: whole)
+  }
+
+  fileprivate mutating func add(_ other: Self) {
+    switch key {
+    case .category, .sharedWork: units = max(units, other.units)
     case .units(let name):
-      let units = Int(demands[index].units) + Int(demand.units)
+      let sum = Int(units) + Int(other.units)
       require(
-        units <= demand.capacity && demand.capacity == demands[index].capacity,
-        "Resource \"\(name)\": a procedure uses \(units) units of it, and it has \(demand.capacity)")
-      demands[index].units = Int32(units)
+        sum <= other.capacity && other.capacity == capacity,
+        "Resource \"\(name)\": a procedure uses \(sum) units of it, and it has \(other.capacity)")
+      units = Int32(sum)
     }
   }
 }

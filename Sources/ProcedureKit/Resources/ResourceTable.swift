@@ -1,100 +1,162 @@
 import Synchronization
 
-/// A table of the holders of categories and resources.
+/// Who holds which resource, and who waits for it.
 ///
-/// One process-wide table makes procedures exclude each other on every queue. A queue with its own table
-/// (``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:seed:)``)
-/// excludes only on the queues with the same table: for tests, and for independent parts of a program.
-///
-/// Keys without a holder and without a waiting claim use no memory.
+/// Categories and resources are known process-wide by `shared`, unless a queue is given a table of its own, as tests do.
 public final class ResourceTable: Sendable {
-  /// The process-wide table, for queues without their own table and for procedures without a queue.
+  /// The table of every queue that was not given another one.
   public static let shared = ResourceTable()
 
-  /// The table's first response to a claim.
-  enum Answer: Sendable {
+  enum Answer {
     case granted
-    /// The claim waits, and the claimant will be called. The notifications may concern other claims.
-    case waits(News)
-    /// The claim would wait forever.
+    case waits
     case refused([ExclusionWait])
   }
 
-  /// Notifications for claimants, sent outside of all locks.
-  struct News: Sendable {
-    var granted: [any ResourceClaimant] = []
-    var refused: [(claimant: any ResourceClaimant, waits: [ExclusionWait])] = []
-    /// The claimants for which a run of higher priority waits.
-    var raised: [(claimant: any ResourceClaimant, priority: UInt8)] = []
-    /// Objects to release outside of the lock, since they refer to the user's values.
-    var abandoned: [any AnyObject & Sendable] = []
-
-    var isEmpty: Bool { granted.isEmpty && refused.isEmpty && raised.isEmpty && abandoned.isEmpty }
-
-    fileprivate func tell() {
-      for claimant in granted { claimant.resourcesGranted() }
-      for (claimant, waits) in refused { claimant.resourcesRefused(waits) }
-      for (claimant, priority) in raised { claimant.raise(to: TaskPriority(rawValue: priority)) }
-    }
+  fileprivate struct Pool {
+    let key: ResourceKey
+    let capacity: Int32
   }
 
-  /// Pending notifications that a caller further up on the stack is sending.
-  private final class Delivery: Sendable {
-    private struct State {
-      var news: [News]
-      var isOver = false
-    }
-
-    private let state: Mutex<State>
-
-    init(_ news: News) {
-      state = Mutex(State(news: [news]))
-    }
-
-    /// Adds notifications for the sender.
-    ///
-    /// - Returns: Whether the sender will send the notifications; `false` after the delivery has ended.
-    func add(_ news: News) -> Bool {
-      state.withLock { state in
-        if !state.isOver { state.news.append(news) }
-        return !state.isOver
-      }
-    }
-
-    /// Returns the next notifications; `nil`, from then on, if none is left.
-    func next() -> [News]? {
-      state.withLock { state in
-        state.isOver = state.news.isEmpty
-        return state.isOver ? nil : state.news.takeAll()
-      }
-    }
+  fileprivate struct State {
+    var table = ClaimTable()
+    var numbers: [ResourceKey: ResourceNumber] = [:]
+    var pools: [ResourceNumber: Pool] = [:]
+    var claimants: [RunNumber: Run] = [:]
   }
 
-  @TaskLocal private static var delivery: Delivery?
-  let openPools = Atomic(0)
-  /// The keys in use.
-  let index = ResourceIndex()
-  /// The shared executions.
+  private let state = Mutex(State())
   let sharedWork = SharedWorkTable()
 
-  /// Makes an empty table.
+  /// Creates a table that shares nothing with others.
   public init() {}
 
-  /// The number of keys with a holder or a waiting claim.
-  public var count: Int { openPools.load(ordering: .acquiring) }
+  /// How many resources somebody holds or waits for.
+  public var count: Int { state.withLock(\.numbers.count) }
 
-  /// Sends notifications to claimants. Called outside of all locks.
-  ///
-  /// A nested call adds its notifications to the outer call's: a loop instead of a recursion, however many queues pass
-  /// a grant on. Other threads send their own notifications, so that a thread does not wake unrelated tasks.
-  static func deliver(_ news: News) {
-    guard !news.isEmpty else { return }
-    if let delivery, delivery.add(news) { return }
-    let delivery = Delivery(news)
-    $delivery.withValue(delivery) {
-      while let batch = delivery.next() {
-        for news in batch { news.tell() }
+  // MARK: Claims
+
+  /// A run claims resources: all are its own now, or it waits for all of them.
+  func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
+    let demands = ResourceRequest.merged(demands)
+    let ancestors = run.ancestors.dropFirst().filter { !$0.level.traits.demands.isEmpty }.map(\.id.number)
+    let priority = run.core.withState { state in run.member >= 0 ? state.machine[run.member].priority : 0 }
+    let isGranted = state.withLock { state in
+      let claims = demands.map { demand in
+        ClaimDemand(resource: state.number(of: demand), units: demand.units)
+      }
+      state.claimants[run.id.number] = run
+      return state.table.requested(run.id.number, claims, inside: ancestors, priority: priority)
+    }
+    if isGranted { return .granted }
+    // A cycle needs somebody who waits for this run, or a claim around it.
+    if !ancestors.isEmpty || run.mayBeAwaited, let cycle = WaitSearch.resolveDeadlock(from: run) {
+      return .refused(cycle)
+    }
+    raise(run, to: priority)
+    return .waits
+  }
+
+  /// Whether a run holds its resources.
+  func isHeld(by run: Run) -> Bool { state.withLock { $0.table.isGranted(run.id.number) } }
+
+  /// A run gives back what it holds, or does not wait any more.
+  func ended(_ run: Run) {
+    for other in giveBack(run) { other.claimGranted() }
+  }
+
+  /// A run gives back what it holds. Returns the runs whose claims are granted by that; the caller tells them.
+  func giveBack(_ run: Run) -> [Run] {
+    let (former, granted) = state.withLock { $0.giveBack(run) }
+    _ = former
+    return granted
+  }
+
+  /// Whether the run waited for its claim, which is withdrawn.
+  func withdraw(_ run: Run) -> Bool {
+    let (former, granted) = state.withLock { $0.table.isWaiting(run.id.number) ? $0.giveBack(run) : (nil, []) }
+    for other in granted { other.claimGranted() }
+    return former != nil
+  }
+
+  /// A run goes before others that wait for it.
+  func overtook(_ overtaking: WaitGraph.Overtaking) {
+    let granted = state.withLock { state -> [Run] in
+      var granted: [RunNumber] = []
+      guard state.table.isWaiting(overtaking.run) else { return [] }
+      _ = state.table.overtook(overtaking.run, overtaking.delayed, &granted)
+      return granted.compactMap { state.claimants[$0] }
+    }
+    for run in granted { run.claimGranted() }
+  }
+
+  /// Moves up those that hold what a run waits for, or stand before it.
+  func raise(_ run: Run, to priority: UInt8) {
+    let raised = state.withLock { state in
+      var raised: [RunNumber] = []
+      state.table.raised(run.id.number, to: priority, &raised)
+      return raised.compactMap { state.claimants[$0] }
+    }
+    for other in raised { other.core.raise(other.slotOwner, to: priority) }
+  }
+
+  // MARK: Looking
+
+  /// What a run waits for, and who holds it.
+  func waits(of run: Run) -> [ExclusionWait] {
+    let found = state.withLock { state in
+      state.table.blockers(of: run.id.number).flatMap { blocker in
+        (blocker.holders.isEmpty ? blocker.earlierWaiters : blocker.holders).compactMap { holder in
+          state.claimants[holder].flatMap { run in state.pools[blocker.resource].map { (run, $0.key) } }
+        }
       }
     }
+    return found.map { ExclusionWait(procedure: run.levelIdentity, key: $0.1, holder: $0.0.levelIdentity) }
+  }
+
+  /// Adds the waits of a run for its resources to a graph of waits, and returns the runs that stand in its way.
+  func addWaits(of run: Run, to graph: inout WaitGraph) -> [Run] {
+    let (extended, runs) = state.withLock { [graph] state -> (WaitGraph, [Run]) in
+      var (graph, reached): (WaitGraph, [RunNumber]) = (graph, [])
+      state.table.addWaits(of: run.id.number, to: &graph, in: ObjectIdentifier(self), reached: &reached)
+      return (graph, reached.compactMap { state.claimants[$0] })
+    }
+    graph = extended
+    return runs
+  }
+
+  func key(of resource: ResourceNumber) -> ResourceKey? {
+    state.withLock { $0.pools[resource]?.key }
+  }
+}
+
+extension ResourceTable.State {
+  /// A run gives back what it holds, or does not wait any more. The reference to the run, and the runs whose claims are granted by that.
+  mutating func giveBack(_ run: Run) -> (former: Run?, granted: [Run]) {
+    guard let former = claimants.removeValue(forKey: run.id.number) else { return (nil, []) }
+    var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
+    table.ended(run.id.number, &granted, vacated: &vacated)
+    for resource in vacated { close(resource) }
+    return (former, granted.compactMap { claimants[$0] })
+  }
+
+  mutating func number(of demand: ResourceRequest.Demand) -> ResourceNumber {
+    if let number = numbers[demand.key] {
+      let capacity = pools[number]?.capacity ?? demand.capacity
+      require(
+        capacity == demand.capacity,
+        "Resource \"\(demand.key)\" is used with the capacities \(capacity) and \(demand.capacity)")
+      return number
+    }
+    let number = table.resourceOpened(capacity: demand.capacity)
+    numbers[demand.key] = number
+    pools[number] = ResourceTable.Pool(key: demand.key, capacity: demand.capacity)
+    return number
+  }
+
+  mutating func close(_ resource: ResourceNumber) {
+    table.resourceClosed(resource)
+    if let pool = pools.removeValue(forKey: resource) { numbers[pool.key] = nil }
+    if numbers.isEmpty, numbers.capacity > 1_024 { (numbers, pools, claimants) = ([:], [:], [:]) }
   }
 }

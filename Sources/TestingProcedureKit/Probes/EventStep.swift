@@ -1,4 +1,4 @@
-/// What kind of event a `ProcedureEvent` is, without what it carries: for comparing and counting.
+/// The kind of a `ProcedureEvent`, without the details: for comparing and counting.
 public enum EventStep: String, Hashable, Sendable, CaseIterable {
   /// The run was admitted to its queue.
   case didAttach
@@ -25,7 +25,7 @@ public enum EventStep: String, Hashable, Sendable, CaseIterable {
 }
 
 extension ProcedureEvent {
-  /// What kind of event it is, without what it carries.
+  /// The kind of the event, without the details.
   public var step: EventStep { kind.step }
 }
 
@@ -43,7 +43,7 @@ extension Sequence<ProcedureEvent> {
     filter { id == nil || $0.id == id }.map(\.step)
   }
 
-  /// What breaks the order that every run's events have (DESIGN.md, rule L2), in words; empty if nothing does.
+  /// The violations of the order of a run's events (rule L2), in words; empty if nothing does.
   ///
   /// `didAttach` comes first, `didCancel` at most once and before `willFinish`, `didFinish` last; the body ends as often
   /// as it starts, and instants never go back. The events must be complete from the first of each run on; runs that have

@@ -50,13 +50,6 @@ import Testing
     #expect(!selection.leavesOutLong)
   }
 
-  @Test("Where the bare mechanism counts, it is measured beside the rest: for P1 alone")
-  func bare() {
-    let roles = Selection(["P1"], includesLong: false).workloads.map { Set($0.contestants.map(\.role)) }
-    #expect(roles == [[.floor, .procedureKit("run"), .bare("run")]])
-    #expect(Target.all.filter { $0.comparisons.contains { $0.bare != nil } }.map(\.id) == ["P1"])
-  }
-
   @Test("What takes long is measured if it is named")
   func long() {
     let selection = Selection(["P9"], includesLong: false)

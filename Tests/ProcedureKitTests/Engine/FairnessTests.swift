@@ -62,28 +62,4 @@ import Testing
     let yields = (0..<10_240).filter { _ in fairness.pieceEnds() }
     #expect(yields.count == 9 && zip(yields, yields.dropFirst()).allSatisfy { $1 - $0 == 1_024 })
   }
-
-  @Test("Q3, R1: a worker that yields after a body admits only the next of those who follow it, and keeps their order")
-  func followers() async throws {
-    let queue = ProcedureQueue("q", clock: SteppingClock(step: .milliseconds(20)), resources: ResourceTable())
-    let (begins, ends, order) = (Signal(), Signal(), Box<[Int]>([]))
-    let leader = queue.add(
-      ProcedureTask("leader") {
-        begins.set()
-        await ends.wait()
-      }.exclusive("x"))
-    await begins.wait()
-    let followers = (0..<4).map { number in
-      queue.add(
-        ProcedureTask("follower") { () -> Int in
-          order.update { $0.append(number) }
-          // A look that lets nobody in.
-          return queue.core.withState(admitting: .none) { $0.machine.runIndices.count }
-        }.exclusive("x"))
-    }
-    ends.set()
-    try await leader.value
-    for follower in followers { #expect(try await follower.value == 1) }
-    #expect(order.value == [0, 1, 2, 3])
-  }
 }

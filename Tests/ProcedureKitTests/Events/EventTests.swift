@@ -235,7 +235,7 @@ import Testing
     await queue.shutDown()
     var byName: [String: [String]] = [:]
     for await event in events { byName[event.name, default: []].append(event.shortName) }
-    #expect(byName["patient"] == ["didAttach", "willExecute", "didExecute", "didCancel", "willFinish", "didFinish"])
+    #expect(byName["patient"] == ["didAttach", "willExecute", "didCancel", "didExecute", "willFinish", "didFinish"])
     #expect(byName.values.allSatisfy { $0.filter { $0 == "didFinish" }.count == 1 && $0.last == "didFinish" })
     #expect(byName.count == 5)
   }

@@ -153,7 +153,7 @@ struct HookTests {
       journal.all == ["n willExecute", "n didExecute finished", "n willFinish failed", "n didFinish failed"])
   }
 
-  @Test("L3, C5: a timeout is a cancel, and told as one", arguments: Way.hooked)
+  @Test("L3, C5: a timeout is a failure for what is around it, and told as one", arguments: Way.hooked)
   fileprivate func timeout(way: Way) async throws {
     let journal = Journal()
     let procedure = ProcedureTask<Void, Int>("body") {
@@ -165,7 +165,7 @@ struct HookTests {
     #expect(error?.kind == .timedOut)
     #expect(
       journal.all == [
-        "n willExecute", "n didExecute cancelled", "n didCancel", "n willFinish cancelled", "n didFinish cancelled",
+        "n willExecute", "n didExecute failed", "n willFinish failed", "n didFinish failed",
       ])
   }
 
@@ -247,28 +247,6 @@ struct HookTests {
     #expect(values.withLock(\.self) == [7])
     #expect(
       journal.all == ["n willExecute", "n didExecute finished", "n willFinish finished", "n didFinish finished"])
-  }
-
-  @Test(
-    "C5: a timeout cancels what the body has produced, and counts, whatever that comes to", arguments: Way.whole,
-    [false, true])
-  fileprivate func timeoutWithChild(way: Way, hasHooks: Bool) async throws {
-    let body = ProcedureTask<Void, Int>("body") {
-      ProcedureContext.current?.produce(
-        ProcedureTask("child") {
-          await untilCancelled()
-          throw Failure()
-        })
-      let part = ProcedureTask<Void, Int>("part") {
-        await untilTimedOut()
-        return 1
-      }
-      return try await part.timeout(.nanoseconds(1)).execute()
-    }.errorPolicy(.continue)
-    let procedure = hasHooks ? body.onDidFinish { #expect($0.word == "cancelled") } : body
-    let result = await way.outcome(of: procedure)
-    let error = #expect(throws: ProcedureError.self) { try result.get() }
-    #expect(error?.kind == .timedOut)
   }
 
   @Test("L3: a run that is cancelled before its body tells so, on a suspended queue too")

@@ -33,7 +33,7 @@ import Testing
   func everythingIsReleased() async throws {
     let live = Box(0)
     weak var weakQueue: ProcedureQueue?
-    weak var weakRun: DetachedRun?
+    weak var weakRun: Run?
     do {
       let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
       weakQueue = queue

@@ -100,30 +100,4 @@ import TestingProcedureKit
     #expect(try await queue.run(ProcedureTask { try await body.execute() }) == 1)
     #expect(try await queue.run(ProcedureGraph("graph") { g in g.add(body) }) == 1)
   }
-
-  @Test("R3: a child that pauses gives back what it holds itself, also when the level that produced it has ended")
-  func pauseOfChild() async throws {
-    let table = ResourceTable()
-    let queue = ProcedureQueue("q", resources: table)
-    let hasEnded = Signal()
-    let order = Box<[String]>([])
-    let child = ProcedureTask<Void, Void> {
-      await hasEnded.wait()
-      order.update { $0.append("attempt") }
-      throw TestError()
-    }
-    .retry(.constant(.nanoseconds(1)), maxAttempts: 4).exclusive("c")
-    let level = ProcedureTask { ProcedureContext.current?.produce(child) }.exclusive("b").ignoringErrors()
-    let parent = queue.add(
-      ProcedureTask {
-        try await level.execute()
-        queue.add(ProcedureTask { order.update { $0.append("other") } }.exclusive("a"))
-        hasEnded.set()
-      }
-      .errorPolicy(.continue).exclusive("a"))
-    await #expect(throws: ProcedureError.self) { try await parent.value }
-    await queue.waitUntilIdle()
-    #expect(order.value == ["attempt", "attempt", "attempt", "attempt", "other"])
-    #expect(table.count == 0)
-  }
 }

@@ -77,7 +77,7 @@ extension Rule {
     // The exception that names the caller's task: what `run` executes in it waits for the condition, what was added does not.
     Rule(
       id: "K1 deaf added", sentence: "a condition that ignores its cancel delays nothing that was added",
-      ways: Way.queued.filter { $0 != .run }
+      ways: [.add]
     ) { stage in
       let running = stage.start(stage.deafSubject(), isAdded: true)
       await stage.started.wait()

@@ -9,6 +9,8 @@ extension Rule {
       let subject = ProcedureTask<Void, Int>("subject") {
         stage.enter()
         await stage.untilCancelled()
+        // The context may tell of the cancel a moment before the task does.
+        while !Task.isCancelled, !stage.isInCallersTask { await Task.yield() }
         let now = (Task.isCancelled, ProcedureContext.current?.isCancelled ?? false)
         seen.update { $0 = now }
         return 1

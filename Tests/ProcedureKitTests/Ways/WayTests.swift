@@ -1,33 +1,7 @@
 import Testing
 
 /// The rules that do not hold yet in some ways. To be deleted, with `KnownDifference`, when they do.
-let knownDifferences: Set<KnownDifference> = {
-  let parts: [Way] = [.part, .level, .node, .nodeWithInput, .attempt, .secondAttempt]
-  let nodes: [Way] = [.node, .nodeWithInput]
-  let known: [(rule: String, ways: [Way])] = [
-    // The condition goes on, and whatever is around it waits.
-    ("K1 deaf added", parts + [.copy]),
-    // The condition is not cancelled.
-    ("C2 condition, queue", parts),
-    // The wait of the body goes on.
-    ("C3 wait, caller", Side.caller.ways), ("C3 wait, handle", Side.handle.ways),
-    ("C3 wait, childHandle", Side.childHandle.ways), ("C3 wait, context", Side.context.ways),
-    ("C3 wait, queue", Side.queue.ways), ("C4 wait", Way.handled), ("C5 wait", Way.allCases),
-    // A timeout is told as a cancel.
-    ("C5 outcome", Way.allCases), ("C5 children", Way.allCases),
-    // What a part produces belongs to the body around it.
-    ("L3 children", [.part, .level]), ("L5 late child", [.part, .level]), ("L5 failed child", [.part, .level]),
-    ("C1 between", [.part, .level]),
-    // A cancel of the caller's task reaches them after the body.
-    ("C3 children, caller", [.run, .alone, .part, .level]),
-    // The slot is kept.
-    ("L3 slot", parts + [.copy]),
-    // `willExecute` comes before the hooks, of nodes before the conditions.
-    ("L2 hook", Way.eventful), ("L2 cancelled in a hook", Way.eventful), ("L2 ignored", nodes),
-    ("L2 cancelled", nodes),
-  ]
-  return Set(known.flatMap { known in known.ways.map { KnownDifference(way: $0, rule: known.rule) } })
-}()
+let knownDifferences: Set<KnownDifference> = []
 
 // The limit ends what hangs; a case takes milliseconds.
 @Suite("L5: whatever way a procedure is run, the same rules hold", .timeLimit(.minutes(10)))

@@ -15,7 +15,7 @@ struct QueueCircleTests {
     return circle
   }
 
-  @Test("R4: what a body adds to a queue whose end it waits for is refused what the body holds", arguments: 0..<4)
+  @Test("R4: what a body adds to a queue whose end it waits for is refused what the body holds", arguments: 0..<5)
   func scope(way: Int) async throws {
     try await exploreRace("refused", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue("outer", maxConcurrentProcedures: 1)
@@ -42,6 +42,17 @@ struct QueueCircleTests {
           let (other, third) = (env.makeQueue("other"), env.makeQueue("third"))
           added { $0.append(third.add(inner)) }
           other.add(Work("dependent") {}, after: added.value)
+          await other.waitUntilIdle()
+        case 3:
+          // By way of a dependent that comes when both wait already.
+          let (other, third) = (env.makeQueue("other"), env.makeQueue("third"))
+          let waiting = third.add(inner)
+          added { $0.append(waiting) }
+          other.add(
+            Work("first") {
+              await pause(env, upTo: 4)
+              other.add(Work("dependent") {}, after: [waiting])
+            })
           await other.waitUntilIdle()
         default:
           // Its own queue, on which it is not waited for itself.
@@ -104,6 +115,8 @@ struct QueueCircleTests {
       let descendant = generations == 1 ? child : Work("parent") { ProcedureContext.current?.produce(child) }
       let part = Work("part") { ProcedureContext.current?.produce(descendant) }
       let runner = queue.add(Work("runner") { try await other.run(part) })
+      // Or the holder would hold in any case what the inner one needs.
+      await pause(env, upTo: 16)
       let holder = queue.add(
         Work("holder") {
           await pause(env, upTo: 3)
@@ -154,6 +167,30 @@ struct QueueCircleTests {
       }
       let handles = [queue.add(body(0)), queue.add(body(1)), queue.add(Work("other") { await pause(env) }.shared(2))]
       for handle in handles { try await handle.value }
+      env.tally("finished")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("Q4: a child that waits for its queue to be idle waits for neither itself nor its parent, but for others")
+  func idleChild() async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+      let queue = env.makeQueue()
+      let hasEnded = Locked(false)
+      let child = Work("child") {
+        // Two waits at once count as one.
+        async let first: Void = queue.waitUntilIdle()
+        async let second: Void = queue.waitUntilIdle()
+        _ = await (first, second)
+        env.check(hasEnded.value, "another one executes")
+      }
+      let parent = queue.add(Work("parent") { ProcedureContext.current?.produce(child) })
+      queue.add(
+        Work("other") {
+          await pause(env, upTo: 6)
+          hasEnded { $0 = true }
+        })
+      try await parent.value
       env.tally("finished")
       await queue.shutDown()
     }

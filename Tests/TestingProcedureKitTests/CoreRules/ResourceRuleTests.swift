@@ -238,9 +238,11 @@ struct ResourceRuleTests {
           try await queue.run(ProcedureTask(inner) { await pause(env, upTo: 2) }.exclusive(inner))
         }.exclusive(outer)
       }
-      let outcomes = [queue.add(nested("a", "b")), queue.add(nested("b", "a"))]
+      let first = queue.add(nested("a", "b"))
+      // A run holds its resources as soon as nothing but a slot is missing.
+      await pause(env, upTo: 12)
       var refused = 0
-      for handle in outcomes {
+      for handle in [first, queue.add(nested("b", "a"))] {
         if let error = await handle.outcome.error(as: ProcedureError.self) {
           env.check(error.kind == .exclusionDeadlock, "\(error)")
           if case .exclusionDeadlock(_, let circle) = error {
@@ -368,6 +370,8 @@ struct ExclusionCircleTests {
           await pause(env, upTo: 3)
           try await last.value
         })
+      // Or the holder would hold in any case what the last one needs.
+      await pause(env, upTo: 12)
       let holder = queue.add(
         ProcedureTask("holder") {
           await pause(env, upTo: 3)

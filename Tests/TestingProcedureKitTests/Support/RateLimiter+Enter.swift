@@ -14,7 +14,7 @@ extension RateLimiter {
     case .granted: return .granted
     case .refused(let delay): return .refused(delay)
     case .waits(let wait):
-      guard await self.wait(for: wait, Visitor(), timers: timers) else { throw CancellationError() }
+      guard await self.wait(for: wait, timers, at: { await $0.wait() }) else { throw CancellationError() }
       return .granted
     }
   }

@@ -213,7 +213,7 @@ struct ResilienceRuleTests {
     "Of two copies the first success counts, and the other one is cancelled and waited for", arguments: [false, true])
   func hedged(isRun: Bool) async throws {
     try await exploreRace("first", "second", schedules: TestDepth.count(2_000)) { env in
-      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let queue = env.makeQueue(maxConcurrentProcedures: 2)
       let (copies, cancelled) = (Locked(0), Locked(0))
       let body = ProcedureTask {
         let copy = copies {

@@ -134,11 +134,12 @@ struct RetryRuleTests {
     }
   }
 
-  @Test("A run that is retried in its caller's task tells the same")
+  @Test("A run that is retried in its caller's task tells the same, and of a retry within something else only that")
   func eventsOfRun() async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in
       let queue = env.makeQueue()
       let recorder = env.recordEvents(of: queue)
+      env.check(try await queue.run(Flaky(failing: 1, env).retry(.immediate)) == 2)
       let value = try await queue.run(
         Flaky(failing: 1, env).retry(.immediate).then(ProcedureTask { (value: Int) in value }))
       env.check(value == 2)
@@ -147,6 +148,7 @@ struct RetryRuleTests {
       env.check(
         recorder.steps() == [
           .didAttach, .willExecute, .didExecute, .retrying, .willExecute, .didExecute, .willFinish, .didFinish,
+          .didAttach, .willExecute, .retrying, .didExecute, .willFinish, .didFinish,
         ], "\(recorder.steps())")
     }
   }

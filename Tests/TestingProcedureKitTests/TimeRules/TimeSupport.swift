@@ -51,15 +51,15 @@ struct Flaw: Error, Equatable {
 }
 
 extension ProcedureOutcome {
-  /// How long it was allowed to take, if it was cancelled because of that.
+  /// How long it was allowed to take, if it ended because of that.
   var timeout: Duration? {
-    guard case .timedOut(_, let duration, _)? = cancellationReason(as: ProcedureError.self) else { return nil }
+    guard case .timedOut(_, let duration, _)? = procedureError else { return nil }
     return duration
   }
 
   /// Whether the body of what was cancelled because of its time had started.
   var hasStartedBeforeTimeout: Bool? {
-    guard case .timedOut(_, _, let hasStarted)? = cancellationReason(as: ProcedureError.self) else { return nil }
+    guard case .timedOut(_, _, let hasStarted)? = procedureError else { return nil }
     return hasStarted
   }
 }

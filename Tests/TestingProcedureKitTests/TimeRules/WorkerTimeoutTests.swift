@@ -128,8 +128,7 @@ private struct InterruptedClock: Clock {
         let outcome = await handle.outcome
         switch number {
         case 3:
-          let error = outcome.error as? ProcedureError ?? outcome.cancellationReason(as: ProcedureError.self)
-          env.check(error?.kind == .timedOut, "\(kind) \(number) \(outcome)")
+          env.check(outcome.procedureError?.kind == .timedOut, "\(kind) \(number) \(outcome)")
         case 5: env.check(outcome.isCancelled && outcome.timeout == nil, "\(kind) \(number) \(outcome)")
         default: env.check(outcome.isFinished(number), "\(kind) \(number) \(outcome)")
         }
@@ -159,7 +158,7 @@ private struct InterruptedClock: Clock {
         try? await env.clock.sleep(for: .seconds(5))
       }.errorPolicy(.continue).timeout(.seconds(20))
       let outcome = await queue.add(parent).outcome
-      env.check(outcome.isFinished, "\(outcome)")
+      env.check(outcome.procedureError?.kind == .partsFailed, "\(outcome)")
       env.check(env.elapsed == .seconds(6), "\(env.elapsed)")
       env.check(await child.value?.outcome.timeout == .seconds(1))
       env.check(queue.core.timers.count == 0)

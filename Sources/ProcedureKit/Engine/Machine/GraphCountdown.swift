@@ -1,15 +1,9 @@
-import Synchronization
-
-/// Internal. What the nodes of one run of a graph still wait for, and which of them one that has ended releases.
+/// Internal. What the nodes of one run of a graph still wait for, and which nodes an ended node releases.
 ///
-/// It is the part of a run's progress that workers change without a lock: a worker whose node releases one successor goes
-/// straight on with it, and nobody else need know. Whatever else becomes ready is the business of ``GraphProgress``.
-///
-/// Invariant: `missing` holds one counter for each node, from `init` to `deinit`. Whoever ends a node takes one from the
-/// counter of each successor, once, after what the node has written; who takes the last one sees what all have written, and
-/// is the only one to release the successor. A node that waits for nothing but one other needs no counter.
-final class GraphCountdown: @unchecked Sendable {
-  /// A node that will not be executed, because of what `cause` came to.
+/// Workers use the countdown without a lock: a worker whose node releases one successor goes straight on with the successor.
+/// ``GraphProgress`` decides about everything else that becomes ready. The counters lie in ``GraphValues``.
+final class GraphCountdown: Sendable {
+  /// A node that will not be executed, because of how `cause` ended.
   struct Skipped: Equatable {
     let node: Int32
     let cause: Int32
@@ -19,46 +13,29 @@ final class GraphCountdown: @unchecked Sendable {
   /// The nodes that have become ready because of one.
   struct Released: Equatable {
     private(set) var first: Int32 = -1
-    private(set) var others: ContiguousArray<Int32> = []
+    /// `nil` if there are none, which spares the reference counting of an empty array.
+    private(set) var others: ContiguousArray<Int32>?
 
     fileprivate mutating func append(_ node: Int32) {
-      if first < 0 { first = node } else { others.append(node) }
+      if first < 0 { first = node } else if others?.append(node) == nil { others = [node] }
     }
   }
 
   let shape: GraphShape
-  /// For each node, how many of its dependencies have not settled; `skippedMark` or a little less once it is skipped.
-  private let missing: UnsafeMutablePointer<Atomic<Int32>>
-  private let stopping = Atomic(false)
-  private let walked = StepCount()
+  let values: GraphValues
 
-  private static let skippedMark = Int32.max
-
-  init(_ shape: GraphShape) {
+  init(_ shape: GraphShape, _ values: GraphValues) {
     self.shape = shape
-    missing = .allocate(capacity: shape.count)
-    for node in 0..<shape.count { (missing + node).initialize(to: Atomic(shape.dependencyCounts[node])) }
+    self.values = values
   }
-
-  deinit {
-    missing.deinitialize(count: shape.count)
-    missing.deallocate()
-  }
-
-  /// How many edges have been walked; counted in debug builds only.
-  var steps: Int { walked.total }
 
   /// Whether nothing more starts, because the graph failed or was cancelled.
-  var isStopping: Bool { stopping.load(ordering: .acquiring) }
-
-  /// Nothing more starts.
-  func stop() { stopping.store(true, ordering: .releasing) }
+  var isStopping: Bool { values.isStopping }
 
   /// A node has succeeded.
   func nodeSucceeded(_ node: Int32) -> Released {
     var released = Released()
     for place in shape.successorRange(of: node) {
-      walked.note()
       let target = shape.successors[place] >> 1
       if settlesLast(target) { released.append(target) }
     }
@@ -68,7 +45,7 @@ final class GraphCountdown: @unchecked Sendable {
   /// The node with which a worker may go straight on after one that has released these: the only one, where nothing else is
   /// to be decided. `nil` if ``GraphProgress`` has to be asked.
   func successor(among released: Released) -> Int32? {
-    guard released.first >= 0, released.others.isEmpty, shape.priorities.isEmpty, !isStopping else { return nil }
+    guard released.first >= 0, released.others == nil, shape.priorities.isEmpty, !isStopping else { return nil }
     return released.first
   }
 
@@ -96,10 +73,8 @@ final class GraphCountdown: @unchecked Sendable {
 
   private func skipDependents(of node: Int32, _ ending: GraphProgress.Ending, _ skipped: inout [Skipped]) {
     for place in shape.successorRange(of: node) where shape.successors[place] & 1 == 0 {
-      walked.note()
       let target = shape.successors[place] >> 1
-      let left = missing[Int(target)].exchange(Self.skippedMark, ordering: .acquiringAndReleasing)
-      if left <= shape.dependencyCounts[Int(target)] {
+      if values.skip(target) <= shape.dependencyCounts[Int(target)] {
         skipped.append(Skipped(node: target, cause: node, ending: ending))
       }
     }
@@ -107,7 +82,6 @@ final class GraphCountdown: @unchecked Sendable {
 
   private func releaseAccepting(_ node: Int32, _ released: inout Released) {
     for place in shape.successorRange(of: node) where shape.successors[place] & 1 == 1 {
-      walked.note()
       let target = shape.successors[place] >> 1
       if settlesLast(target) { released.append(target) }
     }
@@ -115,14 +89,13 @@ final class GraphCountdown: @unchecked Sendable {
 
   /// One of the dependencies of a node has settled, and does not keep it from being executed. Says whether it was the last.
   private func settlesLast(_ target: Int32) -> Bool {
-    shape.dependencyCounts[Int(target)] == 1
-      || missing[Int(target)].subtract(1, ordering: .acquiringAndReleasing).newValue == 0
+    shape.dependencyCounts[Int(target)] == 1 || values.dependencySettled(of: target)
   }
 
   /// Traps where a run that was not stopped has ended before all of its nodes; called in debug builds.
   func checkAllSettled() {
     for node in 0..<shape.count where shape.dependencyCounts[node] > 1 {
-      let left = missing[node].load(ordering: .relaxed)
+      let left = values.missing(of: Int32(node))
       precondition(left == 0 || left > shape.dependencyCounts[node], "GraphCountdown: node \(node) was forgotten")
     }
   }

@@ -77,7 +77,7 @@ struct GraphProgress {
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let goesOn = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if goesOn {
-      for node in released.others { ready.insert(node) }
+      for node in released.others ?? [] { ready.insert(node) }
       return continuing(with: released.first)
     }
     executing -= 1
@@ -99,7 +99,7 @@ struct GraphProgress {
     let isUnaccepted = ending == .failed && !shape.acceptsFailure(of: node)
     insert(released)
     let cancelsWorkers = isUnaccepted && stopsAtFirstFailure && !isStopping
-    if cancelsWorkers { countdown.stop() }
+    if cancelsWorkers { countdown.values.stop() }
     var advance = continuing(with: takeNext())
     advance.cancelsWorkers = cancelsWorkers
     return (advance, isUnaccepted)
@@ -123,7 +123,7 @@ struct GraphProgress {
 
   /// The run was cancelled: nothing more starts.
   mutating func cancelled() -> Advance {
-    countdown.stop()
+    countdown.values.stop()
     return continuing(with: -1)
   }
 
@@ -145,7 +145,7 @@ struct GraphProgress {
 
   private mutating func insert(_ released: GraphCountdown.Released) {
     if released.first >= 0 { ready.insert(released.first) }
-    for node in released.others { ready.insert(node) }
+    for node in released.others ?? [] { ready.insert(node) }
   }
 
   private mutating func takeNext() -> Int32 {

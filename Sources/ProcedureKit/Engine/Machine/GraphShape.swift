@@ -1,9 +1,9 @@
-/// Internal. Who depends on whom in a graph, flat and immutable: computed once when the graph is built, shared by all runs.
+/// Internal. The dependencies of a graph, flat and immutable: computed once when the graph is built, shared by all runs.
 ///
 /// Nodes are numbered in the order in which they were added, so that every edge leads from a smaller number to a larger
 /// one: there can be no cycle.
 struct GraphShape: Sendable {
-  /// What a node does when one that it depends on does not succeed.
+  /// The response of a node to a dependency that does not succeed.
   enum Edge: Sendable {
     /// It is not executed.
     case requiresSuccess

@@ -1,354 +1,475 @@
-/// Internal. Decides everything that a queue decides: who is evaluated, who gets a slot, who lends one, when it is idle.
+/// The place of a member in a `QueueMachine`.
+typealias MemberID = Int32
+
+/// The next thing to do for one run.
+enum RunStep: Sendable, Equatable {
+  /// Nothing: an event will lead on.
+  case wait
+  /// Evaluate its conditions.
+  case evaluate
+  /// Pause for the delay of its outermost level.
+  case pause
+  /// Claim its resources.
+  case claim
+  /// Call the hooks and execute the body.
+  case start
+  /// Settle, decide and publish the outcome.
+  case finish
+}
+
+/// Slots, the ready queue and the phase of each run of one queue: decides what comes next.
 ///
-/// A pure value. It knows its members by small integers, which are used again once a member has left; whoever holds one
-/// knows that it has. Everything that waits for a slot stands in one order: higher priority first, then order of
-/// admission. What a member runs inherits its order, so that work under way is not overtaken by work that came later.
-///
-/// A free slot goes, in this order, to a member that lent its own and wants to go on; to the first in the ready list.
-///
-/// What is stored here changes by the functions of this type only, which are in the files of its name.
-struct QueueMachine {
-  /// Who executes a member's body.
-  enum Kind: Sendable {
-    /// One of the queue's workers, once there is a slot.
-    case detached
-    /// The task that called `run`, which waits for its slot itself.
-    case structured
-    /// No body of its own: a worker of a graph that runs on the queue, and needs a slot for what it executes.
-    case helper
+/// The machine is a value without lock, clock, closure or continuation. Each event is a function in the past tense. Its result says what
+/// the run concerned does next; `Next` collects what follows for others.
+struct QueueMachine<Payload: Sendable>: Sendable {
+  /// The steps of a run before its start.
+  struct Needs: OptionSet, Sendable {
+    let rawValue: UInt8
+    static var dependencies: Needs { Needs(rawValue: 1) }
+    static var conditions: Needs { Needs(rawValue: 2) }
+    static var delay: Needs { Needs(rawValue: 4) }
+    static var claim: Needs { Needs(rawValue: 8) }
   }
 
-  struct Member {
-    let kind: Kind
+  /// How a run comes.
+  struct Arrival: Sendable {
     var priority: UInt8
-    var lifecycle: RunLifecycle
-    var hasConditions: Bool
-    var resources: Resources
-    /// Whether it has to be told of its end by a worker before it leaves.
-    let hasEnding: Bool
+    var needs: Needs = []
+    /// Whether a worker executes the body, and not the task that has called.
+    var isDrivenByWorker = false
+    /// Whether the run uses the slot of a body around it.
+    var usesSlotOfParent = false
+    /// Whether the run is a part of a body that executes, and goes on although the queue is suspended.
+    var isPart = false
+    /// The order of the run that this one is a part of; `nil` is the next number.
+    var order: UInt64?
+  }
+
+  struct Member: Sendable {
+    var payload: Payload?
+    var order: UInt64
+    var phase: RunPhase
+    var needs: Needs
+    var priority: UInt8
+    var isDrivenByWorker: Bool
+    var usesSlotOfParent: Bool
+    var isPart: Bool
     var holdsSlot = false
-    /// Whether it counts among those that wait to be started.
-    var countsAsWaiting = false
-    var isPresent = true
-    /// How many awaits inside its body have borrowed its slot.
-    var loans: Int32 = 0
-    let order: UInt64
+    /// Whether the run has its resources, and has not started.
+    var holdsClaim = false
+    /// Whether a body that executes waits for its slot.
+    var isReturning = false
+    /// How many waits of its body are under way.
+    var waits: Int32 = 0
+    /// How many waits in its body or a part of it are for the idleness of the queue.
+    var idleWaits: Int32 = 0
   }
 
-  /// How far a member is with what it wants to hold while its body executes.
-  enum Resources: Sendable {
-    case none
-    /// To be claimed when the member has a slot, so that nothing is held that nobody uses.
-    case wanted
-    /// Claimed, and waited for without a slot.
-    case awaited
-    /// Held. The member comes first wherever it still waits for a slot.
-    case held
+  /// The effects of an event on other runs.
+  struct Next: Sendable {
+    /// The member that the asking worker executes.
+    var execute: MemberID?
+    /// Members with their next steps.
+    var steps: [(member: MemberID, step: RunStep)] = []
+    /// Members whose bodies have their slot back.
+    var returned: [MemberID] = []
   }
 
-  /// What a worker that asks for work is to do.
-  enum Work: Equatable {
-    /// Evaluate this member's conditions, without a slot.
-    case evaluate(Int32)
-    /// Claim what this member wants to hold; it has a slot. `resourcesTaken`, `resourcesAwaited` or `resourcesRefused` follows.
-    case claim(Int32)
-    /// Execute this member's body; it holds a slot.
-    case execute(Int32)
-    /// Carry out this member's ending; its outcome is decided, and it holds nothing.
-    case conclude(Int32)
-    case end
-  }
-
-  /// What is to be done outside, after the lock has been left.
-  enum Action: Equatable {
-    /// Make one more worker, to be started with this priority.
-    case addWorker(priority: UInt8)
-    /// Tell this member's task that its wait is over, with a slot or without one.
-    case wake(Int32)
-    /// Tell this member's body that it has been cancelled.
-    case interrupt(Int32)
-    /// This member was decided before its body started: finish it.
-    case finish(Int32)
-    /// Give back what this member holds although its body has not started.
-    case giveBackResources(Int32)
-    /// Nobody is followed any more: claim what those want who did, each `nextToClaim`, in the turns in which they came.
-    case claimForFollowers
-  }
-
-  var members: ContiguousArray<Member> = []
-  private var vacant: ContiguousArray<Int32> = []
-  var ready = ReadyList()
-  var returning = ReadyList()
-  var evaluations = ReadyList()
-  var endings = ReadyList()
-  /// What those who stand in line want alone, or hold already, where all of them want exactly the same; 0 otherwise, and for nothing.
-  var lineWish: UInt64 = 0
-  var following = Following()
-  var slots: SlotPool
-  var isSuspended: Bool
-  var isShutDown = false
-  /// Whether a worker has been ordered that has not asked for work yet. One at a time: each that starts orders the next.
-  var workerIsStarting = false
-  /// Whether a worker that has found nothing to do is about to look again. One at a time; none is ordered meanwhile.
-  var workerLingers = false
-  private var nextOrder: UInt64 = 0
-  /// How many of those that count wait to be started.
-  var waiting = 0
-  var runs = 0
-  /// Members that have come to stand in line while the queue is suspended, and go on with what they have once it resumes:
-  /// so that resuming need not look at all that wait.
-  var stalled: Set<Int32> = []
-  /// By member: how many tasks inside its body pause between two attempts.
-  var pauses: [Int32: Int] = [:]
-  /// By member: how many tasks inside its body wait until the rest of the queue is idle.
-  var idleWaits: [Int32: Int] = [:]
+  private(set) var members: ContiguousArray<Member> = []
+  private var free: ContiguousArray<MemberID> = []
+  private(set) var ready = ReadyQueue()
+  private(set) var returning = ReadyQueue()
+  private(set) var held = ReadyQueue()
+  private(set) var width: Int
+  private(set) var slotsTaken = 0
+  private(set) var isSuspended: Bool
+  private(set) var isWorkerStarting = false
+  private(set) var arrivals: UInt64 = 0
+  /// How many runs are there, parts of bodies not counted.
+  private(set) var count = 0
+  /// How many of them have not started.
+  private(set) var waitingCount = 0
+  /// How many of them wait for the queue to be idle, and so do not keep it from being idle.
+  private(set) var idlerCount = 0
 
   init(width: Int, isSuspended: Bool) {
-    slots = SlotPool(width: width)
+    self.width = width
     self.isSuspended = isSuspended
   }
 
-  /// Whether no run is left except those that wait for exactly that from inside their bodies.
-  var isIdle: Bool { runs == idleWaits.count }
+  subscript(member: MemberID) -> Member { members[Int(member)] }
 
-  /// Whether no run is left at all.
-  var isEmpty: Bool { runs == 0 }
-
-  /// Whether work that holds a slot has to ask before it starts the next piece.
-  var isGated: Bool { isSuspended || slots.isOverdrawn || !ready.isEmpty || !returning.isEmpty }
-
-  /// A priority below which nobody's is who stands in line; `nil` if nobody does.
-  var leastPriority: UInt8? { ready.leastPriority }
-
-  /// Whether nobody stands in line.
-  var lineIsEmpty: Bool { ready.isEmpty }
-
-  /// Whether a member waits in one of the lists.
-  @inline(__always)
-  func isListed(_ member: Int32) -> Bool {
-    ready.contains(member) || returning.contains(member) || evaluations.contains(member)
-      || following.line.contains(member)
-  }
-
-  // MARK: Coming and going
-
-  /// A member came. What belongs to work under way brings that work's order with it.
-  ///
-  /// With `claimsAtOnce`, a member that wants resources and would have the next free slot has it now, if it stands to be
-  /// claimed for: `resourcesHeldAtOnce`, `resourcesAwaited` or `resourcesRefused` follows. So no worker is made for what
-  /// finds its resources taken.
-  mutating func admitted(
-    _ kind: Kind, priority: UInt8, inheriting order: UInt64? = nil, hasDependencies: Bool = false,
-    hasConditions: Bool = false, hasResources: Bool = false, hasEnding: Bool = false,
-    countsAsWaiting: Bool = false, claimsAtOnce: Bool = false, _ actions: inout [Action]
-  ) -> Int32 {
-    let position = order ?? nextOrder
-    if order == nil { nextOrder += 1 }
-    var member = Member(
-      kind: kind, priority: priority, lifecycle: RunLifecycle(hasDependencies: hasDependencies),
-      hasConditions: hasConditions, resources: hasResources ? .wanted : .none, hasEnding: hasEnding, order: position)
-    member.countsAsWaiting = countsAsWaiting
-    if countsAsWaiting { waiting += 1 }
-    let index = place(member)
-    if kind != .helper { runs += 1 }
-    if claimsAtOnce, hasResources, !hasDependencies, !hasConditions, mayClaim(priority, position) {
-      _ = members[Int(index)].lifecycle.conditionsSettled(.satisfied)
-      takeSlot(for: index)
-    } else if !hasDependencies {
-      evaluate(index, &actions)
-    }
-    return index
-  }
-
-  /// Whether a detached member that has just come would have the next free slot.
-  private func mayClaim(_ priority: UInt8, _ order: UInt64) -> Bool {
-    !isSuspended && slots.hasFree && returning.isEmpty && evaluations.isEmpty && endings.isEmpty
-      && !ready.hasMember(before: priority, order)
-  }
-
-  mutating func place(_ member: Member) -> Int32 {
-    guard let free = vacant.popLast() else {
-      members.append(member)
-      return Int32(members.count - 1)
-    }
-    members[Int(free)] = member
-    return free
-  }
-
-  /// A structured run came that waits for nothing, and has started if there is a slot for it.
-  ///
-  /// - Returns: Its number; `nil` if it would have to wait, and has not come then.
-  mutating func startedAtOnce(priority: UInt8) -> Int32? {
-    guard !isShutDown, !isSuspended, slots.hasFree, returning.isEmpty, !ready.hasMember(before: priority, nextOrder)
-    else { return nil }
-    var member = Member(
-      kind: .structured, priority: priority, lifecycle: .executing, hasConditions: false, resources: .none,
-      hasEnding: false, order: nextOrder)
-    nextOrder += 1
-    slots.take()
-    member.holdsSlot = true
-    runs += 1
-    return place(member)
-  }
-
-  /// A detached run came that waits for nothing but a slot, and with it for resources, and stands in line now.
-  ///
-  /// - Parameters:
-  ///   - priority: Its priority.
-  ///   - wantsResources: Whether it wants any.
-  ///   - wish: What it is known by that it wants alone; 0 if it wants something else, or has to claim that in any case.
-  ///   - claimsAtOnce: Whether a run that wants resources and would have the next free slot has to claim them at once.
-  /// - Returns: Its number, and whether a worker has to be made that executes it; `nil` if the queue has been shut down, or
-  ///   the run has to claim at once.
-  mutating func addedAtOnce(
-    priority: UInt8, wantsResources: Bool = false, wish: UInt64 = 0, claimsAtOnce: Bool = true
-  ) -> (member: Int32, needsWorker: Bool)? {
-    let follows = wish != 0 && mayFollow(wish, priority)
-    guard !isShutDown, !wantsResources || !claimsAtOnce || follows || !mayClaim(priority, nextOrder) else { return nil }
-    let member = Member(
-      kind: .detached, priority: priority, lifecycle: .waiting, hasConditions: false,
-      resources: wantsResources ? .wanted : .none, hasEnding: false, order: nextOrder)
-    nextOrder += 1
-    runs += 1
-    let index = place(member)
-    if follows {
-      following.line.insert(index, priority: priority, order: member.order)
-      return (index, false)
-    }
-    enterLine(index, wish: wish)
-    guard !isSuspended, !workerIsComing, slots.hasFree else { return (index, false) }
-    // All that came before has found its slots, or there would be none.
-    workerIsStarting = true
-    return (index, true)
-  }
-
-  /// Whether nothing follows from a run that `addedAtOnce` admits where others stand in line, unless it comes before them:
-  /// what these wait for is on its way.
-  var lineIsServed: Bool { !isShutDown && !isSuspended && (workerIsComing || !slots.hasFree) }
-
-  /// Who would have a detached run's slot next if it were over now and nothing else had to follow.
-  ///
-  /// - Returns: A member whose body can be executed at once; `nil` if the long way has to be gone.
-  @inline(__always)
-  func successor(of index: Int32) -> Int32? {
-    guard mayBeSucceeded(index), !ready.contains(index), let next = ready.first, isServedByWorker(next) else {
-      return nil
-    }
-    return next
-  }
-
-  /// Whether a run that comes now could have the slot of a detached run if that were over.
-  @inline(__always)
-  func mayBeSucceededByArrival(_ index: Int32) -> Bool { ready.isEmpty && mayBeSucceeded(index) }
+  // MARK: Coming
 
   @inline(__always)
-  func mayBeSucceeded(_ index: Int32) -> Bool {
-    !isSuspended && !slots.isOverdrawn && returning.isEmpty && evaluations.isEmpty && endings.isEmpty
-      && members[Int(index)].holdsSlot && idleWaits.isEmpty
+  mutating func arrived(_ payload: Payload, _ arrival: Arrival, _ next: inout Next) -> (MemberID, RunStep) {
+    arrivals += 1
+    let member = insert(
+      Member(
+        payload: payload, order: arrival.order ?? arrivals, phase: .pending, needs: arrival.needs,
+        priority: arrival.priority,
+        isDrivenByWorker: arrival.isDrivenByWorker, usesSlotOfParent: arrival.usesSlotOfParent, isPart: arrival.isPart))
+    if !arrival.isPart { (count, waitingCount) = (count + 1, waitingCount + 1) }
+    if arrival.needs.contains(.dependencies) { return (member, .wait) }
+    return (member, advance(member, &next))
   }
 
-  /// A worker has executed a detached run's body and goes on with that of a run that comes at this moment, of which
-  /// `addedAtOnce` and `succeeded` would make the same: it has the number of the one that leaves.
-  ///
-  /// With `holdsResources`, it has taken over those of the one that leaves, which it follows.
-  mutating func succeededByArrival(_ index: Int32, priority: UInt8, holdsResources: Bool = false) {
-    finished(index)
-    forget(index)
-    members[Int(index)] = Member(
-      kind: .detached, priority: priority, lifecycle: .executing, hasConditions: false,
-      resources: holdsResources ? .held : .none, hasEnding: false, holdsSlot: true, order: nextOrder)
-    nextOrder += 1
+  mutating func dependenciesSettled(_ member: MemberID, _ next: inout Next) -> RunStep {
+    members[Int(member)].needs.remove(.dependencies)
+    return advance(member, &next)
   }
 
-  /// A `successor` that wants resources claims them, before it has the slot: `resourcesHeldBySuccessor`, `resourcesAwaited` or
-  /// `resourcesRefused` follows.
-  ///
-  /// - Returns: Whether it does; if not, it wants none or holds them.
-  mutating func successorClaims(_ index: Int32) -> Bool {
-    guard members[Int(index)].resources == .wanted else { return false }
-    ready.remove(index)
+  /// The conditions of a run are about to be evaluated. Whether they may be: not if the run has ended or the queue was suspended meanwhile.
+  mutating func evaluationStarts(_ member: MemberID) -> Bool {
+    guard members[Int(member)].phase == .evaluating else { return false }
+    return advance(member, members[Int(member)].needs) == .evaluate
+  }
+
+  mutating func conditionsSatisfied(_ member: MemberID, _ next: inout Next) -> RunStep {
+    members[Int(member)].needs.remove(.conditions)
+    return advance(member, &next)
+  }
+
+  mutating func pauseEnded(_ member: MemberID, _ next: inout Next) -> RunStep {
+    members[Int(member)].needs.remove(.delay)
+    return advance(member, &next)
+  }
+
+  mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
+    members[Int(member)].needs.remove(.claim)
+    members[Int(member)].holdsClaim = true
+    return advance(member, &next)
+  }
+
+  /// The resources were granted while the queue is suspended. Whether the run gives them back, and claims them again later (R2).
+  mutating func claimLapses(_ member: MemberID) -> Bool {
+    guard isSuspended, !members[Int(member)].isPart else { return false }
+    hold(member)
     return true
   }
 
-  /// A `successor` holds all that it wants; `succeeded` follows.
-  mutating func resourcesHeldBySuccessor(_ index: Int32) { members[Int(index)].resources = .held }
-
-  /// A worker has executed a detached run's body and goes on with that of its `successor`, in the same slot. Those who come
-  /// after that one may have other slots: they may have been granted resources just now, or have waited only behind it.
-  mutating func succeeded(_ index: Int32, by next: Int32, _ actions: inout [Action]) {
-    finished(index)
-    runs -= 1
-    ready.discard(next)
-    members[Int(next)].holdsSlot = true
-    _ = execute(next)
-    vacate(index)
-    if slots.hasFree { grant(&actions) }
+  private mutating func hold(_ member: MemberID) {
+    move(member, to: .held)
+    held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
   }
 
-  /// The body of a structured run has ended, and the run with it.
-  ///
-  /// - Returns: Whether it has left: not if somebody waits for its slot or was lent it.
-  mutating func finishedAtOnce(_ index: Int32) -> Bool {
-    let member = members[Int(index)]
-    guard !isShutDown, !slots.isOverdrawn, ready.isEmpty, returning.isEmpty, evaluations.isEmpty, endings.isEmpty,
-      member.holdsSlot, idleWaits.isEmpty
+  /// The next step of a run that does not wait for anything any more: conditions, the delay, resources, the slot.
+  @inline(__always)
+  private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
+    let needs = members[Int(member)].needs
+    guard !needs.isEmpty else { return becomeReady(member, &next) }
+    return advance(member, needs)
+  }
+
+  private mutating func advance(_ member: MemberID, _ needs: Needs) -> RunStep {
+    if isSuspended, !members[Int(member)].isPart, needs != .delay {
+      hold(member)
+      return .wait
+    }
+    if needs.contains(.conditions) {
+      move(member, to: .evaluating)
+      return .evaluate
+    }
+    if needs.contains(.delay) {
+      move(member, to: .pausing)
+      return .pause
+    }
+    move(member, to: .claiming)
+    return .claim
+  }
+
+  @inline(__always)
+  private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
+    if members[Int(member)].usesSlotOfParent {
+      move(member, to: .starting)
+      return .start
+    }
+    let isPart = members[Int(member)].isPart
+    if !members[Int(member)].isDrivenByWorker, slotsTaken < width, isPart ? returning.isEmpty : hasNobodyInLine {
+      takeSlot(member)
+      start(member)
+      return .start
+    }
+    move(member, to: .ready)
+    let (priority, order) = (members[Int(member)].priority, members[Int(member)].order)
+    if isPart {
+      returning.insert(member, priority: priority, order: order)
+    } else {
+      ready.insert(member, priority: priority, order: order)
+    }
+    return .wait
+  }
+
+  private var hasNobodyInLine: Bool { !isSuspended && ready.isEmpty && returning.isEmpty }
+
+  @inline(__always)
+  private mutating func takeSlot(_ member: MemberID) {
+    slotsTaken += 1
+    members[Int(member)].holdsSlot = true
+  }
+
+  private mutating func start(_ member: MemberID) {
+    move(member, to: .starting)
+    members[Int(member)].holdsClaim = false
+    if !members[Int(member)].isPart { waitingCount -= 1 }
+  }
+
+  // MARK: The body
+
+  /// The hooks were called, and the body executes now.
+  @inline(__always)
+  mutating func bodyStarted(_ member: MemberID) {
+    move(member, to: .executing)
+  }
+
+  /// A body waits for something: its slot is lent.
+  mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
+    members[Int(member)].waits += 1
+    leaveLine(member, &next)
+    giveBackSlot(member, &next)
+  }
+
+  /// A wait of a body has ended. The body needs its slot again when the last of its waits ends.
+  mutating func waitEnded(_ member: MemberID) {
+    members[Int(member)].waits -= 1
+  }
+
+  /// A body goes on, with its slot. Whether it has one; if not, the body is among those that `Next` returns later.
+  mutating func slotNeeded(_ member: MemberID) -> Bool {
+    let entry = members[Int(member)]
+    let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
+    if !needsSlot || entry.usesSlotOfParent { return true }
+    if entry.isReturning { return false }
+    if slotsTaken < width, returning.isEmpty {
+      takeSlot(member)
+      return true
+    }
+    members[Int(member)].isReturning = true
+    returning.insert(member, priority: entry.priority, order: entry.order)
+    return false
+  }
+
+  /// A body that stands in line for its slot goes on without one, since it was cancelled.
+  mutating func returnGivenUp(_ member: MemberID) {
+    guard members[Int(member)].isReturning else { return }
+    members[Int(member)].isReturning = false
+    returning.remove(member)
+  }
+
+  /// A body that stands in line for its slot needs none: its parts go on.
+  private mutating func leaveLine(_ member: MemberID, _ next: inout Next) {
+    guard members[Int(member)].isReturning else { return }
+    returnGivenUp(member)
+    next.returned.append(member)
+  }
+
+  /// The body pauses, and needs what `needs` says before it goes on.
+  mutating func paused(_ member: MemberID, needs: Needs, _ next: inout Next) {
+    move(member, to: .pausing)
+    members[Int(member)].needs = needs
+    if !members[Int(member)].isPart { waitingCount += 1 }
+    giveBackSlot(member, &next)
+  }
+
+  // MARK: Idleness
+
+  /// Whether every run that is there waits for the queue to be idle.
+  var isIdle: Bool { count == idlerCount }
+
+  /// The body, or a part of it, waits for the queue to be idle.
+  mutating func idleWaitStarted(_ member: MemberID) {
+    guard !members[Int(member)].isPart else { return }
+    members[Int(member)].idleWaits += 1
+    if members[Int(member)].idleWaits == 1 { idlerCount += 1 }
+  }
+
+  /// A wait for the queue to be idle has ended.
+  mutating func idleWaitEnded(_ member: MemberID) {
+    guard !members[Int(member)].isPart else { return }
+    members[Int(member)].idleWaits -= 1
+    if members[Int(member)].idleWaits == 0 { idlerCount -= 1 }
+  }
+
+  // MARK: Ending
+
+  /// The run ends without having started; it leaves every line.
+  mutating func endedBeforeStart(_ member: MemberID) {
+    let phase = members[Int(member)].phase
+    precondition(phase.isBeforeStart, "QueueMachine.\(#function): impossible in the phase \(phase)")
+    if !members[Int(member)].isPart { waitingCount -= 1 }
+    switch phase {
+    case .held: held.remove(member)
+    case .ready: if members[Int(member)].isPart { returning.remove(member) } else { ready.remove(member) }
+    default: break
+    }
+    move(member, to: .finishing)
+  }
+
+  /// The body has ended, or has failed to start: the slot is given back.
+  mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
+    move(member, to: .finishing)
+    leaveLine(member, &next)
+    giveBackSlot(member, &next)
+  }
+
+  /// The run is over.
+  mutating func finished(_ member: MemberID) {
+    if !members[Int(member)].isPart { count -= 1 }
+    if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
+    move(member, to: .finished)
+    members[Int(member)].payload = nil
+    members[Int(member)].order = .max
+    free.append(member)
+    if count == 0, free.count == members.count, members.count > 4_096 { releaseMemory() }
+  }
+
+  /// Gives back the memory of all members, when none is left.
+  private mutating func releaseMemory() {
+    (members, free) = ([], [])
+    ready.releaseMemory()
+    returning.releaseMemory()
+    held.releaseMemory()
+  }
+
+  private mutating func giveBackSlot(_ member: MemberID, _ next: inout Next) {
+    guard members[Int(member)].holdsSlot else { return }
+    members[Int(member)].holdsSlot = false
+    slotsTaken -= 1
+    startNext(&next)
+  }
+
+  // MARK: Workers
+
+  /// A worker asks for the next body.
+  mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
+    if isStarting { isWorkerStarting = false }
+    startNext(&next)
+    if slotsTaken < width, !isSuspended, let member = ready.first() {
+      ready.remove(member)
+      takeSlot(member)
+      start(member)
+      next.execute = member
+    }
+    startNext(&next)
+  }
+
+  /// Decides who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks.
+  private mutating func startNext(_ next: inout Next) {
+    guard slotsTaken < width, !(ready.isEmpty && returning.isEmpty) else { return }
+    while slotsTaken < width, let member = returning.first() {
+      returning.remove(member)
+      takeSlot(member)
+      if members[Int(member)].isReturning {
+        members[Int(member)].isReturning = false
+        next.returned.append(member)
+      } else {
+        start(member)
+        next.steps.append((member, .start))
+      }
+    }
+    while slotsTaken < width, !isSuspended, let member = ready.first(), !members[Int(member)].isDrivenByWorker {
+      ready.remove(member)
+      takeSlot(member)
+      start(member)
+      next.steps.append((member, .start))
+    }
+  }
+
+  /// Decides, after each event, whether a worker is to be started: at most one is starting at any time.
+  @inline(__always)
+  mutating func startsWorker() -> Bool {
+    guard !isWorkerStarting, slotsTaken < width, !isSuspended, let first = ready.first(),
+      members[Int(first)].isDrivenByWorker
     else { return false }
-    finished(index)
-    slots.giveBack()
-    runs -= 1
-    vacate(index)
+    isWorkerStarting = true
     return true
   }
 
-  /// The body of a run has ended, and the run with it.
-  mutating func finished(_ index: Int32) {
-    members[Int(index)].lifecycle.bodyEnded()
-    members[Int(index)].lifecycle.finished()
-  }
+  // MARK: The queue
 
-  /// A task that the body of a member has left behind may still pause.
-  private mutating func forget(_ index: Int32) {
-    if !pauses.isEmpty { pauses[index] = nil }
-    if !stalled.isEmpty { stalled.remove(index) }
-  }
-
-  mutating func vacate(_ index: Int32) {
-    forget(index)
-    members[Int(index)].isPresent = false
-    members[Int(index)].holdsSlot = false
-    vacant.append(index)
-    if vacant.count == members.count, members.count > 1_024 { releaseStorage() }
-  }
-
-  /// A member's outcome has been recorded, or a helper has ended: it leaves, and its index may be used again.
+  /// The queue was suspended. The runs in line for a slot that hold a claim, which they give back (R2).
   ///
-  /// The slot that it held is free then; `workerAsked`, `loanEnded` or `settled` has to follow, which give it away.
-  mutating func left(_ index: Int32, _ actions: inout [Action]) {
-    let member = members[Int(index)]
-    precondition(member.isPresent, "QueueMachine: a member left twice")
-    // Tasks that the body has left behind may still wait for its slot: they go on without one.
-    if isListed(index) { actions.append(.wake(index)) }
-    returning.discard(index)
-    ready.discard(index)
-    following.line.discard(index)
-    precondition(following.leader != index, "QueueMachine: a member left that others follow")
-    if member.holdsSlot { slots.giveBack() }
-    if member.kind != .helper {
-      members[Int(index)].lifecycle.finished()
-      runs -= 1
-      if !idleWaits.isEmpty { idleWaits[index] = nil }
+  /// O(n) for n runs in line.
+  mutating func suspended() -> [Payload] {
+    isSuspended = true
+    return ready.all.filter { members[Int($0)].holdsClaim }.compactMap { member in
+      ready.remove(member)
+      members[Int(member)].needs.insert(.claim)
+      members[Int(member)].holdsClaim = false
+      hold(member)
+      return members[Int(member)].payload
     }
-    vacate(index)
   }
 
-  private mutating func releaseStorage() {
-    members = []
-    vacant = []
-    stalled = []
-    ready.releaseStorage()
-    returning.releaseStorage()
-    evaluations.releaseStorage()
-    endings.releaseStorage()
-    following.line.releaseStorage()
+  mutating func resumed(_ next: inout Next) {
+    isSuspended = false
+    while let member = held.first() {
+      held.remove(member)
+      let step = advance(member, &next)
+      if step != .wait { next.steps.append((member, step)) }
+    }
+    startNext(&next)
+  }
+
+  mutating func widthChanged(to width: Int, _ next: inout Next) {
+    self.width = width
+    startNext(&next)
+  }
+
+  /// The priority of a run that waits was raised. Whether that changed anything.
+  mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
+    guard members[Int(member)].priority < priority else { return false }
+    members[Int(member)].priority = priority
+    let order = members[Int(member)].order
+    if ready.contains(member) {
+      ready.remove(member)
+      ready.insert(member, priority: priority, order: order)
+    } else if returning.contains(member) {
+      returning.remove(member)
+      returning.insert(member, priority: priority, order: order)
+    } else if held.contains(member) {
+      held.remove(member)
+      held.insert(member, priority: priority, order: order)
+    }
+    return true
+  }
+
+  // MARK: Members
+
+  /// Changes the phase of a run: the only place that does.
+  @inline(__always)
+  private mutating func move(_ member: MemberID, to phase: RunPhase) {
+    let former = members[Int(member)].phase
+    assert(former.leads(to: phase), "QueueMachine: \(former) does not lead to \(phase)")
+    members[Int(member)].phase = phase
+  }
+
+  @inline(__always)
+  private mutating func insert(_ member: Member) -> MemberID {
+    guard let place = free.popLast() else {
+      members.append(member)
+      return MemberID(members.count - 1)
+    }
+    members[Int(place)] = member
+    return place
+  }
+
+  /// The members that are there, in the order of their admission.
+  var present: [MemberID] {
+    members.indices.lazy.filter { members[$0].payload != nil }.map(MemberID.init).sorted {
+      members[Int($0)].order < members[Int($1)].order
+    }
+  }
+
+  func checkInvariants() {
+    precondition(members.lazy.filter(\.holdsSlot).count == slotsTaken)
+    precondition(members.lazy.filter { $0.payload != nil && !$0.isPart }.count == count)
+    precondition(members.lazy.filter { $0.payload != nil && $0.idleWaits > 0 }.count == idlerCount)
+    for (index, member) in members.enumerated() where member.payload != nil {
+      let id = MemberID(index)
+      precondition(held.contains(id) == (member.phase == .held))
+      precondition(ready.contains(id) == (member.phase == .ready && !member.isPart))
+      precondition(returning.contains(id) == (member.phase == .ready && member.isPart || member.isReturning))
+    }
   }
 }

@@ -3,7 +3,7 @@
 /// The stretch is counted in ten slices and what is older leaves a slice at a time, so that it costs the same however many
 /// calls there are. Adding and reading are O(1).
 struct SlidingWindow: Equatable {
-  /// What has been counted, in a slice or in all of them.
+  /// The count of a slice, or of all slices.
   struct Count: Equatable {
     var calls = 0
     var failures = 0
@@ -35,7 +35,7 @@ struct SlidingWindow: Equatable {
     return slices.reduce(into: Count()) { $0 += $1 }
   }
 
-  /// Empties the slices that have passed. Who comes with an instant that has passed is counted in the newest.
+  /// Empties the slices that have passed. A call with a past instant is counted in the newest slice.
   private mutating func advance(to now: Duration) {
     let current = now.attoseconds / sliceLength.attoseconds
     guard current > newest else { return }

@@ -2,7 +2,7 @@
 ///
 /// Inserting, cancelling any timer and taking the next due one are O(log n); what is inserted in the order of deadlines
 /// goes to the end in O(1). Timers of one deadline come in the order in which they were inserted.
-struct TimerHeap {
+struct TimerHeap: Sendable {
   /// A pending timer, or one that was: numbers are not used again.
   struct ID: Hashable, Sendable {
     /// A place for what belongs to the timer; used again once it is not pending.
@@ -33,6 +33,8 @@ struct TimerHeap {
   var isEmpty: Bool { entries.isEmpty }
 
   /// The earliest deadline, if any.
+  /// The slot of the earliest deadline.
+  var firstSlot: Int32? { entries.first?.slot }
   var nextDeadline: ProcedureInstant? { entries.first?.deadline }
 
   mutating func insert(_ deadline: ProcedureInstant) -> ID {
@@ -89,7 +91,7 @@ struct TimerHeap {
     }
   }
 
-  /// What was needed for many is not kept for none.
+  /// An empty heap releases its memory.
   private mutating func releaseStorage() {
     guard places.count > 1_024 else { return }
     entries = []

@@ -1,68 +1,52 @@
 import Synchronization
 
-/// Internal. One run of a graph: what performs the decisions of ``GraphProgress``.
-///
-/// As long as one node at a time is ready, the task that runs the graph executes them itself. Where more become ready,
-/// workers take over, children of one task group: a worker executes a node and goes straight on with a successor; one
-/// more worker is added only while something is ready that none has taken. No task is made for a node.
-///
-/// On a queue, every worker holds a slot of it: the first one that of the body which runs the graph.
+/// One execution of a graph: who is ready, what has failed, and the workers.
 final class GraphRun: Sendable {
   private struct State {
     var progress: GraphProgress
     var failures: [ProcedureFailure] = []
     var isCancelled = false
-    /// Where workers are ordered, once they have taken over.
     var desk: CrewDesk?
-    /// The worker that has been ordered and waits for a slot.
-    var claim: GraphSlot?
-    /// Nodes whose conditions are satisfied.
-    var judged: Set<Int32> = []
-    /// Nodes whose events are told and that have not finished.
-    var watched: Set<Int32> = []
-    /// Nodes that have produced something, which is not settled.
-    var producers: [ObjectIdentifier: NodeScope] = [:]
-    /// Whether all nodes have ended: what a condition, or a task that it has left behind, produces then is not told any more.
-    var hasEnded = false
+    /// The worker that waits for a slot.
+    var startingWorker: Run?
+    /// The nodes whose events somebody observes and that have not ended.
+    var observed: Set<Int32> = []
   }
 
+  private static let workerLevel = Level(Level.Traits(name: "graph worker"))
+
   let plan: GraphPlan
-  let arena: ValueArena
+  let values: GraphValues
   private let countdown: GraphCountdown
-  let context: ProcedureContext
-  let holder: SlotHolder?
-  private let broadcaster: EventBroadcaster<ProcedureEvent>?
+  private let run: Run
+  private let broadcaster: EventBroadcaster<ProcedureEvent>
   private let stopsAtFirstFailure: Bool
   private let firstID: ProcedureID
   private let state: Mutex<State>
-  /// Whether somebody was told of the nodes when the run began.
-  private let isWatched = Atomic(false)
+  private let isObservedFromStart: Bool
 
-  init(_ plan: GraphPlan, in context: ProcedureContext, limit: Int, stopsAtFirstFailure: Bool) {
+  init(_ plan: GraphPlan, in run: Run, limit: Int, stopsAtFirstFailure: Bool) {
     self.plan = plan
-    self.context = context
+    self.run = run
     self.stopsAtFirstFailure = stopsAtFirstFailure
-    arena = ValueArena(plan.layout)
-    holder = context.slotHolder
-    broadcaster = holder?.core.broadcaster
+    values = GraphValues(plan.layout, dependencyCounts: plan.shape.dependencyCounts)
+    broadcaster = run.core.broadcaster
+    isObservedFromStart = broadcaster.isObserved
     firstID = .reserve(plan.traits.count)
-    countdown = GraphCountdown(plan.shape)
+    countdown = GraphCountdown(plan.shape, values)
     state = Mutex(State(progress: GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
   }
 
-  /// Executes all nodes. Cancelling the caller cancels those that execute, and starts no more.
-  ///
-  /// - Throws: The error of the run, unless its output can be read from the arena.
+  /// Executes the graph. The caller's task is the first worker, and waits for the others.
   func execute() async throws {
     announceNodes()
-    await withRunCancellationHandler(in: context, key: self) {
-      let advance = await GraphWorker(self, holder: holder).execute(
+    await run.whileCancellable(self) {
+      let advance = await GraphWorker(self, worker: run).execute(
         from: state.withLock { $0.progress.started() }, leavesWhenMoreIsReady: true)
       if !advance.isComplete { await executeByWorkers(takingOverFrom: advance.next) }
     } onCancel: {
       self.cancel()
     }
-    forgetProducers()
     finishUnstartedNodes()
     try throwIfFailed()
   }
@@ -75,12 +59,11 @@ final class GraphRun: Sendable {
       return state.progress.isComplete
     }
     guard !isComplete else { return }
-    // In this order, so that the worker stands in line before the slot is lent that it is to have.
-    orderWorker()
-    holder?.lendSlot()
+    run.core.waitStarted(run)
+    addWorker()
     await Spawner.runCrew(at: desk)
-    await holder?.regainSlot()
-    state.withLock { state in state.desk = nil }
+    await run.core.waitEnded(run)
+    state.withLock { $0.desk = nil }
   }
 
   private func throwIfFailed() throws {
@@ -88,75 +71,55 @@ final class GraphRun: Sendable {
     if isCancelled { throw CancellationError() }
     guard let first = failures.first else { return }
     if stopsAtFirstFailure { throw first.error }
-    throw ProcedureError.partsFailed(procedure: context.identity, failures: failures)
+    throw ProcedureError.partsFailed(procedure: run.identity, failures: failures)
   }
 
   func identity(of node: Int32) -> ProcedureIdentity {
     ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.traits[Int(node)].name)
   }
 
-  /// How one of its workers is fair to other tasks.
-  var fairness: Fairness { Fairness(holder?.core.time) }
+  /// Makes the run of a node, whose body uses the slot of the worker.
+  func makeRun(of node: Int32, worker: Run, _ level: Level? = nil, _ closures: Level.Closures? = nil) -> Run {
+    Run(
+      run.core, level ?? Level(Level.Traits(name: plan.traits[Int(node)].name)), level == nil ? .bareNode : .node,
+      parent: run,
+      id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
+  }
 
   var isStopping: Bool { countdown.isStopping }
 
-  // MARK: What happens, and what follows
-
-  func workerStarted() -> GraphProgress.Advance {
-    carryOut(state.withLock { $0.progress.workerStarted() })
-  }
+  // MARK: Events of nodes
 
   func nodeStarts(_ node: Int32) {
-    if isObserved { report(.willExecute(attempt: 1), of: node) }
+    if broadcaster.isObserved, plan.traits[Int(node)].isPlain { report(.willExecute(attempt: 1), of: node) }
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
-    if tellsOfEnds { reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), hasExecuted: true) }
+    if isObservedFromStart || broadcaster.isObserved {
+      reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), hasExecuted: true)
+    }
     let released = countdown.nodeSucceeded(node)
     if let next = countdown.successor(among: released) { return GraphProgress.Advance(next: next) }
     return carryOut(state.withLock { $0.progress.nodeSucceeded(releasing: released) })
   }
 
-  func isJudged(_ node: Int32) -> Bool {
-    state.withLock { $0.judged.contains(node) }
-  }
-
-  /// A node's conditions are satisfied: it is ready to be executed, but what is ready as well may come first.
-  func nodeJudged(_ node: Int32) -> GraphProgress.Advance {
-    carryOut(
-      state.withLock { state in
-        state.judged.insert(node)
-        return state.progress.nodeJudged(node)
-      })
-  }
-
-  /// A worker that had taken a node has to wait for its turn.
-  func nodePutBack(_ node: Int32) {
-    state.withLock { $0.progress.nodePutBack(node) }
-  }
-
-  /// A worker that executes nothing asks for a node.
-  func workerAsked() -> GraphProgress.Advance {
-    carryOut(state.withLock { $0.progress.workerAsked() })
-  }
-
-  /// A worker had taken a node and will not execute it, because the run is stopping.
   func nodeAbandoned(_ node: Int32) -> GraphProgress.Advance {
     carryOut(state.withLock { $0.progress.nodeAbandoned() })
   }
 
-  func nodeFailed(_ node: Int32, _ error: any Error, hasExecuted: Bool) -> GraphProgress.Advance {
-    // The cancel of the run may be seen before it comes here.
-    if !isStopping, context.isCancelled { taskWasCancelled() }
-    // What ends once the run stops is told to be cancelled, and so is what depends on it.
+  func nodeFailed(
+    _ node: Int32, _ error: any Error, _ ownOutcome: ProcedureOutcome<Void>?, hasExecuted: Bool
+  ) -> GraphProgress.Advance {
+    // A cancel of the run may be seen here before its handler has been called.
+    if !isStopping, run.isToldToStop { taskWasCancelled() }
     let isCancelled = isStopping
-    let outcome = ProcedureOutcome<Void>(thrown: error)
+    let outcome = ownOutcome ?? ProcedureOutcome<Void>(thrown: error)
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
     reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, hasExecuted: hasExecuted)
     let skipped = countdown.nodeStopped(node, ending)
-    // Before anything is released, since a node that accepts the failure may be executed at once.
-    arena.recordError(error, of: plan.slot(of: node))
-    for skip in skipped { arena.recordError(self.error(of: skip, since: node, error), of: plan.slot(of: skip.node)) }
+    // Recorded before anything is released, since a node that accepts the failure may be executed at once.
+    values.recordError(error, of: plan.slot(of: node))
+    for skip in skipped { values.recordError(self.error(of: skip, since: node, error), of: plan.slot(of: skip.node)) }
     let released = countdown.release(byStopping: node, skipped)
     let advance = state.withLock { state in
       let wasStopping = state.progress.isStopping
@@ -170,7 +133,6 @@ final class GraphRun: Sendable {
     return carryOut(advance)
   }
 
-  /// What a node throws that is not executed because of another one.
   private func error(of skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error) -> ProcedureError {
     if skip.ending == .ignored, case .ignored(_, let condition)? = root as? ProcedureError {
       return .ignored(procedure: identity(of: skip.node), by: condition)
@@ -185,10 +147,9 @@ final class GraphRun: Sendable {
     reportEnd(
       of: skip.node, isCancelled ? cancelledOutcome : ProcedureOutcome(thrown: error(of: skip, since: node, root)),
       hasExecuted: false)
-    for input in plan.inputs(of: skip.node) { arena.giveUpShare(of: input) }
+    for input in plan.inputs(of: skip.node) { values.giveUpShare(of: input) }
   }
 
-  /// A task has been cancelled that executes the run.
   func taskWasCancelled() {
     if !isStopping { cancel() }
   }
@@ -203,126 +164,91 @@ final class GraphRun: Sendable {
     _ = carryOut(advance)
   }
 
-  /// Performs all of an advance but its next node, which is the worker's own affair.
   private func carryOut(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
     guard advance.addsWorker || advance.cancelsWorkers || advance.isComplete else { return advance }
-    if advance.cancelsWorkers { cancelChildren() }
+    if advance.cancelsWorkers { run.cancelParts() }
     guard let desk = state.withLock({ $0.desk }) else { return advance }
-    if advance.addsWorker { orderWorker() }
+    if advance.addsWorker { addWorker() }
     if advance.cancelsWorkers { desk.place(.cancelAll) }
     if advance.isComplete {
       desk.close()
-      withdrawClaim()
+      state.withLock { $0.startingWorker.take() }?.cancel(nil)
     }
     return advance
   }
 
-  // MARK: What nodes produce
-
-  /// What the node produces is cancelled with the run, until `childrenSettled`, which follows when all that is there has ended.
-  /// Whoever produces it asks afterwards whether the run was cancelled before.
-  func tellOfCancels(_ node: NodeScope) {
-    state.withLock { state in
-      if !state.hasEnded { state.producers[ObjectIdentifier(node)] = node }
-    }
-  }
-
-  func childrenSettled(of node: NodeScope) {
-    let former = state.withLock { $0.producers.removeValue(forKey: ObjectIdentifier(node)) }
-    _ = former
-  }
-
-  /// They refer to this run, and would never be let go of.
-  private func forgetProducers() {
-    let former = state.withLock { state in
-      state.hasEnded = true
-      defer { state.producers = [:] }
-      return state.producers
-    }
-    _ = former
-  }
-
-  private func cancelChildren() {
-    let producers = state.withLock { Array($0.producers.values) }
-    for node in producers { node.children?.cancel(context.cancellationReason) }
-  }
-
   // MARK: Workers
 
-  /// Orders a worker: at once without a queue and in hooks of the end, and as soon as there is a slot otherwise.
-  private func orderWorker() {
-    guard let holder, !holder.core.needsNoSlot(holder) else { return addWorker(holding: nil) }
-    let slot = GraphSlot(core: holder.core, parent: context) { [self] slot in addWorker(holding: slot) }
-    let isNeeded = state.withLock { state in
-      guard !state.progress.isComplete else { return false }
-      state.claim = slot
-      return true
+  /// Adds a worker, which stands in line for a slot of its own. A graph in a hook of the end has none, and neither have its workers.
+  private func addWorker() {
+    let owner = run.slotOwner
+    let isInHook = run.core.withState { _ in owner.isDecided }
+    let worker = Run(run.core, Self.workerLevel, .graphWorker, parent: run, slotOf: isInHook ? owner : nil)
+    worker.setBody { [self] worker, _ in
+      let first = state.withLock { state in
+        state.startingWorker = nil
+        return state.progress.workerStarted()
+      }
+      _ = await GraphWorker(self, worker: worker).execute(from: carryOut(first), leavesWhenMoreIsReady: false)
+      return ()
     }
-    guard isNeeded else { return }
-    holder.core.claim(slot, for: holder)
-    // The run may have been completed, by a cancel, before the claim could be withdrawn.
-    if state.withLock({ $0.progress.isComplete }) { withdrawClaim() }
-  }
-
-  private func withdrawClaim() {
-    if let claim = state.withLock({ $0.claim.take() }) { claim.core.withdrawUnlessGranted(claim) }
-  }
-
-  private func addWorker(holding slot: GraphSlot?) {
-    let desk = state.withLock { state in
-      state.claim = nil
+    let desk = state.withLock { state -> CrewDesk? in
+      guard !state.progress.isComplete else { return nil }
+      state.startingWorker = worker
       return state.desk
     }
-    let isPlaced = desk?.place(.add(priority: nil) { await GraphWorker.work(for: self, holding: slot) }) ?? false
-    // The run is complete: its workers are not waited for any more.
-    if !isPlaced, let slot { slot.core.withdraw(slot) }
+    _ = desk?.place(
+      .add(priority: nil) {
+        do {
+          try await worker.driveToEnd(admitted: nil, as: Void.self)
+        } catch {
+          // A worker was cancelled in line for its slot: by the graph, when it is complete; otherwise the graph is cancelled, too.
+          if !self.state.withLock(\.progress.isComplete) { self.taskWasCancelled() }
+        }
+      })
   }
 
   // MARK: Events
 
-  private var isObserved: Bool {
-    broadcaster?.isObserved ?? false
-  }
-
-  /// Whether the end of a node has to be told or noted.
-  private var tellsOfEnds: Bool {
-    isObserved || isWatched.load(ordering: .relaxed)
-  }
-
   private func announceNodes() {
-    guard isObserved else { return }
-    isWatched.store(true, ordering: .relaxed)
-    state.withLock { $0.watched = Set(0..<Int32(plan.traits.count)) }
+    guard isObservedFromStart else { return }
+    state.withLock { $0.observed = Set(0..<Int32(plan.traits.count)) }
     for node in plan.traits.indices { report(.didAttach, of: Int32(node)) }
   }
 
-  /// Reports an event of a node. Those of one node are reported by one task after another, and so are in order.
   func report(_ kind: @autoclosure () -> ProcedureEvent.Kind, of node: Int32) {
-    guard isObserved, let core = holder?.core else { return }
+    guard broadcaster.isObserved else { return }
     let identity = identity(of: node)
     var effects: [EventEffect] = []
-    let event = ProcedureEvent(id: identity.id, name: identity.name, instant: core.time.now, kind: kind())
-    core.broadcaster.send(event, &effects)
+    let event = ProcedureEvent(id: identity.id, name: identity.name, instant: run.core.time.now, kind: kind())
+    broadcaster.send(event, &effects)
     for effect in effects { effect.perform() }
   }
 
-  /// What becomes of nodes that end because the run does: cancelled like that, or for no reason of its own where a node has failed.
-  private var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: context.cancellationReason) }
+  private var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: run.inheritedReason) }
 
   private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
-    guard tellsOfEnds else { return }
-    state.withLock { _ = $0.watched.remove(node) }
-    guard isObserved else { return }
+    guard isObservedFromStart || broadcaster.isObserved else { return }
+    state.withLock { _ = $0.observed.remove(node) }
+    // The run of a node that has more than a body has reported its end.
+    guard !hasExecuted || plan.traits[Int(node)].isPlain else { return }
     let outcome = outcome()
-    if hasExecuted { report(.didExecute(attempt: 1), of: node) }
     if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node) }
+    if hasExecuted { report(.didExecute(attempt: 1), of: node) }
     report(.willFinish(outcome), of: node)
     report(.didFinish(outcome), of: node)
   }
 
-  /// Nodes that were never started, because the run stopped before: whoever was told of them is told of their end.
   private func finishUnstartedNodes() {
-    let unstarted = state.withLock { $0.watched }
+    let unstarted = state.withLock { $0.observed }
     for node in unstarted.sorted() { reportEnd(of: node, cancelledOutcome, hasExecuted: false) }
+  }
+}
+
+extension Run {
+  /// Cancels what executes within the run, and not the run itself.
+  func cancelParts() {
+    let children = core.withState { _ in details.map { Array($0.children.values) } ?? [] }
+    for child in children { child.cancel(inheritedReason) }
   }
 }

@@ -1,171 +1,95 @@
-/// Internal. What executes one node after another in one run of a graph: the task that runs the graph, or a child of it.
-///
-/// Invariant: it is made, used and forgotten in the task that it names, which `task` therefore never outlives.
+/// Executes nodes of a graph, one after another, in one task and with one slot.
 struct GraphWorker {
-  private let run: GraphRun
-  /// What holds the slot in which its nodes execute; `nil` without a queue.
-  private let holder: SlotHolder?
-  private let task: UnsafeCurrentTask
-  // What every node needs, at hand.
+  private let graph: GraphRun
+  private let worker: Run
   private let plan: GraphPlan
-  private let arena: ValueArena
-  private let core: QueueCore?
 
-  init(_ run: GraphRun, holder: SlotHolder?) {
-    guard let task = withUnsafeCurrentTask(body: { $0 }) else {
-      preconditionFailure("GraphWorker: there is no current task")
-    }
-    self.run = run
-    self.holder = holder
-    self.task = task
-    plan = run.plan
-    arena = run.arena
-    core = holder?.core
+  init(_ graph: GraphRun, worker: Run) {
+    self.graph = graph
+    self.worker = worker
+    plan = graph.plan
   }
 
-  /// What the task of an added worker does, from its start to its end.
-  static func work(for run: GraphRun, holding slot: GraphSlot?) async {
-    let worker = GraphWorker(run, holder: slot ?? run.holder)
-    _ = await worker.execute(from: run.workerStarted(), leavesWhenMoreIsReady: false)
-    if let slot { slot.core.withdraw(slot) }
-  }
-
-  /// Executes nodes until none is left for this worker.
-  ///
-  /// The context is bound for many nodes at once; anew only where something still refers to what was bound, which goes on
-  /// to stand for the node that it was bound for.
-  ///
-  /// - Parameters:
-  ///   - first: The first node.
-  ///   - leavesWhenMoreIsReady: Whether to leave also as soon as there is work for a second worker.
-  /// - Returns: What follows.
-  func execute(
-    from first: GraphProgress.Advance, leavesWhenMoreIsReady: Bool
-  ) async -> GraphProgress.Advance {
+  /// Executes nodes until there is none, or, if told to, until another worker could execute more.
+  func execute(from first: GraphProgress.Advance, leavesWhenMoreIsReady: Bool) async -> GraphProgress.Advance {
     var advance = first
-    var fairness = run.fairness
+    var fairness = Fairness(worker.core.time)
+    // The context is bound once, and again after a node that somebody may refer to.
     while advance.next >= 0, !(leavesWhenMoreIsReady && advance.addsWorker) {
-      let scope = NodeScope(run, holder: holder)
-      await ProcedureContext(scope: scope).run {
-        await execute(from: &advance, leavesWhenMoreIsReady, &fairness, in: scope)
+      let frame = NodeFrame(graph, worker: worker)
+      await ProcedureContext.$current.withValue(ProcedureContext(frame)) {
+        var wasNeeded = false
+        repeat {
+          wasNeeded = await executeNode(&advance, in: frame)
+          if fairness.pieceEnds() { await Task.yield() }
+        } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker) && !wasNeeded
       }
     }
     return advance
   }
 
-  /// The same within one binding of the context.
-  private func execute(
-    from advance: inout GraphProgress.Advance, _ leavesWhenMoreIsReady: Bool, _ fairness: inout Fairness,
-    in scope: NodeScope
-  ) async {
-    let references = scope.references
-    var isShared = false
-    repeat {
-      let node = advance.next
-      scope.stand(for: node)
-      if mayHaveToWait(node), let other = await wait(insteadOf: node) {
-        isShared = scope.isShared(beyond: references)
-        advance = other
-      } else {
-        run.nodeStarts(node)
-        var failure: (any Error)?
-        do {
-          let body = plan.bodies[Int(node)]
-          try await body.function(body.pointer, arena)
-        } catch {
-          failure = error
-        }
-        // Whoever refers to the scope may still produce something, until it is told that the body has ended.
-        isShared = scope.isShared(beyond: references)
-        if isShared, scope.endProduction() != nil {
-          failure = await settleChildren(failure)
-          run.childrenSettled(of: scope)
-        }
-        noteCancellation()
-        advance = failure.map { run.nodeFailed(node, $0, hasExecuted: true) } ?? run.nodeSucceeded(node)
+  /// Executes one node. Whether a run was made for it.
+  @inline(__always)
+  private func executeNode(_ advance: inout GraphProgress.Advance, in frame: NodeFrame) async -> Bool {
+    let node = advance.next
+    if graph.isStopping {
+      advance = graph.nodeAbandoned(node)
+      return false
+    }
+    if worker.core.isGated {
+      await worker.core.waitWhileSuspended(worker)
+      if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
+      if graph.isStopping {
+        advance = graph.nodeAbandoned(node)
+        return false
       }
-      if fairness.pieceEnds() { advance = await yield(before: advance) }
-    } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker) && !isShared
+    }
+    frame.stand(for: node)
+    graph.nodeStarts(node)
+    var failure: (any Error)?
+    do {
+      try await plan.bodies[Int(node)].execute(graph.values)
+    } catch {
+      failure = error
+    }
+    let run = frame.takeRun()
+    if let run { failure = await run.finishAsNode(failure) }
+    if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
+    advance =
+      failure.map { graph.nodeFailed(node, $0, run?.outcome?.withoutValue, hasExecuted: true) }
+      ?? graph.nodeSucceeded(node)
+    return run != nil
+  }
+}
+
+extension Run {
+  /// The run of a node comes when its body executes already.
+  func arriveAsNode() -> Adoption {
+    let adoption = parent?.adopt(self) ?? .refused
+    guard adoption != .refused else { return .refused }
+    core.send { state, effects in
+      _ = core.arrived(self, priority: 0, needs: [], isPart: true, &state, &effects)
+      state.machine.bodyStarted(member)
+      hasStarted = true
+    }
+    return adoption
   }
 
-  /// Waits for what the node has produced.
-  ///
-  /// - Returns: Why the node has failed, if it has.
-  private func settleChildren(_ failure: (any Error)?) async -> (any Error)? {
+  /// The run of a node has come: it ends if the graph has left its task behind, and is cancelled like the graph.
+  func arrivedAsNode(_ adoption: Adoption, isCancelled: Bool) {
+    if adoption == .refused { return refuse(CancellationError()) }
+    if isCancelled || adoption == .cancelled { cancelLikeParent() }
+  }
+
+  /// The body of a node has ended: its children are awaited. The error that the node ends with, if any.
+  func finishAsNode(_ failure: (any Error)?) async -> (any Error)? {
+    core.withState { _ in madeDetails.result = failure.map { .failure($0) } ?? .success(()) }
+    await finish()
     do {
-      try await ProcedureContext.current?.settleChildren(failure.map { .failure($0) } ?? .success(()))
+      _ = try outcome?.get(of: identity)
       return nil
     } catch {
       return error
     }
   }
-
-  private func mayHaveToWait(_ node: Int32) -> Bool {
-    core?.isGated ?? false || plan.hasConditions(node)
-  }
-
-  /// Waits for the worker's turn, or evaluates the node's conditions, if it has to.
-  ///
-  /// - Returns: What follows then; `nil` if the node is to be executed.
-  private func wait(insteadOf node: Int32) async -> GraphProgress.Advance? {
-    if let holder, !holder.core.hasTurn(holder) { return await waitForTurn(holder, insteadOf: node) }
-    if plan.hasConditions(node), !run.isJudged(node) { return await judge(node) }
-    return nil
-  }
-
-  /// Lets other tasks have the thread. The run may have been cancelled meanwhile.
-  private func yield(before advance: GraphProgress.Advance) async -> GraphProgress.Advance {
-    await Task.yield()
-    noteCancellation()
-    return advance.next >= 0 && run.isStopping ? run.nodeAbandoned(advance.next) : advance
-  }
-
-  /// Cancels the run if this task has been cancelled, before anything follows from what a node came to because of that: a
-  /// task's cancellation reaches its innermost handlers first.
-  private func noteCancellation() {
-    if task.isCancelled { run.taskWasCancelled() }
-  }
-
-  /// Whoever has a slot first takes what comes first, which may be this node.
-  private func waitForTurn(_ holder: SlotHolder, insteadOf node: Int32) async -> GraphProgress.Advance {
-    run.nodePutBack(node)
-    await holder.core.waitForTurn(holder, in: run.context)
-    noteCancellation()
-    return run.workerAsked()
-  }
-
-  /// Evaluates a node's conditions, without a slot. The node is executed when it is its turn again.
-  private func judge(_ node: Int32) async -> GraphProgress.Advance {
-    let traits = plan.traits[Int(node)]
-    do {
-      try await ProcedureContext.current?.requireConditions(traits.conditions, name: traits.name)
-    } catch {
-      noteCancellation()
-      for input in plan.inputs(of: node) { arena.giveUpShare(of: input) }
-      return run.nodeFailed(node, error, hasExecuted: false)
-    }
-    noteCancellation()
-    return run.nodeJudged(node)
-  }
-}
-
-/// Internal. The slot of a worker that a graph adds to its queue.
-///
-/// Invariant: what it adds to ``SlotHolder`` is constant, or guarded by the lock of `core`.
-final class GraphSlot: SlotHolder, @unchecked Sendable {
-  private let onGrant: @Sendable (GraphSlot) -> Void
-  /// Whether its next wake calls `granted` instead of resuming a task, because it has no task yet to wait with.
-  var isWokenByCall = false
-
-  init(core: QueueCore, parent: ProcedureContext, onGrant: @escaping @Sendable (GraphSlot) -> Void) {
-    self.onGrant = onGrant
-    super.init(core: core, extras: RunExtras(startedFrom: parent))
-  }
-
-  override func takesCall() -> Bool {
-    defer { isWokenByCall = false }
-    return isWokenByCall
-  }
-
-  override func granted() { onGrant(self) }
 }

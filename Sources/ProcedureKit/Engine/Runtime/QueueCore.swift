@@ -1,398 +1,368 @@
 import Synchronization
 
-/// Internal. The engine behind a ``ProcedureQueue``: one lock around one ``QueueMachine``, and what performs its decisions.
+/// The parts of a queue: the machine under one lock, and what performs the steps that the machine decides.
 ///
-/// Every decision about a procedure is made in a visit to the lock; adding one takes one visit, or none where it only has to
-/// stand in line (see ``Inbox``), and one more does all at once that lies between the end of one body and the start of the
-/// next. The lock is a `Mutex` and no actor, since it is contended by the workers: an uncontended visit costs the same, a
-/// contended one a fraction. Nothing of the user's is called inside: effects are collected and performed after the lock has
-/// been left.
-///
-/// The lock guards all that members store and can change. Locks that may be taken inside it: that of the inbox, those of event
-/// streams, that of ``ResourceBook``, and those of ``ChildGroup``, of ``ScopeExtras`` for where a member was started from, and of
-/// a ``Place`` in the line for room. The lock of a queue is taken inside none of them.
+/// `send` is the only door to the machine. The effects on others are performed after the lock has been left; nothing of a user's is called or
+/// released under the lock.
 @usableFromInline
 final class QueueCore: Sendable {
-  /// What claims and waits know it by.
-  let number = ResourceLedger.nextQueue()
+  /// The queue of procedures without a queue: without limit, on the continuous clock.
+  static let unqueued = QueueCore(name: "no queue")
+
+  struct State: Sendable {
+    var machine: QueueMachine<Run>
+    var room: WaitingRoom
+    var isShutDown = false
+    /// Whether nobody can add anything more, so that the events end with the last run.
+    var isReleased = false
+    /// Workers of graphs that wait for the queue to be resumed.
+    var resumption: [Place] = []
+    /// Whether what comes is cancelled at once.
+    var cancelsArrivals = false
+    /// Tasks that wait until no run is there.
+    var emptyWaiters: [Place] = []
+    /// Bodies of this queue that wait until no run is there but such bodies.
+    var idleWaiters: [Place] = []
+    /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
+    var awaitingBodies = 0
+    /// The `ProcedureQueue`, as long as somebody refers to it.
+    weak var queue: (any Actor)?
+  }
+
+  /// The effects of an event, performed after the lock has been left.
+  struct Effects: Sendable {
+    var next = QueueMachine<Run>.Next()
+    var startsWorker = false
+    private(set) var actions: [Action] = []
+
+    enum Action: Sendable {
+      case resume(Waiter)
+      case call(Place)
+      case giveRoom(Place)
+      case event(EventEffect)
+      case endEvents
+      case goOn(Run, RunStep)
+      case notify(RunDetails.Listener, ProcedureOutcome<Void>)
+      case cancel(Run)
+      case claimGranted(Run)
+    }
+
+    mutating func add(_ action: Action) { actions.append(action) }
+    mutating func call(_ places: some Sequence<Place>) { for place in places { actions.append(.call(place)) } }
+  }
+
   let name: String
-  let executor: (any TaskExecutor)?
+  let time: QueueTime
+  let timers: Timers
+  @usableFromInline let executor: (any TaskExecutor)?
   let carriers: [ContextCarrier]
   let resources: ResourceTable
   let hooks: ProcedureHooks?
-  let hasFinishHooks: Bool
-  let time: QueueTime
-  let timers: Timers
   let randomNumbers: RandomNumbers
-  /// Whether bodies are called as they are, and wherever they are.
-  let isPlain: Bool
-  /// Whether workers that find nothing to do stay for a moment: not where the executor or the clock is the user's, on which
-  /// nothing comes meanwhile, or in an order that is to be the same each time.
-  let letsWorkersLinger: Bool
-  /// Whether there is a limit to how many may wait.
-  let limitsWaiting: Bool
   let broadcaster = EventBroadcaster<ProcedureEvent>()
-  private let desk = CrewDesk()
-  private let paddingBeforeState = CacheLinePadding()
-  private let state: Mutex<QueueState>
-  private let paddingAfterState = CacheLinePadding()
-  let inbox = Inbox()
-  /// Whether work that holds a slot has to ask before it starts the next piece.
+  let limitsWaiting: Bool
+  let crews: WorkerCrews
+  /// Whether bodies execute as they are: no executor of its own and no hooks.
+  @usableFromInline let isPlain: Bool
+  private let state: Mutex<State>
   private let gate: Atomic<Bool>
-  private let owner = Mutex(Owner())
-
-  private struct Owner {
-    weak var object: (any AnyObject & Sendable)?
-  }
 
   init(
-    name: String, width: Int, isSuspended: Bool, clock: any Clock<Duration>, executor: (any TaskExecutor)?,
-    carriers: [ContextCarrier], resources: ResourceTable, hooks: ProcedureHooks?, room: WaitingRoom, seed: UInt64?
+    name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
+    executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
+    hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse), seed: UInt64? = nil
   ) {
     self.name = name
-    self.resources = resources
-    self.hooks = hooks
-    hasFinishHooks = hooks?.hasFinishHooks ?? false
     self.executor = executor
     self.carriers = carriers
+    self.resources = resources
+    self.hooks = hooks
     time = QueueTime(clock)
     timers = Timers(time: time, executor: executor)
-    randomNumbers = seed.map(RandomNumbers.init) ?? .system
-    isPlain = hooks == nil && executor == nil
-    letsWorkersLinger = executor == nil && time.isSystem
+    randomNumbers = RandomNumbers(seed: seed)
     limitsWaiting = room.isLimited
-    state = Mutex(QueueState(machine: QueueMachine(width: width, isSuspended: isSuspended), room: room))
+    crews = WorkerCrews(executor: executor)
+    isPlain = executor == nil && hooks == nil
     gate = Atomic(isSuspended)
+    state = Mutex(State(machine: QueueMachine(width: width, isSuspended: isSuspended), room: room))
   }
 
   deinit {
-    broadcaster.close()
+    crews.close()
   }
 
-  /// The object that users hold, as long as they do.
-  var face: (any AnyObject & Sendable)? {
-    owner.withLock { $0.object }
-  }
+  // MARK: The door
 
-  func adopt(_ face: any AnyObject & Sendable) {
-    owner.withLock { owner in owner.object = face }
-  }
-
-  var isGated: Bool {
-    gate.load(ordering: .relaxed)
-  }
-
-  /// One visit to the lock, and then what follows from it.
-  @discardableResult
-  func visit<R: Sendable>(
-    admitting arrivals: Arrivals = .all,
-    _ change: (inout QueueState, inout [QueueMachine.Action], inout [QueueState.Effect]) -> R
-  ) -> R {
-    var effects: [QueueState.Effect] = []
-    let result = withState(admitting: arrivals) { state in
-      var actions: [QueueMachine.Action] = []
-      let result = change(&state, &actions, &effects)
-      state.resolve(&actions, &effects)
-      state.announceIdle(&effects)
-      if state.room.isLimited { state.announceRoom(&effects) }
-      updateGate(state)
+  /// Tells the machine of an event, then performs what follows for others.
+  @inline(__always)
+  func send<R: Sendable>(_ event: (inout State, inout Effects) -> R) -> R {
+    var effects = Effects()
+    let result = state.withLock { state in
+      let result = event(&state, &effects)
+      if limitsWaiting {
+        while let place = state.room.next(state.machine.waitingCount) { effects.add(.giveRoom(place)) }
+      }
+      if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
+      effects.startsWorker = state.machine.startsWorker()
       return result
     }
-    if !effects.isEmpty { perform(effects) }
+    perform(effects)
     return result
   }
 
-  @inline(never)
-  func perform(_ effects: [QueueState.Effect]) {
-    for effect in effects { perform(effect) }
+  /// Looks at the state, or changes what nobody waits for.
+  func withState<R: Sendable>(_ body: (inout State) -> R) -> R {
+    state.withLock { body(&$0) }
   }
 
-  /// Called under the lock.
-  func updateGate(_ state: borrowing QueueState) {
-    let isGated = state.machine.isGated || state.inboxWish == Inbox.plain
-    if gate.load(ordering: .relaxed) != isGated { gate.store(isGated, ordering: .relaxed) }
+  /// Gives each step to the driver of its run.
+  private static func hand(_ state: inout State, _ effects: inout Effects) {
+    for (member, step) in effects.next.steps {
+      guard let run = state.machine[member].payload else { continue }
+      hand(step, to: run, &effects)
+    }
+    for member in effects.next.returned {
+      effects.call(state.machine[member].payload?.details?.slotWaiters.takeAll() ?? [])
+    }
+    (effects.next.steps, effects.next.returned) = ([], [])
   }
 
-  func perform(_ effect: QueueState.Effect) {
-    switch effect {
-    case .addWorker(let priority): addWorker(priority: priority)
-    case .resume(let waiter): waiter.resume()
-    case .grant(let holder): holder.granted()
-    case .interrupt(let worker):
-      worker.task.cancel()
-      unpin(worker)
-    case .notify(let handlers): for handler in handlers { handler() }
-    case .finishDecided: finishDecided()
-    case .closeCrew: desk.close()
-    case .closeEvents: broadcaster.close()
-    case .tell(let news): ResourceTable.deliver(news)
-    case .letGo: break
-    case .call(let place): call(place)
+  static func hand(_ step: RunStep, to run: Run, _ effects: inout Effects) {
+    if run.isDrivenByWorker {
+      effects.add(.goOn(run, step))
+    } else {
+      run.madeDetails.step = step
+      if let caller = run.details?.caller.take() { effects.add(.resume(caller)) }
     }
   }
 
-  /// Finishes the runs that were decided before their bodies, and those that are decided by that.
-  private func finishDecided() {
-    while true {
-      let batch = state.withLock { state in
-        state.isFinishingDecided = !state.decided.isEmpty
-        return state.decided.takeAll()
+  @inline(__always)
+  private func perform(_ effects: borrowing Effects) {
+    if effects.startsWorker { crews.start { await Worker.work(for: self) } }
+    if !effects.actions.isEmpty { perform(effects.actions) }
+  }
+
+  private func perform(_ actions: [Effects.Action]) {
+    var later: [Effects.Action] = []
+    for action in actions {
+      switch action {
+      case .resume(let waiter): waiter.resume()
+      case .call(let place): place.call()
+      case .giveRoom(let place):
+        if !place.call() { send { state, _ in state.room.reservationEnded() } }
+      case .event(let effect): effect.perform()
+      case .endEvents: broadcaster.close()
+      case .goOn, .notify, .cancel, .claimGranted: later.append(action)
       }
-      guard !batch.isEmpty else { return }
-      for run in batch { finishBeforeBody(run) }
     }
-  }
-
-  // MARK: The crew
-
-  func addWorker(priority: UInt8) {
-    let starts = state.withLock { state in
-      let starts = !state.crewIsRunning
-      state.crewIsRunning = true
-      return starts
-    }
-    // Not below medium: a worker goes on with whatever comes next, which may be urgent.
-    desk.place(.add(priority: max(TaskPriority(rawValue: priority), .medium)) { await QueueWorker.work(for: self) })
-    if starts { Spawner.startCrew(at: desk, executor: executor) }
-  }
-
-  private func unpin(_ worker: QueueWorker) {
-    let waiter = state.withLock { _ in
-      worker.pins -= 1
-      return worker.pins == 0 ? worker.waiter.take() : nil
-    }
-    waiter?.resume()
-  }
-
-  /// Returns when nobody is about to cancel this worker's task.
-  func retire(_ worker: QueueWorker) async {
-    guard state.withLock({ _ in worker.isSpent }) else { return }
-    await Waiter.suspend { waiter in
-      state.withLock { _ in
-        if worker.pins > 0 { worker.waiter = waiter }
-        return worker.pins > 0
+    guard !later.isEmpty else { return }
+    // Each of them may cause the next.
+    Trampoline.call { [later] in
+      for action in later {
+        switch action {
+        case .goOn(let run, let step): run.goOn(from: step)
+        case .notify(let listener, let outcome): listener(outcome)
+        case .cancel(let run): run.cancel(nil)
+        case .claimGranted(let run): run.claimGranted()
+        case .resume, .call, .giveRoom, .event, .endEvents: break
+        }
       }
     }
   }
 
-  /// The last reference to the queue has gone: what was added still finishes, and nobody can resume the queue but this.
-  func orphan() {
-    visit { state, actions, _ in
-      state.isOrphaned = true
-      state.machine.resumed(&actions)
+  // MARK: Coming
+
+  /// A run comes. Returns the next step of the run.
+  @inline(__always)
+  func arrived(
+    _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64? = nil, isPart: Bool = false,
+    _ state: inout State,
+    _ effects: inout Effects
+  ) -> RunStep {
+    let (member, step) = state.machine.arrived(
+      run,
+      .init(
+        priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
+        usesSlotOfParent: run.slotOwner !== run,
+        isPart: isPart, order: order), &effects.next)
+    run.member = member
+    return step
+  }
+
+  // MARK: Slots
+
+  /// A body waits: it lends its slot.
+  func waitStarted(_ run: Run) {
+    let owner = run.slotOwner
+    owner.core.send { state, effects in
+      if owner.member >= 0 { state.machine.waitStarted(owner.member, &effects.next) }
+    }
+  }
+
+  /// A wait of a body has ended: the body gets its slot back, or goes on without one if it was cancelled.
+  func waitEnded(_ run: Run) async { await goesOn(run, slotOf: run.slotOwner, endsWait: true) }
+
+  /// A body goes on, with its slot, or without one if it was cancelled.
+  func goesOn(_ run: Run, slotOf owner: Run, endsWait: Bool = false) async {
+    let place = Place()
+    let isReady = owner.core.send { state, effects in
+      guard owner.member >= 0 else { return true }
+      if endsWait { state.machine.waitEnded(owner.member) }
+      let isCancelled = run.details?.cancel != nil || owner.details?.cancel != nil || owner.details?.isStopping ?? false
+      guard !isCancelled, !state.machine.slotNeeded(owner.member) else { return true }
+      owner.madeDetails.slotWaiters.append(place)
+      return false
+    }
+    if isReady { return }
+    // Not for a cancel of the task alone: it may be one of several tasks of the body.
+    await run.whileToldToGoOn(place) {
+      await place.waitUntilCalled()
+    } onStop: {
+      place.leave()
+    }
+    guard place.wasLeft else { return }
+    owner.core.send { state, effects in
+      owner.details?.slotWaiters.removeAll { $0 === place }
+      if owner.member >= 0, owner.details?.slotWaiters.isEmpty ?? true { state.machine.returnGivenUp(owner.member) }
     }
   }
 
   // MARK: The queue as a whole
 
   func suspend() {
-    visit { state, actions, _ in state.machine.suspended(&actions) }
+    send { state, effects in
+      for run in state.machine.suspended() { run.giveBackClaim(&effects) }
+      gate.store(true, ordering: .releasing)
+    }
   }
 
   func resume() {
-    visit { state, actions, _ in state.machine.resumed(&actions) }
+    send { state, effects in resumed(&state, &effects) }
   }
 
-  func changeWidth(to width: Int) {
-    visit { state, actions, _ in state.machine.widthChanged(to: width, &actions) }
+  private func resumed(_ state: inout State, _ effects: inout Effects) {
+    state.machine.resumed(&effects.next)
+    gate.store(false, ordering: .releasing)
+    effects.call(state.resumption.takeAll())
   }
 
-  var width: Int {
-    state.withLock { $0.machine.slots.width }
-  }
-
-  var isSuspended: Bool {
-    state.withLock { $0.machine.isSuspended }
-  }
-
-  /// No more is admitted; returns at once.
-  func refuse() {
-    visit { state, _, _ in
-      closeInbox(&state)
-      state.machine.shutDown()
-    }
-  }
-
-  /// Admits nothing more from outside, and returns when nothing is left. A suspended queue is resumed.
-  @concurrent func drain() async {
-    resume()
-    refuse()
-    await waitUntilIdle()
-  }
-
-  /// Returns when no run is left; inside a body on the queue, when none is left but those that wait for the same.
-  func waitUntilIdle() async {
-    guard let context = ProcedureContext.current else { return await waitUntilIdle(insideOf: []) }
-    // A body that waits for its own queue to be idle does not wait for itself, nor for what it is part of.
-    let ancestors = sequence(first: context, next: \.scope.parent).compactMap { $0.scope as? Run }.filter {
-      $0.core === self
-    }
-    await context.awaiting(.queue(self, ancestors.isEmpty ? .emptiness : .idleness), idlers: ancestors) {
-      await waitUntilIdle(insideOf: ancestors)
-    }
-  }
-
-  private func waitUntilIdle(insideOf ancestors: [Run]) async {
-    let lender = ProcedureContext.current?.slotHolder
-    lender?.lendSlot()
-    visit { state, _, _ in
-      for run in ancestors where run.member >= 0 { state.machine.idleWaitStarted(run.member) }
-    }
-    await Waiter.suspend { waiter in
-      withState { state in
-        if ancestors.isEmpty {
-          if !state.machine.isEmpty { state.emptyWaiters.append(waiter) }
-          return !state.machine.isEmpty
-        }
-        if !state.machine.isIdle { state.idleWaiters.append(waiter) }
-        return !state.machine.isIdle
+  /// Waits while the queue is suspended: a graph that executes starts no further node.
+  func waitWhileSuspended(_ run: Run) async {
+    while gate.load(ordering: .acquiring), !run.isToldToStop {
+      let place = Place()
+      let isSuspended = withState { state in
+        if state.machine.isSuspended { state.resumption.append(place) }
+        return state.machine.isSuspended
       }
+      guard isSuspended else { return }
+      waitStarted(run)
+      _ = await run.wait(at: place)
+      await waitEnded(run)
     }
-    visit { state, _, _ in
-      for run in ancestors where run.member >= 0 { state.machine.idleWaitEnded(run.member) }
-    }
-    await lender?.regainSlot()
   }
 
-  /// Cancels every run that is present, in order of admission.
-  ///
-  /// - Parameters:
-  ///   - reason: Why, if a reason was given.
-  ///   - includesLater: Whether runs that come later are cancelled as they come.
+  /// Whether the queue is suspended, without the lock.
+  var isGated: Bool { gate.load(ordering: .relaxed) }
+
+  /// The last reference to the queue has gone: it goes on if it was suspended, since nobody could resume it, and its events end with its last run.
+  func release() {
+    send { state, effects in
+      state.isReleased = true
+      resumed(&state, &effects)
+      Self.wakeIfIdle(&state, &effects)
+    }
+  }
+
+  func events(bufferingNewest newest: Int) -> AsyncStream<ProcedureEvent> {
+    let limit = EventLimit<ProcedureEvent>(newest: newest) { [name] in .gap($0, before: $1, on: name) }
+    return broadcaster.subscribe(limit: limit).stream(waiting: ProcedureContext.lendingSlot)
+  }
+  func changeWidth(to width: Int) { send { state, effects in state.machine.widthChanged(to: width, &effects.next) } }
+  var width: Int { withState { $0.machine.width } }
+  var isSuspended: Bool { withState { $0.machine.isSuspended } }
+
+  /// The runs that are there, in the order of their admission.
+  func runs() -> [Run] {
+    withState { state in state.machine.present.compactMap { state.machine[$0].payload } }
+  }
+
+  /// Cancels every run at once: none of them starts because another one has ended by that.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
-    let runs = withState { state in
-      closeInbox(&state)
-      if includesLater { state.isDoomed = true }
-      return state.machine.runIndices.compactMap { state.holders[Int($0)] as? Run }
-    }
-    for run in runs { cancel(run, reason) }
-  }
-
-  // MARK: Single runs
-
-  /// Where a run stands.
-  func state(of run: Run) -> ProcedureState {
-    withState { state in run.member >= 0 ? state[run].lifecycle.state : .finished }
-  }
-
-  func cancellation(of run: Run) -> Run.Cancellation? {
-    state.withLock { _ in run.cancellation }
-  }
-
-  /// Whether this task is the one that executes the body of a run. (Invariant: see ``QueueWorker``; it is only compared.)
-  func isExecuting(_ run: DetachedRun, in task: UnsafeCurrentTask?) -> Bool {
-    state.withLock { _ in run.worker.map { $0.task == task } ?? false }
-  }
-
-  /// Cancels a run, wherever it stands, and all that it has produced; too late or the second time it does nothing.
-  ///
-  /// A loop, since what produces may be a long chain.
-  func cancel(_ run: Run, _ reason: (any Error)?) {
-    var runs: [any ProducedChild] = [run]
-    while let run = runs.popLast() as? Run {
-      let now = run.core.time.now
-      runs += run.core.visit { state, actions, effects in
-        run.core.cancel(run, reason, at: now, &state, &actions, &effects)
+    let moment = time.moment()
+    let reached = send { state, effects -> [(Run, Run.CancelReach)] in
+      if includesLater { state.cancelsArrivals = true }
+      return state.machine.present.compactMap { member in
+        guard let run = state.machine[member].payload, run.isReported else { return nil }
+        return (run, run.mark(reason, at: moment, &state, &effects))
       }
     }
+    for (run, reach) in reached { run.spread(reason, reach) }
   }
 
-  /// - Returns: What the run has produced, which has to be cancelled as well, outside of the lock.
-  @discardableResult
-  func cancel(
-    _ run: Run, _ reason: (any Error)?, at now: ProcedureInstant, _ state: inout QueueState,
-    _ actions: inout [QueueMachine.Action], _ effects: inout [QueueState.Effect]
-  ) -> [any ProducedChild] {
-    guard run.member >= 0 else { return [] }
-    let wasCancelled = state[run].lifecycle.isCancelled
-    state.machine.cancelRequested(run.member, &actions)
-    guard state[run].lifecycle.isCancelled, !wasCancelled else { return [] }
-    run.cancellation = Run.Cancellation(reason: reason, at: now)
-    record(.didCancel(reason: reason), of: run, at: now, &state)
-    // Before the body is told: its handlers would tell its children, and these theirs.
-    return run.children?.cancelled(reason) ?? []
-  }
-
-  // MARK: Resources
-
-  /// What a run has waited for is there.
-  func grantResources(to run: Run) {
-    visit { state, actions, effects in
-      state.grantResources(to: run, &actions, &effects)
-      state.machine.settled(&actions)
+  /// The queue takes nothing more; what is there goes on although the queue was suspended.
+  func shutDown() {
+    send { state, effects in
+      state.isShutDown = true
+      resumed(&state, &effects)
+      for place in state.room.takeAll() { effects.add(.giveRoom(place)) }
     }
   }
 
-  /// What a run waits for will never be there.
-  func refuseResources(to run: Run, _ circle: [ExclusionWait]) {
-    visit { state, actions, effects in state.refuseResources(to: run, circle, &actions, &effects) }
-  }
-
-  /// Tells the body of a run to end, without cancelling the run.
-  func stopBody(of run: Run) {
-    visit { state, _, effects in
-      guard run.member >= 0, state[run].lifecycle.state == .executing || state[run].lifecycle.state == .pausing else {
-        return
-      }
-      state.interrupt(run, &effects)
+  /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same.
+  func waitUntilIdle() async {
+    let bodies = ProcedureContext.current?.run.living?.ancestors.filter { $0.core === self } ?? []
+    let place = Place()
+    send { state, effects in
+      for body in bodies where body.member >= 0 { state.machine.idleWaitStarted(body.member) }
+      if bodies.isEmpty { state.emptyWaiters.append(place) } else { state.idleWaiters.append(place) }
+      Self.wakeIfIdle(&state, &effects)
+    }
+    if !place.isOver {
+      await ProcedureContext.waiting(for: .idle(self)) { await place.waitUntilCalled() }
+    }
+    withState { state in
+      for body in bodies where body.member >= 0 { state.machine.idleWaitEnded(body.member) }
     }
   }
 
-  // MARK: Loans
-
-  func lend(_ holder: SlotHolder) {
-    visit { state, actions, _ in
-      if holder.member >= 0 { state.machine.loanStarted(holder.member, &actions) }
-    }
+  func wakeIfIdle() {
+    send { state, effects in Self.wakeIfIdle(&state, &effects) }
   }
 
-  func regain(_ holder: SlotHolder) async {
-    let hasSlot = visit { state, actions, _ in
-      holder.member < 0 || state.machine.loanEnded(holder.member, &actions)
-    }
-    if !hasSlot { await waitToRegain(holder) }
-  }
-
-  func waitToRegain(_ holder: SlotHolder) async {
-    await wait(for: holder) { $0.wantsSlotBack(holder) }
-  }
-
-  /// Suspends the current task as long as the member is present and `isWaiting` holds, which is asked under the lock.
-  func wait(for holder: SlotHolder, while isWaiting: (borrowing QueueState) -> Bool) async {
-    var isOver = false
-    while !isOver {
-      await Waiter.suspend { waiter in
-        withState { state in
-          isOver = holder.member < 0 || !isWaiting(state)
-          if !isOver { holder.addWaiter(waiter) }
-          return !isOver
-        }
-      }
-    }
-  }
-
-  /// Lets every task that waits for this member look again whether what it waits for has come.
-  func wake(_ holder: SlotHolder) {
-    let waiters = state.withLock { _ in holder.takeWaiters() }
-    for waiter in waiters { waiter.resume() }
-  }
-
-  /// One visit to the lock, from which nothing follows but what `body` does.
-  ///
-  /// - Parameters:
-  ///   - arrivals: Which of the runs that came by the inbox are admitted before.
-  ///   - body: Called under the lock.
-  /// - Returns: What `body` returns.
   @inline(__always)
-  func withState<R: Sendable>(admitting arrivals: Arrivals = .all, _ body: (inout QueueState) -> R) -> R {
-    var aftermath: Aftermath?
-    let result = state.withLock { state in
-      if state.inboxWish != Inbox.closed { admit(arrivals, &state) }
-      let result = body(&state)
-      if state.hasAftermath { aftermath = takeAftermath(&state) }
-      return result
+  static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
+    if state.isReleased, state.machine.count == 0 { effects.add(.endEvents) }
+    if !state.emptyWaiters.isEmpty, state.machine.count == 0 { effects.call(state.emptyWaiters.takeAll()) }
+    if !state.idleWaiters.isEmpty, state.machine.isIdle { effects.call(state.idleWaiters.takeAll()) }
+  }
+
+  /// The runs for which a run waits that waits for this queue to be idle.
+  func runs(awaitedBy run: Run) -> [Run] {
+    let isInside = run.ancestors.contains { $0.core === self }
+    return withState { state in
+      state.machine.present.compactMap { member in
+        let entry = state.machine[member]
+        return entry.isPart || (isInside && entry.idleWaits > 0) ? nil : entry.payload
+      }
     }
-    if let aftermath { perform(aftermath) }
-    return result
+  }
+
+  // MARK: Priority
+
+  /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims.
+  func raise(_ run: Run, to priority: UInt8) {
+    let (isClaiming, dependencies, children) = withState { state -> (Bool, [any ProcedureDependency], [Run]) in
+      guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return (false, [], []) }
+      return (
+        state.machine[run.member].phase == .claiming, run.details?.dependencies ?? [],
+        run.details.map { Array($0.children.values) } ?? []
+      )
+    }
+    if isClaiming { resources.raise(run, to: priority) }
+    guard !(dependencies.isEmpty && children.isEmpty) else { return }
+    Trampoline.call {
+      for dependency in dependencies { dependency.raise(to: TaskPriority(rawValue: priority)) }
+      for child in children { child.core.raise(child, to: priority) }
+    }
   }
 }

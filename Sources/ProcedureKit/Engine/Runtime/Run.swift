@@ -1,168 +1,244 @@
-/// Internal. One run of one procedure on a queue.
+import Synchronization
+
+/// One execution of one level of a procedure: everything that executes is a run.
 ///
-/// Invariant: what can change is guarded by the lock of `core`, see ``SlotHolder``.
+/// The differences are data: who drives the run, whose slot it uses, its parent. A level inside of a level, an attempt, a copy of a hedge, a
+/// produced child, a node, a procedure without a queue: all are runs, and `RunDriver` leads them through the phases of `QueueMachine`.
+///
+/// Invariant of `@unchecked Sendable`: what is `var` is guarded by the lock of `core`, but for `outcome`, which is written once under that lock
+/// before `isOver` is set, and read after.
 @usableFromInline
-class Run: SlotHolder, @unchecked Sendable {
-  let id = ProcedureID.reserve()
-  final let traits: ProcedureTraits
-  /// What it wants to hold, as the table of its queue knows it. Whoever keeps the run keeps the user's names for that.
-  final let resources: ResourceDemands?
-  /// What it claims or holds of that.
-  final var claim: ResourceClaim?
-
-  /// A cancel that decided a run.
-  final class Cancellation: Sendable {
-    let reason: (any Error)?
-    let instant: ProcedureInstant
-
-    init(reason: (any Error)?, at instant: ProcedureInstant) {
-      (self.reason, self.instant) = (reason, instant)
-    }
+final class Run: @unchecked Sendable {
+  /// The purpose of a call of the body.
+  @usableFromInline
+  enum BodyStage: Sendable {
+    case hooks
+    case execute
   }
 
-  @inline(__always)
+  @usableFromInline typealias Body = @Sendable (Run, BodyStage) async throws -> any Sendable
+  typealias Outcome = Level.Outcome
+
+  enum Kind: UInt8, Sendable {
+    /// Run in the caller's task.
+    case structured
+    /// Added to a queue: a worker executes the body.
+    case added
+    /// A level, or an attempt, of the run around it.
+    case level
+    /// A procedure that the body of another one calls.
+    case call
+    /// A copy of a hedge: part of the run around it, with a slot of its own.
+    case copy
+    /// A node of a graph that has more than a body.
+    case node
+    /// A node that has only a body, which needs a run: its events are those of its graph.
+    case bareNode
+    /// A further worker of a graph.
+    case graphWorker
+  }
+
+  @usableFromInline let core: QueueCore
+  @usableFromInline let level: Level
+  let id: ProcedureID
+  let kind: Kind
+  let attempt: Int32
+  private(set) var parent: Run?
+  /// Whether a body that was cancelled before calls the procedure, to clean up: that cancel does not count for it.
+  let ignoresEarlierCancel: Bool
+  /// The run whose slot the body uses.
+  private let slotRun: Run?
+
+  var member: MemberID = -1
+  /// Whether the outcome is decided, so that a cancel comes too late.
+  var isDecided = false
+  /// Whether the body has been called.
+  var hasStarted = false
+  /// Whether the worker that executes the body, if any, was told of a cancel.
+  var worker: Worker?
+  var body: Body?
+  /// The conditions and hooks, until the run has ended.
+  var closures: Level.Closures?
+  var details: RunDetails?
+  /// The instant of the latest event.
+  private var latest: Int64 = -1
+  var attached: Int64 = -1
+  var started: Int64 = -1
+  var ended: Int64 = -1
+  var outcome: Outcome?
+  private let isOver = Atomic(false)
+
   init(
-    _ work: AnyProcedureWork, core: consuming QueueCore, wanting resources: consuming ResourceDemands?,
-    extras: consuming RunExtras?, priority: UInt8 = 0,
-    marks: Marks = []
+    _ core: QueueCore, _ level: Level, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1,
+    slotOf owner: Run? = nil,
+    closures: Level.Closures? = nil, body: Body? = nil
   ) {
-    traits = work.traits
-    self.resources = resources
-    let admission = work.admission.withoutResources
-    super.init(
-      core: core, extras: extras, priority: priority,
-      marks: admission.isFree ? marks : marks.union(.admission))
-    if !admission.isFree { madeExtras.admission = admission }
-  }
-
-  /// Inlined, since otherwise the deinits of its subclasses count a reference to what is on its way out.
-  @inline(__always)
-  deinit {}
-
-  /// Whether a cancel came in time, and its reason.
-  final var cancellation: Cancellation? {
-    get { extras?.cancellation }
-    set { madeExtras.cancellation = newValue }
-  }
-
-  final var name: String { traits.contents.name }
-
-  /// What has to be there besides what it wants to hold.
-  final var admission: Admission { hasAdmission ? extras?.admission ?? .free : .free }
-
-  final var conditions: [Condition] { admission.conditions }
-
-  /// What its body waits for at this moment, by the numbers of the waits.
-  final var awaited: [UInt64: AwaitTarget] {
-    get { extras?.awaited ?? [:] }
-    _modify { yield &madeExtras.awaited }
-  }
-
-  /// How long it may take, unless its worker sees to that.
-  final var limit: RunLimit? { scopeExtras?.limit }
-
-  /// What its body holds, where that executes.
-  final var holdOfBody: ResourceHold? {
-    resources == nil ? nil : core.withState { _ in claim.map(ResourceHold.init) }
-  }
-
-  /// What its body waits for on levels inside of it.
-  final var innerWaits: [InnerWait] { extras?.innerWaits ?? [] }
-
-  /// Where it stands between its attempts, once it has paused or failed for the first time.
-  final var progress: AttemptProgress? { extras?.progress }
-
-  /// The attempt that it makes; `nil` between two.
-  final var attemptUnderWay: Int? {
-    guard let progress else { return 1 }
-    return progress.isUnderWay ? progress.attempt : nil
-  }
-
-  override final var identity: ProcedureIdentity { ProcedureIdentity(id: id, name: name) }
-
-  final override func cancel(_ reason: (any Error)?) { core.cancel(self, reason) }
-
-  /// Moves the run up, with everything that is a part of it or that it depends on.
-  final override func raise(to priority: TaskPriority) {
-    var runs: [Run] = [self]
-    while let run = runs.popLast() {
-      let (dependencies, parts, claim) = run.core.raise(run, to: priority.rawValue)
-      runs += parts
-      // A loop, since a chain of dependencies may be long.
-      for dependency in dependencies {
-        if let run = (dependency as? any RunDependency)?.dependencyRun {
-          runs.append(run)
-        } else {
-          dependency.raise(to: priority)
-        }
+    self.core = core
+    self.level = level
+    self.kind = kind
+    self.parent = parent
+    self.attempt = Int32(clamping: attempt)
+    self.id = id ?? ProcedureID.reserve()
+    self.body = body
+    self.closures = closures
+    slotRun = owner
+    ignoresEarlierCancel =
+      switch kind {
+      case .call: parent.map { !$0.isStopping && (Task.isCancelled || $0.isToldToStop) } ?? false
+      case .level, .copy, .node, .bareNode, .graphWorker: parent?.ignoresEarlierCancel ?? false
+      case .structured, .added: false
       }
-      if let claim { ResourceTable.deliver(ResourceBook.shared.raise(claim, to: priority.rawValue)) }
+  }
+
+  var name: String { level.name }
+
+  /// The instant of what happens to the run: never before what has happened. Called under the lock.
+  func stamp(_ instant: ProcedureInstant) -> ProcedureInstant {
+    latest = max(latest, instant.nanoseconds)
+    return ProcedureInstant(nanoseconds: latest)
+  }
+
+  /// Whether the outcome can be read.
+  @usableFromInline var isFinished: Bool { isOver.load(ordering: .acquiring) }
+
+  /// The outcome was written. Called under the lock.
+  func setFinished() { isOver.store(true, ordering: .releasing) }
+
+  /// Whether the run has an id and events of its own; levels, attempts and copies report under those of the run around them.
+  var isReported: Bool {
+    switch kind {
+    case .structured, .added, .node, .bareNode: true
+    case .level, .call, .copy, .graphWorker: false
     }
   }
 
-  final override func waitStarted(_ wait: InnerWait) {
-    core.withState { _ in madeExtras.innerWaits.append(wait) }
+  /// The run under whose id this one reports.
+  var reported: Run {
+    var run = self
+    while !run.isReported, let parent = run.parent { run = parent }
+    return run
   }
 
-  final override func waitEnded(_ wait: InnerWait) {
-    core.withState { _ in extras?.innerWaits.removeAll { $0 === wait } }
+  var identity: ProcedureIdentity {
+    let run = reported
+    return ProcedureIdentity(id: run.id, name: run.name)
   }
 
-  final override var mayProduce: Bool {
-    let state = core.state(of: self)
-    return state == .executing || state == .pausing
+  /// The identity of the run, under the name of its own level.
+  var levelIdentity: ProcedureIdentity { ProcedureIdentity(id: reported.id, name: name) }
+
+  /// The run whose slot the body uses: its own, or that of the run around it.
+  var slotOwner: Run { slotRun ?? self }
+
+  var isDrivenByWorker: Bool { kind == .added }
+
+  /// The details, made when something needs them. Called under the lock.
+  var madeDetails: RunDetails {
+    if let details { return details }
+    let made = RunDetails()
+    details = made
+    return made
   }
 
-  final override func pauseStarted(until end: ProcedureInstant?) { core.pauseStarted(self, until: end) }
+  var cancellation: Cancel? { details?.cancel }
 
-  final override func pauseEnded() { core.pauseEnded(self) }
+  /// Releases the finished parent, so that keeping this run does not keep its parent alive. Called under the lock.
+  func releaseParent() -> Run? { parent.take() }
 
-  final override func attemptFailed(_ attempt: Int, _ error: any Error, retriedAfter delay: Duration) {
-    core.attemptFailed(of: self, error, retriedAfter: delay)
+  /// The run is nobody's child.
+  func forgetParent() { parent = nil }
+
+  var ancestors: UnfoldFirstSequence<Run> { sequence(first: self, next: \.parent) }
+
+  /// The value of a run that has succeeded.
+  @usableFromInline
+  var value: (any Sendable)? {
+    if case .finished(let value)? = outcome { value } else { nil }
   }
-
-  final override func attemptStarted() { core.attemptStarted(of: self) }
-
-  final override func report(_ kind: ProcedureEvent.Kind) { core.report(kind, of: self) }
-
-  override var isCancelled: Bool { core.cancellation(of: self) != nil }
-
-  override var cancellationReason: (any Error)? { core.cancellation(of: self)?.reason }
-
-  /// What it wants to hold will never be there: stores that as its end. Called under the lock.
-  func refused(by error: ProcedureError) {
-    preconditionFailure("\(type(of: self)) has to store its end")
-  }
-
-  final override var runNumbers: ResourceLedger.RunNumbers? {
-    ResourceLedger.RunNumbers(run: id.number, queue: core.number)
-  }
-
-  /// The runs that cannot end before it has.
-  ///
-  /// - Parameter room: How many may wait on its queue to be started, if that is limited.
-  /// - Returns: The numbers of the runs.
-  func claimRuns(room: Int = 0) -> ResourceLedger.ClaimRuns {
-    ResourceLedger.ClaimRuns(
-      own: ResourceLedger.RunNumbers(run: id.number, queue: core.number), around: parent?.claimRuns.around ?? [],
-      room: parent == nil && detachedRun != nil ? room : 0)
-  }
-
-  /// Where its own events are kept, if it is one whose events can be asked for and somebody has.
-  var log: EventLog? { nil }
 }
 
-extension Run: ProducedChild {}
+/// A cancel, with its reason.
+struct Cancel: Sendable {
+  let reason: (any Error)?
 
-extension Run: ResourceClaimant {
-  func resourcesGranted() { core.grantResources(to: self) }
-
-  func resourcesRefused(_ waits: [ExclusionWait]) { core.refuseResources(to: self, waits) }
+  /// The error that stands for the cancel.
+  var error: any Error { reason ?? CancellationError() }
 }
 
-extension Run {
-  /// A part of the body has timed out that nothing was wrapped around: so has the run, as if the timeout had been its own.
-  func noteTimeout(_ error: any Error) {
-    if error.isTimeout(of: id) { cancel(error) }
+/// The state that few runs need. Guarded by the lock of the run's queue.
+final class RunDetails {
+  typealias Listener = @Sendable (ProcedureOutcome<Void>) -> Void
+
+  var cancel: Cancel?
+  var cancelInstant: Int64 = -1
+  /// How many events of the run the cancel follows.
+  var eventsBeforeCancel = 0
+  /// The task that drives the run and waits for the next step.
+  var caller: Waiter?
+  var step: RunStep?
+  /// Called when the run is cancelled, or its children stop it.
+  var handlers: [ObjectIdentifier: @Sendable () -> Void] = [:]
+  /// Unfinished children, structured or produced.
+  var children: [ProcedureID: Run] = [:]
+  var producedCount = 0
+  var failures: [ProcedureFailure] = []
+  var errorPolicy: ErrorPolicy?
+  var isStopping = false
+  /// Whether no further child is taken.
+  var isClosed = false
+  /// Whether the run is a produced child, whose failure counts for its parent.
+  var isProduced = false
+  /// The driver that waits for the children.
+  var settling: Waiter?
+  /// Bodies of this run that wait for the slot.
+  var slotWaiters: [Place] = []
+  /// Tasks that wait for the end.
+  var waiters: [ObjectIdentifier: Place] = [:]
+  var listeners: [Listener] = []
+  /// Whether another procedure waits for this run.
+  var isAwaited = false
+  var dependencies: [any ProcedureDependency] = []
+  var missingDependencies = 0
+  /// An end without a start: a dependency, a condition, a deadlock, a queue that refuses.
+  var refusal: Run.Outcome?
+  var result: Result<any Sendable, any Error>?
+  var bindings: [ContextCarrier.Binding] = []
+  var timers: [TimerHeap.ID] = []
+  /// How long the deadline was away when the run came.
+  var timeToDeadline: Duration?
+  var pauseTimer: TimerHeap.ID?
+  var pauseEnd: ProcedureInstant?
+  /// The place of a level that waits for the resources that the level has given back for a pause.
+  var reclaiming: Place?
+  var deadlock: [ExclusionWait]?
+  var isRetrying = false
+  var log: EventLog?
+  var events: [ProcedureEvent.Kind] = []
+  var waits: [ObjectIdentifier: RunWait] = [:]
+  /// The state of a level that pauses: a retry or a repeat.
+  var pacing: (any Sendable)?
+  var currentAttempt = 1
+  /// Called if the run ends in its pause, or before the next start.
+  var abandonPause: (@Sendable () -> Void)?
+}
+
+/// A wait of a body.
+enum RunWait {
+  case run(Run)
+  case idle(QueueCore)
+  case room(QueueCore)
+  case conditions([String])
+
+  /// The queue whose runs are awaited.
+  var queue: QueueCore? {
+    switch self {
+    case .idle(let queue), .room(let queue): queue
+    case .run, .conditions: nil
+    }
   }
+}
+
+/// Thrown by the body of a level that pauses, to its driver.
+struct Pause: Error {
+  let duration: Duration
 }

@@ -1,26 +1,18 @@
-/// Internal. Who waits on a queue to be started, as far as a limit asks for it, and who waits to be admitted.
-struct WaitingRoom {
-  /// A run that was admitted; it may have been started or have left since.
+/// How many runs may wait on a queue, which waits for room, and which makes room.
+struct WaitingRoom: Sendable {
   private struct Guest {
-    let member: Int32
+    let member: MemberID
     let id: ProcedureID
   }
 
   let limit: Int
   let overflow: QueueOverflow
-  /// Those who wait to be admitted, in order.
   private var line: ContiguousArray<Place> = []
   private var called = 0
-  /// How long the line has to be for those to be looked for who have left it.
-  private var sweepLength = leastToSweep
-  /// Rooms that were given to those in line and are not taken yet.
   private var reservations = 0
-  /// By key, in order of admission; only where one may replace another. The keys are not kept by this, since to let go of one may
-  /// call what is the user's: a run that waits keeps its own, and those that do not are skipped.
+  /// The runs that a run of the same key may replace, in the order in which they came.
   private var guests: [ObjectIdentifier?: ContiguousArray<Guest>] = [:]
-  /// How many they are, with those that have been started or have left.
   private var guestCount = 0
-
   private static let leastToSweep = 64
 
   init(limit: Int, overflow: QueueOverflow) {
@@ -30,79 +22,113 @@ struct WaitingRoom {
 
   var isLimited: Bool { limit < .max }
 
-  func hasRoom(_ machine: QueueMachine) -> Bool {
-    machine.waiting + reservations < limit
-  }
+  /// Whether a run more may wait, beside `waiting` others.
+  func hasRoom(_ waiting: Int) -> Bool { waiting + reservations < limit }
 
-  // MARK: Waiting to be admitted
+  // MARK: Waiting for room
 
-  /// Somebody stands in line, until `next` names it.
+  var isAwaited: Bool { line[called...].contains { !$0.isOver } }
+  /// Whether room that comes about is still to be used.
+  var isReserved: Bool { reservations > 0 }
+
   mutating func enter(_ place: Place) {
     line.append(place)
-    guard line.count >= sweepLength else { return }
-    line.removeFirst(called)
-    called = 0
-    line.removeAll(where: \.isOver)
-    sweepLength = max(Self.leastToSweep, 2 * line.count)
-  }
-
-  /// Who is called next, as long as there is room; each takes it by `reservationEnded`.
-  mutating func next(_ machine: QueueMachine) -> Place? {
-    guard called < line.count, hasRoom(machine) else { return nil }
-    reservations += 1
-    called += 1
-    let place = line[called - 1]
-    if 2 * called >= line.count {
+    if called > Self.leastToSweep, 2 * called > line.count {
       line.removeFirst(called)
       called = 0
     }
-    return place
   }
 
-  /// A room that was given to one in line is taken, or not needed.
-  mutating func reservationEnded() {
-    reservations -= 1
+  /// The next that waits for room, if there is some, which is reserved for it.
+  mutating func next(_ waiting: Int) -> Place? {
+    while called < line.count, line[called].isOver { called += 1 }
+    guard called < line.count, hasRoom(waiting) else { return nil }
+    reservations += 1
+    called += 1
+    return line[called - 1]
+  }
+
+  mutating func reserved() { reservations += 1 }
+  mutating func reservationEnded() { reservations -= 1 }
+
+  mutating func takeAll() -> [Place] {
+    let waiting = line[called...].filter { !$0.isOver }
+    reservations += waiting.count
+    (line, called) = ([], 0)
+    return Array(waiting)
   }
 
   // MARK: Replacing
 
-  /// A run was admitted.
-  mutating func admitted(_ run: DetachedRun, _ holders: ContiguousArray<SlotHolder?>, _ machine: QueueMachine) {
+  mutating func admitted(_ run: Run, _ machine: QueueMachine<Run>) {
     guard isLimited, overflow != .refuse else { return }
-    guests[Self.id(of: run), default: []].append(Guest(member: run.member, id: run.id))
+    guests[Self.key(of: run), default: []].append(Guest(member: run.member, id: run.id))
     guestCount += 1
-    // Not more wait than the limit, so that at least half of them go.
     guard guestCount > Self.leastToSweep, guestCount / 2 > limit else { return }
     guests = guests.compactMapValues { guests in
-      let waiting = ContiguousArray(guests.filter { Self.waiting($0, holders, machine) != nil })
+      let waiting = ContiguousArray(guests.filter { Self.waiting($0, machine) != nil })
       return waiting.isEmpty ? nil : waiting
     }
     guestCount = guests.values.reduce(0) { $0 + $1.count }
   }
 
-  /// The run whose place another one may take, as they have the same key.
-  mutating func replaceable(
-    by run: DetachedRun, _ holders: ContiguousArray<SlotHolder?>, _ machine: QueueMachine
-  ) -> DetachedRun? {
+  /// The run that waits and goes for the sake of another one of the same key.
+  mutating func replaceable(by run: Run, _ machine: QueueMachine<Run>) -> Run? {
     guard overflow != .refuse else { return nil }
-    let key = Self.id(of: run)
+    let key = Self.key(of: run)
     while let guest = overflow == .replaceOldest ? guests[key]?.first : guests[key]?.last {
       if overflow == .replaceOldest { guests[key]?.removeFirst() } else { guests[key]?.removeLast() }
       guestCount -= 1
       if guests[key]?.isEmpty ?? false { guests[key] = nil }
-      if let run = Self.waiting(guest, holders, machine) { return run }
+      if let run = Self.waiting(guest, machine) { return run }
     }
     return nil
   }
 
-  private static func id(of run: DetachedRun) -> ObjectIdentifier? { run.admission.key.map(ObjectIdentifier.init) }
+  private static func key(of run: Run) -> ObjectIdentifier? { run.level.traits.key.map(ObjectIdentifier.init) }
 
-  private static func waiting(
-    _ guest: Guest, _ holders: ContiguousArray<SlotHolder?>, _ machine: QueueMachine
-  ) -> DetachedRun? {
-    guard Int(guest.member) < holders.count, let run = holders[Int(guest.member)]?.detachedRun, run.id == guest.id,
-      machine.members[Int(guest.member)].countsAsWaiting
+  private static func waiting(_ guest: Guest, _ machine: QueueMachine<Run>) -> Run? {
+    guard Int(guest.member) < machine.members.count, let run = machine[guest.member].payload, run.id == guest.id,
+      machine[guest.member].phase.isBeforeStart
     else { return nil }
     return run
+  }
+}
+
+extension QueueCore {
+  /// Waits until there is room for one more run, and reserves it.
+  ///
+  /// - Throws: `CancellationError`, or the reason of the cancel, if the caller is cancelled before there is room.
+  func reserveRoom() async throws {
+    guard limitsWaiting else { return }
+    let place = Place()
+    let hasRoom = withState { state in
+      // A new caller does not overtake waiting callers.
+      if state.isShutDown || (!state.room.isAwaited && state.room.hasRoom(state.machine.waitingCount)) {
+        state.room.reserved()
+        return true
+      }
+      state.room.enter(place)
+      return false
+    }
+    guard !hasRoom else { return }
+    if let run = ProcedureContext.current?.run.living {
+      await ProcedureContext.waiting(for: .room(self)) { _ = await run.wait(at: place) }
+    } else {
+      _ = await place.wait()
+    }
+    guard place.wasLeft else { return }
+    throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+  }
+
+  /// The runs one of which has to start so that there is room; none if a place is free or about to be used.
+  var runsWaiting: [Run] {
+    withState { state in
+      guard !state.room.isReserved, !state.room.hasRoom(state.machine.waitingCount) else { return [] }
+      return state.machine.present.compactMap { member in
+        let entry = state.machine[member]
+        return entry.isPart || !entry.phase.isBeforeStart ? nil : entry.payload
+      }
+    }
   }
 }

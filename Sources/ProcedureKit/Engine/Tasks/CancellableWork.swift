@@ -22,7 +22,6 @@ final class CancellableWork: Sendable {
     /// The child, once it has nothing to do any more but to be unpinned.
     var waiter: Waiter?
     /// What the work threw.
-    var error: (any Error)?
   }
 
   private let state = Mutex(State())
@@ -30,6 +29,13 @@ final class CancellableWork: Sendable {
   /// Never part of another function, which would look up the layout of this at each call, also of those that make none.
   @inline(never)
   static func make() -> CancellableWork { CancellableWork() }
+
+  /// Executes the operation in the current task, which `cancel` cancels until the operation has ended.
+  func executeHere(_ operation: () async -> Void) async {
+    start()
+    await operation()
+    await end()
+  }
 
   /// Executes the work, once. Cancelling the caller cancels it, as ``cancel()`` does.
   ///
@@ -56,17 +62,16 @@ final class CancellableWork: Sendable {
   func execute<Value: Sendable>(
     startsAtOnce: Bool, _ operation: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    nonisolated(unsafe) let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
-    defer { value.deallocate() }
-    await execute(startsAtOnce: startsAtOnce) { [self] in
+    let box = ResultBox<Value>()
+    await execute(startsAtOnce: startsAtOnce) {
       do {
-        value.initialize(to: try await operation())
+        box.store(.success(try await operation()))
       } catch {
-        state.withLock { $0.error = error }
+        box.store(.failure(error))
       }
     }
-    if let error = state.withLock({ $0.error.take() }) { throw error }
-    return value.move()
+    guard let result = box.stored else { throw CancellationError() }
+    return try result.get()
   }
 
   /// Cancels the work, also if it starts only later. It may still come to something.
@@ -110,4 +115,12 @@ final class CancellableWork: Sendable {
       }
     }
   }
+}
+
+/// Where a task leaves its result for another.
+final class ResultBox<Value: Sendable>: Sendable {
+  private let result = Mutex(Result<Value, any Error>?.none)
+
+  var stored: Result<Value, any Error>? { result.withLock(\.self) }
+  func store(_ result: Result<Value, any Error>) { self.result.withLock { $0 = result } }
 }

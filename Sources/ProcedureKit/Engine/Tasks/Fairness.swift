@@ -32,7 +32,7 @@ struct Fairness {
     return isDue
   }
 
-  /// What the last piece ended in.
+  /// The end of the last piece.
   private(set) var isDue = false
 
   private mutating func lookEndsInYield() -> Bool {

@@ -53,4 +53,20 @@ final class Place: Sendable {
     waiter?.resume()
     return isFirst
   }
+
+  /// Waits for the call, whoever is cancelled meanwhile.
+  func waitUntilCalled() async {
+    await Waiter.suspend { waiter in
+      state.withLock { state in
+        guard case .waiting = state else { return false }
+        state = .waiting(waiter)
+        return true
+      }
+    }
+  }
+
+  /// Whether the wait was given up before the call.
+  var wasLeft: Bool {
+    state.withLock { if case .left = $0 { true } else { false } }
+  }
 }

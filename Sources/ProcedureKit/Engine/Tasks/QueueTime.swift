@@ -14,13 +14,12 @@ struct QueueTime: Sendable {
     RunningStopwatch(clock: clock, start: clock.now)
   }
 
-  /// A moment that may be read under a lock: at once from a clock of the user's, which is not called there, and only if it
-  /// is asked for from the system's.
-  func moment() -> Moment {
-    Moment(time: self, reading: isSystem ? nil : now)
-  }
+  /// The present moment, read before the lock is taken.
+  func moment() -> Moment { Moment(time: self, reading: now) }
 
-  /// See ``moment()``.
+  /// A moment that few ask for: read when it is asked for, but from a user's clock, which is not called under a lock.
+  func momentIfAsked() -> Moment { Moment(time: self, reading: isSystem ? nil : now) }
+
   struct Moment {
     fileprivate let time: QueueTime
     fileprivate let reading: ProcedureInstant?
@@ -32,7 +31,7 @@ struct QueueTime: Sendable {
 
   /// Sleeps, in the current task. Cancelling it ends the sleep.
   ///
-  /// - Throws: `CancellationError`; whatever else a clock of the user's throws.
+  /// - Throws: `CancellationError`; any other error of a user's clock.
   func wait(until instant: ProcedureInstant) async throws {
     try await stopwatch.wait(until: instant.sinceStart)
   }

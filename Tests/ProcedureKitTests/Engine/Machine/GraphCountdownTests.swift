@@ -23,7 +23,7 @@ import Testing
   func straightOn() {
     let chain = GraphCountdown(shape(3, [(0, 1), (1, 2)]))
     #expect(chain.successor(among: chain.nodeSucceeded(0)) == 1)
-    chain.stop()
+    chain.values.stop()
     #expect(chain.successor(among: chain.nodeSucceeded(1)) == nil)
     let fork = GraphCountdown(shape(3, [(0, 1), (0, 2)]))
     #expect(fork.successor(among: fork.nodeSucceeded(0)) == nil)

@@ -42,3 +42,10 @@ struct GraphDecisions {
     return progress.nodeStopped(node, ending, releasing: countdown.release(byStopping: node, stopped))
   }
 }
+
+extension GraphCountdown {
+  /// The countdown of a graph whose nodes have no values.
+  convenience init(_ shape: GraphShape) {
+    self.init(shape, GraphValues(ValueLayout(), dependencyCounts: shape.dependencyCounts))
+  }
+}

@@ -1,0 +1,230 @@
+/// The number of a run; no other run ever has it.
+typealias RunNumber = UInt64
+
+/// The number of an open resource; another resource can have it later.
+typealias ResourceNumber = Int32
+
+/// Internal. The units of one resource that a run needs: all of the capacity to exclude others, 1 to share.
+struct ClaimDemand: Equatable {
+  let resource: ResourceNumber
+  let units: Int32
+}
+
+/// Internal. Decides which run holds which resources, and which run is next (R1, R3, R4).
+///
+/// ```
+/// resource ── pool ── holders: A ── inner pool of A ── holders: a run inside of A
+///                  └─ line: B, C                    └─ line: another run inside of A
+/// ```
+/// A claim has an *entry* in each pool from which the claim takes units. An entry stands in the pool's line until the claim
+/// is granted, and then among the pool's holders. A claim is granted when it is first in all its lines and all units are free.
+///
+/// A run inside of a holder takes the holder's units from the holder's inner pool, and only the rest from further out. In a
+/// category (capacity `Int32.max`) an inner pool has that capacity too, so that readers inside of a reader share; a writer
+/// inside of a reader waits for the readers inside of its ancestors and for all holders that are not its ancestors.
+///
+/// Each event is O(e) for the e entries of the claims that it grants or ends, and constant for a claim of one resource.
+struct ClaimTable {
+  /// A pool in which a waiting run lacks units, or is not first.
+  struct Blocker: Equatable {
+    let resource: ResourceNumber
+    /// The holders of units that the run lacks, without its ancestors. A holder that has ended holds for claims inside of it.
+    let holders: [RunNumber]
+    /// The runs before it in the line, if enough units are free.
+    let earlierWaiters: [RunNumber]
+  }
+
+  /// `waiting` → `granted` → `ended`, and out of the table; out of it from each. `ended` holds for the claims inside.
+  enum Phase { case waiting, granted, ended }
+
+  struct Claim {
+    let run: RunNumber
+    let order: UInt64
+    /// The ancestors from which the claim may take, nearest first.
+    var ancestors: [RunNumber]
+    var phase = Phase.waiting
+    var priority: UInt8
+    var firstEntry: Int32 = -1
+    /// The number of entries in its inner pools.
+    var nestedEntries: Int32 = 0
+  }
+
+  struct Entry {
+    let claim: Int32
+    let pool: Int32
+    let units: Int32
+    /// The units of the resource that the claim demands from all pools together.
+    let demand: Int32
+    /// The claim's next entry.
+    let sibling: Int32
+    var innerPool: Int32 = -1
+    var next: Int32 = -1
+    var previous: Int32 = -1
+  }
+
+  struct EntryList {
+    var first: Int32 = -1
+    var last: Int32 = -1
+  }
+
+  struct Pool {
+    /// The number by which a snapshot of the waits knows the pool; a later pool in the same place has another one.
+    let serial: UInt64
+    let capacity: Int32
+    /// The root pool of the same resource; -1 in a root pool.
+    let root: Int32
+    /// The claim whose units these are; -1 in a root pool.
+    let owner: Int32
+    var free: Int32
+    var entryCount: Int32 = 0
+    var line = EntryList()
+    var holders = EntryList()
+
+    /// The list of the entries of waiting claims, or of the others.
+    subscript(isWaiting: Bool) -> EntryList {
+      get { isWaiting ? line : holders }
+      set { if isWaiting { line = newValue } else { holders = newValue } }
+    }
+  }
+
+  var claims = Slots<Claim>()
+  var entries = Slots<Entry>()
+  var pools = Slots<Pool>()
+  var numbers: [RunNumber: Int32] = [:]
+  var poolsToServe: ContiguousArray<Int32> = []
+  var nextOrder: UInt64 = 0
+  var nextSerial: UInt64 = 0
+
+  // MARK: Resources
+
+  mutating func resourceOpened(capacity: Int32) -> ResourceNumber {
+    poolOpened(capacity: capacity, root: -1, owner: -1)
+  }
+
+  /// Whether no run holds the resource or waits for it.
+  func isUnused(_ resource: ResourceNumber) -> Bool { pools[resource].entryCount == 0 }
+
+  /// Forgets an unused resource; its number can be used again.
+  mutating func resourceClosed(_ resource: ResourceNumber) {
+    precondition(isUnused(resource), "\(#function): resource \(resource) is in use")
+    pools.remove(resource)
+    releaseMemory()
+  }
+
+  // MARK: Claims
+
+  /// A run needs `demands` together; otherwise it waits for them together.
+  ///
+  /// - Parameters:
+  ///   - run: The run; it has no claim yet.
+  ///   - demands: The needs of the run, of different resources.
+  ///   - ancestors: The ancestors of the run that have claims, nearest first. An ancestor that has ended counts only if a nearer
+  ///     one has not: a task that a body has left behind stands in line as any other run.
+  ///   - priority: The priority of the run.
+  /// - Returns: Whether the run holds the units at once.
+  mutating func requested(
+    _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
+  ) -> Bool {
+    let claim = claims.insert(
+      Claim(
+        run: run, order: nextOrder, ancestors: ancestors.isEmpty ? [] : holding(ancestors), priority: priority))
+    nextOrder += 1
+    let former = numbers.updateValue(claim, forKey: run)
+    precondition(former == nil, "\(#function): run \(run) has a claim already")
+    for demand in demands { addEntries(for: demand, of: claim) }
+    if allEntries(of: claim, { pools[$0.pool].line.first < 0 && $0.units <= pools[$0.pool].free }) {
+      take(claim)
+      return true
+    }
+    forEachEntry(of: claim) { table, entry in table.link(entry) }
+    return false
+  }
+
+  /// A run gives back its units, or withdraws its request; nothing if the run has no claim, or has ended.
+  ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - granted: Receives the runs whose requests are granted by that, in the order of the requests.
+  ///   - vacated: Receives the resources that are unused by that.
+  mutating func ended(_ run: RunNumber, _ granted: inout [RunNumber], vacated: inout [ResourceNumber]) {
+    guard let claim = numbers[run], claims[claim].phase != .ended else { return }
+    guard claims[claim].nestedEntries == 0 else {
+      claims[claim].phase = .ended
+      return
+    }
+    remove(claim, &vacated)
+    serve(&granted)
+    releaseMemory()
+  }
+
+  /// A waiting run goes before the delayed runs that stand directly before it, since they wait for a run that waits for it.
+  ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - delayed: The runs that it may overtake, from ``WaitGraph/overtakings(for:)``.
+  ///   - granted: Receives the runs whose requests are granted by that.
+  /// - Returns: The highest priority of the runs that it has overtaken; ``raised(_:to:_:)`` has to follow if that is higher.
+  /// - Complexity: O(d) for d runs that are overtaken.
+  mutating func overtook(_ run: RunNumber, _ delayed: Set<RunNumber>, _ granted: inout [RunNumber]) -> UInt8 {
+    guard let claim = numbers[run], claims[claim].phase == .waiting else { return 0 }
+    var highest = claims[claim].priority
+    forEachEntry(of: claim) { table, entry in
+      var (next, previous) = (Int32(-1), table.entries[entry].previous)
+      while previous >= 0, delayed.contains(table.claims[table.entries[previous].claim].run) {
+        highest = max(highest, table.claims[table.entries[previous].claim].priority)
+        (next, previous) = (previous, table.entries[previous].previous)
+      }
+      guard next >= 0 else { return }
+      table.unlink(entry)
+      table.link(entry, before: next)
+      table.poolsToServe.append(table.entries[entry].pool)
+    }
+    serve(&granted)
+    return highest
+  }
+
+  /// A run has this priority now, if its own is lower; to be told of each run that starts to wait (Q7).
+  ///
+  /// - Parameters:
+  ///   - run: The run.
+  ///   - priority: The priority.
+  ///   - raised: Receives the holders and earlier waiters, direct and indirect, that have a lower priority: they get this one, so
+  ///     that a line never holds back a higher priority.
+  /// - Complexity: O(r + e) for r runs that are raised and e entries of the run; O(h) more for h holders if it is first.
+  mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {
+    guard let claim = numbers[run] else { return }
+    claims[claim].priority = max(claims[claim].priority, priority)
+    var pending = [claim]
+    while let next = pending.popLast() {
+      guard claims[next].phase == .waiting else { continue }
+      forEachEntry(of: next) { table, entry in
+        var other = table.entries[entry].previous
+        while table.raise(other, to: priority, &raised, &pending) { other = table.entries[other].previous }
+        // A waiter of this priority has raised the holders already.
+        guard other < 0 else { return }
+        var holder = table.pools[table.entries[entry].pool].holders.first
+        while holder >= 0 {
+          _ = table.raise(holder, to: priority, &raised, &pending)
+          holder = table.entries[holder].next
+        }
+      }
+    }
+  }
+
+  mutating func raise(
+    _ entry: Int32, to priority: UInt8, _ raised: inout [RunNumber], _ pending: inout [Int32]
+  ) -> Bool {
+    guard entry >= 0, claims[entries[entry].claim].priority < priority else { return false }
+    claims[entries[entry].claim].priority = priority
+    raised.append(claims[entries[entry].claim].run)
+    pending.append(entries[entry].claim)
+    return true
+  }
+
+  // MARK: Looking
+
+  /// Whether a run holds all that it demanded, and has not ended.
+  func isGranted(_ run: RunNumber) -> Bool { numbers[run].map { claims[$0].phase == .granted } ?? false }
+
+  func isWaiting(_ run: RunNumber) -> Bool { numbers[run].map { claims[$0].phase == .waiting } ?? false }
+}

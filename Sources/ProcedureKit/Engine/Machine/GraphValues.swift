@@ -1,0 +1,203 @@
+import Synchronization
+
+/// Internal. Where a value lies in the memory of a graph's run.
+@usableFromInline
+struct ValueSlot<Value>: Sendable {
+  @usableFromInline let index: Int32
+  @usableFromInline let offset: Int32
+
+  @usableFromInline
+  init(index: Int32, offset: Int32) { (self.index, self.offset) = (index, offset) }
+}
+
+/// Internal. How much memory a value of a type takes, and how a value is destroyed.
+@usableFromInline
+struct ValueKind: Sendable {
+  let size: Int
+  let alignment: Int
+  /// Destroys the value at an offset. `nil` for a type whose values are nothing but bits.
+  let destroy: (@Sendable (GraphValues, Int32) -> Void)?
+
+  @usableFromInline
+  init(size: Int, alignment: Int, destroy: (@Sendable (GraphValues, Int32) -> Void)?) {
+    (self.size, self.alignment, self.destroy) = (size, alignment, destroy)
+  }
+
+  @inlinable
+  init<Value>(of type: Value.Type) {
+    let destroy: @Sendable (GraphValues, Int32) -> Void = { $0.destroy(Value.self, at: $1) }
+    let isBits = GraphValues.isBits(Value.self)
+    self.init(size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment, destroy: isBits ? nil : destroy)
+  }
+}
+
+/// Internal. Where each value of a graph lies, and how many consumers take the value. Laid out once, when the graph is built.
+struct ValueLayout: Sendable {
+  struct Slot: Sendable {
+    let offset: Int32
+    var consumers: Int32 = 0
+    let destroy: (@Sendable (GraphValues, Int32) -> Void)?
+  }
+
+  private(set) var size = 0
+  private(set) var alignment = 1
+  private(set) var slots: ContiguousArray<Slot> = []
+  /// Whether a value has to be destroyed, so that consumers are counted.
+  private(set) var countsConsumers = false
+
+  /// Lays out one more value, and returns the index and the offset of the value's slot.
+  mutating func addSlot(for kind: ValueKind) -> (index: Int32, offset: Int32) {
+    let offset = (size + kind.alignment - 1) & ~(kind.alignment - 1)
+    size = offset + kind.size
+    alignment = max(alignment, kind.alignment)
+    countsConsumers = countsConsumers || kind.destroy != nil
+    slots.append(Slot(offset: Int32(offset), destroy: kind.destroy))
+    return (Int32(slots.count - 1), Int32(offset))
+  }
+
+  /// Counts the consumers of each value.
+  ///
+  /// - Parameters:
+  ///   - inputs: Twice the slot of each input of each node.
+  ///   - output: The slot of the graph's value, if the graph has a value.
+  mutating func countConsumers(inputs: ContiguousArray<Int32>, output: Int32?) {
+    guard countsConsumers else { return }
+    for input in inputs { slots[Int(input >> 1)].consumers += 1 }
+    if let output { slots[Int(output)].consumers += 1 }
+  }
+}
+
+/// Internal. The values and counters of one run of a graph, in memory that workers read and write without a lock.
+///
+/// Invariant of a value: the producer writes the slot once. A consumer reads the slot after the producer has counted down the
+/// consumer's dependencies. A value that is more than bits has a counter: `unproduced` until the value is written, plus one for each
+/// consumer that has neither taken the value nor given the value up. The last to count down destroys the value, or takes the value.
+///
+/// Invariant of a node: `missing` starts as the number of dependencies. A dependency that has settled subtracts one, after the
+/// dependency's value or error has been written; the last one releases the node, and sees everything written before. A skipped node has
+/// `skipped`, or a little less, so that no dependency counts down to zero.
+@usableFromInline
+final class GraphValues: @unchecked Sendable {
+  private static let unproduced: Int32 = 1 << 30
+  private static let skipped: Int32 = .max
+
+  private let layout: ValueLayout
+  private let nodeCount: Int
+  @usableFromInline let memory: UnsafeMutableRawPointer
+  /// A counter for each node, and then one for each slot if consumers are counted.
+  private let counters: UnsafeMutablePointer<Atomic<Int32>>
+  private let errors = Mutex<[Int32: any Error]>([:])
+  private let stopping = Atomic(false)
+
+  init(_ layout: ValueLayout, dependencyCounts: ContiguousArray<Int32>) {
+    self.layout = layout
+    nodeCount = dependencyCounts.count
+    memory = .allocate(byteCount: max(layout.size, 1), alignment: layout.alignment)
+    counters = .allocate(capacity: nodeCount + (layout.countsConsumers ? layout.slots.count : 0))
+    for node in 0..<nodeCount { (counters + node).initialize(to: Atomic(dependencyCounts[node])) }
+    guard layout.countsConsumers else { return }
+    for slot in layout.slots.indices {
+      (counters + nodeCount + slot).initialize(to: Atomic(Self.unproduced + layout.slots[slot].consumers))
+    }
+  }
+
+  deinit {
+    if layout.countsConsumers {
+      for slot in layout.slots.indices
+      where (1..<Self.unproduced).contains(counters[nodeCount + slot].load(ordering: .acquiring)) {
+        destroy(Int32(slot))
+      }
+    }
+    counters.deallocate()
+    memory.deallocate()
+  }
+
+  // MARK: Values
+
+  /// Returns whether values of a type need no destruction.
+  @inlinable
+  static func isBits<Value>(_ type: Value.Type) -> Bool { _isPOD(type) }
+
+  /// Writes a value, once, by the value's producer.
+  @inlinable
+  func put<Value>(_ value: consuming Value, into slot: ValueSlot<Value>) {
+    (memory + Int(slot.offset)).initializeMemory(as: Value.self, to: value)
+    if !Self.isBits(Value.self) { valueProduced(in: slot.index) }
+  }
+
+  /// Returns a consumer's copy of a value; the last consumer gets the value itself.
+  @inlinable
+  func take<Value>(_ slot: ValueSlot<Value>) -> Value {
+    let pointer = (memory + Int(slot.offset)).assumingMemoryBound(to: Value.self)
+    if Self.isBits(Value.self) { return pointer.pointee }
+    if claimLastShare(of: slot.index) { return pointer.move() }
+    let value = pointer.pointee
+    giveUpShare(of: slot.index)
+    return value
+  }
+
+  /// Returns a consumer's copy of a value, or the error of a node that has not produced a value.
+  func takeResult<Value>(_ slot: ValueSlot<Value>) -> Result<Value, any Error> {
+    guard let error = error(of: slot.index) else { return .success(take(slot)) }
+    giveUpShare(of: slot.index)
+    return .failure(error)
+  }
+
+  @usableFromInline
+  func valueProduced(in slot: Int32) { countDown(slot, by: Self.unproduced) }
+
+  /// Counts a consumer down that has taken a copy of the value, or that will never take the value.
+  @usableFromInline
+  func giveUpShare(of slot: Int32) {
+    if layout.slots[Int(slot)].destroy != nil { countDown(slot, by: 1) }
+  }
+
+  /// Counts the last consumer down, who moves the value out. Returns `false` for any other consumer.
+  @usableFromInline
+  func claimLastShare(of slot: Int32) -> Bool {
+    guard counters[nodeCount + Int(slot)].load(ordering: .acquiring) == 1 else { return false }
+    counters[nodeCount + Int(slot)].store(0, ordering: .relaxed)
+    return true
+  }
+
+  private func countDown(_ slot: Int32, by shares: Int32) {
+    if counters[nodeCount + Int(slot)].subtract(shares, ordering: .acquiringAndReleasing).newValue == 0 {
+      destroy(slot)
+    }
+  }
+
+  private func destroy(_ slot: Int32) {
+    layout.slots[Int(slot)].destroy?(self, layout.slots[Int(slot)].offset)
+  }
+
+  @inlinable
+  func destroy<Value>(_ type: Value.Type, at offset: Int32) {
+    (memory + Int(offset)).assumingMemoryBound(to: Value.self).deinitialize(count: 1)
+  }
+
+  /// Records why the producer of a slot has not produced a value.
+  func recordError(_ error: any Error, of slot: Int32) { errors.withLock { $0[slot] = error } }
+
+  func error(of slot: Int32) -> (any Error)? { errors.withLock { $0[slot] } }
+
+  // MARK: Nodes
+
+  /// Whether nothing more starts, because the graph failed or was cancelled.
+  var isStopping: Bool { stopping.load(ordering: .acquiring) }
+
+  /// Nothing more starts.
+  func stop() { stopping.store(true, ordering: .releasing) }
+
+  /// Counts one dependency of a node down, and returns whether the dependency was the last one.
+  func dependencySettled(of node: Int32) -> Bool {
+    counters[Int(node)].subtract(1, ordering: .acquiringAndReleasing).newValue == 0
+  }
+
+  /// Marks a node that will not be executed, and returns the previous counter.
+  func skip(_ node: Int32) -> Int32 {
+    counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
+  }
+
+  /// The number of dependencies of a node that have not settled; for a skipped node, more than the node has.
+  func missing(of node: Int32) -> Int32 { counters[Int(node)].load(ordering: .relaxed) }
+}

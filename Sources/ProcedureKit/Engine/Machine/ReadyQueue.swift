@@ -1,0 +1,139 @@
+/// The members of a queue that wait for a slot: by priority, then by order of admission.
+///
+/// The members of one priority form a list that is linked by index. A member that became ready after a later one is kept in a
+/// heap beside the list, so that inserting costs O(1) in order and O(log n) out of order; removing costs the same.
+struct ReadyQueue: Sendable {
+  struct Link: Sendable {
+    var order: UInt64 = 0
+    var before: Int32 = -1
+    var after: Int32 = -1
+    var priority: UInt8 = 0
+    var place = Place.nowhere
+  }
+
+  enum Place: UInt8, Sendable {
+    case nowhere
+    case list
+    case heap
+  }
+
+  private struct Lane {
+    let priority: UInt8
+    var first: Int32 = -1
+    var last: Int32 = -1
+    var overtaken = OrderHeap()
+  }
+
+  private var lanes: ContiguousArray<Lane> = []
+  private var links: ContiguousArray<Link> = []
+  private(set) var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  func contains(_ member: Int32) -> Bool {
+    Int(member) < links.count && links[Int(member)].place != .nowhere
+  }
+
+  mutating func insert(_ member: Int32, priority: UInt8, order: UInt64) {
+    while links.count <= Int(member) { links.append(Link()) }
+    let lane = lane(for: priority)
+    links[Int(member)].priority = priority
+    links[Int(member)].order = order
+    count += 1
+    let last = lanes[lane].last
+    if last >= 0, links[Int(last)].order > order {
+      links[Int(member)].place = .heap
+      lanes[lane].overtaken.insert(member, order: order)
+      return
+    }
+    links[Int(member)].place = .list
+    links[Int(member)].before = last
+    links[Int(member)].after = -1
+    if last >= 0 { links[Int(last)].after = member } else { lanes[lane].first = member }
+    lanes[lane].last = member
+  }
+
+  mutating func remove(_ member: Int32) {
+    let link = links[Int(member)]
+    guard link.place != .nowhere, let lane = lanes.firstIndex(where: { $0.priority == link.priority }) else { return }
+    links[Int(member)].place = .nowhere
+    count -= 1
+    if link.place == .heap {
+      lanes[lane].overtaken.remove(member)
+    } else {
+      if link.before >= 0 { links[Int(link.before)].after = link.after } else { lanes[lane].first = link.after }
+      if link.after >= 0 { links[Int(link.after)].before = link.before } else { lanes[lane].last = link.before }
+    }
+  }
+
+  /// The member whose turn is next, or `nil`.
+  func first() -> Int32? {
+    guard count > 0 else { return nil }
+    for index in lanes.indices {
+      let first = lanes[index].first
+      guard !lanes[index].overtaken.isEmpty else {
+        if first >= 0 { return first }
+        continue
+      }
+      guard let overtaken = lanes[index].overtaken.first else { continue }
+      return first < 0 || overtaken.order < links[Int(first)].order ? overtaken.member : first
+    }
+    return nil
+  }
+
+  /// The members that wait, in no order. O(n).
+  var all: [Int32] {
+    var all: [Int32] = []
+    for lane in lanes {
+      all += lane.overtaken.members
+      var member = lane.first
+      while member >= 0 {
+        all.append(member)
+        member = links[Int(member)].after
+      }
+    }
+    return all
+  }
+
+  /// Gives back the memory of an empty queue.
+  mutating func releaseMemory() { (links, lanes) = ([], []) }
+
+  private mutating func lane(for priority: UInt8) -> Int {
+    for index in lanes.indices {
+      if lanes[index].priority == priority { return index }
+      if lanes[index].priority < priority {
+        lanes.insert(Lane(priority: priority), at: index)
+        return index
+      }
+    }
+    lanes.append(Lane(priority: priority))
+    return lanes.count - 1
+  }
+}
+
+/// Members by the order of their admission, the earliest first. Each member occurs once.
+struct OrderHeap: Sendable {
+  private var heap = TimerHeap()
+  private var ids: [Int32: TimerHeap.ID] = [:]
+  private var memberOfSlot: [Int32: (member: Int32, order: UInt64)] = [:]
+
+  var isEmpty: Bool { heap.isEmpty }
+
+  var first: (member: Int32, order: UInt64)? {
+    heap.firstSlot.flatMap { memberOfSlot[$0] }
+  }
+
+  var members: some Collection<Int32> { ids.keys }
+
+  mutating func insert(_ member: Int32, order: UInt64) {
+    let id = heap.insert(ProcedureInstant(nanoseconds: Int64(order)))
+    ids[member] = id
+    memberOfSlot[id.slot] = (member, order)
+  }
+
+  mutating func remove(_ member: Int32) {
+    guard let id = ids.removeValue(forKey: member) else { return }
+    memberOfSlot[id.slot] = nil
+    _ = heap.cancel(id)
+  }
+}

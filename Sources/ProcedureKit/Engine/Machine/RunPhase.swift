@@ -1,0 +1,51 @@
+/// The phase of a run between its admission and its end.
+///
+/// | phase | the run | public state |
+/// |---|---|---|
+/// | `pending` | waits for its dependencies | `pending` |
+/// | `held` | would be evaluated or claim next, and its queue is suspended | `evaluating` |
+/// | `evaluating` | has its conditions evaluated | `evaluating` |
+/// | `pausing` | waits for a timer | `pausing` |
+/// | `claiming` | waits for its resources | `waiting` |
+/// | `ready` | stands in the ready queue | `waiting` |
+/// | `starting` | has its slot and its claim; its hooks are being called | `executing` |
+/// | `executing` | executes its body | `executing` |
+/// | `finishing` | awaits its children, then the hooks of the end | `finishing` |
+/// | `finished` | has ended | `finished` |
+///
+/// A held run that has only its resources to claim is seen as `waiting`.
+///
+/// `QueueMachine` is the only place that changes a phase, and asserts that `successors` allows the change.
+enum RunPhase: UInt8, Sendable, CaseIterable {
+  case pending, held, evaluating, pausing, claiming, ready, starting, executing, finishing, finished
+
+  /// The phases that may follow this one. A phase before the start leads to `finishing` when the run is cancelled or refused.
+  var successors: Set<RunPhase> {
+    switch self {
+    case .pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting, .finishing]
+    case .held: [.evaluating, .pausing, .claiming, .ready, .starting, .finishing]
+    case .evaluating: [.held, .pausing, .claiming, .ready, .starting, .finishing]
+    case .pausing: [.held, .claiming, .ready, .starting, .finishing]
+    case .claiming: [.held, .ready, .starting, .finishing]
+    case .ready: [.held, .starting, .finishing]
+    case .starting: [.executing, .pausing, .finishing]
+    case .executing: [.pausing, .finishing]
+    case .finishing: [.finished]
+    case .finished: []
+    }
+  }
+
+  /// Whether a run may go from this phase to another one.
+  func leads(to next: RunPhase) -> Bool { self == next || Self.table[Int(rawValue)] & 1 << next.rawValue != 0 }
+
+  /// The successors of each phase, a bit for each.
+  private static let table = allCases.map { $0.successors.reduce(into: UInt16(0)) { $0 |= 1 << $1.rawValue } }
+
+  /// Whether the body has not started yet, so that a cancel ends the run at once.
+  var isBeforeStart: Bool {
+    switch self {
+    case .pending, .held, .evaluating, .pausing, .claiming, .ready: true
+    case .starting, .executing, .finishing, .finished: false
+    }
+  }
+}

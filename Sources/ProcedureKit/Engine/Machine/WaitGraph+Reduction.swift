@@ -1,0 +1,124 @@
+/// Internal. Which runs of a graph can finish.
+extension WaitGraph {
+  /// Finishes the runs of a graph, one after another, as far as possible; with `keepsOrder`, units go to the first in a line.
+  struct Reduction {
+    private struct Line {
+      var needs: [(run: RunNumber, units: Int32)]
+      var next = 0
+      /// Whether the first stuck run has its units; only if the order is kept.
+      var isFirstMet = false
+    }
+
+    private let graph: WaitGraph
+    private let keepsOrder: Bool
+    private(set) var stuck: Set<RunNumber>
+    private(set) var free: [PoolKey: Int32] = [:]
+    /// The number of waits of each stuck run that are not over.
+    private var missing: [RunNumber: Int] = [:]
+    private var awaiters: [RunNumber: [RunNumber]] = [:]
+    /// The run that waits for one of a set, by the number of the set.
+    private var choosers: [Int: RunNumber] = [:]
+    /// The numbers of the sets that contain a run.
+    private var choices: [RunNumber: [Int]] = [:]
+    private var held: [RunNumber: [(pool: PoolKey, units: Int32)]] = [:]
+    private var lines: [PoolKey: Line] = [:]
+    private var ready: [RunNumber] = []
+
+    init(of graph: WaitGraph, keepsOrder: Bool) {
+      (self.graph, self.keepsOrder) = (graph, keepsOrder)
+      stuck = Set(graph.awaited.keys).union(graph.needs.keys).union(graph.alternatives.keys)
+      for (run, others) in graph.awaited {
+        for other in others where stuck.contains(other) {
+          missing[run, default: 0] += 1
+          awaiters[other, default: []].append(run)
+        }
+      }
+      for (run, sets) in graph.alternatives {
+        for runs in sets where runs.isSubset(of: stuck) {
+          missing[run, default: 0] += 1
+          let set = choosers.count
+          choosers[set] = run
+          for other in runs { choices[other, default: []].append(set) }
+        }
+      }
+      for (run, needs) in graph.needs {
+        for need in needs where graph.pools[need.pool] != nil {
+          missing[run, default: 0] += 1
+          lines[need.pool, default: Line(needs: [])].needs.append((run, need.units))
+        }
+      }
+      for (number, pool) in graph.pools {
+        free[number] = pool.free
+        for holder in pool.holders {
+          if stuck.contains(holder.run) {
+            held[holder.run, default: []].append((number, holder.units))
+          } else {
+            free[number, default: 0] += holder.units
+          }
+        }
+        sort(number, pool.line)
+      }
+      ready = stuck.filter { missing[$0] == nil }
+      for pool in graph.pools.keys { advance(pool) }
+      finishAll()
+    }
+
+    func isAwaited(_ run: RunNumber) -> Bool {
+      !(awaiters[run] ?? []).isEmpty || (choices[run] ?? []).contains { choosers[$0] != nil }
+    }
+
+    /// Whether a run could go on now if it were the first in all lines.
+    func suffices(for run: RunNumber) -> Bool {
+      stuck.isDisjoint(with: graph.awaited[run] ?? [])
+        && !(graph.alternatives[run] ?? []).contains { $0.isSubset(of: stuck) }
+        && (graph.needs[run] ?? []).allSatisfy { $0.units <= free[$0.pool] ?? .max }
+    }
+
+    mutating func finishAll() {
+      while let run = ready.popLast() { finish(run) }
+    }
+
+    mutating func finish(_ run: RunNumber) {
+      guard stuck.remove(run) != nil else { return }
+      for awaiter in awaiters[run] ?? [] { meet(awaiter) }
+      for set in choices[run] ?? [] {
+        if let chooser = choosers.removeValue(forKey: set) { meet(chooser) }
+      }
+      for (pool, units) in held[run] ?? [] {
+        free[pool, default: 0] += units
+        advance(pool)
+      }
+      for need in graph.needs[run] ?? [] { advance(need.pool) }
+    }
+
+    private mutating func sort(_ pool: PoolKey, _ order: [RunNumber]) {
+      guard keepsOrder else { return lines[pool]?.needs.sort { $0.units < $1.units } ?? () }
+      let positions = Dictionary(zip(order, order.indices)) { first, _ in first }
+      lines[pool]?.needs.sort { positions[$0.run] ?? .max < positions[$1.run] ?? .max }
+    }
+
+    /// One more wait of a run is over.
+    private mutating func meet(_ run: RunNumber) {
+      missing[run, default: 0] -= 1
+      if missing[run] == 0 { ready.append(run) }
+    }
+
+    /// Gives the free units of a pool to the runs that are next.
+    private mutating func advance(_ pool: PoolKey) {
+      guard var line = lines[pool].take() else { return }
+      while line.next < line.needs.count {
+        let (run, units) = line.needs[line.next]
+        if stuck.contains(run) {
+          guard units <= free[pool] ?? 0, !line.isFirstMet else { break }
+          meet(run)
+          line.isFirstMet = keepsOrder
+          if keepsOrder { break }
+        } else {
+          line.isFirstMet = false
+        }
+        line.next += 1
+      }
+      lines[pool] = line
+    }
+  }
+}

@@ -1,0 +1,80 @@
+/// How one level of a procedure is run: its name, what it needs before it starts, its limits and its hooks.
+///
+/// A modifier either joins the level before it or opens a level around it. From the inside to the outside a level consists of
+/// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the hooks of the end.
+@usableFromInline
+final class Level: Sendable {
+  typealias Outcome = ProcedureOutcome<any Sendable>
+
+  struct Hooks: Sendable {
+    var willExecute = SharedList<@Sendable (any Sendable) async throws -> Void>()
+    var didExecute = SharedList<@Sendable (Outcome) async throws -> Void>()
+    var didCancel = SharedList<@Sendable ((any Error)?) async -> Void>()
+    var willFinish = SharedList<@Sendable (Outcome) async throws -> Void>()
+    var didFinish = SharedList<@Sendable (Outcome) async -> Void>()
+
+    /// Whether no hooks are called after the body has ended.
+    var isEmptyAtEnd: Bool { didCancel.isEmpty && willFinish.isEmpty && didFinish.isEmpty }
+    var isEmpty: Bool { isEmptyAtEnd && willExecute.isEmpty && didExecute.isEmpty }
+  }
+
+  /// The functions of a level, which can refer to the user's objects, and are released when a run has ended.
+  @usableFromInline
+  final class Closures: Sendable {
+    let conditions: SharedList<Condition>
+    let hooks: Hooks
+
+    init?(_ conditions: SharedList<Condition>, _ hooks: Hooks) {
+      if conditions.isEmpty, hooks.isEmpty { return nil }
+      self.conditions = conditions
+      self.hooks = hooks
+    }
+  }
+
+  struct Traits: Sendable {
+    var name: String
+    var rawPriority: UInt8?
+    var key: InternedKey?
+    var demands = SharedList<ResourceRequest.Demand>()
+    var delay: Duration?
+    var timeout: Duration?
+    var deadline: Deadline?
+    var errorPolicy: ErrorPolicy?
+    /// Whether the body may ask for a pause, as a retry does.
+    var mayPause = false
+    var conditions = SharedList<Condition>()
+    var hooks = Hooks()
+  }
+
+  /// The traits, without conditions and hooks.
+  let traits: Traits
+  /// The steps of a run of this level before its start.
+  let needs: QueueMachine<Run>.Needs
+  let hasWillExecuteHooks: Bool
+  let hasDidExecuteHooks: Bool
+  let hasHooksOfEnd: Bool
+  /// Whether nothing but the body belongs to a run that has started: no hooks, limits, pauses and policies.
+  let startsPlainly: Bool
+  /// Whether the level has nothing but a body, a name and a priority.
+  @usableFromInline let isPlain: Bool
+
+  init(_ traits: Traits) {
+    var needs: QueueMachine<Run>.Needs = []
+    if !traits.conditions.isEmpty { needs.insert(.conditions) }
+    if !traits.demands.isEmpty { needs.insert(.claim) }
+    if traits.delay ?? .zero > .zero { needs.insert(.delay) }
+    self.needs = needs
+    hasWillExecuteHooks = !traits.hooks.willExecute.isEmpty
+    hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
+    hasHooksOfEnd = !traits.hooks.isEmptyAtEnd
+    startsPlainly =
+      traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil
+      && traits.hooks.isEmpty && !traits.mayPause
+    isPlain = startsPlainly && needs.isEmpty
+    var traits = traits
+    (traits.conditions, traits.hooks) = (SharedList(), Hooks())
+    self.traits = traits
+  }
+
+  var name: String { traits.name }
+}

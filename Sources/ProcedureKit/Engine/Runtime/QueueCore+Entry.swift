@@ -1,0 +1,307 @@
+extension QueueCore {
+  // MARK: Structured runs
+
+  /// A run comes in its caller's task. Whether the body is to be executed now; if not, `drive` leads on.
+  ///
+  /// O(1).
+  @usableFromInline
+  func enter(_ level: Level) -> (run: Run, starts: Bool) {
+    let parent = ProcedureContext.current?.run.living
+    let run = Run(self, level, .structured, parent: parent)
+    guard parent == nil, level.isPlain, isPlain, !Task.isCancelled else { return (run, false) }
+    let priority = level.traits.rawPriority ?? Task.currentPriority.rawValue
+    let moment = time.momentIfAsked()
+    let starts = send { state, effects in
+      guard !state.isShutDown, !state.cancelsArrivals else { return false }
+      let step = arrived(run, priority: priority, needs: [], &state, &effects)
+      run.record(.didAttach, at: moment.instant, &effects)
+      guard step == .start else { return false }
+      state.machine.bodyStarted(run.member)
+      run.hasStarted = true
+      run.record(.willExecute(attempt: 1), at: moment.instant, &effects)
+      return true
+    }
+    return (run, starts)
+  }
+
+  /// Runs a task that has something to wait for.
+  @usableFromInline @concurrent
+  func drive<Input: Sendable, Output: Sendable>(
+    _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
+  ) async throws -> Output {
+    run.setBody(task.body(with: input), task.closures)
+    return try await run.driveToEnd(admitted: task.level.traits.rawPriority)
+  }
+
+  /// The body of a plain run has ended. Whether that was all; if not, `finish` leads on.
+  ///
+  /// O(1).
+  @usableFromInline
+  func leave(_ run: Run) -> Bool {
+    if Task.isCancelled { return false }
+    let moment = time.momentIfAsked()
+    return send { state, effects in
+      guard run.details == nil else { return false }
+      run.record(.didExecute(attempt: 1), at: moment.instant, &effects)
+      state.machine.bodyEnded(run.member, &effects.next)
+      run.publish(.finished(()), at: moment, &effects)
+      run.leave(&state, &effects)
+      return true
+    }
+  }
+
+  /// Ends a plain run that has failed, was cancelled, or has children.
+  @usableFromInline @concurrent
+  func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
+    run.bodyEnded(result.map { $0 })
+    await run.finish()
+    guard let outcome = run.outcome else { preconditionFailure("\(run.identity) has ended without an outcome") }
+    return try outcome.map { $0 as! Output }.get(of: run.identity)
+  }
+
+  // MARK: Added runs
+
+  /// Adds a run. O(1) without dependencies.
+  @usableFromInline
+  func add(
+    _ level: Level, _ closures: Level.Closures?, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
+    body: @escaping Run.Body
+  ) -> Run {
+    let run = Run(self, level, .added, parent: nil, closures: closures, body: body)
+    admit(run, after: dependencies, hasRoom: hasRoom)
+    return run
+  }
+
+  func admit(_ run: Run, after dependencies: [any ProcedureDependency], hasRoom: Bool = false) {
+    if !carriers.isEmpty {
+      let bindings = carriers.map { $0.capture() }
+      run.setBindings(bindings)
+    }
+    let lateness = run.level.traits.deadline.flatMap { run.armDeadline($0) }
+    if let lateness { return refuse(run, lateness, hasRoom: hasRoom) }
+    let own = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
+    let priority = max(own, run.parent?.currentPriority ?? 0)
+    let moment = time.moment()
+    var needs = run.level.needs
+    if !dependencies.isEmpty { needs.insert(.dependencies) }
+    // A body may add to its own queue as long as the body executes, also during a shutdown.
+    let isFromBody =
+      run.parent != nil || ProcedureContext.current?.run.living?.ancestors.contains { $0.core === self } ?? false
+    var next = RunStep.wait
+    let (admission, replaced) = send { state, effects -> (Admission, Run?) in
+      if hasRoom { state.room.reservationEnded() }
+      guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
+      var replaced: Run?
+      if limitsWaiting, !hasRoom, run.parent == nil, !state.room.hasRoom(state.machine.waitingCount) {
+        replaced = state.room.replaceable(by: run, state.machine)
+        guard replaced != nil else { return (.full(state.room.limit), nil) }
+      }
+      if !dependencies.isEmpty {
+        run.madeDetails.dependencies = dependencies
+        run.madeDetails.missingDependencies = dependencies.count
+      }
+      run.attached = run.stamp(moment.instant).nanoseconds
+      let step = arrived(run, priority: priority, needs: needs, &state, &effects)
+      run.record(.didAttach, at: moment.instant, &effects)
+      if limitsWaiting { state.room.admitted(run, state.machine) }
+      next = step
+      if state.cancelsArrivals { effects.add(.cancel(run)) }
+      return (.admitted, replaced)
+    }
+    if next != .wait { run.goOn(from: next) }
+    if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
+    switch admission {
+    case .admitted:
+      for (index, dependency) in dependencies.enumerated() { watch(dependency, index, for: run, priority) }
+      if !dependencies.isEmpty, run.mayBeAwaited { WaitSearch.resolveDeadlock(from: run) }
+    case .shutDown: run.refuse(ProcedureError.queueShutDown(procedure: run.identity, queue: name))
+    case .full(let limit): run.refuse(ProcedureError.queueFull(procedure: run.identity, queue: name, limit: limit))
+    }
+  }
+
+  private enum Admission {
+    case admitted
+    case shutDown
+    case full(Int)
+  }
+
+  private func refuse(_ run: Run, _ error: any Error, hasRoom: Bool) {
+    if hasRoom { send { state, _ in state.room.reservationEnded() } }
+    run.refuse(error)
+  }
+
+  // MARK: Dependencies
+
+  private func watch(_ dependency: any ProcedureDependency, _ index: Int, for run: Run, _ priority: UInt8) {
+    if priority > TaskPriority.low.rawValue { dependency.raise(to: TaskPriority(rawValue: priority)) }
+    dependency.whenFinished { outcome in run.dependencySettled(dependency.identity, outcome) }
+  }
+
+  // MARK: Workers
+
+  /// The next run for a worker, or `nil`: the worker ends then.
+  func nextRun(for worker: Worker, isStarting: Bool) -> Run? {
+    let moment = time.moment()
+    return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: moment, &state, &effects) }
+  }
+
+  /// The next run for a worker that has executed `run`.
+  func nextRun(for worker: Worker, after run: Run) -> Run? {
+    let moment = time.moment()
+    return send { state, effects in
+      run.worker = nil
+      // The task may be cancelled: it takes nothing more.
+      guard run.details?.cancel == nil, !(run.details?.isStopping ?? false) else { return nil }
+      return takeNext(for: worker, isStarting: false, at: moment, &state, &effects)
+    }
+  }
+
+  @inline(__always)
+  private func takeNext(
+    for worker: Worker, isStarting: Bool, at moment: QueueTime.Moment, _ state: inout State, _ effects: inout Effects
+  ) -> Run? {
+    state.machine.workerAsked(isStarting: isStarting, &effects.next)
+    guard let member = effects.next.execute, let run = state.machine[member].payload else { return nil }
+    run.worker = worker
+    if run.startsPlainly {
+      state.machine.bodyStarted(member)
+      run.hasStarted = true
+      run.started = run.stamp(moment.instant).nanoseconds
+      run.record(.willExecute(attempt: 1), at: moment.instant, &effects)
+    }
+    return run
+  }
+
+  struct Following {
+    let run: Run?
+  }
+
+  /// The body of a run that has started plainly has ended by a worker: publishes the outcome.
+  ///
+  /// - Returns: The run that the worker goes on with; `nil` if more is to be done for this one.
+  @inline(__always)
+  func endedPlainly(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
+    var granted: [Run] = []
+    if run.level.needs.contains(.claim) {
+      guard withState({ _ in run.endsPlainly }) else { return nil }
+      granted = resources.giveBack(run)
+      for other in granted where other.core !== self { other.claimGranted() }
+    }
+    let moment = time.moment()
+    let (following, former, log) = send { state, effects -> (Following?, Run.Former?, EventLog?) in
+      let endsPlainly = run.endsPlainly
+      if endsPlainly {
+        run.worker = nil
+        run.ended = run.stamp(moment.instant).nanoseconds
+        run.record(.didExecute(attempt: 1), at: moment.instant, &effects)
+        state.machine.bodyEnded(run.member, &effects.next)
+        run.publish(Run.Outcome(result), at: moment, &effects)
+        run.leave(&state, &effects)
+      }
+      for other in granted where other.core === self { other.claimGranted(&state, &effects) }
+      guard endsPlainly else { return (nil, nil, nil) }
+      let following = Following(run: takeNext(for: worker, isStarting: false, at: moment, &state, &effects))
+      return (following, run.takeFormer(keepingHooks: false), run.details?.log)
+    }
+    _ = former
+    log?.close()
+    return following
+  }
+}
+
+extension Run {
+  /// Whether the worker needs only to call the body. Asked under the lock, before the body is called.
+  var startsPlainly: Bool {
+    level.startsPlainly && core.isPlain && parent == nil && details?.bindings.isEmpty ?? true
+  }
+
+  /// Whether the end of the body is the end of the run, and the worker can take the next run in the same visit: dependents come first.
+  /// Asked under the lock.
+  var endsPlainly: Bool {
+    guard let details else { return true }
+    return details.cancel == nil && !details.isStopping && details.producedCount == 0 && details.failures.isEmpty
+      && details.listeners.isEmpty
+  }
+}
+
+extension Run {
+  /// The priority of the run, or of the body that it is a part of, in the ready queue.
+  var currentPriority: UInt8 {
+    let owner = slotOwner
+    return owner.core.withState { state in owner.member >= 0 ? state.machine[owner.member].priority : 0 }
+  }
+
+  func setBody(_ body: @escaping Body, _ closures: Level.Closures? = nil) {
+    core.withState { _ in (self.body, self.closures) = (body, closures) }
+  }
+
+  func setBindings(_ bindings: [ContextCarrier.Binding]) { core.withState { _ in madeDetails.bindings = bindings } }
+
+  /// Ends the run before its body has started. Not if the body has.
+  func end(_ outcome: Outcome) {
+    core.send { state, effects in
+      guard member >= 0, !isDecided, state.machine[member].phase.isBeforeStart else { return }
+      endedWithoutStart(outcome, &state)
+      QueueCore.hand(.finish, to: self, &effects)
+    }
+  }
+
+  /// One of the dependencies has ended.
+  func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>) {
+    switch outcome {
+    case .finished:
+      core.send { state, effects in
+        guard let details, member >= 0, state.machine[member].phase == .pending else { return }
+        details.missingDependencies -= 1
+        guard details.missingDependencies == 0 else { return }
+        details.dependencies = []
+        let step = state.machine.dependenciesSettled(member, &effects.next)
+        if step != .wait { QueueCore.hand(step, to: self, &effects) }
+      }
+    case .failed(let error): end(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
+    case .cancelled(let reason): cancel(reason)
+    case .ignored(let condition): end(.ignored(by: condition))
+    }
+  }
+
+  /// Comes to its queue in the caller's task. Returns the next step of the run.
+  func admit(priority rawPriority: UInt8?) -> RunStep {
+    var isCancelled = isTaskCancelled
+    if let parent {
+      switch parent.adopt(self) {
+      case .refused, .adopted: break
+      case .cancelled: isCancelled = !ignoresEarlierCancel
+      }
+    }
+    if let deadline = level.traits.deadline, let lateness = armDeadline(deadline) {
+      refuse(lateness)
+      return .finish
+    }
+    // A run of a body on its own queue is a part of the body: it has the body's place in line, and goes on with it.
+    let around = ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
+    let isPart = around != nil || slotOwner !== self
+    let moment = core.time.moment()
+    let step = core.send { state, effects -> RunStep? in
+      // `enter` may have admitted the run already.
+      if member >= 0 { return .wait }
+      guard !state.isShutDown || isPart else { return nil }
+      let place = around.flatMap { $0.member >= 0 ? state.machine[$0.member] : nil }
+      let own = rawPriority ?? place?.priority ?? Task.currentPriority.rawValue
+      attached = stamp(moment.instant).nanoseconds
+      let step = core.arrived(
+        self, priority: max(own, place?.priority ?? 0), needs: level.needs, order: place?.order, isPart: isPart, &state,
+        &effects)
+      // The graph has reported its nodes.
+      if kind != .node { record(.didAttach, at: moment.instant, &effects) }
+      if state.cancelsArrivals { isCancelled = true }
+      return step
+    }
+    guard let step else {
+      refuse(ProcedureError.queueShutDown(procedure: levelIdentity, queue: core.name))
+      return .finish
+    }
+    guard isCancelled else { return step }
+    cancelLikeParent()
+    return core.withState { state in member >= 0 && state.machine[member].phase == .starting ? .finish : .wait }
+  }
+}

@@ -1,0 +1,159 @@
+extension Run {
+  /// Cancels the run and everything in it. The first cancel wins; one that comes after the outcome is decided does nothing.
+  func cancel(_ reason: (any Error)?) {
+    let moment = core.time.moment()
+    let reach = core.send { state, effects in mark(reason, at: moment, &state, &effects) }
+    spread(reason, reach)
+  }
+
+  /// Whom a cancel reaches besides the run itself.
+  struct CancelReach: Sendable {
+    var children: [Run] = []
+    var handlers: [@Sendable () -> Void] = []
+    var pauseTimer: TimerHeap.ID?
+  }
+
+  /// Marks the run as cancelled, under the lock. A run that has not started leaves every line.
+  func mark(
+    _ reason: (any Error)?, at moment: QueueTime.Moment, _ state: inout QueueCore.State,
+    _ effects: inout QueueCore.Effects
+  ) -> CancelReach {
+    guard member >= 0, !isDecided, cancellation == nil else { return CancelReach() }
+    let details = madeDetails
+    details.eventsBeforeCancel = pastEventCount
+    details.cancel = Cancel(reason: reason)
+    details.cancelInstant = stamp(moment.instant).nanoseconds
+    if isReported { record(.didCancel(reason: reason), at: moment.instant, &effects) }
+    var reach = CancelReach(
+      children: Array(details.children.values), handlers: Array(details.handlers.values),
+      pauseTimer: details.pauseTimer.take())
+    if state.machine[member].phase.isBeforeStart {
+      state.machine.endedBeforeStart(member)
+      QueueCore.hand(.finish, to: self, &effects)
+    } else if let worker {
+      reach.handlers.append { worker.cancel() }
+    }
+    return reach
+  }
+
+  /// Tells those whom the cancel reaches.
+  func spread(_ reason: (any Error)?, _ reach: CancelReach) {
+    if let timer = reach.pauseTimer { core.timers.cancel(timer) }
+    guard !(reach.children.isEmpty && reach.handlers.isEmpty) else { return }
+    Trampoline.call {
+      for child in reach.children { child.cancel(reason) }
+      for handler in reach.handlers { handler() }
+    }
+  }
+
+  /// Stops the body since a produced child has failed: everything in the run is cancelled, and its task is told.
+  func stop() {
+    let (children, handlers) = core.withState { _ -> ([Run], [@Sendable () -> Void]) in
+      guard !isDecided, let details, !details.isStopping else { return ([], []) }
+      details.isStopping = true
+      var handlers = Array(details.handlers.values)
+      if let worker { handlers.append { worker.cancel() } }
+      return (Array(details.children.values), handlers)
+    }
+    for child in children { child.cancel(nil) }
+    for handler in handlers { handler() }
+  }
+
+  /// Whether the run was cancelled, or is being stopped by a child.
+  var isToldToStop: Bool {
+    core.withState { _ in details.map { $0.cancel != nil || $0.isStopping } ?? false }
+  }
+
+  /// Whether a produced child has failed and stops the body.
+  var isStopping: Bool { core.withState { _ in details?.isStopping ?? false } }
+
+  // MARK: Handlers
+
+  /// Runs the operation, and calls `onCancel` once the task or the run is cancelled, at once if it was before. A cancel ends nothing that hooks
+  /// of the end wait for.
+  nonisolated(nonsending) func whileCancellable<R>(
+    _ key: AnyObject, operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
+  ) async rethrows -> R {
+    try await whileToldToGoOn(key) {
+      if ignoresEarlierCancel { return try await operation() }
+      return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
+    } onStop: {
+      onCancel()
+    }
+  }
+
+  /// Runs the operation, and calls `onStop` once the run is cancelled or stopped, at once if it was before.
+  nonisolated(nonsending) func whileToldToGoOn<R>(
+    _ key: AnyObject, operation: nonisolated(nonsending) () async throws -> R, onStop: @escaping @Sendable () -> Void
+  ) async rethrows -> R {
+    let wasStopped = core.withState { _ in
+      madeDetails.handlers[ObjectIdentifier(key)] = onStop
+      return !isDecided && details.map { $0.cancel != nil || $0.isStopping } ?? false
+    }
+    if wasStopped { onStop() }
+    defer {
+      let handler = core.withState { _ in details?.handlers.removeValue(forKey: ObjectIdentifier(key)) }
+      _ = handler
+    }
+    return try await operation()
+  }
+
+  // MARK: Waits of the body
+
+  func addWait(_ wait: RunWait, _ key: AnyObject) {
+    core.withState { _ in madeDetails.waits[ObjectIdentifier(key)] = wait }
+  }
+
+  func removeWait(_ key: AnyObject) {
+    let wait = core.withState { _ in details?.waits.removeValue(forKey: ObjectIdentifier(key)) }
+    _ = wait
+  }
+
+  // MARK: Children
+
+  enum Adoption {
+    case refused
+    case adopted
+    /// The parent was cancelled: the child is cancelled as well.
+    case cancelled
+  }
+
+  /// Takes a child, which is cancelled with this run. Not when the outcome is decided.
+  func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
+    core.withState { _ in
+      guard !isDecided, !(details?.isClosed ?? false) else { return .refused }
+      let details = madeDetails
+      details.children[child.id] = child
+      if isProduced { details.producedCount += 1 }
+      return details.cancel != nil || details.isStopping ? .cancelled : .adopted
+    }
+  }
+
+  /// A child has ended. The failure of a produced one stops this run, if its policy is to fail fast.
+  func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, isProduced: Bool) {
+    var failure: ProcedureFailure?
+    if isProduced, case .failed(let error) = outcome {
+      failure = ProcedureFailure(procedure: child.identity, error: error)
+    }
+    let (former, stops, settling) = core.withState { _ -> (Run?, Bool, Waiter?) in
+      guard let details else { return (nil, false, nil) }
+      let former = details.children.removeValue(forKey: child.id)
+      if isProduced { details.producedCount -= 1 }
+      if let failure { details.failures.append(failure) }
+      let stops = failure != nil && errorPolicy == .failFast
+      return (former, stops, details.producedCount == 0 ? details.settling.take() : nil)
+    }
+    _ = former
+    if stops { stop() }
+    settling?.resume()
+  }
+
+  /// How the run responds to the failure of a produced child. Called under the lock.
+  var errorPolicy: ErrorPolicy {
+    for run in ancestors {
+      if let policy = run.level.traits.errorPolicy { return policy }
+      if run.kind != .level { break }
+    }
+    return .failFast
+  }
+}

@@ -1,0 +1,222 @@
+extension Run {
+  var hasHooksOfEnd: Bool {
+    level.hasHooksOfEnd || (isReported && core.hooks?.hasFinishHooks ?? false)
+  }
+
+  var hasProduced: Bool { core.withState { _ in details?.producedCount ?? 0 > 0 } }
+
+  /// Ends the run: awaits its children, decides, gives everything back, calls the hooks of the end, and publishes the outcome.
+  func finish() async {
+    if outcome != nil { return }
+    if endsPausedBody, let hooks = bodyEnded(nil) { await callDidExecuteHooks(hooks, .failure(CancellationError())) }
+    if await mustSettle() { await settle() }
+    let outcome = decide()
+    guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
+    // The hooks of a part hold no slot either.
+    if slotOwner !== self { core.waitStarted(self) }
+    let published = await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+      await callHooks(beforeEnd: outcome)
+    }
+    publish(published, isLast: false)
+    await ProcedureContext.$current.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
+    leave()
+    if slotOwner !== self { await core.waitEnded(self) }
+  }
+
+  /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
+  var endsPausedBody: Bool { level.traits.mayPause && core.withState { _ in hasStarted && ended < 0 } }
+
+  /// Ends a run that has neither children nor hooks.
+  func finishAtOnce() {
+    if endsPausedBody { bodyEnded(nil) }
+    publish(decide(), isLast: true)
+  }
+
+  // MARK: Children
+
+  /// Whether there are produced children to wait for. They are cancelled if the body has failed and the policy is to fail fast.
+  private func mustSettle() async -> Bool {
+    let (mustSettle, children) = core.send { state, effects -> (Bool, [Run]) in
+      guard let details, details.producedCount > 0 else {
+        details?.isClosed = true
+        return (false, [])
+      }
+      state.machine.bodyEnded(member, &effects.next)
+      guard case .failure? = details.result, errorPolicy == .failFast else { return (true, []) }
+      return (true, Array(details.children.values))
+    }
+    for child in children { child.cancel(nil) }
+    return mustSettle
+  }
+
+  /// Waits for the produced children, without a slot.
+  private func settle() async {
+    if slotOwner !== self { core.waitStarted(self) }
+    await withTaskCancellationHandler {
+      while core.withState({ _ in !(details?.isClosed ?? true) }) {
+        await Waiter.suspend { waiter in
+          core.withState { _ in
+            guard let details else { return false }
+            details.isClosed = details.producedCount == 0
+            if !details.isClosed { details.settling = waiter }
+            return !details.isClosed
+          }
+        }
+      }
+    } onCancel: {
+      if !isDrivenByWorker, !ignoresEarlierCancel { cancelLikeParent() }
+    }
+    if slotOwner !== self { await core.waitEnded(self) }
+  }
+
+  // MARK: The outcome
+
+  /// Decides the outcome: a cancel that comes after is ignored. The resources and the slot are given back.
+  private func decide() -> Outcome {
+    if isTaskCancelled { cancelLikeParent() }
+    let (outcome, timers, abandonPause) = core.send {
+      state, effects -> (Outcome, [TimerHeap.ID], (@Sendable () -> Void)?) in
+      isDecided = true
+      if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
+      return (decidedOutcome, details?.timers.takeAll() ?? [], details?.abandonPause.take())
+    }
+    abandonPause?()
+    for timer in timers { core.timers.cancel(timer) }
+    if !level.traits.demands.isEmpty { core.resources.ended(self) }
+    return outcome
+  }
+
+  private var decidedOutcome: Outcome {
+    if let refusal = details?.refusal { return refusal }
+    if let cancel = cancellation { return outcome(of: cancel) }
+    let result = details?.result ?? .failure(CancellationError())
+    guard let failures = details?.failures, let first = failures.first else { return Outcome(result) }
+    if errorPolicy == .failFast { return Outcome(thrown: first.error) }
+    var all = failures
+    if case .failure(let error) = result { all.append(ProcedureFailure(procedure: identity, error: error)) }
+    return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))
+  }
+
+  /// Returns the outcome after a cancel: a timeout of this run is a failure, anything else a cancel.
+  func outcome(of cancel: Cancel) -> Outcome {
+    if let error = cancel.reason as? ProcedureError, error.kind == .timedOut, error.procedure == levelIdentity {
+      return .failed(error)
+    }
+    return .cancelled(reason: cancel.reason)
+  }
+
+  // MARK: Hooks
+
+  private func callHooks(beforeEnd decided: Outcome) async -> Outcome {
+    var outcome = decided
+    let hooks = core.withState { _ in closures }?.hooks ?? Level.Hooks()
+    let queueHooks = isReported ? core.hooks : nil
+    if let cancel = core.withState({ _ in cancellation }), details?.refusal == nil {
+      for hook in hooks.didCancel.elements { await hook(cancel.reason) }
+      await queueHooks?.onDidCancel?(identity, cancel.reason)
+    }
+    func attempt(_ hook: (Outcome) async throws -> Void) async {
+      do {
+        try await hook(outcome)
+      } catch {
+        if !outcome.wasCancelled { outcome = .failed(error) }
+      }
+    }
+    for hook in hooks.willFinish.elements { await attempt(hook) }
+    if let hook = queueHooks?.onWillFinish { await attempt { try await hook(identity, $0.withoutValue) } }
+    return outcome
+  }
+
+  private func callHooks(afterEnd outcome: Outcome) async {
+    for hook in core.withState({ _ in closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
+    if isReported { await core.hooks?.onDidFinish?(identity, outcome.withoutValue) }
+  }
+
+  // MARK: Publishing
+
+  /// Makes the outcome visible. Wakes those that wait for the run.
+  private func publish(_ outcome: Outcome, isLast: Bool) {
+    let moment = core.time.moment()
+    let (parent, former, log) = core.send { state, effects -> (Run?, Former, EventLog?) in
+      publish(outcome, at: moment, &effects)
+      if isLast { leave(&state, &effects) }
+      return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
+    }
+    _ = former
+    log?.close()
+    if let parent {
+      parent.childEnded(self, outcome.withoutValue, isProduced: core.withState { _ in details?.isProduced ?? false })
+    }
+  }
+
+  /// Publishes under the lock.
+  func publish(_ outcome: Outcome, at moment: QueueTime.Moment, _ effects: inout QueueCore.Effects) {
+    isDecided = true
+    self.outcome = outcome
+    if ended < 0, kind == .added { ended = stamp(moment.instant).nanoseconds }
+    if isReported {
+      record(.willFinish(outcome.withoutValue), at: moment.instant, &effects)
+      record(.didFinish(outcome.withoutValue), at: moment.instant, &effects)
+    }
+    if let details {
+      effects.call(details.waiters.values)
+      details.waiters = [:]
+      let listeners = details.listeners.takeAll()
+      for listener in listeners { effects.add(.notify(listener, outcome.withoutValue)) }
+    }
+    setFinished()
+  }
+
+  /// Leaves the machine: nothing more is done for the run.
+  private func leave() {
+    let former = core.send { state, effects in
+      leave(&state, &effects)
+      return takeFormer(keepingHooks: false)
+    }
+    _ = former
+  }
+
+  /// The references of a run until its end, released after the lock has been left.
+  struct Former: Sendable {
+    var body: Body?
+    var closures: Level.Closures?
+    var bindings: [ContextCarrier.Binding] = []
+    var dependencies: [any ProcedureDependency] = []
+    var pacing: (any Sendable)?
+    var result: Result<any Sendable, any Error>?
+  }
+
+  func takeFormer(keepingHooks: Bool) -> Former {
+    Former(
+      body: body.take(), closures: keepingHooks ? nil : closures.take(), bindings: details?.bindings.takeAll() ?? [],
+      dependencies: details?.dependencies.takeAll() ?? [], pacing: details?.pacing.take(),
+      result: details?.result.take())
+  }
+
+  func leave(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+    guard member >= 0 else { return }
+    state.machine.finished(member)
+    member = -1
+    QueueCore.wakeIfIdle(&state, &effects)
+  }
+
+  // MARK: Without a start
+
+  /// A dependency, a condition or a deadlock has decided the outcome: a cancel that comes after is ignored. Called under the lock.
+  func endedWithoutStart(_ outcome: Outcome, _ state: inout QueueCore.State) {
+    madeDetails.refusal = outcome
+    isDecided = true
+    state.machine.endedBeforeStart(member)
+  }
+
+  /// Refuses the run: it ends as failed, without having been there.
+  func refuse(_ error: any Error) {
+    let moment = core.time.moment()
+    let (parent, former) = core.send { _, effects in
+      publish(.failed(error), at: moment, &effects)
+      return (self.parent, takeFormer(keepingHooks: false))
+    }
+    _ = former
+    parent?.childEnded(self, .failed(error), isProduced: core.withState { _ in details?.isProduced ?? false })
+  }
+}

@@ -1,0 +1,64 @@
+extension Run {
+  /// Waits for the end of the run. A body that waits lends its slot.
+  ///
+  /// - Returns: Whether the run has ended; `false` if the wait was ended by a cancel of the one who waits.
+  func waitForEnd(endsWithCancel: Bool) async -> Bool {
+    guard let waiting = ProcedureContext.current?.run.living else {
+      return await waitOutside(endsWithCancel: endsWithCancel)
+    }
+    require(
+      isFinished || !waiting.ancestors.contains { $0 === self },
+      "\(identity) awaits its own outcome, in its body or in a part of its body, and would wait for ever")
+    let place = Place()
+    guard register(place, isAwaited: true) else { return true }
+    waiting.addWait(.run(self), place)
+    waiting.core.waitStarted(waiting)
+    WaitSearch.resolveDeadlock(from: waiting)
+    if endsWithCancel {
+      _ = await waiting.wait(at: place)
+    } else {
+      await place.waitUntilCalled()
+    }
+    waiting.removeWait(place)
+    await waiting.core.waitEnded(waiting)
+    return unregister(place)
+  }
+
+  private func waitOutside(endsWithCancel: Bool) async -> Bool {
+    let place = Place()
+    guard register(place, isAwaited: false) else { return true }
+    if endsWithCancel { _ = await place.wait() } else { await place.waitUntilCalled() }
+    return unregister(place)
+  }
+
+  /// Whether the run has not ended, so that the place will be called.
+  private func register(_ place: Place, isAwaited: Bool) -> Bool {
+    core.withState { _ in
+      guard outcome == nil else { return false }
+      madeDetails.waiters[ObjectIdentifier(place)] = place
+      if isAwaited { details?.isAwaited = true }
+      return true
+    }
+  }
+
+  private func unregister(_ place: Place) -> Bool {
+    core.withState { _ in
+      details?.waiters[ObjectIdentifier(place)] = nil
+      return outcome != nil
+    }
+  }
+
+  /// Calls the listener once the run has ended, at once if it has.
+  func whenFinished(_ listener: @escaping RunDetails.Listener) {
+    if !addListener(listener), let outcome { listener(outcome.withoutValue) }
+  }
+
+  /// Whether the run has not ended, so that the listener will be called.
+  private func addListener(_ listener: @escaping RunDetails.Listener) -> Bool {
+    core.withState { _ in
+      guard self.outcome == nil else { return false }
+      madeDetails.listeners.append(listener)
+      return true
+    }
+  }
+}

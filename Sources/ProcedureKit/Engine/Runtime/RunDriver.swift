@@ -1,0 +1,601 @@
+/// Leads a run through its phases: one switch over the steps that the machine decides.
+///
+/// The caller of `run` loops until the end. A worker returns at a wait, and takes the next run.
+enum RunDriver {
+  /// Runs a task without a queue: within a body as a part of this body, elsewhere without limit.
+  static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+    if let parent = ProcedureContext.current?.run.living {
+      return try await drive(
+        Run(
+          parent.core, task.level, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
+          closures: task.closures), task, input)
+    }
+    return try await drive(Run(.unqueued, task.level, .structured, parent: nil, closures: task.closures), task, input)
+  }
+
+  /// Runs a task as a level, or an attempt, of the body that executes.
+  static func runLevel<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
+  ) async throws -> Output {
+    guard let parent = ProcedureContext.current?.run else { return try await run(task, input) }
+    return try await drive(
+      Run(
+        parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt),
+        slotOf: parent.slotOwner, closures: task.closures), task, input)
+  }
+
+  /// Runs a task as the node of a graph that executes.
+  static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+    guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLevel(task, input) }
+    return try await drive(frame.makeRun(task.level, task.closures), task, input)
+  }
+
+  /// Drives a run in the caller's task to its end.
+  static func drive<Input, Output>(
+    _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
+  ) async throws -> Output {
+    run.body = task.body(with: input)
+    return try await run.driveToEnd(admitted: task.level.traits.rawPriority)
+  }
+}
+
+extension Run {
+  /// The run, or the nearest run around it, that has not finished: a task that a body has left behind is no part of this body any more.
+  var living: Run? {
+    for run in ancestors where run.core.withState({ _ in run.member >= 0 }) { return run }
+    return nil
+  }
+
+  /// Admits the run, drives it in the current task, and returns its value.
+  func driveToEnd<Output: Sendable>(admitted rawPriority: UInt8?, as type: Output.Type = Output.self) async throws
+    -> Output
+  {
+    let parent = parent
+    let lendsSlot = slotOwner === self && parent != nil && kind != .graphWorker
+    if lendsSlot, let parent {
+      parent.addWait(.run(self), self)
+      parent.core.waitStarted(parent)
+    }
+    let step = admit(priority: rawPriority)
+    await drive(from: step)
+    if lendsSlot, let parent {
+      parent.removeWait(self)
+      await parent.core.waitEnded(parent)
+    }
+    guard let outcome else { preconditionFailure("\(levelIdentity) has ended without an outcome") }
+    if case .finished(let value) = outcome { return value as! Output }
+    if slotOwner !== self, let parent, let error = await goesOn(parent) { throw error }
+    return try outcome.map { $0 as! Output }.get(of: levelIdentity)
+  }
+
+  // MARK: The steps
+
+  /// Goes on with an added run from a step that leads on, in the task of whoever caused the step, or in a task of the queue.
+  func goOn(from first: RunStep) {
+    var step = first
+    while true {
+      switch step {
+      case .wait, .start: return
+      case .pause: step = startPause()
+      case .claim: step = claim()
+      case .evaluate: return core.crews.start { await self.drive(from: .evaluate) }
+      case .finish:
+        if hasHooksOfEnd || hasProduced || level.hasDidExecuteHooks && endsPausedBody {
+          return core.crews.start { await self.drive(from: .finish) }
+        }
+        return finishAtOnce()
+      }
+    }
+  }
+
+  func drive(from first: RunStep) async {
+    var (step, starts) = (first, 0)
+    while true {
+      switch step {
+      case .wait:
+        if isDrivenByWorker { return }
+        step = await nextStep()
+      case .evaluate:
+        guard let next = await evaluate() else { return }
+        step = next
+      case .pause: step = startPause()
+      case .claim: step = claim()
+      case .start:
+        starts += 1
+        if starts % 128 == 0 { await Task.yield() }
+        step = await execute()
+      case .finish:
+        // The hooks of the end are called in a task that is not cancelled.
+        if isDrivenByWorker, hasHooksOfEnd, Task.isCancelled { return core.crews.start { await self.finish() } }
+        return await finish()
+      }
+    }
+  }
+
+  /// Waits for the next step. A part of a body lends the body's slot meanwhile.
+  private func nextStep() async -> RunStep {
+    if let step = core.withState({ _ in details?.step.take() }) { return step }
+    let usesSlotOfParent = slotOwner !== self
+    if usesSlotOfParent { core.waitStarted(self) }
+    await withTaskCancellationHandler {
+      await Waiter.suspend { waiter in
+        core.withState { _ in
+          guard madeDetails.step == nil else { return false }
+          details?.caller = waiter
+          return true
+        }
+      }
+    } onCancel: {
+      if !ignoresEarlierCancel { cancelLikeParent() }
+    }
+    if usesSlotOfParent { await core.waitEnded(self) }
+    return core.withState { _ in details?.step.take() } ?? .finish
+  }
+
+  /// Whether the task was cancelled that drives the run, and the cancel counts for it.
+  var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresEarlierCancel && Task.isCancelled }
+
+  /// The task was cancelled that executes the body.
+  @usableFromInline
+  func callerWasCancelled() { cancelLikeParent() }
+
+  /// Cancels the run since the task was cancelled that executes it: for the reason of the run around it, if it has one.
+  func cancelLikeParent() {
+    // A failed child has cancelled the task, and not the run.
+    if isStopping { return }
+    cancel(parent.flatMap(\.inheritedReason))
+  }
+
+  /// The reason for which the run, or a run around it, was cancelled.
+  var inheritedReason: (any Error)? {
+    for run in ancestors {
+      if let reason = run.core.withState({ _ in run.cancellation })?.reason { return reason }
+    }
+    return nil
+  }
+
+  // MARK: Before the body
+
+  /// Evaluates the conditions. `nil` if an added run has ended meanwhile.
+  private func evaluate() async -> RunStep? {
+    let conditions = core.withState { _ in closures }?.conditions.elements ?? []
+    let judgement = Judgement(of: conditions)
+    let work = CancellableWork()
+    let wait = RunWait.conditions(conditions.map(\.name))
+    let usesSlotOfParent = slotOwner !== self
+    if usesSlotOfParent { core.waitStarted(self) }
+    addWait(wait, work)
+    await whileCancellable(work) {
+      await self.withBindings {
+        await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+          await withTaskExecutorPreference(self.core.executor) {
+            await work.execute(startsAtOnce: false) {
+              if self.evaluationStarts() { await judgement.evaluate() }
+            }
+          }
+        }
+      }
+    } onCancel: {
+      work.cancel()
+    }
+    removeWait(work)
+    if usesSlotOfParent { await core.waitEnded(self) }
+    if isTaskCancelled { cancelLikeParent() }
+    guard let verdict = judgement.verdict else { return .wait }
+    return core.send { state, effects in
+      guard member >= 0, state.machine[member].phase == .evaluating else { return isDrivenByWorker ? nil : .finish }
+      switch verdict {
+      case .satisfied: return state.machine.conditionsSatisfied(member, &effects.next)
+      case .ignored(let condition): endedWithoutStart(.ignored(by: condition), &state)
+      case .failed(let condition, let error):
+        let error = ProcedureError.conditionFailed(procedure: levelIdentity, condition: condition, underlying: error)
+        endedWithoutStart(.failed(error), &state)
+      }
+      return .finish
+    }
+  }
+
+  private func evaluationStarts() -> Bool {
+    core.send { state, _ in member >= 0 && state.machine.evaluationStarts(member) }
+  }
+
+  /// Starts the delay of the level, or the pause that its body asked for.
+  private func startPause() -> RunStep {
+    let delay = core.withState { _ in details?.pauseEnd == nil ? level.traits.delay : nil }
+    return pause(for: delay ?? .zero)
+  }
+
+  private func pause(for duration: Duration) -> RunStep {
+    guard duration > .zero else { return pauseEnded() }
+    let timers = core.timers
+    let end = timers.now.advanced(by: duration.saturated.roundedUpToNanoseconds)
+    core.withState { _ in madeDetails.pauseEnd = end }
+    let timer = timers.schedule(at: end) { [self] in
+      let step = pauseEnded()
+      if step != .wait { core.send { _, effects in QueueCore.hand(step, to: self, &effects) } }
+    }
+    let isPausing = core.withState { state in
+      guard member >= 0, state.machine[member].phase == .pausing else { return false }
+      details?.pauseTimer = timer
+      return true
+    }
+    if !isPausing { timers.cancel(timer) }
+    return .wait
+  }
+
+  private func pauseEnded() -> RunStep {
+    core.send { state, effects in
+      guard member >= 0, state.machine[member].phase == .pausing else { return .wait }
+      details?.pauseTimer = nil
+      return state.machine.pauseEnded(member, &effects.next)
+    }
+  }
+
+  /// Claims the resources of the level.
+  private func claim() -> RunStep {
+    switch core.resources.request(level.traits.demands.elements, for: self) {
+    case .granted: if let step = claimWasGranted() { return step }
+    case .waits: break
+    case .refused(let circle): claimRefused(circle)
+    }
+    // The run may have ended before its claim.
+    if core.withState({ _ in isDecided }) { core.resources.ended(self) }
+    return .wait
+  }
+
+  private func claimWasGranted() -> RunStep? {
+    core.send { state, effects in nextStepWithClaim(&state, &effects) }
+  }
+
+  /// The next step of a run that has its resources; `nil` if the run was cancelled before. Called under the lock.
+  private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep? {
+    guard member >= 0, state.machine[member].phase == .claiming else { return nil }
+    if state.machine.claimLapses(member) {
+      giveBackClaim(&effects)
+      return .wait
+    }
+    return state.machine.claimGranted(member, &effects.next)
+  }
+
+  /// Gives the resources back that the run claims again once its queue goes on. Called under the lock, which is taken before that of the table.
+  func giveBackClaim(_ effects: inout QueueCore.Effects) {
+    for other in core.resources.giveBack(self) { effects.add(.claimGranted(other)) }
+  }
+
+  /// The resources that the run has waited for are its own now.
+  func claimGranted() {
+    if let place = core.withState({ _ in details?.reclaiming }) {
+      // Not the grant of a claim that was given back since.
+      if core.resources.isHeld(by: self) { place.call() }
+      return
+    }
+    core.send { state, effects in claimGranted(&state, &effects) }
+  }
+
+  /// The resources that the run has waited for are its own now. Called under the lock.
+  func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+    if details?.reclaiming != nil { return effects.add(.claimGranted(self)) }
+    if let step = nextStepWithClaim(&state, &effects), step != .wait { QueueCore.hand(step, to: self, &effects) }
+  }
+
+  /// The claim is refused, since it would wait for ever.
+  func claimRefused(_ circle: [ExclusionWait]) {
+    core.send { state, effects in
+      if let place = details?.reclaiming.take() {
+        details?.deadlock = circle
+        effects.add(.call(place))
+        return
+      }
+      guard member >= 0, state.machine[member].phase == .claiming else { return }
+      endedWithoutStart(.failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, circle: circle)), &state)
+      QueueCore.hand(.finish, to: self, &effects)
+    }
+  }
+
+  // MARK: The body
+
+  /// Executes the body by a worker. The run that the worker goes on with, or `nil`.
+  @inline(__always)
+  func executeByWorker(_ worker: Worker) async -> Run? {
+    // The visit that gave the run to the worker has started it then.
+    if level.startsPlainly, hasStarted, let body {
+      let result: Result<any Sendable, any Error>
+      do {
+        result = .success(
+          try await ProcedureContext.$current.withValue(ProcedureContext(self)) { try await body(self, .execute) })
+      } catch {
+        result = .failure(error)
+      }
+      if let next = core.endedPlainly(self, result, worker) { return next.run }
+      bodyEnded(result)
+      await finish()
+    } else {
+      await drive(from: .start)
+    }
+    return core.nextRun(for: worker, after: self)
+  }
+
+  /// Calls the hooks and the body.
+  private func execute() async -> RunStep {
+    let (isFirst, hasBindings) = core.withState { _ in (!hasStarted, details.map { !$0.bindings.isEmpty } ?? false) }
+    if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
+      core.withState { _ in madeDetails.result = .failure(error) }
+      return .finish
+    }
+    let needsTask = !isDrivenByWorker && (level.traits.timeout != nil || level.traits.deadline != nil || kind == .copy)
+    let end: BodyEnd
+    if needsTask || hasBindings {
+      let box = ResultBox<BodyEnd>()
+      await withBindings {
+        guard needsTask else { return box.store(.success(await self.callBody(isFirst: isFirst))) }
+        let work = CancellableWork()
+        await self.whileCancellable(work) {
+          await work.execute(startsAtOnce: !self.isDeep) { box.store(.success(await self.callBody(isFirst: isFirst))) }
+        } onCancel: {
+          work.cancel()
+        }
+      }
+      end = (try? box.stored?.get()) ?? .notStarted
+    } else {
+      end = await callBody(isFirst: isFirst)
+    }
+    switch end {
+    case .notStarted, .ended: return .finish
+    case .pause(let pause): return paused(pause)
+    }
+  }
+
+  private enum BodyEnd: Sendable {
+    /// The body has ended, or a hook before it has thrown: the result is stored.
+    case ended
+    case pause(Duration)
+    /// The run was cancelled before.
+    case notStarted
+  }
+
+  private func callBody(isFirst: Bool) async -> BodyEnd {
+    await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+      do {
+        if isFirst { try await callWillExecuteHooks() }
+      } catch {
+        core.withState { _ in madeDetails.result = .failure(error) }
+        return .ended
+      }
+      guard let body = startBody() else { return .notStarted }
+      var result: Result<any Sendable, any Error>
+      do {
+        result = .success(try await tellingOfCancel { try await execute(body) })
+      } catch let pause as Pause {
+        return .pause(pause.duration)
+      } catch {
+        result = .failure(error)
+      }
+      if let hooks = bodyEnded(result) { await callDidExecuteHooks(hooks, result) }
+      return .ended
+    }
+  }
+
+  private func execute(_ body: Body) async throws -> any Sendable {
+    guard let executor = core.executor, !isDrivenByWorker else { return try await body(self, .execute) }
+    return try await withTaskExecutorPreference(executor) { try await body(self, .execute) }
+  }
+
+  /// Calls the hooks before the body. The time of a timeout starts after the hooks of the queue, which it is not around.
+  private func callWillExecuteHooks() async throws {
+    if isReported, let hook = core.hooks?.onWillExecute { try await hook(identity) }
+    if let timeout = level.traits.timeout { arm(timeout) }
+    guard level.hasWillExecuteHooks, let body = core.withState({ _ in body }) else { return }
+    _ = try await body(self, .hooks)
+  }
+
+  /// Executes the body. A cancel of the caller's task is one of the run, and reaches its children at once.
+  private func tellingOfCancel<R>(_ body: () async throws -> R) async rethrows -> R {
+    if isDrivenByWorker || ignoresEarlierCancel { return try await body() }
+    return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
+  }
+
+  /// The body is about to execute; `nil` if the run was cancelled before.
+  private func startBody() -> Body? {
+    let moment = core.time.moment()
+    if isTaskCancelled { cancelLikeParent() }
+    // The timer may be about to say so.
+    if let deadline = level.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
+    return core.send { state, effects in
+      guard cancellation == nil, member >= 0 else { return nil }
+      state.machine.bodyStarted(member)
+      details?.abandonPause = nil
+      if !hasStarted || details?.isRetrying ?? false {
+        if !hasStarted { started = stamp(moment.instant).nanoseconds }
+        hasStarted = true
+        details?.isRetrying = false
+        record(.willExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
+      }
+      return body
+    }
+  }
+
+  /// The body has ended. The hooks that are called then, if there are any.
+  @discardableResult
+  func bodyEnded(_ result: Result<any Sendable, any Error>?) -> Level.Hooks? {
+    let moment = core.time.moment()
+    return core.send { _, effects in
+      ended = stamp(moment.instant).nanoseconds
+      if let result { madeDetails.result = result }
+      record(.didExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
+      let hasHooks = level.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
+      return hasHooks ? closures?.hooks ?? Level.Hooks() : nil
+    }
+  }
+
+  func callDidExecuteHooks(_ hooks: Level.Hooks, _ result: Result<any Sendable, any Error>) async {
+    let cancel =
+      core.withState { _ in cancellation } ?? (isTaskCancelled && !isStopping ? Cancel(reason: inheritedReason) : nil)
+    let ending = cancel.map { outcome(of: $0) } ?? Outcome(result)
+    do {
+      for hook in hooks.didExecute.elements { try await hook(ending) }
+      if isReported, let hook = core.hooks?.onDidExecute { try await hook(identity, ending.withoutValue) }
+    } catch {
+      core.withState { _ in madeDetails.result = .failure(error) }
+    }
+  }
+
+  // MARK: Limits
+
+  private func arm(_ timeout: Duration) {
+    let identity = levelIdentity
+    schedule(after: timeout) { [self] in
+      cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true))
+    }
+  }
+
+  /// Starts the timer of the deadline. The error if the deadline has passed: no queue has refused the run, which is attached and ends.
+  func armDeadline(_ deadline: Deadline) -> ProcedureError? {
+    let remaining = deadline.remaining
+    guard remaining > .zero else {
+      let moment = core.time.moment()
+      core.send { _, effects in
+        attached = moment.instant.nanoseconds
+        record(.didAttach, at: moment.instant, &effects)
+      }
+      return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
+    }
+    core.withState { _ in madeDetails.timeToDeadline = remaining }
+    schedule(after: remaining) { [self] in deadlinePassed() }
+    return nil
+  }
+
+  private func deadlinePassed() {
+    let (duration, hasStarted) = core.withState { _ in (details?.timeToDeadline ?? .zero, self.hasStarted) }
+    cancel(ProcedureError.timedOut(procedure: levelIdentity, duration: duration, hasStarted: hasStarted))
+  }
+
+  private func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
+    let timer = core.timers.schedule(after: duration, action)
+    let isDecided = core.withState { _ in
+      if !self.isDecided { madeDetails.timers.append(timer) }
+      return self.isDecided
+    }
+    if isDecided { core.timers.cancel(timer) }
+  }
+
+  /// Whether the run is deep within others, so that a child task that starts at once might meet the end of the stack.
+  private var isDeep: Bool { ancestors.dropFirst(16).contains { _ in true } }
+
+  // MARK: Pauses
+
+  /// The body pauses: the run gives its slot and its claim back.
+  private func paused(_ duration: Duration) -> RunStep {
+    if !level.traits.demands.isEmpty { core.resources.ended(self) }
+    for level in enclosingLevels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
+    let isCancelled = core.send { state, effects in
+      guard cancellation == nil else { return true }
+      state.machine.paused(member, needs: level.needs.intersection(.claim), &effects.next)
+      return false
+    }
+    return isCancelled ? .finish : pause(for: duration)
+  }
+
+  /// The levels of the same procedure around this one, from the inside.
+  private var enclosingLevels: [Run] {
+    var levels: [Run] = []
+    var run = self
+    while run.kind == .level, let parent = run.parent {
+      levels.append(parent)
+      run = parent
+    }
+    return levels
+  }
+
+  /// This part was stopped, perhaps in its pause: the body around it goes on with its resources and its slot. The error if it cannot.
+  private func goesOn(_ body: Run) async -> (any Error)? {
+    if let error = await body.reclaim([body] + body.enclosingLevels) { return error }
+    await core.goesOn(body, slotOf: slotOwner)
+    return nil
+  }
+
+  /// Claims what the levels have given back for a pause, from the outside. The error if that is refused, or the run cancelled.
+  private func reclaim(_ levels: [Run]) async -> (any Error)? {
+    for level in levels.reversed() where !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level)
+    {
+      let place = Place()
+      level.core.withState { _ in level.madeDetails.reclaiming = place }
+      switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
+      case .granted: break
+      case .refused(let circle): return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle)
+      case .waits:
+        core.waitStarted(self)
+        if await !wait(at: place) { _ = level.core.resources.withdraw(level) }
+        await core.waitEnded(self)
+      }
+      let (circle, _) = level.core.withState { _ in (level.details?.deadlock.take(), level.details?.reclaiming.take()) }
+      if let circle { return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle) }
+      if isToldToStop || isTaskCancelled { return inheritedReason ?? CancellationError() }
+    }
+    return nil
+  }
+
+  /// Waits at a place until it is called, or the run is cancelled. Whether it was called.
+  func wait(at place: Place) async -> Bool {
+    await whileCancellable(place) {
+      await place.waitUntilCalled()
+    } onCancel: {
+      place.leave()
+    }
+    return !place.wasLeft
+  }
+
+  /// Executes an operation that waits, while the procedure holds neither slot nor resources.
+  func pausing(_ operation: () async -> Void, onAbandon: () -> Void) async throws {
+    let levels = [self] + enclosingLevels
+    for level in levels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
+    core.waitStarted(self)
+    await operation()
+    await core.waitEnded(self)
+    let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+    if let error {
+      onAbandon()
+      throw error
+    }
+  }
+
+  // MARK: The state of a level that pauses
+
+  /// The state that the last step of a retry or a repeat has left, if any.
+  func pacing<State: Sendable>() -> State? { core.withState { _ in details?.pacing as? State } }
+
+  func setPacing(_ state: any Sendable) { core.withState { _ in madeDetails.pacing = state } }
+
+  /// An attempt has failed, and another one follows after a delay. `abandon` is called if a cancel ends the pause.
+  func retries(
+    attempt: Int, _ error: any Error, _ delay: Duration, with state: any Sendable,
+    abandon: @escaping @Sendable () -> Void
+  ) {
+    // Levels of a procedure report under its name.
+    let isOutermost = isReported
+    if isOutermost { bodyEnded(nil) }
+    report(.retrying(attempt: attempt, delay: delay, error: error))
+    core.withState { _ in
+      madeDetails.pacing = state
+      details?.abandonPause = abandon
+      if isOutermost {
+        details?.currentAttempt = attempt + 1
+        details?.isRetrying = true
+      }
+    }
+  }
+
+  // MARK: Task locals
+
+  /// Binds what the queue's carriers captured when the run was added.
+  private func withBindings(_ operation: @escaping @Sendable () async -> Void) async {
+    guard let bindings = core.withState({ _ in details?.bindings }), !bindings.isEmpty else { return await operation() }
+    await Self.bind(bindings[...], operation)
+  }
+
+  private static func bind(
+    _ bindings: ArraySlice<ContextCarrier.Binding>, _ operation: @escaping @Sendable () async -> Void
+  ) async {
+    guard let first = bindings.first else { return await operation() }
+    await first { await bind(bindings.dropFirst(), operation) }
+  }
+}

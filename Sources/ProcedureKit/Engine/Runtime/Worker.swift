@@ -1,0 +1,22 @@
+/// A task that executes the bodies of a queue, one after another.
+///
+/// The worker goes straight on with the next run. A worker whose body was cancelled takes no further one, so that a late cancel reaches
+/// nobody else.
+final class Worker: Sendable {
+  private let task = CancellableWork()
+
+  /// Cancels the task of the worker, while it lives.
+  func cancel() { task.cancel() }
+
+  static func work(for core: QueueCore) async {
+    let worker = Worker()
+    await worker.task.executeHere {
+      var fairness = Fairness(core.time)
+      var run = core.nextRun(for: worker, isStarting: true)
+      while let current = run {
+        run = await current.executeByWorker(worker)
+        if fairness.pieceEnds() { await Task.yield() }
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import Synchronization
+
+/// Calls what follows from an event in a loop, where each call may cause the next: a chain of a million dependents is no deep recursion.
+final class Trampoline: Sendable {
+  private struct State {
+    var pending: [@Sendable () -> Void] = []
+    var isOver = false
+  }
+
+  @TaskLocal private static var current: Trampoline?
+  private let state = Mutex(State())
+
+  /// Calls the function: at once, or, within such a call, after the calls that came before.
+  static func call(_ function: @escaping @Sendable () -> Void) {
+    if let current, current.append(function) { return }
+    let trampoline = Trampoline()
+    $current.withValue(trampoline) {
+      function()
+      while let next = trampoline.next() { next() }
+    }
+  }
+
+  /// Whether the function will be called. Not if the loop has ended, as in a task that was created within it.
+  private func append(_ function: @escaping @Sendable () -> Void) -> Bool {
+    state.withLock { state in
+      if !state.isOver { state.pending.append(function) }
+      return !state.isOver
+    }
+  }
+
+  private func next() -> (@Sendable () -> Void)? {
+    let batch = state.withLock { state in
+      let batch = state.pending
+      state.pending = []
+      state.isOver = batch.isEmpty
+      return batch
+    }
+    guard !batch.isEmpty else { return nil }
+    return { for function in batch { function() } }
+  }
+}
