@@ -97,7 +97,9 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     self.isSuspended = isSuspended
   }
 
-  subscript(member: MemberID) -> Member { members[Int(member)] }
+  subscript(member: MemberID) -> Member {
+    _read { yield members[Int(member)] }
+  }
 
   // MARK: Coming
 
@@ -349,14 +351,14 @@ struct QueueMachine<Payload: Sendable>: Sendable {
       takeSlot(member)
       start(member)
       next.execute = member
+      startNext(&next)
     }
-    startNext(&next)
   }
 
   /// Decides who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks.
   private mutating func startNext(_ next: inout Next) {
     guard slotsTaken < width, !(ready.isEmpty && returning.isEmpty) else { return }
-    while slotsTaken < width, let member = returning.first() {
+    while slotsTaken < width, !returning.isEmpty, let member = returning.first() {
       returning.remove(member)
       takeSlot(member)
       if members[Int(member)].isReturning {

@@ -178,19 +178,14 @@ extension Run {
 
   /// The references of a run until its end, released after the lock has been left.
   struct Former: Sendable {
-    var body: Body?
-    var closures: Level.Closures?
-    var bindings: [ContextCarrier.Binding] = []
-    var dependencies: [any ProcedureDependency] = []
-    var pacing: (any Sendable)?
-    var result: Result<any Sendable, any Error>?
+    let body: Body?
+    let closures: Level.Closures?
+    let others: [any Sendable]
   }
 
   func takeFormer(keepingHooks: Bool) -> Former {
     Former(
-      body: body.take(), closures: keepingHooks ? nil : closures.take(), bindings: details?.bindings.takeAll() ?? [],
-      dependencies: details?.dependencies.takeAll() ?? [], pacing: details?.pacing.take(),
-      result: details?.result.take())
+      body: body.take(), closures: keepingHooks ? nil : closures.take(), others: details?.takeReferences() ?? [])
   }
 
   func leave(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {

@@ -182,7 +182,6 @@ final class RunDetails {
   var children: [ProcedureID: Run] = [:]
   var producedCount = 0
   var failures: [ProcedureFailure] = []
-  var errorPolicy: ErrorPolicy?
   var isStopping = false
   /// Whether no further child is taken.
   var isClosed = false
@@ -213,13 +212,17 @@ final class RunDetails {
   var deadlock: [ExclusionWait]?
   var isRetrying = false
   var log: EventLog?
-  var events: [ProcedureEvent.Kind] = []
   var waits: [ObjectIdentifier: RunWait] = [:]
   /// The state of a level that pauses: a retry or a repeat.
   var pacing: (any Sendable)?
   var currentAttempt = 1
   /// Called if the run ends in its pause, or before the next start.
   var abandonPause: (@Sendable () -> Void)?
+
+  /// Takes out the references that a run that has ended does not need.
+  func takeReferences() -> [any Sendable] {
+    [bindings.takeAll(), dependencies.takeAll(), pacing.take(), result.take()]
+  }
 }
 
 /// A wait of a body.
