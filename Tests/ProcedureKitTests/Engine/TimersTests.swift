@@ -104,18 +104,18 @@ import TestingProcedureKit
     await called.wait()
   }
 
-  @Test("When the queue has gone its timers are gone, with what they held, and nobody sleeps")
+  @Test("Closed timers release what they held, and nobody sleeps for them")
   func dropped() async throws {
     final class Held: Sendable {}
     let clock = VirtualClock()
-    var timers: Timers? = Timers(time: QueueTime(clock), executor: nil)
+    let timers = Timers(time: QueueTime(clock), executor: nil)
     var held: Held? = Held()
     weak let observer = held
-    if let kept = held { _ = timers?.schedule(after: .seconds(1)) { _ = kept } }
+    if let kept = held { _ = timers.schedule(after: .seconds(1)) { _ = kept } }
     held = nil
     try await clock.nextSleep()
     #expect(observer != nil)
-    timers = nil
+    timers.close()
     #expect(observer == nil && clock.sleeperCount == 0)
   }
 

@@ -91,12 +91,4 @@ final class GraphCountdown: Sendable {
   private func settlesLast(_ target: Int32) -> Bool {
     shape.dependencyCounts[Int(target)] == 1 || values.dependencySettled(of: target)
   }
-
-  /// Traps where a run that was not stopped has ended before all of its nodes; called in debug builds.
-  func checkAllSettled() {
-    for node in 0..<shape.count where shape.dependencyCounts[node] > 1 {
-      let left = values.missing(of: Int32(node))
-      precondition(left == 0 || left > shape.dependencyCounts[node], "GraphCountdown: node \(node) was forgotten")
-    }
-  }
 }

@@ -26,7 +26,9 @@ struct GraphProgress {
   private let countdown: GraphCountdown
   private let limit: Int
   private let stopsAtFirstFailure: Bool
-  private(set) var ready: ReadyNodes
+  private(set) var ready = ReadyQueue()
+  /// The orders of the earliest and the latest node that became ready.
+  private var orders: (first: UInt64, last: UInt64) = (1 << 32, 1 << 32)
   /// How many nodes workers have taken. A worker that goes straight on with a successor has one all the time.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
@@ -37,7 +39,6 @@ struct GraphProgress {
   ///   - stopsAtFirstFailure: Whether a failure that nobody accepts ends the run.
   init(_ countdown: GraphCountdown, limit: Int, stopsAtFirstFailure: Bool) {
     self.countdown = countdown
-    ready = ReadyNodes(priorities: countdown.shape.priorities)
     self.limit = limit
     self.stopsAtFirstFailure = stopsAtFirstFailure
   }
@@ -52,14 +53,15 @@ struct GraphProgress {
 
   /// The run begins in the caller's task, which executes nodes itself as long as no second worker is asked for.
   mutating func started() -> Advance {
-    for root in shape.roots { ready.insert(root) }
+    for root in shape.roots { insert(root) }
     return continuing(with: takeNext())
   }
 
   /// A worker that had taken a node does not execute it yet: it is the first again of those that are ready.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
-    ready.putBack(node)
+    orders.first -= 1
+    ready.insert(node, priority: shape.priority(of: node), order: orders.first)
   }
 
   /// A worker that executes nothing asks for a node.
@@ -77,7 +79,7 @@ struct GraphProgress {
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let goesOn = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if goesOn {
-      for node in released.others ?? [] { ready.insert(node) }
+      for node in released.others ?? [] { insert(node) }
       return continuing(with: released.first)
     }
     executing -= 1
@@ -105,15 +107,6 @@ struct GraphProgress {
     return (advance, isUnaccepted)
   }
 
-  /// A worker has evaluated a node's conditions, which are satisfied, and asks for the next: for the same node again, or,
-  /// where priorities differ, for whatever comes first by now.
-  mutating func nodeJudged(_ node: Int32) -> Advance {
-    if shape.priorities.isEmpty, !isStopping { return continuing(with: node) }
-    executing -= 1
-    ready.insert(node)
-    return continuing(with: takeNext())
-  }
-
   /// A worker had taken a node, and does not execute it because nothing is to start any more.
   mutating func nodeAbandoned() -> Advance {
     precondition(isStopping, "GraphProgress: a node was abandoned while the run goes on")
@@ -129,7 +122,6 @@ struct GraphProgress {
 
   private mutating func continuing(with next: Int32) -> Advance {
     var advance = Advance(next: next, isComplete: isComplete)
-    assert(checksCompletion(advance))
     if !ready.isEmpty, !workerIsStarting, !isStopping, executing < limit {
       workerIsStarting = true
       advance.addsWorker = true
@@ -137,19 +129,19 @@ struct GraphProgress {
     return advance
   }
 
-  /// In debug builds, whether nothing was forgotten in a run that is over.
-  private func checksCompletion(_ advance: Advance) -> Bool {
-    if advance.isComplete, !isStopping { countdown.checkAllSettled() }
-    return true
+  private mutating func insert(_ node: Int32) {
+    orders.last += 1
+    ready.insert(node, priority: shape.priority(of: node), order: orders.last)
   }
 
   private mutating func insert(_ released: GraphCountdown.Released) {
-    if released.first >= 0 { ready.insert(released.first) }
-    for node in released.others ?? [] { ready.insert(node) }
+    if released.first >= 0 { insert(released.first) }
+    for node in released.others ?? [] { insert(node) }
   }
 
   private mutating func takeNext() -> Int32 {
-    guard !isStopping, executing < limit, let node = ready.popFirst() else { return -1 }
+    guard !isStopping, executing < limit, let node = ready.first() else { return -1 }
+    ready.remove(node)
     executing += 1
     return node
   }

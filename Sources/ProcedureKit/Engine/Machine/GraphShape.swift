@@ -82,6 +82,8 @@ struct GraphShape: Sendable {
     !acceptance.isEmpty && acceptance[Int(node)]
   }
 
+  func priority(of node: Int32) -> UInt8 { priorities.isEmpty ? 0 : priorities[Int(node)] }
+
   func successorRange(of node: Int32) -> Range<Int> {
     Int(offsets[Int(node)])..<Int(offsets[Int(node) + 1])
   }

@@ -197,7 +197,4 @@ final class GraphValues: @unchecked Sendable {
   func skip(_ node: Int32) -> Int32 {
     counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
   }
-
-  /// The number of dependencies of a node that have not settled; for a skipped node, more than the node has.
-  func missing(of node: Int32) -> Int32 { counters[Int(node)].load(ordering: .relaxed) }
 }

@@ -89,6 +89,7 @@ final class QueueCore: Sendable {
 
   deinit {
     crews.close()
+    timers.close()
   }
 
   // MARK: The door

@@ -3,9 +3,6 @@ import Synchronization
 /// Internal. One piece of work that can be cancelled without the task that waits for it, because it is executed by a child
 /// of that task.
 ///
-/// Not generic, and the value is stored where the caller awaits it: whatever has metadata to be looked up for each work costs
-/// as much as a task.
-///
 /// Invariant: the child's task is used only while it is alive: whoever cancels pins it under the lock, at a moment at which
 /// it executes the work, calls `cancel()` outside of the lock, because that runs handlers of the user's, and unpins; a child
 /// that is pinned does not end.
@@ -21,14 +18,9 @@ final class CancellableWork: Sendable {
     var pins = 0
     /// The child, once it has nothing to do any more but to be unpinned.
     var waiter: Waiter?
-    /// What the work threw.
   }
 
   private let state = Mutex(State())
-
-  /// Never part of another function, which would look up the layout of this at each call, also of those that make none.
-  @inline(never)
-  static func make() -> CancellableWork { CancellableWork() }
 
   /// Executes the operation in the current task, which `cancel` cancels until the operation has ended.
   func executeHere(_ operation: () async -> Void) async {
@@ -48,30 +40,6 @@ final class CancellableWork: Sendable {
       await operation()
       await end()
     }
-  }
-
-  /// Executes a work that comes to something.
-  ///
-  /// Invariant: the value is stored by the child, which ends before it is read here; if it is not stored, there is an error.
-  ///
-  /// - Parameters:
-  ///   - startsAtOnce: Whether it starts on the stack of the caller.
-  ///   - operation: The work.
-  /// - Returns: What `operation` returns.
-  /// - Throws: What `operation` throws.
-  func execute<Value: Sendable>(
-    startsAtOnce: Bool, _ operation: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
-    let box = ResultBox<Value>()
-    await execute(startsAtOnce: startsAtOnce) {
-      do {
-        box.store(.success(try await operation()))
-      } catch {
-        box.store(.failure(error))
-      }
-    }
-    guard let result = box.stored else { throw CancellationError() }
-    return try result.get()
   }
 
   /// Cancels the work, also if it starts only later. It may still come to something.

@@ -28,12 +28,8 @@ struct Fairness {
   /// A body is about to end. Says whether to `Task.yield()`, at a moment at which nothing is held that others could wait for.
   mutating func pieceEnds() -> Bool {
     piecesLeft -= 1
-    isDue = piecesLeft == 0 && lookEndsInYield()
-    return isDue
+    return piecesLeft == 0 && lookEndsInYield()
   }
-
-  /// The end of the last piece.
-  private(set) var isDue = false
 
   private mutating func lookEndsInYield() -> Bool {
     let now = time?.now

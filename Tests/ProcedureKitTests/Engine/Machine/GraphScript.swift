@@ -5,7 +5,6 @@ struct GraphScript: CustomStringConvertible {
   private var random: SeededRandom
   private let endings: [GraphProgress.Ending]
   /// Nodes whose conditions have not been evaluated.
-  private var conditional: Set<Int32>
   private let cancelsAt: Int
   private var decisions: GraphDecisions
   private(set) var model: GraphModel
@@ -22,7 +21,6 @@ struct GraphScript: CustomStringConvertible {
     let priorities = (0..<count).map { _ in hasPriorities ? UInt8.random(in: 0...2, using: &random) : 9 }
     let accepted = Bool.random(using: &random) ? Int32.random(in: 0..<Int32(count), using: &random) : -1
     endings = Self.randomEndings(count, &random)
-    conditional = Set((0..<Int32(count)).filter { _ in random.chance(percent: 15) })
     cancelsAt = Int.random(in: 0..<5, using: &random) == 0 ? Int.random(in: 0..<24, using: &random) : .max
     model = GraphModel(
       count: count, edges: edges, priorities: priorities, limit: [1, 2, 8, .max].randomElement(using: &random) ?? 1,
@@ -143,11 +141,7 @@ struct GraphScript: CustomStringConvertible {
       putBack(node)
       return nil
     }
-    guard conditional.remove(node) != nil else { return end(node) }
-    if endings[Int(node)] != .succeeded { return end(node) }
-    let advance = decisions.progress.nodeJudged(node)
-    model.happened { $0.judge(node) }
-    return follow(advance, "\(node) judged")
+    return end(node)
   }
 
   /// A worker has executed a node, or does not, because the run is stopping.
