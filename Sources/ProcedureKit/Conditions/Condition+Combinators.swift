@@ -44,7 +44,7 @@ extension Condition {
 
   private static func any(_ conditions: [Condition], named name: String) -> Condition {
     Condition(name) { prepares in
-      let (results, satisfied) = await Spawner.runAll(
+      let (results, satisfied) = await Condition.callAll(
         conditions.count, operation: { await conditions[$0].judge(prepares: prepares) }, until: \.isSatisfied)
       if satisfied != nil { return .satisfied }
       let errors = results.compactMap { result in

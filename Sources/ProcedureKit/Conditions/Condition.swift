@@ -59,7 +59,7 @@ public struct Condition: Sendable {
   /// Cancelling the caller cancels all evaluations.
   static func judge(_ conditions: [Condition], prepares: Bool = true) async -> ConditionVerdict {
     if conditions.count == 1 { return await conditions[0].judge(prepares: prepares) }
-    let (results, failure) = await Spawner.runAll(
+    let (results, failure) = await Condition.callAll(
       conditions.count, operation: { await conditions[$0].judge(prepares: prepares) }, until: \.isFailed)
     if let failure { return failure }
     return results.lazy.compactMap(\.self).first { !$0.isSatisfied } ?? .satisfied

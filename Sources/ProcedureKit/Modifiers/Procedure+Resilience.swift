@@ -108,3 +108,19 @@ extension Error {
     return self is CancellationError
   }
 }
+
+extension Run {
+  /// Executes an operation that waits, while the procedure holds neither slot nor resources.
+  fileprivate func pausing(_ operation: () async -> Void, onAbandon: () -> Void) async throws {
+    let levels = [self] + enclosingLevels
+    for level in levels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
+    core.waitStarted(self)
+    await operation()
+    await core.waitEnded(self)
+    let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+    if let error {
+      onAbandon()
+      throw error
+    }
+  }
+}

@@ -108,3 +108,24 @@ struct RunGenerator: @unchecked Sendable {
     self.numbers = numbers.makeGenerator()
   }
 }
+
+extension Run {
+  /// An attempt has failed, and another one follows after a delay. `abandon` is called if a cancel ends the pause.
+  func retries(
+    attempt: Int, _ error: any Error, _ delay: Duration, with state: any Sendable,
+    abandon: @escaping @Sendable () -> Void
+  ) {
+    // Levels of a procedure report under its name.
+    let isOutermost = isReported
+    if isOutermost { bodyEnded(nil) }
+    report(.retrying(attempt: attempt, delay: delay, error: error))
+    core.withState { _ in
+      madeDetails.pacing = state
+      details?.abandonPause = abandon
+      if isOutermost {
+        details?.currentAttempt = attempt + 1
+        details?.isRetrying = true
+      }
+    }
+  }
+}

@@ -33,10 +33,7 @@ struct GraphProgress {
   private(set) var executing = 0
   private(set) var workerIsStarting = false
 
-  /// - Parameters:
-  ///   - countdown: Who waits for what.
-  ///   - limit: How many nodes may execute at once.
-  ///   - stopsAtFirstFailure: Whether a failure that nobody accepts ends the run.
+  /// At most `limit` nodes execute at once. A failure that no node accepts ends the run if `stopsAtFirstFailure`.
   init(_ countdown: GraphCountdown, limit: Int, stopsAtFirstFailure: Bool) {
     self.countdown = countdown
     self.limit = limit
@@ -88,12 +85,7 @@ struct GraphProgress {
   }
 
   /// A worker has finished a node that did not succeed, and asks for the next.
-  ///
-  /// - Parameters:
-  ///   - node: The node.
-  ///   - ending: How it ended.
-  ///   - released: What accepts its failure, and waits for nothing else.
-  /// - Returns: What follows, and whether it is a failure that is not accepted wherever it goes.
+  /// `released` are the nodes that accept its failure, and wait for nothing else. Also returns whether the failure leaves the graph.
   mutating func nodeStopped(
     _ node: Int32, _ ending: Ending, releasing released: GraphCountdown.Released
   ) -> (advance: Advance, isUnaccepted: Bool) {

@@ -26,11 +26,7 @@ struct GraphShape: Sendable {
   /// For each node whether its failure stays within the graph; empty where none does.
   private let acceptance: ContiguousArray<Bool>
 
-  /// - Parameters:
-  ///   - count: How many nodes there are.
-  ///   - edges: Pairs of nodes, the first to finish before the second may start; gone through twice.
-  ///   - priorities: One for each node, or none at all.
-  ///   - acceptedOutput: The node whose failure the graph returns instead of failing itself, -1 if there is none.
+  /// Each edge leads from a node that has to finish to one that starts after. There is a priority for each node, or none at all.
   init(
     count: Int, edges: some Sequence<(from: Int32, to: Int32, kind: Edge)>, priorities: ContiguousArray<UInt8> = [],
     acceptedOutput: Int32 = -1

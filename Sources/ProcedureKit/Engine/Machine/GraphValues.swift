@@ -55,11 +55,7 @@ struct ValueLayout: Sendable {
     return (Int32(slots.count - 1), Int32(offset))
   }
 
-  /// Counts the consumers of each value.
-  ///
-  /// - Parameters:
-  ///   - inputs: Twice the slot of each input of each node.
-  ///   - output: The slot of the graph's value, if the graph has a value.
+  /// Counts the consumers of each value: `inputs` has twice the slot of each input of each node, `output` is the slot of the graph's value.
   mutating func countConsumers(inputs: ContiguousArray<Int32>, output: Int32?) {
     guard countsConsumers else { return }
     for input in inputs { slots[Int(input >> 1)].consumers += 1 }

@@ -51,11 +51,7 @@ struct NodeTraits: Sendable {
   let isPlain: Bool
 
   @usableFromInline
-  init(name: String) {
-    self.init(name: name, priority: nil, isPlain: true)
-  }
-
-  init(name: String, priority: UInt8?, isPlain: Bool) {
+  init(name: String, priority: UInt8? = nil, isPlain: Bool = true) {
     self.name = name
     self.priority = priority
     self.isPlain = isPlain

@@ -198,7 +198,7 @@ final class GraphRun: Sendable {
       return state.desk
     }
     _ = desk?.place(
-      .add(priority: nil) {
+      .add {
         do {
           try await worker.driveToEnd(admitted: nil, as: Void.self)
         } catch {

@@ -45,6 +45,14 @@ final class QueueCore: Sendable {
       case notify(RunDetails.Listener, ProcedureOutcome<Void>)
       case cancel(Run)
       case claimGranted(Run)
+
+      /// Whether the action leads a run on, which may cause the next action.
+      var leadsOn: Bool {
+        switch self {
+        case .goOn, .notify, .cancel, .claimGranted: true
+        case .resume, .call, .giveRoom, .event, .endEvents: false
+        }
+      }
     }
 
     mutating func add(_ action: Action) { actions.append(action) }
@@ -143,31 +151,24 @@ final class QueueCore: Sendable {
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
+  /// First what causes nothing else here, then, each after the other, what may cause the next.
   private func perform(_ actions: [Effects.Action]) {
-    var later: [Effects.Action] = []
-    for action in actions {
-      switch action {
-      case .resume(let waiter): waiter.resume()
-      case .call(let place): place.call()
-      case .giveRoom(let place):
-        if !place.call() { send { state, _ in state.room.reservationEnded() } }
-      case .event(let effect): effect.perform()
-      case .endEvents: broadcaster.close()
-      case .goOn, .notify, .cancel, .claimGranted: later.append(action)
-      }
-    }
-    guard !later.isEmpty else { return }
-    // Each of them may cause the next.
-    Trampoline.call { [later] in
-      for action in later {
-        switch action {
-        case .goOn(let run, let step): run.goOn(from: step)
-        case .notify(let listener, let outcome): listener(outcome)
-        case .cancel(let run): run.cancel(nil)
-        case .claimGranted(let run): run.claimGranted()
-        case .resume, .call, .giveRoom, .event, .endEvents: break
-        }
-      }
+    for action in actions where !action.leadsOn { perform(action) }
+    guard actions.contains(where: \.leadsOn) else { return }
+    Trampoline.call { for action in actions where action.leadsOn { self.perform(action) } }
+  }
+
+  private func perform(_ action: Effects.Action) {
+    switch action {
+    case .resume(let waiter): waiter.resume()
+    case .call(let place): place.call()
+    case .giveRoom(let place): if !place.call() { send { state, _ in state.room.reservationEnded() } }
+    case .event(let effect): effect.perform()
+    case .endEvents: broadcaster.close()
+    case .goOn(let run, let step): run.goOn(from: step)
+    case .notify(let listener, let outcome): listener(outcome)
+    case .cancel(let run): run.cancel(nil)
+    case .claimGranted(let run): run.claimGranted()
     }
   }
 

@@ -206,12 +206,6 @@ extension Run {
 
   /// Refuses the run: it ends as failed, without having been there.
   func refuse(_ error: any Error) {
-    let moment = core.time.moment()
-    let (parent, former) = core.send { _, effects in
-      publish(.failed(error), at: moment, &effects)
-      return (self.parent, takeFormer(keepingHooks: false))
-    }
-    _ = former
-    parent?.childEnded(self, .failed(error), isProduced: core.withState { _ in details?.isProduced ?? false })
+    publish(.failed(error), isLast: true)
   }
 }

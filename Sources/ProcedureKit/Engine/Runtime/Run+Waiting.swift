@@ -50,15 +50,10 @@ extension Run {
 
   /// Calls the listener once the run has ended, at once if it has.
   func whenFinished(_ listener: @escaping RunDetails.Listener) {
-    if !addListener(listener), let outcome { listener(outcome.withoutValue) }
-  }
-
-  /// Whether the run has not ended, so that the listener will be called.
-  private func addListener(_ listener: @escaping RunDetails.Listener) -> Bool {
-    core.withState { _ in
-      guard self.outcome == nil else { return false }
-      madeDetails.listeners.append(listener)
-      return true
+    let isOver = core.withState { _ in
+      if outcome == nil { madeDetails.listeners.append(listener) }
+      return outcome != nil
     }
+    if isOver, let outcome { listener(outcome.withoutValue) }
   }
 }

@@ -142,9 +142,6 @@ final class Run: @unchecked Sendable {
 
   var cancellation: Cancel? { details?.cancel }
 
-  /// Releases the finished parent, so that keeping this run does not keep its parent alive. Called under the lock.
-  func releaseParent() -> Run? { parent.take() }
-
   /// The run is nobody's child.
   func forgetParent() { parent = nil }
 

@@ -234,17 +234,14 @@ extension Run {
   /// Claims the resources of the level.
   private func claim() -> RunStep {
     switch core.resources.request(level.traits.demands.elements, for: self) {
-    case .granted: if let step = claimWasGranted() { return step }
+    case .granted:
+      if let step = core.send({ state, effects in nextStepWithClaim(&state, &effects) }) { return step }
     case .waits: break
     case .refused(let circle): claimRefused(circle)
     }
     // The run may have ended before its claim.
     if core.withState({ _ in isDecided }) { core.resources.ended(self) }
     return .wait
-  }
-
-  private func claimWasGranted() -> RunStep? {
-    core.send { state, effects in nextStepWithClaim(&state, &effects) }
   }
 
   /// The next step of a run that has its resources; `nil` if the run was cancelled before. Called under the lock.
@@ -496,7 +493,7 @@ extension Run {
   }
 
   /// The levels of the same procedure around this one, from the inside.
-  private var enclosingLevels: [Run] {
+  var enclosingLevels: [Run] {
     var levels: [Run] = []
     var run = self
     while run.kind == .level, let parent = run.parent {
@@ -514,7 +511,7 @@ extension Run {
   }
 
   /// Claims what the levels have given back for a pause, from the outside. The error if that is refused, or the run cancelled.
-  private func reclaim(_ levels: [Run]) async -> (any Error)? {
+  func reclaim(_ levels: [Run]) async -> (any Error)? {
     for level in levels.reversed() where !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level)
     {
       let place = Place()
@@ -544,45 +541,12 @@ extension Run {
     return !place.wasLeft
   }
 
-  /// Executes an operation that waits, while the procedure holds neither slot nor resources.
-  func pausing(_ operation: () async -> Void, onAbandon: () -> Void) async throws {
-    let levels = [self] + enclosingLevels
-    for level in levels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
-    core.waitStarted(self)
-    await operation()
-    await core.waitEnded(self)
-    let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
-    if let error {
-      onAbandon()
-      throw error
-    }
-  }
-
   // MARK: The state of a level that pauses
 
   /// The state that the last step of a retry or a repeat has left, if any.
   func pacing<State: Sendable>() -> State? { core.withState { _ in details?.pacing as? State } }
 
   func setPacing(_ state: any Sendable) { core.withState { _ in madeDetails.pacing = state } }
-
-  /// An attempt has failed, and another one follows after a delay. `abandon` is called if a cancel ends the pause.
-  func retries(
-    attempt: Int, _ error: any Error, _ delay: Duration, with state: any Sendable,
-    abandon: @escaping @Sendable () -> Void
-  ) {
-    // Levels of a procedure report under its name.
-    let isOutermost = isReported
-    if isOutermost { bodyEnded(nil) }
-    report(.retrying(attempt: attempt, delay: delay, error: error))
-    core.withState { _ in
-      madeDetails.pacing = state
-      details?.abandonPause = abandon
-      if isOutermost {
-        details?.currentAttempt = attempt + 1
-        details?.isRetrying = true
-      }
-    }
-  }
 
   // MARK: Task locals
 

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// Internal. One piece of work that can be cancelled without the task that waits for it, because it is executed by a child
-/// of that task.
+/// Internal. One piece of work that can be cancelled without the task that waits for it, because a child of that task executes the work.
 ///
 /// Invariant: the child's task is used only while it is alive: whoever cancels pins it under the lock, at a moment at which
 /// it executes the work, calls `cancel()` outside of the lock, because that runs handlers of the user's, and unpins; a child
@@ -29,11 +28,7 @@ final class CancellableWork: Sendable {
     await end()
   }
 
-  /// Executes the work, once. Cancelling the caller cancels it, as ``cancel()`` does.
-  ///
-  /// - Parameters:
-  ///   - startsAtOnce: Whether it starts on the stack of the caller.
-  ///   - operation: The work.
+  /// Executes the work, once, in a child. Cancelling the caller cancels the work, as ``cancel()`` does.
   func execute(startsAtOnce: Bool, _ operation: @escaping @Sendable () async -> Void) async {
     await Spawner.runChild(startsAtOnce: startsAtOnce) { [self] in
       start()

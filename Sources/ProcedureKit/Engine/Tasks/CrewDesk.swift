@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Internal. What the owner of a task group is asked to do; only the owner may add tasks to its group.
+/// Internal. An order to the owner of a task group; only the owner may add tasks to the group.
 enum CrewOrder: Sendable {
   /// Add one worker.
-  case add(priority: TaskPriority?, work: @Sendable () async -> Void)
-  /// Cancel all workers, those to come included.
+  case add(@Sendable () async -> Void)
+  /// Cancel all workers, also later ones.
   case cancelAll
 }
 
-/// Internal. Where the owner of a task group waits for orders, and everybody else leaves them.
+/// Internal. Where the owner of a task group waits for orders.
 final class CrewDesk: Sendable {
   private struct Contents {
     var orders: [CrewOrder] = []
@@ -18,16 +18,14 @@ final class CrewDesk: Sendable {
 
   private let contents = Mutex(Contents())
 
-  /// Leaves an order. Says whether it will be carried out: not if the desk has been closed.
-  @discardableResult
-  func place(_ order: CrewOrder) -> Bool {
-    let (owner, isOpen) = contents.withLock { contents -> (Waiter?, Bool) in
-      guard !contents.isClosed else { return (nil, false) }
+  /// Places an order. A closed desk ignores the order.
+  func place(_ order: CrewOrder) {
+    let owner = contents.withLock { contents -> Waiter? in
+      guard !contents.isClosed else { return nil }
       contents.orders.append(order)
-      return (contents.owner.take(), true)
+      return contents.owner.take()
     }
     owner?.resume()
-    return isOpen
   }
 
   /// No more orders follow; those that were placed are still carried out.
@@ -39,22 +37,19 @@ final class CrewDesk: Sendable {
     owner?.resume()
   }
 
-  /// The next orders, at least one; `nil` once the desk is closed. Cancelling the caller changes nothing: a desk is closed
-  /// in any case.
+  /// The next orders, at least one; `nil` once the desk is closed. Cancelling the caller changes nothing: a desk is always closed.
   func next() async -> [CrewOrder]? {
     while true {
-      let orders = contents.withLock { $0.orders.takeAll() }
+      let (orders, isClosed) = contents.withLock { ($0.orders.takeAll(), $0.isClosed) }
       if !orders.isEmpty { return orders }
-      var isClosed = false
+      if isClosed { return nil }
       await Waiter.suspend { waiter in
         contents.withLock { contents in
-          isClosed = contents.isClosed && contents.orders.isEmpty
-          guard !isClosed, contents.orders.isEmpty else { return false }
+          guard contents.orders.isEmpty, !contents.isClosed else { return false }
           contents.owner = waiter
           return true
         }
       }
-      if isClosed { return nil }
     }
   }
 }

@@ -1,10 +1,9 @@
-/// Internal. Says when one task that executes many bodies in a row has to let other tasks have the thread.
+/// Internal. Decides when a task that executes many bodies in a row lets other tasks have the thread.
 ///
-/// A body that never suspends does not give the thread up, and a worker goes straight on with the next. So a worker yields
-/// after ten milliseconds, about as long as operating systems leave a processor to a thread that others wait for. It looks
-/// at the clock the more seldom the shorter the bodies are: after one, two, four …, so that looking costs short ones next to
-/// nothing. To yield is dear, since it wakes another thread: it is not done for each body that sleeps for a moment, and by
-/// counting bodies only where there is no clock that goes on by itself.
+/// A body that never suspends does not give up the thread, and a worker goes straight on with the next body. So a worker yields after ten
+/// milliseconds, about the time for which operating systems leave a processor to a thread. The worker looks at the clock after one, two,
+/// four … bodies, the more seldom the shorter they are. A yield is dear, since it wakes another thread. Bodies are counted only on a
+/// clock that may stand still.
 struct Fairness {
   private static let mostPiecesBetweenLooks = 128
   private static let mostPiecesWithoutClock = 1_024

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. One who waits for its turn, and may leave before it comes: whichever is first counts, and only that.
+/// Internal. A wait for a call, which the waiting task may leave before the call comes: only the first of both counts.
 final class Place: Sendable {
   private enum State {
     case waiting(Waiter?)
@@ -10,51 +10,24 @@ final class Place: Sendable {
 
   private let state = Mutex(State.waiting(nil))
 
-  /// Gives it its turn. Says whether it takes it: not if it has left, or had its turn.
+  /// Calls the waiting task. Returns `false` if the task has left, or was called before.
   @discardableResult
-  func call() -> Bool {
-    end(as: .called)
-  }
+  func call() -> Bool { end(as: .called) }
 
-  /// Waits until it is called; cancelling the caller makes it leave at once.
-  ///
-  /// - Returns: Whether it was called: not if it has left before.
+  /// Leaves, if the call has not come.
+  func leave() { _ = end(as: .left) }
+
+  /// Waits for the call; cancelling the caller leaves at once. Returns whether the call came.
   func wait() async -> Bool {
     await withTaskCancellationHandler {
-      await Waiter.suspend { waiter in
-        state.withLock { state in
-          guard case .waiting = state else { return false }
-          state = .waiting(waiter)
-          return true
-        }
-      }
+      await waitUntilCalled()
     } onCancel: {
       leave()
     }
-    return state.withLock { if case .called = $0 { true } else { false } }
+    return !wasLeft
   }
 
-  /// Whether it does not wait any more.
-  var isOver: Bool {
-    state.withLock { if case .waiting = $0 { false } else { true } }
-  }
-
-  /// Gives its turn up, if it has not come.
-  func leave() {
-    _ = end(as: .left)
-  }
-
-  private func end(as end: State) -> Bool {
-    let (isFirst, waiter) = state.withLock { state -> (Bool, Waiter?) in
-      guard case .waiting(let waiter) = state else { return (false, nil) }
-      state = end
-      return (true, waiter)
-    }
-    waiter?.resume()
-    return isFirst
-  }
-
-  /// Waits for the call, whoever is cancelled meanwhile.
+  /// Waits until the place is called or left, also if the caller is cancelled.
   func waitUntilCalled() async {
     await Waiter.suspend { waiter in
       state.withLock { state in
@@ -65,8 +38,23 @@ final class Place: Sendable {
     }
   }
 
-  /// Whether the wait was given up before the call.
+  /// Whether the place was called or left.
+  var isOver: Bool {
+    state.withLock { if case .waiting = $0 { false } else { true } }
+  }
+
+  /// Whether the place was left before the call.
   var wasLeft: Bool {
     state.withLock { if case .left = $0 { true } else { false } }
+  }
+
+  private func end(as end: State) -> Bool {
+    let (isFirst, waiter) = state.withLock { state -> (Bool, Waiter?) in
+      guard case .waiting(let waiter) = state else { return (false, nil) }
+      state = end
+      return (true, waiter)
+    }
+    waiter?.resume()
+    return isFirst
   }
 }

@@ -35,7 +35,7 @@ final class WorkerCrews: Sendable {
       return (crew.desk, true)
     }
     desk.place(
-      .add(priority: nil) { [self] in
+      .add { [self] in
         await operation()
         left(desk)
       })

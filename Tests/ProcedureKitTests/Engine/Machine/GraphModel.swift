@@ -113,11 +113,6 @@ struct GraphModel {
 
   mutating func giveBack(_ node: Int32) { statuses[Int(node)] = .ready(since: 0) }
 
-  /// A node's conditions are satisfied: it is next, unless another one has priority by now.
-  mutating func judge(_ node: Int32) {
-    statuses[Int(node)] = .ready(since: Set(priorities).count > 1 ? event : -1)
-  }
-
   // MARK: What follows
 
   /// Checks what the machine says that follows, and takes it over.

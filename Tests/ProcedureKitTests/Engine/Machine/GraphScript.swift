@@ -4,7 +4,6 @@
 struct GraphScript: CustomStringConvertible {
   private var random: SeededRandom
   private let endings: [GraphProgress.Ending]
-  /// Nodes whose conditions have not been evaluated.
   private let cancelsAt: Int
   private var decisions: GraphDecisions
   private(set) var model: GraphModel
