@@ -23,7 +23,6 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     var readers: [Waiter] = []
 
     /// Appends an event. The oldest event is lost if the buffer is full.
-    @inline(__always)
     mutating func append(_ event: Event, _ effects: inout [EventEffect]) {
       guard events.count >= limit else { return events.append(event) }
       if let details = events[oldest].details { effects.append(.release(details)) }
@@ -51,7 +50,6 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   /// - Parameters:
   ///   - event: The event.
   ///   - effects: Receives the effects that the caller performs outside of all locks.
-  @inline(__always)
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }

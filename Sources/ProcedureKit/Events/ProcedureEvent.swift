@@ -74,7 +74,6 @@ extension ProcedureEvent {
     }
   }
 
-  @inline(__always)
   init(id: ProcedureID, name: String, instant: ProcedureInstant, kind: Kind) {
     (self.id, self.name, self.instant) = (id, name, instant)
     (step, attempt, details) =

@@ -51,7 +51,32 @@ extension Procedure {
   }
 }
 
+extension Procedure {
+  /// Runs the procedure without a queue, with all its modifiers: in the caller's task, or, within a body, as a part of this body.
+  ///
+  /// ```swift
+  /// let image = try await LoadImage().retry(.immediate)("kitten.ppm")
+  /// ```
+  ///
+  /// The run has an id, events and hooks like one of a queue that has no limit. Cancelling the caller cancels the run.
+  ///
+  /// - Parameter input: The input of the procedure.
+  /// - Returns: The result.
+  /// - Throws: The error of the body; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for what the library decided.
+  @concurrent public func callAsFunction(_ input: Input) async throws -> Output {
+    try await RunDriver.run(procedureTask, input)
+  }
+}
+
 extension Procedure where Input == Void {
+  /// Runs a procedure without an input; see ``Procedure/callAsFunction(_:)``. Cancelling the caller cancels the run.
+  ///
+  /// - Returns: The result.
+  /// - Throws: The errors of ``Procedure/callAsFunction(_:)``.
+  @concurrent public func callAsFunction() async throws -> Output {
+    try await callAsFunction(())
+  }
+
   /// Does the work of a procedure that is given nothing, without a queue. Cancelling the caller cancels it.
   ///
   /// - Returns: The result.

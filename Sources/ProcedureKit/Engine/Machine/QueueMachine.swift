@@ -103,7 +103,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   // MARK: Coming
 
-  @inline(__always)
   mutating func arrived(_ payload: Payload, _ arrival: Arrival, _ next: inout Next) -> (MemberID, RunStep) {
     arrivals += 1
     let member = insert(
@@ -156,7 +155,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   }
 
   /// The next step of a run that does not wait for anything any more: conditions, the delay, resources, the slot.
-  @inline(__always)
   private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
     let needs = members[Int(member)].needs
     guard !needs.isEmpty else { return becomeReady(member, &next) }
@@ -180,7 +178,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     return .claim
   }
 
-  @inline(__always)
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
     if members[Int(member)].usesSlotOfParent {
       move(member, to: .starting)
@@ -204,7 +201,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   private var hasNobodyInLine: Bool { !isSuspended && ready.isEmpty && returning.isEmpty }
 
-  @inline(__always)
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
     members[Int(member)].holdsSlot = true
@@ -219,7 +215,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   // MARK: The body
 
   /// The hooks were called, and the body executes now.
-  @inline(__always)
   mutating func bodyStarted(_ member: MemberID) {
     move(member, to: .executing)
   }
@@ -439,14 +434,12 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   // MARK: Members
 
   /// Changes the phase of a run: the only place that does.
-  @inline(__always)
   private mutating func move(_ member: MemberID, to phase: RunPhase) {
     let former = members[Int(member)].phase
     assert(former.leads(to: phase), "QueueMachine: \(former) does not lead to \(phase)")
     members[Int(member)].phase = phase
   }
 
-  @inline(__always)
   private mutating func insert(_ member: Member) -> MemberID {
     guard let place = free.popLast() else {
       members.append(member)

@@ -41,13 +41,11 @@ final class NodeFrame: Sendable {
   }
 
   /// Another node is executed from now on.
-  @inline(__always)
   func stand(for node: Int32) {
     state.withLock { $0.node = node }
   }
 
   /// The run that was made for the node that has ended, if any.
-  @inline(__always)
   func takeRun() -> Run? {
     state.withLock { $0.run.take() }
   }

@@ -156,7 +156,6 @@ extension QueueCore {
     }
   }
 
-  @inline(__always)
   private func takeNext(
     for worker: Worker, isStarting: Bool, at moment: QueueTime.Moment, _ state: inout State, _ effects: inout Effects
   ) -> Run? {

@@ -145,7 +145,6 @@ final class QueueCore: Sendable {
     }
   }
 
-  @inline(__always)
   private func perform(_ effects: borrowing Effects) {
     if effects.startsWorker { crews.start { await Worker.work(for: self) } }
     if !effects.actions.isEmpty { perform(effects.actions) }

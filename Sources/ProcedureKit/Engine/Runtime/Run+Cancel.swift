@@ -121,7 +121,7 @@ extension Run {
   /// Takes a child, which is cancelled with this run. Not when the outcome is decided.
   func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
     core.withState { _ in
-      guard !isDecided, !(details?.isClosed ?? false) else { return .refused }
+      guard !isDecided else { return .refused }
       let details = madeDetails
       details.children[child.id] = child
       if isProduced { details.producedCount += 1 }

@@ -3,14 +3,16 @@ extension Run {
     level.hasHooksOfEnd || (isReported && core.hooks?.hasFinishHooks ?? false)
   }
 
-  var hasProduced: Bool { core.withState { _ in details?.producedCount ?? 0 > 0 } }
-
   /// Ends the run: awaits its children, decides, gives everything back, calls the hooks of the end, and publishes the outcome.
   func finish() async {
     if outcome != nil { return }
     if endsPausedBody, let hooks = bodyEnded(nil) { await callDidExecuteHooks(hooks, .failure(CancellationError())) }
-    if await mustSettle() { await settle() }
-    let outcome = decide()
+    var decided = decide()
+    while decided == nil {
+      await settle()
+      decided = decide()
+    }
+    guard let outcome = decided else { return }
     guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
     // The hooks of a part hold no slot either.
     if slotOwner !== self { core.waitStarted(self) }
@@ -26,41 +28,25 @@ extension Run {
   /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
   var endsPausedBody: Bool { level.traits.mayPause && core.withState { _ in hasStarted && ended < 0 } }
 
-  /// Ends a run that has neither children nor hooks.
-  func finishAtOnce() {
+  /// Ends a run that has no hooks. Returns `false` if there are children to wait for.
+  func finishAtOnce() -> Bool {
     if endsPausedBody { bodyEnded(nil) }
-    publish(decide(), isLast: true)
+    guard let outcome = decide() else { return false }
+    publish(outcome, isLast: true)
+    return true
   }
 
   // MARK: Children
-
-  /// Whether there are produced children to wait for. They are cancelled if the body has failed and the policy is to fail fast.
-  private func mustSettle() async -> Bool {
-    let (mustSettle, children) = core.send { state, effects -> (Bool, [Run]) in
-      guard let details, details.producedCount > 0 else {
-        details?.isClosed = true
-        return (false, [])
-      }
-      state.machine.bodyEnded(member, &effects.next)
-      guard case .failure? = details.result, errorPolicy == .failFast else { return (true, []) }
-      return (true, Array(details.children.values))
-    }
-    for child in children { child.cancel(nil) }
-    return mustSettle
-  }
 
   /// Waits for the produced children, without a slot.
   private func settle() async {
     if slotOwner !== self { core.waitStarted(self) }
     await withTaskCancellationHandler {
-      while core.withState({ _ in !(details?.isClosed ?? true) }) {
-        await Waiter.suspend { waiter in
-          core.withState { _ in
-            guard let details else { return false }
-            details.isClosed = details.producedCount == 0
-            if !details.isClosed { details.settling = waiter }
-            return !details.isClosed
-          }
+      await Waiter.suspend { waiter in
+        core.withState { _ in
+          guard let details, details.producedCount > 0 else { return false }
+          details.settling = waiter
+          return true
         }
       }
     } onCancel: {
@@ -71,19 +57,37 @@ extension Run {
 
   // MARK: The outcome
 
-  /// Decides the outcome: a cancel that comes after is ignored. The resources and the slot are given back.
-  private func decide() -> Outcome {
+  private enum Ending: Sendable {
+    case decided(Outcome, [TimerHeap.ID], abandonPause: (@Sendable () -> Void)?)
+    /// Produced children have not ended. They are cancelled if the body has failed and the policy is to fail fast.
+    case settles(cancelling: [Run])
+  }
+
+  /// Gives back the slot, and decides the outcome: a cancel that comes after is ignored. The resources are given back, too.
+  ///
+  /// - Returns: The outcome; `nil` while there are produced children to wait for.
+  private func decide() -> Outcome? {
     if isTaskCancelled { cancelLikeParent() }
-    let (outcome, timers, abandonPause) = core.send {
-      state, effects -> (Outcome, [TimerHeap.ID], (@Sendable () -> Void)?) in
-      isDecided = true
+    let ending = core.send { state, effects -> Ending in
       if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
-      return (decidedOutcome, details?.timers.takeAll() ?? [], details?.abandonPause.take())
+      if let details, details.producedCount > 0 {
+        guard case .failure? = details.result, errorPolicy == .failFast else { return .settles(cancelling: []) }
+        return .settles(cancelling: Array(details.children.values))
+      }
+      isDecided = true
+      return .decided(
+        decidedOutcome, details?.timers.takeAll() ?? [], abandonPause: details?.abandonPause.take())
     }
-    abandonPause?()
-    for timer in timers { core.timers.cancel(timer) }
-    if !level.traits.demands.isEmpty { core.resources.ended(self) }
-    return outcome
+    switch ending {
+    case .settles(let children):
+      for child in children { child.cancel(nil) }
+      return nil
+    case .decided(let outcome, let timers, let abandonPause):
+      abandonPause?()
+      for timer in timers { core.timers.cancel(timer) }
+      if !level.traits.demands.isEmpty { core.resources.ended(self) }
+      return outcome
+    }
   }
 
   private var decidedOutcome: Outcome {

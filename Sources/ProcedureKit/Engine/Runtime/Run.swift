@@ -180,8 +180,6 @@ final class RunDetails {
   var producedCount = 0
   var failures: [ProcedureFailure] = []
   var isStopping = false
-  /// Whether no further child is taken.
-  var isClosed = false
   /// Whether the run is a produced child, whose failure counts for its parent.
   var isProduced = false
   /// The driver that waits for the children.

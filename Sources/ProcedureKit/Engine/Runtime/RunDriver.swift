@@ -80,10 +80,9 @@ extension Run {
       case .claim: step = claim()
       case .evaluate: return core.crews.start { await self.drive(from: .evaluate) }
       case .finish:
-        if hasHooksOfEnd || hasProduced || level.hasDidExecuteHooks && endsPausedBody {
-          return core.crews.start { await self.drive(from: .finish) }
-        }
-        return finishAtOnce()
+        let needsTask = hasHooksOfEnd || level.hasDidExecuteHooks && endsPausedBody
+        if needsTask || !finishAtOnce() { core.crews.start { await self.drive(from: .finish) } }
+        return
       }
     }
   }

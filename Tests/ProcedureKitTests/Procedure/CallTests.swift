@@ -1,0 +1,39 @@
+import ProcedureKit
+import Testing
+
+@Suite struct CallTests {
+  private struct Doubled: Procedure {
+    let isAllowed: Bool
+
+    func execute(_ input: Int) async throws -> Int { 2 * input }
+
+    var procedureTask: ProcedureTask<Int, Int> {
+      ProcedureTask(executing: self).condition(Condition("allowed") { isAllowed })
+    }
+  }
+
+  @Test("L5: a call without a queue keeps to the conditions that a type brings along, and execute is the body alone")
+  func modifiers() async throws {
+    #expect(try await Doubled(isAllowed: true)(4) == 8)
+    #expect(try await Doubled(isAllowed: false).execute(4) == 8)
+    await #expect(throws: ProcedureError.self) { try await Doubled(isAllowed: false)(4) }
+  }
+
+  @Test("L5: a graph is called like any other procedure, and so is a procedure without an input")
+  func graphs() async throws {
+    let graph = ProcedureGraph("sum") { (g, input: Node<Int>) in
+      let doubled = g.add(Doubled(isAllowed: true), from: input)
+      return g.add("sum", from: input, doubled) { $0 + $1 }
+    }
+    #expect(try await graph(3) == 9)
+    #expect(try await ProcedureTask("five") { 5 }() == 5)
+  }
+
+  @Test("Q2: a call within a body has the slot of the body", arguments: [1, 2])
+  func withinBody(width: Int) async throws {
+    let queue = ProcedureQueue("calls", maxConcurrentProcedures: width)
+    let outer = ProcedureTask("outer") { try await Doubled(isAllowed: true)(21) }
+    #expect(try await queue.add(outer).value == 42)
+    #expect(try await queue.run(outer) == 42)
+  }
+}
