@@ -171,8 +171,8 @@ import TestingProcedureKit
       let kittens = g.add(thumbnails.named("kittens"), input: "kitten.ppm")
       return g.add("join", from: cats, kittens) { cats, kittens in cats + kittens }
     }
-    async let one = album.execute()
-    async let other = album.execute()  // at the same time
+    async let one = album()
+    async let other = album()  // at the same time
     let both = try await [one, other]
     #expect(both[0].count == 4 && both[0] == both[1])
   }
