@@ -313,7 +313,9 @@ extension Run {
 
   /// Calls the hooks and the body.
   private func execute() async -> RunStep {
-    let (isFirst, hasBindings) = core.withState { _ in (!hasStarted, details.map { !$0.bindings.isEmpty } ?? false) }
+    // Only the driver writes `hasStarted`.
+    let isFirst = !hasStarted
+    let hasBindings = kind == .added && !core.carriers.isEmpty
     if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
       core.withState { _ in madeDetails.result = .failure(error) }
       return .finish
