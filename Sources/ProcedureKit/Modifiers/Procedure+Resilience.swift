@@ -113,7 +113,7 @@ extension Run {
   /// Executes an operation that waits, while the procedure holds neither slot nor resources.
   fileprivate func pausing(_ operation: () async -> Void, onAbandon: () -> Void) async throws {
     let levels = [self] + enclosingLevels
-    for level in levels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
+    giveBackResources(levels)
     core.waitStarted(self)
     await operation()
     await core.waitEnded(self)

@@ -26,7 +26,6 @@ extension ProcedureContext {
     let handle = ProcedureHandle<P.Output>(child)
     let adoption = parent.adopt(child, isProduced: true)
     guard adoption != .refused else {
-      child.forgetParent()
       child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
       return handle
     }

@@ -78,7 +78,10 @@ extension QueueCore {
       run.setBindings(bindings)
     }
     let lateness = run.level.traits.deadline.flatMap { run.armDeadline($0) }
-    if let lateness { return refuse(run, lateness, hasRoom: hasRoom) }
+    if let lateness {
+      if hasRoom { send { state, _ in state.room.reservationEnded() } }
+      return run.refuse(lateness)
+    }
     let own = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
     let priority = max(own, run.parent?.currentPriority ?? 0)
     let moment = time.moment()
@@ -88,13 +91,17 @@ extension QueueCore {
     let isFromBody =
       run.parent != nil || ProcedureContext.current?.run.living?.ancestors.contains { $0.core === self } ?? false
     var next = RunStep.wait
-    let (admission, replaced) = send { state, effects -> (Admission, Run?) in
+    let (refusal, replaced) = send { state, effects -> (ProcedureError?, Run?) in
       if hasRoom { state.room.reservationEnded() }
-      guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
+      guard !state.isShutDown || isFromBody else {
+        return (.queueShutDown(procedure: run.identity, queue: name), nil)
+      }
       var replaced: Run?
       if limitsWaiting, !hasRoom, run.parent == nil, !state.room.hasRoom(state.machine.waitingCount) {
         replaced = state.room.replaceable(by: run, state.machine)
-        guard replaced != nil else { return (.full(state.room.limit), nil) }
+        guard replaced != nil else {
+          return (.queueFull(procedure: run.identity, queue: name, limit: state.room.limit), nil)
+        }
       }
       if !dependencies.isEmpty {
         run.madeDetails.dependencies = dependencies
@@ -106,33 +113,18 @@ extension QueueCore {
       if limitsWaiting { state.room.admitted(run, state.machine) }
       next = step
       if state.cancelsArrivals { effects.add(.cancel(run)) }
-      return (.admitted, replaced)
+      return (nil, replaced)
     }
+    if let refusal { return run.refuse(refusal) }
     if next != .wait { run.goOn(from: next) }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
-    switch admission {
-    case .admitted:
-      for (index, dependency) in dependencies.enumerated() { watch(dependency, index, for: run, priority) }
-      if !dependencies.isEmpty, run.mayBeAwaited { WaitSearch.resolveDeadlock(from: run) }
-    case .shutDown: run.refuse(ProcedureError.queueShutDown(procedure: run.identity, queue: name))
-    case .full(let limit): run.refuse(ProcedureError.queueFull(procedure: run.identity, queue: name, limit: limit))
-    }
-  }
-
-  private enum Admission {
-    case admitted
-    case shutDown
-    case full(Int)
-  }
-
-  private func refuse(_ run: Run, _ error: any Error, hasRoom: Bool) {
-    if hasRoom { send { state, _ in state.room.reservationEnded() } }
-    run.refuse(error)
+    for dependency in dependencies { watch(dependency, for: run, priority) }
+    if !dependencies.isEmpty, run.mayBeAwaited { WaitSearch.resolveDeadlock(from: run) }
   }
 
   // MARK: Dependencies
 
-  private func watch(_ dependency: any ProcedureDependency, _ index: Int, for run: Run, _ priority: UInt8) {
+  private func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
     if priority > TaskPriority.low.rawValue { dependency.raise(to: TaskPriority(rawValue: priority)) }
     dependency.whenFinished { outcome in run.dependencySettled(dependency.identity, outcome) }
   }

@@ -136,8 +136,8 @@ extension Run {
       failure = ProcedureFailure(procedure: child.identity, error: error)
     }
     let (former, stops, settling) = core.withState { _ -> (Run?, Bool, Waiter?) in
-      guard let details else { return (nil, false, nil) }
-      let former = details.children.removeValue(forKey: child.id)
+      // A refused child was never one.
+      guard let details, let former = details.children.removeValue(forKey: child.id) else { return (nil, false, nil) }
       if isProduced { details.producedCount -= 1 }
       if let failure { details.failures.append(failure) }
       let stops = failure != nil && errorPolicy == .failFast

@@ -43,7 +43,7 @@ final class Run: @unchecked Sendable {
   let id: ProcedureID
   let kind: Kind
   let attempt: Int32
-  private(set) var parent: Run?
+  let parent: Run?
   /// Whether a body that was cancelled before calls the procedure, to clean up: that cancel does not count for it.
   let ignoresEarlierCancel: Bool
   /// The run whose slot the body uses.
@@ -141,9 +141,6 @@ final class Run: @unchecked Sendable {
   }
 
   var cancellation: Cancel? { details?.cancel }
-
-  /// The run is nobody's child.
-  func forgetParent() { parent = nil }
 
   var ancestors: UnfoldFirstSequence<Run> { sequence(first: self, next: \.parent) }
 

@@ -483,14 +483,18 @@ extension Run {
 
   /// The body pauses: the run gives its slot and its claim back.
   private func paused(_ duration: Duration) -> RunStep {
-    if !level.traits.demands.isEmpty { core.resources.ended(self) }
-    for level in enclosingLevels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
+    giveBackResources([self] + enclosingLevels)
     let isCancelled = core.send { state, effects in
       guard cancellation == nil else { return true }
       state.machine.paused(member, needs: level.needs.intersection(.claim), &effects.next)
       return false
     }
     return isCancelled ? .finish : pause(for: duration)
+  }
+
+  /// Gives back what levels of the procedure hold, until `reclaim`.
+  func giveBackResources(_ levels: [Run]) {
+    for level in levels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
   }
 
   /// The levels of the same procedure around this one, from the inside.
