@@ -7,8 +7,13 @@ import Synchronization
 /// refusal. A caller with another request reads the status at its turn and asks only if the status is insufficient. An
 /// error or a cancel is not an answer. Types without open requests use no memory.
 enum AuthorizationRequests {
+  private struct Open {
+    let question: Question
+    var isAnswered = false
+  }
+
   /// The open requests, by capability type.
-  private static let questions = Mutex<[ObjectIdentifier: [ObjectIdentifier: Question]]>([:])
+  private static let questions = Mutex<[ObjectIdentifier: [ObjectIdentifier: Open]]>([:])
 
   /// Authorizes `capability`, and asks if the status does not meet `requirement`. The caller holds no slot meanwhile.
   ///
@@ -34,7 +39,7 @@ enum AuthorizationRequests {
     _ capability: C, _ requirement: C.Status.Requirement, _ question: Question
   ) async throws -> C.Status {
     var status = try await capability.authorizationStatus()
-    if !status.meets(requirement), !question.isAnswered {
+    if !status.meets(requirement), !isAnswered(question) {
       try await capability.requestAuthorization(requirement)
       status = try await capability.authorizationStatus()
       if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw CancellationError() }
@@ -47,7 +52,7 @@ enum AuthorizationRequests {
   }
 
   private static func open(_ question: Question) {
-    questions.withLock { $0[question.type, default: [:]][ObjectIdentifier(question)] = question }
+    questions.withLock { $0[question.type, default: [:]][ObjectIdentifier(question)] = Open(question: question) }
   }
 
   private static func close(_ question: Question) {
@@ -61,28 +66,29 @@ enum AuthorizationRequests {
   ///
   /// - Complexity: O(n) for n open requests of the type.
   private static func answered(_ question: Question) {
-    let others = questions.withLock { $0[question.type].map { Array($0.values) } ?? [] }
-    for other in others where other.isSame(as: question) { other.isAnswered = true }
+    let others = questions.withLock { $0[question.type].map { $0.values.map(\.question) } ?? [] }
+    let same = others.filter { $0.isSame(as: question) }
+    questions.withLock { questions in
+      for other in same { questions[question.type]?[ObjectIdentifier(other)]?.isAnswered = true }
+    }
+  }
+
+  private static func isAnswered(_ question: Question) -> Bool {
+    questions.withLock { $0[question.type]?[ObjectIdentifier(question)]?.isAnswered ?? false }
   }
 }
 
 extension AuthorizationRequests {
-  /// An open request: a capability, a requirement, and whether an answer has arrived.
+  /// A request: a capability and a requirement.
   fileprivate final class Question: Sendable {
     let type: ObjectIdentifier
     private let subject: any Sendable
     private let requirement: any Sendable
-    private let answer = Atomic(false)
 
     init<C: Capability>(of capability: C, _ requirement: C.Status.Requirement) {
       type = ObjectIdentifier(C.self)
       subject = capability
       self.requirement = requirement
-    }
-
-    var isAnswered: Bool {
-      get { answer.load(ordering: .acquiring) }
-      set { answer.store(newValue, ordering: .releasing) }
     }
 
     func isSame(as other: Question) -> Bool {

@@ -5,13 +5,12 @@ import Synchronization
 /// There is a buffer for each subscriber. Sending appends to each buffer and never waits for a reader. All buffers are under
 /// one lock, which a reader takes once for many events: a reader fetches all events that are buffered.
 final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
-  /// The index of a subscription's buffer. Changes under the lock.
-  final class Place: Sendable {
-    fileprivate let index = Atomic(0)
+  /// The number of a subscription, by which its buffer is found.
+  struct Place: Hashable {
+    fileprivate let number: Int
   }
 
   private struct Buffer {
-    let place: Place
     /// The number of events that are kept.
     let limit: Int
     /// A ring, once events were lost.
@@ -30,10 +29,17 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
       lost += 1
       oldest = oldest + 1 == events.count ? 0 : oldest + 1
     }
+
+    mutating func fetch(_ others: inout ContiguousArray<Event>) -> (oldest: Int, lost: Int) {
+      swap(&events, &others)
+      defer { (oldest, lost) = (0, 0) }
+      return (oldest, lost)
+    }
   }
 
   private struct Contents {
-    var buffers: ContiguousArray<Buffer> = []
+    var buffers: [Place: Buffer] = [:]
+    var subscriptionCount = 0
     var isClosed = false
   }
 
@@ -53,10 +59,10 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
-      for index in contents.buffers.indices {
-        contents.buffers[index].append(event, &effects)
-        guard !contents.buffers[index].readers.isEmpty else { continue }
-        effects += contents.buffers[index].readers.takeAll().map { .resume($0) }
+      for index in contents.buffers.values.indices {
+        contents.buffers.values[index].append(event, &effects)
+        guard !contents.buffers.values[index].readers.isEmpty else { continue }
+        effects += contents.buffers.values[index].readers.takeAll().map { .resume($0) }
       }
     }
   }
@@ -70,11 +76,12 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   func subscribe(
     replaying past: ContiguousArray<Event> = [], limit: EventLimit<Event>? = nil
   ) -> EventSubscription<Event> {
-    let place = Place()
-    contents.withLock { contents in
-      place.index.store(contents.buffers.count, ordering: .relaxed)
-      contents.buffers.append(Buffer(place: place, limit: limit?.newest ?? .max, events: past))
+    let place = contents.withLock { contents in
+      contents.subscriptionCount += 1
+      let place = Place(number: contents.subscriptionCount)
+      contents.buffers[place] = Buffer(limit: limit?.newest ?? .max, events: past)
       if !contents.isClosed { hasSubscribers.store(true, ordering: .relaxed) }
+      return place
     }
     return EventSubscription(broadcaster: self, place: place, limit: limit)
   }
@@ -87,7 +94,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
       contents.isClosed = true
       hasSubscribers.store(false, ordering: .relaxed)
       var readers: [Waiter] = []
-      for index in contents.buffers.indices { readers += contents.buffers[index].readers.takeAll() }
+      for index in contents.buffers.values.indices { readers += contents.buffers.values[index].readers.takeAll() }
       return readers
     }
     for reader in readers { reader.resume() }
@@ -95,18 +102,14 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
 
   // MARK: For subscriptions
 
-  /// Ends a subscription. No task waits for its events, since a waiting task keeps the subscription. O(1): the last buffer
-  /// takes the place of the removed one.
+  /// Ends a subscription. No task waits for its events, since a waiting task keeps the subscription. O(1).
   ///
   /// - Returns: The events that were not fetched, to be released outside of all locks.
   func remove(_ place: Place) -> ContiguousArray<Event> {
     contents.withLock { contents in
-      let index = place.index.load(ordering: .relaxed)
-      contents.buffers.swapAt(index, contents.buffers.count - 1)
-      contents.buffers[index].place.index.store(index, ordering: .relaxed)
-      let removed = contents.buffers.removeLast()
+      let removed = contents.buffers.removeValue(forKey: place)
       if contents.buffers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
-      return removed.events
+      return removed?.events ?? []
     }
   }
 
@@ -116,28 +119,24 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   ///   before the oldest were lost.
   func fetch(_ events: inout ContiguousArray<Event>, at place: Place) -> (oldest: Int, lost: Int) {
     contents.withLock { contents in
-      let index = place.index.load(ordering: .relaxed)
-      swap(&contents.buffers[index].events, &events)
-      defer { (contents.buffers[index].oldest, contents.buffers[index].lost) = (0, 0) }
-      return (contents.buffers[index].oldest, contents.buffers[index].lost)
+      contents.buffers[place]?.fetch(&events) ?? (0, 0)
     }
   }
 
   /// Stores a reader, to be resumed when there is an event, unless the reader need not wait.
   func register(_ reader: Waiter, at place: Place) -> EventWait {
     contents.withLock { contents in
-      let index = place.index.load(ordering: .relaxed)
-      guard contents.buffers[index].events.isEmpty else { return .notAtAll }
+      guard contents.buffers[place]?.events.isEmpty ?? true else { return .notAtAll }
       // Asked under the lock: a cancel that comes later finds the waiter among the readers.
       if contents.isClosed || Task.isCancelled { return .inVain }
-      contents.buffers[index].readers.append(reader)
+      contents.buffers[place]?.readers.append(reader)
       return .forEvents
     }
   }
 
   /// Resumes all readers of one subscription, which look again.
   func wakeReaders(at place: Place) {
-    let readers = contents.withLock { $0.buffers[place.index.load(ordering: .relaxed)].readers.takeAll() }
+    let readers = contents.withLock { $0.buffers[place]?.readers.takeAll() ?? [] }
     for reader in readers { reader.resume() }
   }
 }

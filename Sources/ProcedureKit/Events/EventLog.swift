@@ -4,6 +4,8 @@ import Synchronization
 final class EventLog: Sendable {
   private struct Contents {
     var events: ContiguousArray<ProcedureEvent>
+    /// The number of events that each cursor has read.
+    var positions: [ObjectIdentifier: Int] = [:]
     var readers: [(cursor: ObjectIdentifier, waiter: Waiter)] = []
     var isClosed = false
   }
@@ -15,11 +17,7 @@ final class EventLog: Sendable {
     contents = Mutex(Contents(events: past))
   }
 
-  /// Appends an event.
-  ///
-  /// - Parameters:
-  ///   - event: The event.
-  ///   - effects: The readers to be resumed are added to these.
+  /// Appends an event. The readers to be resumed are added to the effects.
   func append(_ event: ProcedureEvent, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       contents.events.append(event)
@@ -44,50 +42,42 @@ final class EventLog: Sendable {
   /// A place in the log, from which one subscriber reads on.
   final class Cursor: EventReader {
     private let log: EventLog
-    /// How many events have been read. This lock is taken before that of the log.
-    private let position = Mutex(0)
+    private var id: ObjectIdentifier { ObjectIdentifier(self) }
 
     fileprivate init(_ log: EventLog) {
       self.log = log
+      log.contents.withLock { $0.positions[id] = 0 }
+    }
+
+    deinit {
+      log.contents.withLock { _ = $0.positions.removeValue(forKey: id) }
     }
 
     func take() -> ProcedureEvent? {
-      position.withLock { position in
-        guard let event = log.event(at: position) else { return nil }
-        position += 1
-        return event
+      log.contents.withLock { contents in
+        guard let position = contents.positions[id], position < contents.events.count else { return nil }
+        contents.positions[id] = position + 1
+        return contents.events[position]
       }
     }
 
     func register(_ waiter: Waiter) -> EventWait {
-      position.withLock { log.register(waiter, for: self, at: $0) }
+      log.contents.withLock { contents in
+        guard contents.positions[id] == contents.events.count else { return .notAtAll }
+        // Asked under the lock: a cancel that comes later finds the waiter among the readers.
+        if contents.isClosed || Task.isCancelled { return .inVain }
+        contents.readers.append((id, waiter))
+        return .forEvents
+      }
     }
 
     func wake() {
-      log.wakeReaders(of: self)
+      let woken = log.contents.withLock { contents in
+        let woken = contents.readers.filter { $0.cursor == id }
+        contents.readers.removeAll { $0.cursor == id }
+        return woken
+      }
+      for reader in woken { reader.waiter.resume() }
     }
-  }
-
-  private func event(at position: Int) -> ProcedureEvent? {
-    contents.withLock { position < $0.events.count ? $0.events[position] : nil }
-  }
-
-  private func register(_ waiter: Waiter, for cursor: Cursor, at position: Int) -> EventWait {
-    contents.withLock { contents in
-      guard position == contents.events.count else { return .notAtAll }
-      // Asked under the lock: a cancel that comes later finds the waiter among the readers.
-      if contents.isClosed || Task.isCancelled { return .inVain }
-      contents.readers.append((ObjectIdentifier(cursor), waiter))
-      return .forEvents
-    }
-  }
-
-  private func wakeReaders(of cursor: Cursor) {
-    let woken = contents.withLock { contents in
-      let woken = contents.readers.filter { $0.cursor == ObjectIdentifier(cursor) }
-      contents.readers.removeAll { $0.cursor == ObjectIdentifier(cursor) }
-      return woken
-    }
-    for reader in woken { reader.waiter.resume() }
   }
 }

@@ -33,19 +33,25 @@ final class InternedKey: Hashable, Sendable {
       weak var key: InternedKey?
     }
 
-    private let slots = Mutex<[Int: [Slot]]>([:])
-    private let nextNumber = Atomic<UInt64>(0)
+    private struct Contents {
+      var slots: [Int: [Slot]] = [:]
+      var lookups: UInt64 = 0
+    }
+
+    private let contents = Mutex(Contents())
 
     func key(_ value: any Hashable & Sendable) -> InternedKey {
       let sought = AnyHashable(value)
       let hash = sought.hashValue
       var compared: Set<UInt64> = []
       while true {
-        let found = slots.withLock { $0[hash] ?? [] }
+        let (found, number) = contents.withLock { contents in
+          contents.lookups += 1
+          return (contents.slots[hash] ?? [], contents.lookups)
+        }
         for slot in found where compared.insert(slot.number).inserted {
           if let key = slot.key, AnyHashable(key.value) == sought { return key }
         }
-        let number = nextNumber.wrappingAdd(1, ordering: .relaxed).newValue
         let key = InternedKey(value, hash: hash, number: number)
         if insert(key, unlessMoreThan: compared) { return key }
       }
@@ -55,18 +61,19 @@ final class InternedKey: Hashable, Sendable {
     ///
     /// - Returns: Whether the key was inserted. If not, the caller has to compare again.
     private func insert(_ key: InternedKey, unlessMoreThan compared: Set<UInt64>) -> Bool {
-      slots.withLock { slots in
-        guard slots[key.userHash, default: []].allSatisfy({ compared.contains($0.number) }) else { return false }
-        slots[key.userHash, default: []].append(Slot(number: key.number, key: key))
+      contents.withLock { contents in
+        let slots = contents.slots[key.userHash] ?? []
+        guard slots.allSatisfy({ compared.contains($0.number) }) else { return false }
+        contents.slots[key.userHash, default: []].append(Slot(number: key.number, key: key))
         return true
       }
     }
 
     func remove(_ number: UInt64, hash: Int) {
-      slots.withLock { slots in
-        slots[hash]?.removeAll { $0.number == number }
-        if slots[hash]?.isEmpty ?? false { slots[hash] = nil }
-        if slots.isEmpty, slots.capacity > 1_024 { slots = [:] }
+      contents.withLock { contents in
+        contents.slots[hash]?.removeAll { $0.number == number }
+        if contents.slots[hash]?.isEmpty ?? false { contents.slots[hash] = nil }
+        if contents.slots.isEmpty, contents.slots.capacity > 1_024 { contents.slots = [:] }
       }
     }
   }

@@ -50,7 +50,7 @@ extension Procedure {
       let run = ProcedureContext.ofBody(task.name).run
       let timers = run.core.timers
       var state =
-        run.pacing() ?? RepeatState(pace: RepetitionPace.Iterator(pace, from: timers.now, run.core.randomNumbers))
+        run.pacing() ?? RepeatState(pace: RepetitionPace.Iterator(pace, from: timers.now, run.core.makeGenerator()))
       let output = try await task.executeAsLevel(input)
       state.count += 1
       guard state.count < maxCount, await goesOn(output), let delay = state.pace.delay(at: timers.now) else {

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Procedure {
   /// Returns the procedure behind a circuit breaker. An open breaker fails the procedure at once with
   /// ``ProcedureError/circuitOpen(procedure:breaker:retryAfter:)``, without executing the body.
@@ -91,11 +89,10 @@ extension Run {
     case .refused(let delay):
       throw ProcedureError.rateExceeded(procedure: levelIdentity, retryAfter: delay)
     case .waits(let wait):
-      let hasTurn = Atomic(false)
       try await pausing {
-        hasTurn.store(await limiter.wait(for: wait, core.timers, at: wait(at:)), ordering: .relaxed)
-      } onAbandon: {
-        if hasTurn.load(ordering: .relaxed) { limiter.callAbandoned(wait) }
+        await limiter.wait(for: wait, core.timers, at: wait(at:))
+      } onAbandon: { hasTurn in
+        if hasTurn { limiter.callAbandoned(wait) }
       }
     }
   }
@@ -111,15 +108,15 @@ extension Error {
 
 extension Run {
   /// Executes an operation that waits, while the procedure holds neither slot nor resources.
-  fileprivate func pausing(_ operation: () async -> Void, onAbandon: () -> Void) async throws {
+  fileprivate func pausing<R>(_ operation: () async -> R, onAbandon: (R) -> Void) async throws {
     let levels = [self] + enclosingLevels
     giveBackResources(levels)
     core.waitStarted(self)
-    await operation()
+    let result = await operation()
     await core.waitEnded(self)
     let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
     if let error {
-      onAbandon()
+      onAbandon(result)
       throw error
     }
   }

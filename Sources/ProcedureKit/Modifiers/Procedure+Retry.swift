@@ -61,7 +61,7 @@ private struct RetryState<Input: Sendable, Output: Sendable>: Sendable {
   init(_ task: ProcedureTask<Input, Output>, _ schedule: Schedule, in run: Run) {
     self.task = task
     delays = schedule.makeIterator()
-    generator = RunGenerator(run.core.randomNumbers)
+    generator = RunGenerator(numbers: run.core.makeGenerator())
   }
 
   /// Executes the next attempt. Throws `Pause` if another attempt follows, and the last error if none does.
@@ -103,10 +103,6 @@ private struct RetryState<Input: Sendable, Output: Sendable>: Sendable {
 /// Invariant of `@unchecked Sendable`: the driver of the run uses them, one step after another.
 struct RunGenerator: @unchecked Sendable {
   var numbers: any RandomNumberGenerator
-
-  init(_ numbers: RandomNumbers) {
-    self.numbers = numbers.makeGenerator()
-  }
 }
 
 extension Run {

@@ -4,7 +4,7 @@ extension ProcedureTask {
     let entry = SharedWorkTable.Key(key: key, output: ObjectIdentifier(Output.self))
     return task.wrapped { (input: Input) in
       let works = ProcedureContext.ofBody(task.name).run.core.resources.sharedWork
-      let work: SharedWork<Output> = works.join(entry)
+      let work: ResultBox<Output> = works.join(entry)
       defer { works.leave(work, entry) }
       let turn = ProcedureTask<Input, Output>(task.name) { input in
         if let result = work.result { return try result.get() }
@@ -15,7 +15,7 @@ extension ProcedureTask {
           result = .failure(error)
         }
         if ProcedureContext.current?.isCancelled != true {
-          work.finish(result)
+          work.store(result)
           works.close(work, entry)
         }
         return try result.get()

@@ -35,7 +35,7 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
       isOver = true
       let core = repetition.queue.core
       if pace == nil {
-        pace = RepetitionPace.Iterator(repetition.pace, from: core.timers.now, core.randomNumbers)
+        pace = RepetitionPace.Iterator(repetition.pace, from: core.timers.now, core.makeGenerator())
       } else {
         guard let delay = pace?.delay(at: core.timers.now) else { return nil }
         try await Self.pause(for: delay, core.timers)

@@ -19,10 +19,10 @@ enum RepetitionPace: Sendable {
     /// - Parameters:
     ///   - pace: The pace to use.
     ///   - start: The start of the first execution.
-    ///   - numbers: The source of random delays.
-    init(_ pace: RepetitionPace, from start: ProcedureInstant, _ numbers: RandomNumbers) {
+    ///   - generator: The source of random delays.
+    init(_ pace: RepetitionPace, from start: ProcedureInstant, _ generator: any RandomNumberGenerator) {
       switch pace {
-      case .after(let schedule): state = .delays(schedule.makeIterator(), numbers.makeGenerator())
+      case .after(let schedule): state = .delays(schedule.makeIterator(), generator)
       case .every(let period): state = .beats(period: period.saturated, start: start, latest: 0)
       }
     }

@@ -79,22 +79,21 @@ final class GraphValues: @unchecked Sendable {
 
   private let layout: ValueLayout
   private let nodeCount: Int
+  private let stopIndex: Int
   @usableFromInline let memory: UnsafeMutableRawPointer
-  /// A counter for each node, and then one for each slot if consumers are counted.
+  /// A counter for each node, then one for each slot if consumers are counted, and at last 1 if nothing more starts.
   private let counters: UnsafeMutablePointer<Atomic<Int32>>
   private let errors = Mutex<[Int32: any Error]>([:])
-  private let stopping = Atomic(false)
 
   init(_ layout: ValueLayout, dependencyCounts: ContiguousArray<Int32>) {
     self.layout = layout
     nodeCount = dependencyCounts.count
     memory = .allocate(byteCount: max(layout.size, 1), alignment: layout.alignment)
-    counters = .allocate(capacity: nodeCount + (layout.countsConsumers ? layout.slots.count : 0))
-    for node in 0..<nodeCount { (counters + node).initialize(to: Atomic(dependencyCounts[node])) }
-    guard layout.countsConsumers else { return }
-    for slot in layout.slots.indices {
-      (counters + nodeCount + slot).initialize(to: Atomic(Self.unproduced + layout.slots[slot].consumers))
-    }
+    let consumers = layout.countsConsumers ? layout.slots.map { Self.unproduced + $0.consumers } : []
+    let initial = dependencyCounts + consumers + [0]
+    stopIndex = initial.count - 1
+    counters = .allocate(capacity: initial.count)
+    for (index, value) in initial.enumerated() { (counters + index).initialize(to: Atomic(value)) }
   }
 
   deinit {
@@ -179,10 +178,10 @@ final class GraphValues: @unchecked Sendable {
   // MARK: Nodes
 
   /// Whether nothing more starts, because the graph failed or was cancelled.
-  var isStopping: Bool { stopping.load(ordering: .acquiring) }
+  var isStopping: Bool { counters[stopIndex].load(ordering: .acquiring) == 1 }
 
   /// Nothing more starts.
-  func stop() { stopping.store(true, ordering: .releasing) }
+  func stop() { counters[stopIndex].store(1, ordering: .releasing) }
 
   /// Counts one dependency of a node down, and returns whether the dependency was the last one.
   func dependencySettled(of node: Int32) -> Bool {

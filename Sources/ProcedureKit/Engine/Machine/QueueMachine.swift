@@ -31,8 +31,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     static var claim: Needs { Needs(rawValue: 8) }
   }
 
-  /// How a run comes.
-  struct Arrival: Sendable {
+  struct Member: Sendable {
+    var payload: Payload?
     var priority: UInt8
     var needs: Needs = []
     /// Whether a worker executes the body, and not the task that has called.
@@ -41,19 +41,9 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var usesSlotOfParent = false
     /// Whether the run is a part of a body that executes, and goes on although the queue is suspended.
     var isPart = false
-    /// The order of the run that this one is a part of; `nil` is the next number.
-    var order: UInt64?
-  }
-
-  struct Member: Sendable {
-    var payload: Payload?
-    var order: UInt64
-    var phase: RunPhase
-    var needs: Needs
-    var priority: UInt8
-    var isDrivenByWorker: Bool
-    var usesSlotOfParent: Bool
-    var isPart: Bool
+    /// The place in the order of admission; 0 for the next one. A part of a body has the order of the body.
+    var order: UInt64 = 0
+    var phase = RunPhase.pending
     var holdsSlot = false
     /// Whether the run has its resources, and has not started.
     var holdsClaim = false
@@ -103,15 +93,12 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   // MARK: Coming
 
-  mutating func arrived(_ payload: Payload, _ arrival: Arrival, _ next: inout Next) -> (MemberID, RunStep) {
+  mutating func arrived(_ new: Member, _ next: inout Next) -> (MemberID, RunStep) {
     arrivals += 1
-    let member = insert(
-      Member(
-        payload: payload, order: arrival.order ?? arrivals, phase: .pending, needs: arrival.needs,
-        priority: arrival.priority,
-        isDrivenByWorker: arrival.isDrivenByWorker, usesSlotOfParent: arrival.usesSlotOfParent, isPart: arrival.isPart))
-    if !arrival.isPart { (count, waitingCount) = (count + 1, waitingCount + 1) }
-    if arrival.needs.contains(.dependencies) { return (member, .wait) }
+    let member = insert(new)
+    if new.order == 0 { members[Int(member)].order = arrivals }
+    if !new.isPart { (count, waitingCount) = (count + 1, waitingCount + 1) }
+    if new.needs.contains(.dependencies) { return (member, .wait) }
     return (member, advance(member, &next))
   }
 
@@ -453,18 +440,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   var present: [MemberID] {
     members.indices.lazy.filter { members[$0].payload != nil }.map(MemberID.init).sorted {
       members[Int($0)].order < members[Int($1)].order
-    }
-  }
-
-  func checkInvariants() {
-    precondition(members.lazy.filter(\.holdsSlot).count == slotsTaken)
-    precondition(members.lazy.filter { $0.payload != nil && !$0.isPart }.count == count)
-    precondition(members.lazy.filter { $0.payload != nil && $0.idleWaits > 0 }.count == idlerCount)
-    for (index, member) in members.enumerated() where member.payload != nil {
-      let id = MemberID(index)
-      precondition(held.contains(id) == (member.phase == .held))
-      precondition(ready.contains(id) == (member.phase == .ready && !member.isPart))
-      precondition(returning.contains(id) == (member.phase == .ready && member.isPart || member.isReturning))
     }
   }
 }

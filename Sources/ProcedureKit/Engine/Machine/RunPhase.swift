@@ -23,7 +23,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
   var successors: Set<RunPhase> {
     switch self {
     case .pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting, .finishing]
-    case .held: [.evaluating, .pausing, .claiming, .ready, .starting, .finishing]
+    case .held: [.evaluating, .pausing, .claiming, .finishing]
     case .evaluating: [.held, .pausing, .claiming, .ready, .starting, .finishing]
     case .pausing: [.held, .claiming, .ready, .starting, .finishing]
     case .claiming: [.held, .ready, .starting, .finishing]

@@ -10,7 +10,7 @@ struct TimerHeap: Sendable {
     fileprivate let sequence: UInt64
   }
 
-  private struct Entry {
+  struct Entry {
     let deadline: ProcedureInstant
     let sequence: UInt64
     let slot: Int32
@@ -20,21 +20,21 @@ struct TimerHeap: Sendable {
     }
   }
 
-  private static let noSlot: Int32 = -1
+  static let noSlot: Int32 = -1
 
-  private var entries: ContiguousArray<Entry> = []
+  private(set) var entries: ContiguousArray<Entry> = []
   /// For each slot the place in `entries`, or, where it is free, the next free one as `-2 - slot`, `-1` after the last.
-  private var places: ContiguousArray<Int32> = []
-  private var firstFree = noSlot
+  private(set) var places: ContiguousArray<Int32> = []
+  private(set) var firstFree = noSlot
   private var sequence: UInt64 = 0
 
   var count: Int { entries.count }
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// The earliest deadline, if any.
   /// The slot of the earliest deadline.
   var firstSlot: Int32? { entries.first?.slot }
+  /// The earliest deadline, if any.
   var nextDeadline: ProcedureInstant? { entries.first?.deadline }
 
   mutating func insert(_ deadline: ProcedureInstant) -> ID {
@@ -123,19 +123,5 @@ struct TimerHeap: Sendable {
   private mutating func put(_ entry: Entry, at place: Int) {
     entries[place] = entry
     places[Int(entry.slot)] = Int32(place)
-  }
-
-  /// Traps where places and entries contradict each other, an entry comes before its parent, or a slot is lost.
-  func checkInvariants() {
-    for (place, entry) in entries.enumerated() {
-      precondition(places[Int(entry.slot)] == place)
-      precondition(place == 0 || entries[(place - 1) / 2].comes(before: entry))
-    }
-    var (free, count) = (firstFree, 0)
-    while free != Self.noSlot {
-      count += 1
-      free = -2 - places[Int(free)]
-    }
-    precondition(count + entries.count == places.count)
   }
 }

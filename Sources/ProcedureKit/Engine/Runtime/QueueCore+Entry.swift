@@ -2,8 +2,6 @@ extension QueueCore {
   // MARK: Structured runs
 
   /// A run comes in its caller's task. Whether the body is to be executed now; if not, `drive` leads on.
-  ///
-  /// O(1).
   @usableFromInline
   func enter(_ level: Level) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.living
@@ -34,8 +32,6 @@ extension QueueCore {
   }
 
   /// The body of a plain run has ended. Whether that was all; if not, `finish` leads on.
-  ///
-  /// O(1).
   @usableFromInline
   func leave(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
@@ -280,7 +276,8 @@ extension Run {
       let own = rawPriority ?? place?.priority ?? Task.currentPriority.rawValue
       attached = stamp(moment.instant).nanoseconds
       let step = core.arrived(
-        self, priority: max(own, place?.priority ?? 0), needs: level.needs, order: place?.order, isPart: isPart, &state,
+        self, priority: max(own, place?.priority ?? 0), needs: level.needs, order: place?.order ?? 0, isPart: isPart,
+        &state,
         &effects)
       // The graph has reported its nodes.
       if kind != .node { record(.didAttach, at: moment.instant, &effects) }

@@ -12,6 +12,9 @@ final class QueueCore: Sendable {
   struct State: Sendable {
     var machine: QueueMachine<Run>
     var room: WaitingRoom
+    var crews = WorkerCrews()
+    /// The source of random numbers for schedules, in tests.
+    var seeds: SplitMix64?
     var isShutDown = false
     /// Whether nobody can add anything more, so that the events end with the last run.
     var isReleased = false
@@ -66,10 +69,8 @@ final class QueueCore: Sendable {
   let carriers: [ContextCarrier]
   let resources: ResourceTable
   let hooks: ProcedureHooks?
-  let randomNumbers: RandomNumbers
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
-  let crews: WorkerCrews
   /// Whether bodies execute as they are: no executor of its own and no hooks.
   @usableFromInline let isPlain: Bool
   private let state: Mutex<State>
@@ -87,16 +88,15 @@ final class QueueCore: Sendable {
     self.hooks = hooks
     time = QueueTime(clock)
     timers = Timers(time: time, executor: executor)
-    randomNumbers = RandomNumbers(seed: seed)
     limitsWaiting = room.isLimited
-    crews = WorkerCrews(executor: executor)
     isPlain = executor == nil && hooks == nil
     gate = Atomic(isSuspended)
-    state = Mutex(State(machine: QueueMachine(width: width, isSuspended: isSuspended), room: room))
+    let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended)
+    state = Mutex(State(machine: machine, room: room, seeds: seed.map(SplitMix64.init)))
   }
 
   deinit {
-    crews.close()
+    for desk in withState(\.crews.desks) { desk.close() }
     timers.close()
   }
 
@@ -146,7 +146,7 @@ final class QueueCore: Sendable {
   }
 
   private func perform(_ effects: borrowing Effects) {
-    if effects.startsWorker { crews.start { await Worker.work(for: self) } }
+    if effects.startsWorker { startTask { await Worker.work(for: self) } }
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
@@ -171,21 +171,34 @@ final class QueueCore: Sendable {
     }
   }
 
+  /// Starts a task of the queue.
+  func startTask(_ operation: @escaping @Sendable () async -> Void) {
+    let (desk, isNew) = withState { $0.crews.joined() }
+    desk.place(
+      .add { [self] in
+        await operation()
+        withState { $0.crews.left(desk) }?.close()
+      })
+    if isNew { Spawner.startCrew(at: desk, executor: executor) }
+  }
+
+  /// Returns a generator for one use of a schedule, which calls functions of the user's and so cannot share one under the lock.
+  func makeGenerator() -> any RandomNumberGenerator {
+    withState { $0.seeds?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
+  }
+
   // MARK: Coming
 
   /// A run comes. Returns the next step of the run.
   @inline(__always)
   func arrived(
-    _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64? = nil, isPart: Bool = false,
-    _ state: inout State,
-    _ effects: inout Effects
+    _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64 = 0, isPart: Bool = false,
+    _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
     let (member, step) = state.machine.arrived(
-      run,
       .init(
-        priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
-        usesSlotOfParent: run.slotOwner !== run,
-        isPart: isPart, order: order), &effects.next)
+        payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
+        usesSlotOfParent: run.slotOwner !== run, isPart: isPart, order: order), &effects.next)
     run.member = member
     return step
   }

@@ -78,10 +78,10 @@ extension Run {
       case .wait, .start: return
       case .pause: step = startPause()
       case .claim: step = claim()
-      case .evaluate: return core.crews.start { await self.drive(from: .evaluate) }
+      case .evaluate: return core.startTask { await self.drive(from: .evaluate) }
       case .finish:
         let needsTask = hasHooksOfEnd || level.hasDidExecuteHooks && endsPausedBody
-        if needsTask || !finishAtOnce() { core.crews.start { await self.drive(from: .finish) } }
+        if needsTask || !finishAtOnce() { core.startTask { await self.drive(from: .finish) } }
         return
       }
     }
@@ -105,7 +105,7 @@ extension Run {
         step = await execute()
       case .finish:
         // The hooks of the end are called in a task that is not cancelled.
-        if isDrivenByWorker, hasHooksOfEnd, Task.isCancelled { return core.crews.start { await self.finish() } }
+        if isDrivenByWorker, hasHooksOfEnd, Task.isCancelled { return core.startTask { await self.finish() } }
         return await finish()
       }
     }
@@ -158,7 +158,7 @@ extension Run {
   /// Evaluates the conditions. `nil` if an added run has ended meanwhile.
   private func evaluate() async -> RunStep? {
     let conditions = core.withState { _ in closures }?.conditions.elements ?? []
-    let judgement = Judgement(of: conditions)
+    let judgement = ResultBox<ConditionVerdict>()
     let work = CancellableWork()
     let wait = RunWait.conditions(conditions.map(\.name))
     let usesSlotOfParent = slotOwner !== self
@@ -169,7 +169,9 @@ extension Run {
         await ProcedureContext.$current.withValue(ProcedureContext(self)) {
           await withTaskExecutorPreference(self.core.executor) {
             await work.execute(startsAtOnce: false) {
-              if self.evaluationStarts() { await judgement.evaluate() }
+              if self.core.withState({ state in self.member >= 0 && state.machine.evaluationStarts(self.member) }) {
+                judgement.store(.success(await Condition.judge(conditions)))
+              }
             }
           }
         }
@@ -180,7 +182,7 @@ extension Run {
     removeWait(work)
     if usesSlotOfParent { await core.waitEnded(self) }
     if isTaskCancelled { cancelLikeParent() }
-    guard let verdict = judgement.verdict else { return .wait }
+    guard let verdict = try? judgement.result?.get() else { return .wait }
     return core.send { state, effects in
       guard member >= 0, state.machine[member].phase == .evaluating else { return isDrivenByWorker ? nil : .finish }
       switch verdict {
@@ -192,10 +194,6 @@ extension Run {
       }
       return .finish
     }
-  }
-
-  private func evaluationStarts() -> Bool {
-    core.send { state, _ in member >= 0 && state.machine.evaluationStarts(member) }
   }
 
   /// Starts the delay of the level, or the pause that its body asked for.
@@ -333,7 +331,7 @@ extension Run {
           work.cancel()
         }
       }
-      end = (try? box.stored?.get()) ?? .notStarted
+      end = (try? box.result?.get()) ?? .notStarted
     } else {
       end = await callBody(isFirst: isFirst)
     }

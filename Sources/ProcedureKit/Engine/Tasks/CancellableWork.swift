@@ -79,11 +79,3 @@ final class CancellableWork: Sendable {
     }
   }
 }
-
-/// Where a task leaves its result for another.
-final class ResultBox<Value: Sendable>: Sendable {
-  private let result = Mutex(Result<Value, any Error>?.none)
-
-  var stored: Result<Value, any Error>? { result.withLock(\.self) }
-  func store(_ result: Result<Value, any Error>) { self.result.withLock { $0 = result } }
-}

@@ -1,9 +1,7 @@
-import Synchronization
-
-/// The tasks of a queue: children of discarding task groups, each with a few hundred children at most.
+/// The task groups of a queue: a few hundred children each at most.
 ///
 /// The runtime finds a child that ends by going through its group, so that one group of many thousand children would cost quadratic time.
-final class WorkerCrews: Sendable {
+struct WorkerCrews: Sendable {
   private static let mostMembers = 256
 
   private struct Crew {
@@ -11,55 +9,26 @@ final class WorkerCrews: Sendable {
     var members = 0
   }
 
-  private struct State {
-    var crews: [Crew] = []
-    var isClosed = false
-  }
+  private var crews: [Crew] = []
 
-  private let executor: (any TaskExecutor)?
-  private let state = Mutex(State())
+  /// The desks of all groups.
+  var desks: [CrewDesk] { crews.map(\.desk) }
 
-  init(executor: (any TaskExecutor)?) {
-    self.executor = executor
-  }
-
-  /// Starts a task of the queue.
-  func start(_ operation: @escaping @Sendable () async -> Void) {
-    let (desk, isNew) = state.withLock { state -> (CrewDesk, Bool) in
-      if let index = state.crews.lastIndex(where: { $0.members < Self.mostMembers }) {
-        state.crews[index].members += 1
-        return (state.crews[index].desk, false)
-      }
-      let crew = Crew(desk: CrewDesk(), members: 1)
-      state.crews.append(crew)
-      return (crew.desk, true)
+  /// One more task joins a group. The owner of a new group has to be started.
+  mutating func joined() -> (desk: CrewDesk, isNew: Bool) {
+    if let index = crews.lastIndex(where: { $0.members < Self.mostMembers }) {
+      crews[index].members += 1
+      return (crews[index].desk, false)
     }
-    desk.place(
-      .add { [self] in
-        await operation()
-        left(desk)
-      })
-    if isNew { Spawner.startCrew(at: desk, executor: executor) }
+    crews.append(Crew(desk: CrewDesk(), members: 1))
+    return (crews[crews.count - 1].desk, true)
   }
 
-  private func left(_ desk: CrewDesk) {
-    let closed = state.withLock { state -> CrewDesk? in
-      guard let index = state.crews.firstIndex(where: { $0.desk === desk }) else { return nil }
-      state.crews[index].members -= 1
-      guard state.crews[index].members == 0, state.crews.count > 1 || state.isClosed else { return nil }
-      return state.crews.remove(at: index).desk
-    }
-    closed?.close()
-  }
-
-  /// Ends the groups, each when its last member has ended.
-  func close() {
-    let idle = state.withLock { state in
-      state.isClosed = true
-      let idle = state.crews.filter { $0.members == 0 }
-      state.crews.removeAll { $0.members == 0 }
-      return idle
-    }
-    for crew in idle { crew.desk.close() }
+  /// A task of a group has ended. Returns the desk if it has to be closed: the last group stays.
+  mutating func left(_ desk: CrewDesk) -> CrewDesk? {
+    guard let index = crews.firstIndex(where: { $0.desk === desk }) else { return nil }
+    crews[index].members -= 1
+    guard crews[index].members == 0, crews.count > 1 else { return nil }
+    return crews.remove(at: index).desk
   }
 }

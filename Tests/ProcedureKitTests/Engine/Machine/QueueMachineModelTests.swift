@@ -1,0 +1,303 @@
+import TestSupport
+import Testing
+
+@testable import ProcedureKit
+
+/// Which phases an event may meet, and where it may lead; what the random scripts do is compared with this table.
+private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
+  "dependenciesSettled": [.pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting]],
+  "evaluationStarts": [.evaluating: [.evaluating, .held]],
+  "conditionsSatisfied": [.evaluating: [.held, .pausing, .claiming, .ready, .starting]],
+  "pauseEnded": [.pausing: [.held, .claiming, .ready, .starting]],
+  "claimGranted": [.claiming: [.ready, .starting]],
+  "claimLapses": [.claiming: [.claiming, .held]],
+  "started": [.ready: [.starting]],
+  "bodyStarted": [.starting: [.executing]],
+  "paused": [.executing: [.pausing], .starting: [.pausing]],
+  "suspended": [.ready: [.held]],
+  "resumed": [.held: [.evaluating, .pausing, .claiming]],
+  "endedBeforeStart": [
+    .pending: [.finishing], .held: [.finishing], .evaluating: [.finishing], .pausing: [.finishing],
+    .claiming: [.finishing], .ready: [.finishing],
+  ],
+  "bodyEnded": [.executing: [.finishing], .starting: [.finishing]],
+  "finished": [.finishing: [.finished]],
+]
+
+@Suite struct QueueMachineModelTests {
+  @Test(
+    "Q1, Q3, R2: in random scripts each event leads where the table of phases says, and nobody is overtaken or forgotten"
+  )
+  func scripts() {
+    var seen: [String: [RunPhase: Set<RunPhase>]] = [:]
+    for seed in 0..<UInt64(TestDepth.count(3_000, least: 300)) {
+      var script = QueueScript(seed: seed)
+      script.run()
+      if let objection = script.objections.first {
+        Issue.record("seed \(seed): \(objection)\n\(script.trace.joined(separator: "\n"))")
+        return
+      }
+      for (event, pairs) in script.seen {
+        for (from, to) in pairs { seen[event, default: [:]][from, default: []].formUnion(to) }
+      }
+    }
+    for event in Set(phaseTable.keys).union(seen.keys) {
+      #expect(seen[event] == phaseTable[event], "\(event)")
+    }
+  }
+
+  @Test("What the table of phases allows is what a phase says that follows it")
+  func successors() {
+    var pairs: [RunPhase: Set<RunPhase>] = [:]
+    for (from, to) in phaseTable.values.joined() { pairs[from, default: []].formUnion(to.subtracting([from])) }
+    // A run that executes a retry may stand in starting once more when its pause has ended.
+    for phase in RunPhase.allCases {
+      #expect(pairs[phase, default: []] == phase.successors.subtracting([phase]), "\(phase)")
+    }
+  }
+}
+
+/// A random script of events for one machine, with a naive view of who has to come next.
+private struct QueueScript {
+  typealias Machine = QueueMachine<Int>
+
+  private var random: SeededRandom
+  private var machine: Machine
+  private var steps: [MemberID: RunStep] = [:]
+  /// Runs whose conditions are being evaluated.
+  private var evaluated: Set<MemberID> = []
+  private var workersStarting = 0
+  private var workers = 0
+  private(set) var seen: [String: [RunPhase: Set<RunPhase>]] = [:]
+  private(set) var objections: [String] = []
+  private(set) var trace: [String] = []
+
+  init(seed: UInt64) {
+    random = SeededRandom(seed: seed)
+    let width = Int.random(in: 1...4, using: &random)
+    machine = Machine(width: width, isSuspended: Int.random(in: 0..<4, using: &random) == 0)
+  }
+
+  mutating func run() {
+    for _ in 0..<80 where objections.isEmpty { step() }
+    // Everything ends: nothing may be left that nobody would ever lead on.
+    event("resumed", nil) { $0.resumed(&$1) }
+    var turns = 0
+    while machine.count > 0 || !steps.isEmpty || machine.present.count > 0, objections.isEmpty {
+      turns += 1
+      if turns > 5_000 { return objections.append("never ends: \(machine.members.map(\.phase))") }
+      follow(isEnding: true)
+    }
+  }
+
+  private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+
+  private mutating func step() {
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0, 1, 2: arrive()
+    case 3: event("suspended", nil) { machine, _ in _ = machine.suspended() }
+    case 4, 5: event("resumed", nil) { $0.resumed(&$1) }
+    case 6:
+      let width = Int.random(in: 1...4, using: &random)
+      event("widthChanged", nil) { $0.widthChanged(to: width, &$1) }
+    case 7:
+      guard let member = machine.present.randomElement(using: &random) else { return }
+      let priority = UInt8.random(in: 0...3, using: &random)
+      event("raised", nil) { machine, _ in _ = machine.raised(member, to: priority) }
+    default: follow(isEnding: false)
+    }
+  }
+
+  private mutating func arrive() {
+    var needs: Machine.Needs = []
+    for need in [Machine.Needs.dependencies, .conditions, .delay, .claim] where chance(25) { needs.insert(need) }
+    let isPart = chance(20)
+    let new = Machine.Member(
+      payload: 0, priority: UInt8.random(in: 0...2, using: &random), needs: needs,
+      isDrivenByWorker: !isPart && chance(50),
+      usesSlotOfParent: isPart && chance(50), isPart: isPart)
+    var arrived: (MemberID, RunStep) = (-1, .wait)
+    event("arrived", nil) { arrived = $0.arrived(new, &$1) }
+    take(arrived.1, for: arrived.0)
+  }
+
+  private mutating func take(_ step: RunStep, for member: MemberID) {
+    if step != .wait { steps[member] = step }
+  }
+
+  /// Something happens to one run, or a worker asks.
+  private mutating func follow(isEnding: Bool) {
+    if workersStarting > 0, chance(40) {
+      workersStarting -= 1
+      workers += 1
+      return ask(isStarting: true)
+    }
+    guard let member = machine.present.randomElement(using: &random) else { return }
+    switch machine[member].phase {
+    case .pending:
+      if chance(20) { return end(member) }
+      lead(member, "dependenciesSettled") { $0.dependenciesSettled(member, &$1) }
+    case .held: if chance(10) { end(member) }
+    case .evaluating:
+      guard chance(80) else { return end(member) }
+      guard !evaluated.contains(member) else {
+        evaluated.remove(member)
+        return lead(member, "conditionsSatisfied") { $0.conditionsSatisfied(member, &$1) }
+      }
+      var mayStart = false
+      event("evaluationStarts", member) { machine, _ in mayStart = machine.evaluationStarts(member) }
+      if mayStart { evaluated.insert(member) }
+    case .pausing:
+      if chance(10) { return end(member) }
+      lead(member, "pauseEnded") { $0.pauseEnded(member, &$1) }
+    case .claiming:
+      if chance(10) { return end(member) }
+      var lapses = false
+      event("claimLapses", member) { machine, _ in lapses = machine.claimLapses(member) }
+      if !lapses { lead(member, "claimGranted") { $0.claimGranted(member, &$1) } }
+    case .ready: if chance(5) { end(member) }
+    case .starting: if steps[member] == .start { start(member) }
+    case .executing: execute(member, isEnding: isEnding)
+    case .finishing:
+      event("finished", member) { machine, _ in machine.finished(member) }
+      steps[member] = nil
+    case .finished: break
+    }
+  }
+
+  private mutating func start(_ member: MemberID) {
+    steps[member] = nil
+    switch Int.random(in: 0..<10, using: &random) {
+    case 0: bodyEnds(member)
+    case 1 where !machine[member].usesSlotOfParent: pause(member)
+    default: event("bodyStarted", member) { machine, _ in machine.bodyStarted(member) }
+    }
+  }
+
+  private mutating func execute(_ member: MemberID, isEnding: Bool) {
+    let entry = machine[member]
+    if entry.waits > 0, chance(60) {
+      event("waitEnded", nil) { machine, _ in
+        machine.waitEnded(member)
+        _ = machine.slotNeeded(member)
+      }
+    } else if entry.isReturning {
+      if chance(20) { event("returnGivenUp", nil) { machine, _ in machine.returnGivenUp(member) } }
+    } else if entry.waits == 0, !isEnding, chance(40) {
+      event("waitStarted", nil) { $0.waitStarted(member, &$1) }
+    } else if entry.waits == 0, !isEnding, chance(20) {
+      pause(member)
+    } else if entry.waits == 0 {
+      bodyEnds(member)
+    }
+  }
+
+  private mutating func pause(_ member: MemberID) {
+    let needs: Machine.Needs = chance(50) ? .claim : []
+    event("paused", member) { $0.paused(member, needs: needs, &$1) }
+    workerLeaves(member)
+  }
+
+  private mutating func bodyEnds(_ member: MemberID) {
+    event("bodyEnded", member) { $0.bodyEnded(member, &$1) }
+    workerLeaves(member)
+  }
+
+  private mutating func workerLeaves(_ member: MemberID) {
+    if machine[member].isDrivenByWorker, workers > 0 { ask(isStarting: false) }
+  }
+
+  private mutating func end(_ member: MemberID) {
+    event("endedBeforeStart", member) { machine, _ in machine.endedBeforeStart(member) }
+    evaluated.remove(member)
+    steps[member] = nil
+  }
+
+  private mutating func lead(_ member: MemberID, _ name: String, _ body: (inout Machine, inout Machine.Next) -> RunStep)
+  {
+    var step = RunStep.wait
+    event(name, member) { step = body(&$0, &$1) }
+    take(step, for: member)
+  }
+
+  private mutating func ask(isStarting: Bool) {
+    var found = false
+    event("workerAsked", nil) {
+      $0.workerAsked(isStarting: isStarting, &$1)
+      found = $1.execute != nil
+    }
+    if !found { workers -= 1 }
+  }
+
+  // MARK: The naive view
+
+  /// The runs in line for a slot, the next one first.
+  private var line: [MemberID] {
+    machine.present.filter { machine[$0].phase == .ready && !machine[$0].isPart }.sorted {
+      let (one, other) = (machine[$0], machine[$1])
+      return one.priority != other.priority ? one.priority > other.priority : one.order < other.order
+    }
+  }
+
+  private mutating func event(_ name: String, _ member: MemberID?, _ body: (inout Machine, inout Machine.Next) -> Void)
+  {
+    let (before, line, slots) = (machine, line, machine.slotsTaken)
+    var next = Machine.Next()
+    body(&machine, &next)
+    trace.append("\(name) \(member.map(String.init) ?? "")")
+    let startsWorker = machine.startsWorker()
+    if startsWorker { workersStarting += 1 }
+    for (member, step) in next.steps { take(step, for: member) }
+    if let member = next.execute { take(.start, for: member) }
+    record(name, member, before)
+    check(name, before, line, slots, next)
+  }
+
+  private mutating func record(_ name: String, _ member: MemberID?, _ before: Machine) {
+    for (index, former) in before.members.enumerated() where former.payload != nil {
+      let to = machine.members.indices.contains(index) ? machine.members[index].phase : .finished
+      if MemberID(index) == member {
+        seen[name, default: [:]][former.phase, default: []].insert(to)
+      } else if former.phase != to {
+        // A run that stood in line has started, or the whole queue was suspended or resumed.
+        let event = former.phase == .ready && to == .starting ? "started" : name
+        seen[event, default: [:]][former.phase, default: []].insert(to)
+      }
+    }
+  }
+
+  private mutating func check(_ name: String, _ before: Machine, _ line: [MemberID], _ slots: Int, _ next: Machine.Next)
+  {
+    if machine.slotsTaken > max(machine.width, slots) { objections.append("\(name): \(machine.slotsTaken) slots") }
+    if machine.members.count(where: \.holdsSlot) != machine.slotsTaken {
+      objections.append("\(name): slots miscounted")
+    }
+    let present = machine.members.filter { $0.payload != nil }
+    if present.count(where: { !$0.isPart }) != machine.count { objections.append("\(name): runs miscounted") }
+    if present.count(where: { !$0.isPart && $0.phase.isBeforeStart }) != machine.waitingCount {
+      objections.append("\(name): waiting runs miscounted")
+    }
+    for (index, member) in machine.members.enumerated() where member.payload != nil {
+      let id = MemberID(index)
+      let isInLine = member.phase == .ready
+      if machine.held.contains(id) != (member.phase == .held)
+        || machine.ready.contains(id) != (isInLine && !member.isPart)
+        || machine.returning.contains(id) != (isInLine && member.isPart || member.isReturning)
+      {
+        objections.append("\(name): \(id) stands in a wrong line")
+      }
+    }
+    let started = line.filter { machine[$0].phase == .starting }
+    if started != Array(line.prefix(started.count)), name != "raised" {
+      objections.append("\(name): \(started) overtook others of \(line)")
+    }
+    guard machine.slotsTaken < machine.width else { return }
+    if !machine.returning.isEmpty, machine.slotsTaken < before.width || name != "raised" {
+      objections.append("\(name): a body waits for a free slot")
+    }
+    guard !machine.isSuspended, let first = self.line.first else { return }
+    // A run that was raised before those of workers starts when the starting worker asks.
+    if workersStarting == 0 { objections.append("\(name): nobody comes for \(first)") }
+    if workersStarting > 1 { objections.append("\(name): \(workersStarting) workers are starting") }
+  }
+}
