@@ -41,6 +41,16 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     var buffers: [Place: Buffer] = [:]
     var subscriptionCount = 0
     var isClosed = false
+
+    /// Changes all buffers in place. A loop over `buffers.values.indices` would keep a copy, so that each change would copy
+    /// all events that are buffered.
+    mutating func updateBuffers(_ update: (inout Buffer) -> Void) {
+      var index = buffers.startIndex
+      while index != buffers.endIndex {
+        update(&buffers.values[index])
+        buffers.formIndex(after: &index)
+      }
+    }
   }
 
   private let contents = Mutex(Contents())
@@ -59,10 +69,10 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
-      for index in contents.buffers.values.indices {
-        contents.buffers.values[index].append(event, &effects)
-        guard !contents.buffers.values[index].readers.isEmpty else { continue }
-        effects += contents.buffers.values[index].readers.takeAll().map { .resume($0) }
+      contents.updateBuffers { buffer in
+        buffer.append(event, &effects)
+        guard !buffer.readers.isEmpty else { return }
+        effects += buffer.readers.takeAll().map { .resume($0) }
       }
     }
   }
@@ -94,7 +104,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
       contents.isClosed = true
       hasSubscribers.store(false, ordering: .relaxed)
       var readers: [Waiter] = []
-      for index in contents.buffers.values.indices { readers += contents.buffers.values[index].readers.takeAll() }
+      contents.updateBuffers { readers += $0.readers.takeAll() }
       return readers
     }
     for reader in readers { reader.resume() }

@@ -1,23 +1,23 @@
-/// One step in the life of one run, as told to whoever watches.
+/// One step in the life of one run, for the subscribers of the handle and of the queue.
 ///
 /// The events of one run are totally ordered: ``Kind-swift.enum/didAttach`` first, `didFinish` last; `didCancel` at most
-/// once and before `willFinish`; nothing after `didFinish`. A run that its queue refuses has only `willFinish` and
-/// `didFinish`, which its handle's events tell and those of the queue do not. Between different runs only what one causes in
-/// the other is ordered.
+/// once and before `willFinish`; no event follows `didFinish`. A run that a queue refuses has only `willFinish` and
+/// `didFinish`: the events of the handle include both, the events of the queue include neither. The events of two runs are
+/// ordered only if one event causes the other.
 public struct ProcedureEvent: Sendable {
   /// The run.
   public let id: ProcedureID
   /// The procedure's name.
   public let name: String
-  /// When it happened, on the clock of the queue.
+  /// The time of the event, on the clock of the queue.
   public let instant: ProcedureInstant
   private let step: Step
-  /// Counted from 1, where the step has one.
+  /// The number of the attempt, from 1; 0 for a step without an attempt.
   private let attempt: Int
-  /// What happened, where that is more than a step: ``Step/detailed``.
+  /// The kind of a ``Step/detailed`` event; `nil` for every other step.
   let details: Details?
 
-  /// What happened.
+  /// The kind of the event, with the details.
   public var kind: Kind {
     switch step {
     case .didAttach: .didAttach
@@ -29,40 +29,43 @@ public struct ProcedureEvent: Sendable {
     }
   }
 
-  /// What happened to a run.
+  /// The kind of an event.
   public enum Kind: Sendable {
-    /// It was admitted to its queue, or the graph that it is part of has started.
+    /// The run was admitted to the queue; for a node, the graph has started.
     case didAttach
-    /// Its body is about to start; attempts are counted from 1.
+    /// The body is about to start. Attempts are counted from 1.
     case willExecute(attempt: Int)
-    /// Its body has ended.
+    /// The body has ended.
     case didExecute(attempt: Int)
-    /// An attempt has failed with this error, and another one follows after this delay; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
+    /// An attempt has failed with `error`, and the next attempt follows after `delay`; see
+    /// ``Procedure/retry(_:maxAttempts:budget:when:)``.
     case retrying(attempt: Int, delay: Duration, error: any Error)
-    /// It was cancelled in time, for this reason if one was given.
+    /// The run was cancelled before the outcome was decided; `reason` is `nil` for a cancel without a reason.
     case didCancel(reason: (any Error)?)
-    /// Its body is about to add this procedure as a part of it.
+    /// The body is about to add a child.
     case willProduce(ProcedureIdentity)
-    /// Its body has added this procedure as a part of it.
+    /// The body has added a child.
     case didProduce(ProcedureIdentity)
-    /// Its outcome is decided.
+    /// The outcome is decided.
     case willFinish(ProcedureOutcome<Void>)
-    /// Its outcome can be read; its slot has been given back, unless it is a node of a graph, whose worker keeps the slot.
+    /// The outcome can be read. The slot has been given back, except for a node of a graph: the graph's worker keeps the slot.
     case didFinish(ProcedureOutcome<Void>)
-    /// A subscriber to a queue was too slow: so many events were lost here, the oldest first. The event belongs to no run:
-    /// its ``ProcedureEvent/id`` is that of none, its ``ProcedureEvent/name`` is the queue's, its
-    /// ``ProcedureEvent/instant`` is that of the next event. See ``ProcedureQueue/events(bufferingNewest:)``.
+    /// A subscriber to a queue was too slow. The number of events was lost at this place, the oldest events first.
+    ///
+    /// A gap belongs to no run: the ``ProcedureEvent/id`` is the id of no run, the ``ProcedureEvent/name`` is the queue's
+    /// name, and the ``ProcedureEvent/instant`` is the instant of the next event. See
+    /// ``ProcedureQueue/events(bufferingNewest:)``.
     case gap(Int)
   }
 }
 
-/// Internal. Most events are a step and nothing else, and most of the cost of watching is to copy and release events. So an
-/// event is a few numbers, and everything else about it is in one object.
+/// Internal. Most events are a step without details, and most of the cost of watching is to copy and release events. So an
+/// event is a few numbers, and all details are in one object.
 extension ProcedureEvent {
-  /// What happens to each run that finishes with a value.
+  /// The steps of each run that finishes with a value.
   private enum Step {
     case didAttach, willExecute, didExecute, willFinish, didFinish
-    /// Whatever else happens to it.
+    /// Every other kind of event.
     case detailed
   }
 
@@ -92,7 +95,7 @@ extension ProcedureEvent {
     return details.kind
   }
 
-  /// The event that tells a queue's slow subscriber that it lost `count` events before `next`.
+  /// Makes the event for a queue's slow subscriber, which lost `count` events before `next`.
   static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
     ProcedureEvent(id: .ofNoRun, name: queue, instant: next.instant, kind: .gap(count))
   }
@@ -101,14 +104,14 @@ extension ProcedureEvent {
 extension ProcedureEvent: BroadcastEvent {}
 
 extension ProcedureEvent: CustomStringConvertible {
-  /// The event as people read it in a log: `#42 Resize didAttach`.
+  /// The event in logs: `#42 Resize didAttach`.
   public var description: String {
     "\(id) \(name) \(kind)"
   }
 }
 
 extension ProcedureEvent.Kind: CustomStringConvertible {
-  /// What happened as people read it in a log: `willExecute(attempt: 1)`, `didCancel`, `didFinish(finished)`.
+  /// The kind in logs: `willExecute(attempt: 1)`, `didCancel`, `didFinish(finished)`.
   public var description: String {
     switch self {
     case .didAttach: "didAttach"

@@ -19,8 +19,8 @@ extension ProcedureError: CustomStringConvertible {
       "\(procedure) was not executed, because it would have waited for ever: "
         + circle.map(\.description).joined(separator: "; ")
         + (circle.count == 1
-          ? ". That waits for it in turn. What a body needs has what the body holds if the body runs or produces it, "
-            + "and does not add it to a queue"
+          ? ". The holder waits for \(procedure) in turn. A procedure can use the resources of a body if the body "
+            + "runs or produces it, not if the body adds it to a queue"
           : ". Let all of them claim what they need at once, or in the same order")
     case .producerFinished(let procedure, let producer):
       "\(procedure) was not executed: \(producer), which was to produce it, had ended before. Produce it inside the body, "

@@ -1,7 +1,7 @@
 /// Work that can be run: an async function with a name, and the ways to run it.
 ///
-/// A procedure is a value. It describes work, and running it never changes it: the same procedure can run again, at the
-/// same time, on several queues and in several graphs.
+/// A procedure is a value that describes work. A run never changes the procedure: a procedure can run again, concurrently,
+/// on several queues and in several graphs.
 ///
 /// ```swift
 /// struct ResizeImage: Procedure {
@@ -10,31 +10,32 @@
 /// }
 /// ```
 ///
-/// For a procedure without a type of its own there is ``ProcedureTask``. Modifiers such as ``condition(_:)`` wrap what is
-/// written before them and return a ``ProcedureTask`` again.
+/// ``ProcedureTask`` makes a procedure from a closure. A modifier, for example ``condition(_:)``, wraps the procedure written
+/// before the modifier, and returns a ``ProcedureTask``.
 public protocol Procedure<Input, Output>: Sendable {
-  /// What the procedure is given; `Void` for nothing.
+  /// The type of the input; `Void` for a procedure without an input.
   associatedtype Input: Sendable
-  /// What it returns.
+  /// The type of the value.
   associatedtype Output: Sendable
 
-  /// What errors, events and diagrams call it. Default: the name of its type.
+  /// The name in errors, events and diagrams. Default: the name of the type.
   var name: String { get }
 
   /// Does the work, once.
   ///
-  /// Cancellation is cooperative: an added run's task is cancelled with it; a body in the task of a caller, which is cancelled
-  /// by its owner only, can tell by ``ProcedureContext/isCancelled``. What is returned or thrown then is not used.
-  /// A queue calls this on its own executor or on the global one, never on the caller's actor.
+  /// Cancellation is cooperative: a cancel of an added run cancels the run's task. Only the owner of a caller's task can
+  /// cancel the task, so a body of ``ProcedureQueue/run(_:input:)`` checks ``ProcedureContext/isCancelled``. The value or the
+  /// error of a cancelled body is not used. A queue calls the function on the queue's executor or on the global executor,
+  /// never on the caller's actor.
   ///
-  /// - Parameter input: What the procedure is given.
-  /// - Returns: The result.
-  /// - Throws: Whatever is to be the run's error.
+  /// - Parameter input: The input of the procedure.
+  /// - Returns: The value of the run.
+  /// - Throws: The error of the run.
   @concurrent func execute(_ input: Input) async throws -> Output
 
-  /// The procedure as an async function and the ways to run it. Default: ``execute(_:)`` and nothing else.
+  /// The procedure as an async function and the ways to run it. Default: ``execute(_:)`` without modifiers.
   ///
-  /// A type can bring its own modifiers along by implementing this:
+  /// A type that implements the property can bring modifiers along:
   /// `var procedureTask: ProcedureTask<Image, Image> { ProcedureTask(executing: self).condition(isOnline) }`.
   var procedureTask: ProcedureTask<Input, Output> { get }
 }
@@ -45,7 +46,7 @@ extension Procedure {
     String(describing: Self.self)
   }
 
-  /// ``execute(_:)`` and nothing else.
+  /// ``execute(_:)`` without modifiers.
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(executing: self)
   }
@@ -77,10 +78,10 @@ extension Procedure where Input == Void {
     try await callAsFunction(())
   }
 
-  /// Does the work of a procedure that is given nothing, without a queue. Cancelling the caller cancels it.
+  /// Executes a procedure without an input and without a queue. Cancelling the caller cancels the procedure.
   ///
-  /// - Returns: The result.
-  /// - Throws: What the procedure throws.
+  /// - Returns: The value of the procedure.
+  /// - Throws: The error of the procedure.
   @concurrent public func execute() async throws -> Output {
     try await execute(())
   }

@@ -1,4 +1,4 @@
-/// The procedure that executes, as its body sees it.
+/// The view of a body on the executing procedure.
 ///
 /// `current` is bound while a body, a hook or a condition of an inner procedure executes. Child tasks inherit the context; a task that outlives
 /// the body keeps it, too, but takes no part in the procedure any more.
@@ -67,7 +67,7 @@ public struct ProcedureContext: Sendable {
 
   /// Cancels the procedure.
   ///
-  /// - Parameter reason: The error that those who wait for the value are thrown. `nil` stands for `CancellationError`.
+  /// - Parameter reason: The error that the handle's `value` throws. `nil` stands for `CancellationError`.
   public func cancel(_ reason: (any Error)? = nil) {
     run.reported.cancel(reason)
   }

@@ -1,20 +1,21 @@
-/// Something that a procedure can wait for before it starts: a handle, or what else has an outcome.
+/// A dependency of a procedure: a handle, or any other value with an outcome. The procedure starts after the dependency.
 public protocol ProcedureDependency: Sendable {
   /// The name in errors: "depends on …".
   var identity: ProcedureIdentity { get }
 
-  /// Calls `notify` exactly once: at once if the outcome is known, as soon as it is otherwise.
+  /// Calls `notify` exactly once: immediately if the outcome is known, and otherwise as soon as the outcome is known.
   ///
-  /// - Parameter notify: Told the outcome without its value. Cheap, and never blocks.
+  /// - Parameter notify: The function to call with the outcome, without the value. The function is cheap and never blocks.
   func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void)
 
-  /// Something of this priority waits for it: it should not have to wait itself for anything of a lower one.
+  /// Raises the dependency to the priority of a waiting procedure, so that work of lower priority does not delay the
+  /// dependency.
   ///
-  /// - Parameter priority: A handle's run is moved up to it in the order of its queue. Default: does nothing.
+  /// - Parameter priority: The priority. The run of a handle moves up in the order of the queue. Default: no effect.
   func raise(to priority: TaskPriority)
 }
 
 extension ProcedureDependency {
-  /// Does nothing.
+  /// Has no effect.
   public func raise(to priority: TaskPriority) {}
 }

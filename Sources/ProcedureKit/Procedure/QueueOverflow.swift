@@ -1,10 +1,11 @@
-/// What becomes of a procedure that is added to a queue on which as many wait to be started as may.
+/// The response to a procedure that is added to a full queue: as many procedures as allowed wait to be started.
 public enum QueueOverflow: Sendable, Hashable {
-  /// It is refused: it fails with ``ProcedureError/queueFull(procedure:queue:limit:)``.
+  /// The queue refuses the procedure, which fails with ``ProcedureError/queueFull(procedure:queue:limit:)``.
   case refuse
-  /// It takes the place of the one of the same key that has waited for longest, which is cancelled; where there is none it
-  /// is refused. The key is that of ``Procedure/keyed(by:)``; those without one have the same.
+  /// The procedure takes the place of the oldest waiting procedure with an equal key. The replaced procedure is cancelled,
+  /// with ``ProcedureError/replaced(procedure:by:)`` as the reason. Without an equal key among the waiting procedures, the
+  /// queue refuses the new procedure. ``Procedure/keyed(by:)`` sets the key; all procedures without a key count as equal.
   case replaceOldest
-  /// It takes the place of the one of the same key that came last, which is cancelled; where there is none it is refused.
+  /// The procedure takes the place of the newest waiting procedure with an equal key; see ``replaceOldest``.
   case replaceNewest
 }

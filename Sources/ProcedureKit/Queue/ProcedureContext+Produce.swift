@@ -1,20 +1,22 @@
 extension ProcedureContext {
-  /// Adds a procedure as a part of this one, which finishes after it.
+  /// Adds a procedure as a child of the executing procedure. The parent finishes after the child.
   ///
-  /// It is added to the queue on which this procedure is, or to ``ProcedureQueue/shared`` where it is on none, with this
-  /// procedure's place in line. Cancelling this procedure cancels it. If it fails, this procedure's
-  /// ``Procedure/errorPolicy(_:)`` decides: by default the body and everything else that it has produced are cancelled, and
-  /// this procedure fails with that error. One that is cancelled on its own, or ignored, changes nothing. A body in the task of
-  /// a caller, or of a graph, learns by ``isCancelled`` that a child has failed, since that task is not this procedure's.
+  /// The child is added to the queue of the parent, with the parent's place in line. The child of a parent without a queue
+  /// is added to ``ProcedureQueue/shared``. Cancelling the parent cancels the child.
   ///
-  /// While the body waits for its children, also after it has ended, it holds no slot. What it excludes others from, its
-  /// children may claim as well; see ``Procedure/exclusive(_:_:)``.
+  /// If the child fails, the parent's ``Procedure/errorPolicy(_:)`` decides. By default, the body and all other children
+  /// are cancelled, and the parent fails with the error of the child. A child that is ignored, or cancelled alone, does not
+  /// affect the parent. A body in the task of a caller, or of a graph, learns by ``isCancelled`` that a child has failed,
+  /// since the parent does not own the task.
+  ///
+  /// A body that waits for its children holds no slot, nor does a parent whose body has ended. The children can claim the
+  /// resources of the parent; see ``Procedure/exclusive(_:_:)``.
   ///
   /// - Parameters:
-  ///   - procedure: What to run.
-  ///   - input: What it is given.
-  /// - Returns: The run, which fails with ``ProcedureError/producerFinished(procedure:producer:)`` if this one has ended
-  ///   already.
+  ///   - procedure: The procedure to run.
+  ///   - input: The input of the procedure.
+  /// - Returns: The child, which fails with ``ProcedureError/producerFinished(procedure:producer:)`` if the parent has
+  ///   already ended.
   /// - Complexity: O(1).
   @discardableResult
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {
@@ -36,10 +38,10 @@ extension ProcedureContext {
     return handle
   }
 
-  /// Adds a procedure that is given nothing as a part of this one; see ``produce(_:input:)``.
+  /// Adds a procedure without an input as a child; see ``produce(_:input:)``.
   ///
-  /// - Parameter procedure: What to run.
-  /// - Returns: The run.
+  /// - Parameter procedure: The procedure to run.
+  /// - Returns: The child.
   @discardableResult
   public func produce<P: Procedure>(_ procedure: P) -> ProcedureHandle<P.Output> where P.Input == Void {
     produce(procedure, input: ())

@@ -79,15 +79,15 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     return value
   }
 
-  /// The events of the run, from its first, however late they are asked for. Each access subscribes anew.
+  /// The events of the run, from the first event, also for a late subscriber. Each access subscribes anew.
   ///
-  /// The stream ends after `didFinish`. A slow subscriber delays nobody and loses nothing. A body that waits for an event lends its slot.
+  /// The stream ends after `didFinish`. A slow subscriber delays no run and loses no event. A body that waits for an event lends its slot.
   /// Cancelling the task that iterates the stream ends the stream, which is for one consumer.
   public var events: AsyncStream<ProcedureEvent> {
     run.events()
   }
 
-  /// The same procedure as a dependency that never fails: its value is the result.
+  /// The procedure as a dependency that never fails, with the result as the value.
   public var result: ProcedureHandle<Result<Output, any Error>> {
     let (identity, derive) = (identity, derive)
     return ProcedureHandle<Result<Output, any Error>>(run) { outcome in
@@ -95,9 +95,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
-  /// Cancels the procedure, and everything in it.
+  /// Cancels the procedure with all of its parts.
   ///
-  /// - Parameter reason: The error that those who wait for the value are thrown. `nil` stands for `CancellationError`.
+  /// - Parameter reason: The error that ``value`` throws. `nil` stands for `CancellationError`.
   public func cancel(_ reason: (any Error)? = nil) {
     run.cancel(reason)
   }
@@ -107,7 +107,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     run.core.raise(run, to: priority.rawValue)
   }
 
-  /// Calls a function once the procedure has finished, at once if it has. A result as a dependency never fails.
+  /// Calls a function when the procedure has finished; at once if the procedure has already finished. The outcome of a
+  /// ``result`` is always `finished`.
   public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
     let neverFails = derive != nil
     run.whenFinished { notify(neverFails ? .finished(()) : $0) }

@@ -9,8 +9,7 @@
 /// ``run(_:input:)`` executes in the caller's task, so that cancellation, priority and task-local values simply work.
 /// ``add(_:input:after:)`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
 ///
-/// Dropping the last reference to a queue loses nothing: what was added still finishes, also if the queue was suspended,
-/// since nobody could resume it any more.
+/// Dropping the last reference to a queue loses no work: added procedures still finish. A suspended queue is resumed then.
 public actor ProcedureQueue {
   /// A queue without limits, for callers without a queue.
   public static let shared = ProcedureQueue("shared")
@@ -24,15 +23,15 @@ public actor ProcedureQueue {
   ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, otherwise the call traps.
   ///   - isSuspended: Whether the queue waits to be resumed before starting procedures.
   ///   - clock: The clock of events, pauses and timeouts.
-  ///   - executor: The executor of bodies; `nil` for the global executor. `run` takes the body there, too; without one, a body
-  ///     that is run inside of another one executes where that does.
-  ///   - maxWaitingProcedures: How many that were added may wait to be started, whatever they wait for; at least 1, or this
-  ///     traps. Procedures of `run` wait in the caller's task and do not count, nor do produced children.
+  ///   - executor: The executor of bodies; `nil` for the global executor. `run` takes the body there, too; with `nil`, a nested `run`
+  ///     executes on the executor of the enclosing body.
+  ///   - maxWaitingProcedures: How many added procedures may wait to be started, for any reason; at least 1, otherwise
+  ///     the call traps. An added procedure counts until a worker starts the procedure, also if a slot is free. Procedures of `run` wait in the caller's task and do not count, nor do produced children.
   ///   - overflow: The response to a procedure beyond the limit.
   ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
   ///   - resources: The table in which procedures claim resources.
   ///   - hooks: The functions to call for each procedure, and to await.
-  ///   - seed: Decides the random delays of its procedures' schedules, for tests; `nil` for true chance.
+  ///   - seed: The seed of the random delays in schedules, for tests; `nil` for true chance.
   public init(
     _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
     clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
@@ -66,23 +65,23 @@ public actor ProcedureQueue {
 
   // MARK: Running
 
-  /// Runs a procedure in the caller's task, and returns when its body has.
+  /// Runs a procedure in the caller's task, and returns when the body has returned.
   ///
-  /// It waits for its conditions and for a slot like everything else on the queue. Its body never executes on the
-  /// caller's actor. Inside the body of a procedure on the same queue it may have that body's slot.
+  /// The procedure waits for its conditions and for a slot like every procedure on the queue. The body never executes on the
+  /// caller's actor. Inside of a body on the same queue, the procedure can use the slot of the enclosing body.
   ///
-  /// Cancelling the caller cancels the procedure. When the queue cancels it (``cancelAll(_:)``) while the body executes,
-  /// the caller's task is not cancelled, since it is not the queue's to cancel: the body can tell by
-  /// ``ProcedureContext/isCancelled``, and this throws when it returns. The parts of the body in other tasks are cancelled:
+  /// Cancelling the caller cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body
+  /// executes, the caller's task is not cancelled, since the queue does not own the task. The body can check
+  /// ``ProcedureContext/isCancelled``, and the call throws when the body returns. The parts of the body in other tasks are cancelled:
   /// produced children and the workers of a graph. A part in the caller's task, a nested `run` or the only node of
-  /// a graph that is ready, can tell in the same way; a nested `run` that still waits is cancelled.
+  /// a graph that is ready, can check ``ProcedureContext/isCancelled``, too; a nested `run` that still waits is cancelled.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   /// - Returns: The procedure's result.
-  /// - Throws: The error of the body; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for
-  ///   what the framework decided.
+  /// - Throws: The error of the body; `CancellationError`, or the reason of the cancel; ``ProcedureError`` for the decisions
+  ///   of the framework.
   /// - Complexity: O(1), and O(log n) at most where priorities differ; no task is created but for conditions, a timeout or a
   ///   deadline.
   @inlinable
@@ -127,15 +126,15 @@ public actor ProcedureQueue {
 
   // MARK: Adding
 
-  /// Adds a procedure, which runs on its own from now on. The order of calls is the order of admission.
+  /// Adds a procedure, which runs independently of the caller. The order of calls is the order of admission.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that have to finish successfully before.
-  /// - Returns: The run. It fails at once with ``ProcedureError/queueShutDown(procedure:queue:)`` if the queue has been shut
-  ///   down, and with ``ProcedureError/queueFull(procedure:queue:limit:)`` if as many wait as may, unless it takes the place
-  ///   of another one, which is cancelled then; see ``QueueOverflow``.
+  /// - Returns: The run. The run fails at once with ``ProcedureError/queueShutDown(procedure:queue:)`` if the queue is shut
+  ///   down. On a full queue, the run fails at once with ``ProcedureError/queueFull(procedure:queue:limit:)``, or replaces a
+  ///   waiting procedure, as ``QueueOverflow`` says.
   /// - Complexity: O(1), and O(d) for d dependencies. Dependencies of lower priority are moved up, with their own dependencies;
   ///   for an executing dependency, all runs of its queue are searched for its parts.
   @discardableResult
@@ -161,11 +160,13 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, (), after: dependencies)
   }
 
-  /// Adds a procedure that is given the values of others, on this queue or elsewhere, when all of them have finished.
+  /// Adds a procedure with the values of other procedures as the input. The procedure starts when all of the other
+  /// procedures, on any queue, have finished.
   ///
-  /// If one of them fails, is cancelled or is ignored, the procedure is not executed: it fails with
-  /// ``ProcedureError/dependencyFailed(procedure:dependency:origin:underlying:)``, or is cancelled or ignored like it. To run
-  /// whatever happened there, depend on ``ProcedureHandle/result``.
+  /// If a dependency fails, the procedure is not executed, and fails with
+  /// ``ProcedureError/dependencyFailed(procedure:dependency:origin:underlying:)``. If a dependency is cancelled or ignored,
+  /// the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on
+  /// ``ProcedureHandle/result``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
@@ -182,9 +183,11 @@ public actor ProcedureQueue {
     return submit(procedure.procedureTask, after: all) { (repeat (each handles).successfulValue) }
   }
 
-  /// Adds a procedure that is given the values of any number of others, when all of them have finished.
+  /// Adds a procedure with an array of the values of other procedures as the input. The procedure starts when all of the
+  /// other procedures, on any queue, have finished.
   ///
-  /// If one of them fails, is cancelled or is ignored, the procedure is not executed, as where the values are given one by one.
+  /// If a dependency fails, is cancelled or is ignored, the procedure is not executed, and fails, is cancelled or is ignored,
+  /// too. To run the procedure after any outcome, depend on the results: `from: handles.map(\.result)`.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the array of the values.
@@ -201,10 +204,11 @@ public actor ProcedureQueue {
 
   /// Adds a procedure as soon as there is room among those that wait to be started.
   ///
-  /// Callers wait for room in order of arrival. A body that waits lends its slot. On a
-  /// queue without a limit this is ``add(_:input:after:)``.
+  /// Callers wait for room in order of arrival. A body that waits lends its slot. On a queue without a limit, the function
+  /// is equal to ``add(_:input:after:)``.
   ///
-  /// Cancelling the caller before there is room ends the wait, and the procedure is not added; afterwards it changes nothing.
+  /// Cancelling the caller before there is room ends the wait, and the procedure is not added. A later
+  /// cancel of the caller has no effect.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -257,7 +261,7 @@ public actor ProcedureQueue {
 
   // MARK: The queue as a whole
 
-  /// Starts and evaluates nothing more; executing bodies go on.
+  /// Suspends the queue: no further procedure is evaluated or started. Executing bodies go on.
   public func suspend() {
     core.suspend()
   }
@@ -277,7 +281,7 @@ public actor ProcedureQueue {
 
   /// Cancels all present procedures of the queue; later procedures are not cancelled.
   ///
-  /// - Parameter reason: Why; `CancellationError` without one.
+  /// - Parameter reason: The reason of the cancel. `nil` stands for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.
   public func cancelAll(_ reason: (any Error)? = nil) {
     core.cancelAll(reason)
@@ -286,7 +290,7 @@ public actor ProcedureQueue {
   /// Returns when all procedures of the queue have finished; at once on an idle queue.
   ///
   /// On a suspended queue the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body that
-  /// waits for its own queue does not wait for itself, nor for others that wait for the same.
+  /// waits for its own queue waits neither for itself nor for other bodies that wait for the queue.
   @concurrent public nonisolated func waitUntilIdle() async {
     await core.waitUntilIdle()
   }
@@ -294,7 +298,7 @@ public actor ProcedureQueue {
   /// Refuses further procedures, and returns when all procedures of the queue have finished.
   ///
   /// Later calls of `run` and `add` fail with ``ProcedureError/queueShutDown(procedure:queue:)``, except by bodies that
-  /// are still on the queue: their calls are parts of the bodies. The streams of ``events`` end with the last procedure.
+  /// are still on the queue: calls of a body are parts of the body. The streams of ``events`` end with the last procedure.
   /// A suspended queue is resumed. Cancelling the caller does not shorten the wait;
   /// ``cancelAll(_:)`` does.
   @concurrent public nonisolated func shutDown() async {
@@ -303,7 +307,7 @@ public actor ProcedureQueue {
     core.broadcaster.close()
   }
 
-  /// The events of every procedure on the queue, from now on; the newest 65,536 are buffered.
+  /// The events of every procedure on the queue and of every node of a graph, from now on; the newest 65,536 are buffered.
   ///
   /// Each access is a new subscriber. See ``events(bufferingNewest:)``.
   public nonisolated var events: AsyncStream<ProcedureEvent> {

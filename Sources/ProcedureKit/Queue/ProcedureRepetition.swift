@@ -1,4 +1,4 @@
-/// The values of a procedure that is run again and again; see ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
+/// The values of a repeated procedure; see ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
 public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
   /// A value of the procedure.
   public typealias Element = Output
@@ -9,12 +9,12 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
   let pace: RepetitionPace
   let maxCount: Int
 
-  /// Begins a use of the sequence.
+  /// Begins an iteration.
   public func makeAsyncIterator() -> Iterator {
     Iterator(self)
   }
 
-  /// One use of the sequence, by one task.
+  /// An iteration, by one task.
   public struct Iterator: AsyncIteratorProtocol {
     private let repetition: ProcedureRepetition
     private var pace: RepetitionPace.Iterator?
@@ -25,11 +25,11 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
       self.repetition = repetition
     }
 
-    /// Runs the procedure once more, in the caller's task, after the pause that is due. Cancelling the caller ends the pause at
-    /// once, or cancels the procedure.
+    /// Waits for the end of the pause, and runs the procedure once more, in the caller's task. Cancelling the caller ends the
+    /// pause at once, or cancels the procedure.
     ///
-    /// - Returns: The value; `nil` if there is no other run.
-    /// - Throws: What the run throws, which is the last one; `CancellationError`.
+    /// - Returns: The value; `nil` if no further run follows.
+    /// - Throws: The error of the run, after which no further run follows; `CancellationError`.
     public mutating func next() async throws -> Output? {
       guard !isOver, count < repetition.maxCount else { return nil }
       isOver = true
@@ -46,7 +46,7 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
       return output
     }
 
-    /// What a body holds is kept: it knows nothing of the pause.
+    /// Pauses. A body that iterates lends its slot, and keeps its resources.
     private static func pause(for delay: Duration, _ timers: Timers) async throws {
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       guard let run = ProcedureContext.current?.run.living else { return try await timers.pause(for: delay) }
@@ -65,7 +65,7 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
 }
 
 extension ProcedureQueue {
-  /// The values of a procedure that is run again and again, with a pause between: for polling.
+  /// Returns the values of a procedure that runs repeatedly, with a pause between two runs: for polling.
   ///
   /// ```swift
   /// for try await status in queue.repeating(GetStatus(), input: id, .constant(.seconds(1))) {
@@ -73,16 +73,16 @@ extension ProcedureQueue {
   /// }
   /// ```
   ///
-  /// Each run is one of its own on this queue, in the task that iterates, when the next value is asked for: whoever takes long
-  /// over a value has the next run start later. Ending the iteration ends it all. A failure ends it with that error. Without a
-  /// failure it ends with the schedule, or when there have been as many runs as there may be.
+  /// Each execution is a separate run on the queue, in the iterating task. A run starts when the loop asks for the next
+  /// value: a loop that takes long over a value delays the next run. Leaving the loop ends the repetition. A failure ends the
+  /// repetition with the error. Without a failure, the repetition ends with the schedule or after `maxCount` runs.
   ///
   /// - Parameters:
-  ///   - procedure: What to run.
-  ///   - input: What each run is given.
-  ///   - schedule: How long to wait before each run but the first, from the moment at which it is asked for.
-  ///   - maxCount: How many runs there may be.
-  /// - Returns: The values, as they come.
+  ///   - procedure: The procedure to run.
+  ///   - input: The input of each run.
+  ///   - schedule: The delays before the second run and all later runs, each from the moment when the loop asks for the value.
+  ///   - maxCount: The largest number of runs.
+  /// - Returns: The values, in the order of the runs.
   public nonisolated func repeating<P: Procedure>(
     _ procedure: P, input: P.Input, _ schedule: Schedule, maxCount: Int = .max
   ) -> ProcedureRepetition<P.Input, P.Output> {
@@ -90,21 +90,21 @@ extension ProcedureQueue {
       queue: self, task: procedure.procedureTask, input: input, pace: .after(schedule), maxCount: maxCount)
   }
 
-  /// The values of a procedure that is given nothing; see ``repeating(_:input:_:maxCount:)``.
+  /// Returns the values of a repeated procedure without an input; see ``repeating(_:input:_:maxCount:)``.
   public nonisolated func repeating<P: Procedure>(
     _ procedure: P, _ schedule: Schedule, maxCount: Int = .max
   ) -> ProcedureRepetition<P.Input, P.Output> where P.Input == Void {
     repeating(procedure, input: (), schedule, maxCount: maxCount)
   }
 
-  /// The values of a procedure that is run at a fixed rate; see ``repeating(_:input:_:maxCount:)``.
+  /// Returns the values of a procedure that runs at a fixed rate; see ``repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
-  ///   - procedure: What to run.
-  ///   - input: What each run is given.
-  ///   - period: The time from one start to the next. Beats that were missed are skipped.
-  ///   - maxCount: How many runs there may be.
-  /// - Returns: The values, as they come.
+  ///   - procedure: The procedure to run.
+  ///   - input: The input of each run.
+  ///   - period: The time from one start to the next start. Missed multiples of the period are skipped.
+  ///   - maxCount: The largest number of runs.
+  /// - Returns: The values, in the order of the runs.
   public nonisolated func repeating<P: Procedure>(
     _ procedure: P, input: P.Input, every period: Duration, maxCount: Int = .max
   ) -> ProcedureRepetition<P.Input, P.Output> {
@@ -112,7 +112,7 @@ extension ProcedureQueue {
       queue: self, task: procedure.procedureTask, input: input, pace: .every(period), maxCount: maxCount)
   }
 
-  /// The values of a procedure that is given nothing, at a fixed rate; see ``repeating(_:input:every:maxCount:)``.
+  /// Returns the values of a procedure without an input at a fixed rate; see ``repeating(_:input:every:maxCount:)``.
   public nonisolated func repeating<P: Procedure>(
     _ procedure: P, every period: Duration, maxCount: Int = .max
   ) -> ProcedureRepetition<P.Input, P.Output> where P.Input == Void {

@@ -1,6 +1,7 @@
-/// A queue at one moment: what is on it, and what each procedure waits for.
+/// A queue at one moment: the procedures on the queue, and the wait of each procedure.
 ///
-/// A graph is one procedure. What its nodes wait for is said of the graph, and their workers are among the slots in use.
+/// A graph is one procedure. The waits of the nodes are shown as waits of the graph, and the graph's workers are among the
+/// slots in use.
 public struct QueueSnapshot: Sendable {
   /// The queue's name.
   public let name: String
@@ -8,46 +9,47 @@ public struct QueueSnapshot: Sendable {
   public let maxConcurrentProcedures: Int
   /// How many slots are taken at this moment.
   public let slotsInUse: Int
-  /// Whether the queue starts nothing until it is resumed.
+  /// Whether the queue starts no procedure until the queue is resumed.
   public let isSuspended: Bool
   /// Every procedure that has not finished, in order of admission.
   public let procedures: [Entry]
 
   /// One procedure on the queue.
   public struct Entry: Sendable {
-    /// Which run of which procedure.
+    /// The id and the name of the run.
     public let procedure: ProcedureIdentity
-    /// Where it stands.
+    /// The state of the run.
     public let state: ProcedureState
-    /// Whose body has produced it, as a part of itself.
+    /// The run whose body has produced this run; `nil` for a run that was not produced.
     public let producer: ProcedureIdentity?
-    /// What it waits for; `nil` while its body works.
+    /// The wait of the run; `nil` while the body works, or waits for an event.
     public let wait: Wait?
   }
 
-  /// What keeps a procedure from going on.
+  /// The wait that keeps a procedure from going on.
   public enum Wait: Sendable, Hashable {
-    /// These have to finish first.
+    /// The procedure waits for dependencies.
     case dependencies([ProcedureIdentity])
-    /// These conditions are being evaluated.
+    /// The conditions of these names are being evaluated.
     case conditions([String])
     /// The queue is suspended.
     case resumption
-    /// Others hold what it excludes others from, or uses. Empty where it only stands behind others who wait for it.
+    /// Other runs hold resources that the procedure claims. The array is empty if the procedure only stands behind earlier
+    /// claims.
     case resources([ExclusionWait])
-    /// Others hold the slots, or come first.
+    /// Other runs hold the slots, or come first.
     case slot
-    /// It pauses between two attempts, or before the first; until then, if that is known.
+    /// The procedure pauses between two attempts, or before the first. `until` is the end of the pause, if known.
     case pause(until: ProcedureInstant?)
-    /// Its body awaits something else, and lends its slot meanwhile.
+    /// The body awaits another procedure, or a queue, and lends the slot meanwhile.
     case otherProcedures
-    /// Its body has ended or waits, and it has produced these, which have not.
+    /// The body has ended or waits, and children that the body has produced have not finished.
     case children([ProcedureIdentity])
   }
 }
 
 extension QueueSnapshot: CustomStringConvertible {
-  /// The queue as people read it: a line for itself and one for each procedure.
+  /// The queue in logs: a line for the queue, and a line for each procedure.
   public var description: String {
     let head =
       "queue \"\(name)\": \(slotsInUse) \(slotsInUse == 1 ? "slot" : "slots") in use\(isSuspended ? ", suspended" : "")"
@@ -56,14 +58,14 @@ extension QueueSnapshot: CustomStringConvertible {
 }
 
 extension QueueSnapshot.Entry: CustomStringConvertible {
-  /// The procedure as people read it: `"mail" (#6) pending, waits for "copy" (#2)`.
+  /// The procedure in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
   public var description: String {
     "\(procedure) \(state)\(wait.map { ", waits for \($0)" } ?? "")"
   }
 }
 
 extension QueueSnapshot.Wait: CustomStringConvertible {
-  /// What is waited for, as people read it.
+  /// The awaited procedures, conditions or resources, in logs.
   public var description: String {
     switch self {
     case .dependencies(let procedures): procedures.map(\.description).joined(separator: ", ")
@@ -80,8 +82,9 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
 }
 
 extension ProcedureQueue {
-  /// What is on the queue at this moment, and what each procedure waits for. May be called from anywhere, also where
-  /// nothing can be awaited.
+  /// Returns the procedures on the queue at this moment, with the wait of each procedure.
+  ///
+  /// The function can be called from anywhere, including synchronous code.
   ///
   /// - Complexity: O(n log n) for n procedures on the queue.
   public nonisolated func snapshot() -> QueueSnapshot {
@@ -100,7 +103,7 @@ extension ProcedureQueue {
       isSuspended: machine.isSuspended, procedures: entries)
   }
 
-  /// What one run, or one level of it, waits for.
+  /// Returns the wait of one run, or of one level of a run.
   private static func wait(of run: Run, _ machine: QueueMachine<Run>) -> QueueSnapshot.Wait? {
     let (phase, isReturning, wait, pauseEnd, dependencies, children) = run.core.withState { state in
       (
@@ -134,7 +137,7 @@ extension ProcedureQueue {
 }
 
 extension Run {
-  /// The phase, as users see it.
+  /// The public state for the phase.
   var state: ProcedureState {
     core.withState { state in
       guard member >= 0 else { return outcome == nil ? .pending : .finished }

@@ -1,4 +1,4 @@
-/// Calls `body` with a queue of its own, and leaves only when everything that was added to it has finished.
+/// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
 ///
 /// ```swift
 /// try await withProcedureQueue(maxConcurrentProcedures: 4) { queue in
@@ -6,21 +6,21 @@
 /// }
 /// ```
 ///
-/// If `body` throws, what was added is cancelled first. Cancelling the caller cancels everything on the queue, also what
-/// comes later. A queue that is suspended when `body` ends is resumed, since nobody else could. After this has returned,
-/// the queue admits nothing.
+/// If `body` throws, all procedures on the queue are cancelled before the wait. Cancelling the caller cancels all procedures
+/// on the queue, including later procedures. A queue that is suspended when `body` ends is resumed. After the return, the
+/// queue admits no procedure.
 ///
-/// The body of a procedure that waits here lends its own queue its slot meanwhile.
+/// The body of a procedure that waits for the function lends its slot meanwhile.
 ///
 /// - Parameters:
-///   - name: What errors call the queue.
-///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, or this traps.
-///   - clock: What tells events their time, and measures pauses and timeouts.
-///   - executor: Where bodies execute; `nil` for the global executor.
-///   - resources: Where its procedures claim what they exclude others from.
-///   - body: What adds to the queue.
-/// - Returns: What `body` returns.
-/// - Throws: What `body` throws. Failures of procedures are told by their handles.
+///   - name: The name of the queue in errors.
+///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, otherwise the call traps.
+///   - clock: The clock of events, pauses and timeouts.
+///   - executor: The executor of bodies; `nil` for the global executor.
+///   - resources: The table in which procedures claim resources.
+///   - body: The function that adds procedures to the queue.
+/// - Returns: The value of `body`.
+/// - Throws: The error of `body`. A failed procedure throws only where its handle's `value` is read.
 public nonisolated(nonsending) func withProcedureQueue<R>(
   _ name: String = "withProcedureQueue", maxConcurrentProcedures: Int = .max,
   clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
@@ -37,7 +37,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
   return try await run.whileCancellable(queue, operation: { try await drain(queue, after: body) }, onCancel: onCancel)
 }
 
-/// Calls the body, and returns when everything on the queue has finished.
+/// Calls the body, and returns when all procedures on the queue have finished.
 private nonisolated(nonsending) func drain<R>(
   _ queue: ProcedureQueue, after body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
 ) async rethrows -> R {

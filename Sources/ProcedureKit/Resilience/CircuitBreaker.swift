@@ -1,25 +1,26 @@
 import Synchronization
 
-/// Stops calling what keeps failing, and looks from time to time whether it works again.
+/// Stops calls to a service that keeps failing, and tries from time to time whether the service works again.
 ///
-/// While it is closed, calls go through. When too large a part of the latest ones has failed it opens: calls are refused at
-/// once, which spares the callers the wait and the called the load. After a cooldown the next call goes through as a probe;
-/// if that succeeds the breaker closes, otherwise it stays open for another cooldown. A cancelled call counts as neither,
-/// and one that began before the latest change of state decides nothing.
+/// A closed breaker lets calls through. When too large a part of the latest calls has failed, the breaker opens. An open
+/// breaker refuses calls at once, so that the callers need not wait and the service has less load. After a cooldown, the
+/// next call goes through as a probe. If the probe succeeds, the breaker closes; otherwise, the breaker stays open for
+/// another cooldown. A cancelled call counts neither as a success nor as a failure. A call that began before the latest
+/// change of state does not count.
 ///
-/// One breaker is meant to be shared by everything that calls the same server, from any number of queues.
+/// All callers of one service should share one breaker, on any number of queues.
 public final class CircuitBreaker: Sendable {
   /// Whether calls go through.
   public enum State: Sendable, Hashable {
     /// Calls go through.
     case closed
-    /// Calls are refused, or, after the cooldown, the next one becomes the probe.
+    /// Calls are refused. After the cooldown, the next call becomes the probe.
     case open
     /// The probe is under way; other calls are refused.
     case halfOpen
   }
 
-  /// What errors and diagnostics call it.
+  /// The name in errors and diagnostics.
   public let name: String
   private let time: QueueTime
   private let machine: Mutex<CircuitBreakerMachine>
@@ -28,13 +29,13 @@ public final class CircuitBreaker: Sendable {
   /// Makes a closed breaker.
   ///
   /// - Parameters:
-  ///   - name: What errors and diagnostics call it.
-  ///   - failureRatio: It opens when at least this part of the latest calls has failed, 0.5 for half of them. More than 1
-  ///     never opens.
-  ///   - minimumCalls: It does not open before so many calls have ended within the window.
-  ///   - window: How long a call counts; it may be up to a tenth less.
-  ///   - cooldown: How long it stays open before it lets a probe through.
-  ///   - clock: What measures these times.
+  ///   - name: The name in errors and diagnostics.
+  ///   - failureRatio: The part of the latest calls that has to fail until the breaker opens: 0.5 for half of the calls. With
+  ///     a ratio above 1, the breaker never opens.
+  ///   - minimumCalls: The number of calls that have to end within the window before the breaker can open.
+  ///   - window: The time for which a call counts. The actual time can be up to a tenth less.
+  ///   - cooldown: The time from opening to the probe.
+  ///   - clock: The clock for the window and the cooldown.
   public init(
     _ name: String = "circuit breaker", failureRatio: Double = 0.5, minimumCalls: Int = 10,
     window: Duration = .seconds(30), cooldown: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
@@ -58,25 +59,25 @@ public final class CircuitBreaker: Sendable {
   /// The current state, and then each state that follows, in order. Each access is a new subscriber.
   ///
   /// A slow subscriber delays nobody and loses nothing. The stream ends when the breaker is released. The stream is for one
-  /// consumer: another one asks for a stream of its own.
+  /// consumer: a second consumer needs a second stream.
   public var states: AsyncStream<State> {
     machine.withLock { broadcaster.subscribe(replaying: [$0.publicState]) }.stream(
       waiting: ProcedureContext.lendingSlot)
   }
 
-  /// Internal. Asks to make a call. Whoever is admitted has to tell how it ended.
+  /// Internal. Asks to make a call. The caller reports the end of an admitted call by `callEnded`.
   func callWanted() -> CircuitBreakerMachine.Admission {
     let now = time.now.sinceStart
     return change { $0.callWanted(at: now) }
   }
 
-  /// Internal. A call has ended that was admitted.
+  /// Internal. Reports the end of an admitted call.
   func callEnded(_ permit: CircuitBreakerMachine.Permit, _ ending: CircuitBreakerMachine.Ending) {
     let now = time.now.sinceStart
     change { $0.callEnded(permit, ending, at: now) }
   }
 
-  /// Internal. How long from now until that instant, at least zero.
+  /// Internal. Returns the time from now until an instant, at least zero.
   func remaining(until instant: Duration) -> Duration {
     (instant - time.now.sinceStart).saturated
   }
@@ -86,7 +87,7 @@ public final class CircuitBreaker: Sendable {
     let result = machine.withLock { machine in
       let before = machine.publicState
       let result = event(&machine)
-      // Sent under the lock, so that everybody sees the states in the order in which they came.
+      // Sent under the lock, so that all subscribers see the states in the order of the changes.
       if machine.publicState != before, broadcaster.isObserved { broadcaster.send(machine.publicState, &effects) }
       return result
     }

@@ -13,10 +13,10 @@ public final class RateLimiter: Sendable {
     var machine: RateLimiterMachine
     /// The waiting callers, without the head.
     var places: [RateLimiterMachine.Ticket: Place] = [:]
-    /// The place at which the head sleeps until it is due.
+    /// The place at which the head sleeps until its turn.
     var head: Place?
 
-    /// After anything that has happened: those who may go on, and the head, that has to know that it is.
+    /// Returns the places of granted calls, and the place of a new head.
     mutating func called(_ granted: [RateLimiterMachine.Ticket]) -> [Place] {
       var called = granted.compactMap { places.removeValue(forKey: $0) }
       if let head = places.removeValue(forKey: machine.head) { called.append(head) }
@@ -27,7 +27,7 @@ public final class RateLimiter: Sendable {
   /// Internal. The answer to an arriving call.
   enum Arrival {
     case granted
-    /// There is nothing to be had before this has passed, or ever.
+    /// No token is available before `retryAfter` has passed; `nil` if no token ever will be.
     case refused(retryAfter: Duration?)
     case waits(Wait)
   }
@@ -71,7 +71,7 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Internal. A call arrives. Whoever has to wait does so by `wait(for:at:timers:)`, which has to follow.
+  /// Internal. A call arrives. For the answer `waits`, the caller has to call `wait(for:_:at:)`.
   func arrive() -> Arrival {
     let (now, place) = (time.now.sinceStart, Place())
     let (admission, isHead, called) = contents.withLock { contents in
@@ -112,20 +112,20 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. A call that had its turn is not made after all: whoever was to make it was cancelled before.
+  /// Internal. Reports that a granted call is not made, since the caller was cancelled before.
   func callAbandoned(_ wait: Wait) {
     let now = time.now.sinceStart
     let head = contents.withLock { contents in
       contents.machine.callAbandoned(wait.ticket, at: now)
       return contents.head.take()
     }
-    // It is due earlier now.
+    // The turn of the head comes earlier now.
     head?.call()
   }
 
-  /// The head waits from now on at this place for its turn.
+  /// Makes the head wait at a place for its turn.
   ///
-  /// - Returns: When that is; `nil` if it has come.
+  /// - Returns: The instant of the turn; `nil` if the turn has come.
   private func turn(of ticket: RateLimiterMachine.Ticket, awaitedAt place: Place) -> Duration? {
     contents.withLock { contents in
       guard contents.machine.isWaiting(ticket) else { return nil }

@@ -1,10 +1,11 @@
 import Synchronization
 
-/// Who holds which resource, and who waits for it.
+/// The table of the holders of resources, and of the runs that wait for resources.
 ///
-/// Categories and resources are known process-wide by `shared`, unless a queue is given a table of its own, as tests do.
+/// The table `shared` knows the categories and resources of the whole process. A queue with a separate table, for example in
+/// a test, does not use `shared`.
 public final class ResourceTable: Sendable {
-  /// The table of every queue that was not given another one.
+  /// The table of every queue without a separate table.
   public static let shared = ResourceTable()
 
   enum Answer {
@@ -28,15 +29,15 @@ public final class ResourceTable: Sendable {
   private let state = Mutex(State())
   let sharedWork = SharedWorkTable()
 
-  /// Creates a table that shares nothing with others.
+  /// Creates a table that is independent of all other tables.
   public init() {}
 
-  /// How many resources somebody holds or waits for.
+  /// The number of resources that a run holds or waits for.
   public var count: Int { state.withLock(\.numbers.count) }
 
   // MARK: Claims
 
-  /// A run claims resources: all are its own now, or it waits for all of them.
+  /// Claims resources for a run: the run holds all of the resources now, or waits for all of them.
   func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
     let demands = ResourceRequest.merged(demands)
     let ancestors = run.ancestors.dropFirst().filter { !$0.level.traits.demands.isEmpty }.map(\.id.number)
@@ -49,7 +50,7 @@ public final class ResourceTable: Sendable {
       return state.table.requested(run.id.number, claims, inside: ancestors, priority: priority)
     }
     if isGranted { return .granted }
-    // A cycle needs somebody who waits for this run, or a claim around it.
+    // A cycle needs a waiter for the run, or a claim of an enclosing run.
     if !ancestors.isEmpty || run.mayBeAwaited, let cycle = WaitSearch.resolveDeadlock(from: run) {
       return .refused(cycle)
     }
@@ -60,26 +61,26 @@ public final class ResourceTable: Sendable {
   /// Whether a run holds its resources.
   func isHeld(by run: Run) -> Bool { state.withLock { $0.table.isGranted(run.id.number) } }
 
-  /// A run gives back what it holds, or does not wait any more.
+  /// Releases the resources of a run, or ends the wait of the run.
   func ended(_ run: Run) {
     for other in giveBack(run) { other.claimGranted() }
   }
 
-  /// A run gives back what it holds. Returns the runs whose claims are granted by that; the caller tells them.
+  /// Releases the resources of a run. Returns the runs with newly granted claims, which the caller notifies.
   func giveBack(_ run: Run) -> [Run] {
     let (former, granted) = state.withLock { $0.giveBack(run) }
     _ = former
     return granted
   }
 
-  /// Whether the run waited for its claim, which is withdrawn.
+  /// Withdraws the waiting claim of a run. Returns whether the run was waiting.
   func withdraw(_ run: Run) -> Bool {
     let (former, granted) = state.withLock { $0.table.isWaiting(run.id.number) ? $0.giveBack(run) : (nil, []) }
     for other in granted { other.claimGranted() }
     return former != nil
   }
 
-  /// A run goes before others that wait for it.
+  /// Lets a run overtake runs that wait for the run.
   func overtook(_ overtaking: WaitGraph.Overtaking) {
     let granted = state.withLock { state -> [Run] in
       var granted: [RunNumber] = []
@@ -90,7 +91,7 @@ public final class ResourceTable: Sendable {
     for run in granted { run.claimGranted() }
   }
 
-  /// Moves up those that hold what a run waits for, or stand before it.
+  /// Moves up the holders of the resources that a run waits for, and the claims before the run.
   func raise(_ run: Run, to priority: UInt8) {
     let raised = state.withLock { state in
       var raised: [RunNumber] = []
@@ -102,7 +103,7 @@ public final class ResourceTable: Sendable {
 
   // MARK: Looking
 
-  /// What a run waits for, and who holds it.
+  /// Returns the resources that a run waits for, with the holders.
   func waits(of run: Run) -> [ExclusionWait] {
     let found = state.withLock { state in
       state.table.blockers(of: run.id.number).flatMap { blocker in
@@ -114,7 +115,7 @@ public final class ResourceTable: Sendable {
     return found.map { ExclusionWait(procedure: run.levelIdentity, key: $0.1, holder: $0.0.levelIdentity) }
   }
 
-  /// Adds the waits of a run for its resources to a graph of waits, and returns the runs that stand in its way.
+  /// Adds the waits of a run for its resources to a graph of waits, and returns the runs that block the claim.
   func addWaits(of run: Run, to graph: inout WaitGraph) -> [Run] {
     let (extended, runs) = state.withLock { [graph] state -> (WaitGraph, [Run]) in
       var (graph, reached): (WaitGraph, [RunNumber]) = (graph, [])
@@ -131,7 +132,8 @@ public final class ResourceTable: Sendable {
 }
 
 extension ResourceTable.State {
-  /// A run gives back what it holds, or does not wait any more. The reference to the run, and the runs whose claims are granted by that.
+  /// Releases the resources of a run, or ends the wait of the run. Returns the reference to the run, and the runs with newly
+  /// granted claims.
   mutating func giveBack(_ run: Run) -> (former: Run?, granted: [Run]) {
     guard let former = claimants.removeValue(forKey: run.id.number) else { return (nil, []) }
     var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
