@@ -30,7 +30,7 @@ let package = Package(
     .executableTarget(
       name: "Benchmark", dependencies: ["ProcedureKit"], path: "Examples/Benchmark", swiftSettings: settings),
 
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .target(name: "TestSupport", dependencies: ["ProcedureKit"], path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit", "TestSupport"],
       swiftSettings: settings),

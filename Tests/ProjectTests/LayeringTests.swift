@@ -5,7 +5,7 @@ import Testing
   ///
   /// A run, the procedure that it executes and its claims know each other: their folders stand side by side.
   static let folders = [
-    ["Lifecycle"], ["Engine/Machine"], ["Engine/Tasks"], ["Schedule"], ["Events"], ["Conditions"],
+    ["Lifecycle"], ["Logging"], ["Engine/Machine"], ["Engine/Tasks"], ["Schedule"], ["Events"], ["Conditions"],
     ["Resources", "Procedure", "Engine/Runtime"], ["Resilience"], ["Capabilities"], ["Queue"], ["Graph"], ["Modifiers"],
   ]
 

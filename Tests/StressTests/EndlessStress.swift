@@ -55,7 +55,7 @@ extension StressTests {
       let chain = Chain()
       let scope = queue.add(
         ProcedureTask("scope") {
-          await withProcedureQueue("inner", maxConcurrentProcedures: 2) { inner in
+          try await withProcedureQueue("inner", maxConcurrentProcedures: 2) { inner in
             for _ in 0..<100 { ledger.watch(inner.add(chain.link(ledger))) }
           }
         })

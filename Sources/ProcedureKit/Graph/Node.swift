@@ -41,7 +41,7 @@ public struct Node<Value: Sendable>: GraphDependency {
   ///
   /// If the node fails or is ignored, the result carries the error. A failure that all consumers take as a result does
   /// not fail the graph.
-  public var result: Node<Result<Value, any Error>> {
+  public var asResult: Node<Result<Value, any Error>> {
     let source = source
     let result = Node<Result<Value, any Error>>.Source.Making { values in
       source.making.map { .success($0.make(values)) } ?? values.takeResult(source.slot)

@@ -1,6 +1,6 @@
 /// How a graph, or a procedure with children, responds when one of its nodes or children fails.
 ///
-/// A graph does not respond to a failure that every consumer takes as ``Node/result``.
+/// A graph does not respond to a failure that every consumer takes as ``Node/asResult``.
 public enum ErrorPolicy: Sendable, Hashable {
   /// The first failure cancels all executing parts, starts no further part, and becomes the error of the graph or the
   /// procedure.

@@ -5,7 +5,9 @@
 ///
 /// ```swift
 /// enum Tracing { @TaskLocal static var request: String? }
-/// let queue = ProcedureQueue("api", contextCarriers: [ContextCarrier(Tracing.$request)])
+/// var configuration = ProcedureQueue.Configuration("api")
+/// configuration.contextCarriers = [ContextCarrier(Tracing.$request)]
+/// let queue = ProcedureQueue(configuration)
 /// ```
 public struct ContextCarrier: Sendable {
   /// Calls an operation with a captured value bound.

@@ -66,8 +66,18 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     }
   }
 
+  /// The value or the error of the procedure, once it has finished, as `Task.result`. Cancelling the task that waits changes
+  /// nothing.
+  public var result: Result<Output, any Error> {
+    get async {
+      let outcome = await outcome
+      return Result { () throws in try outcome.get(of: identity) }
+    }
+  }
+
   var finishedOutcome: ProcedureOutcome<Output> {
     guard let outcome = run.outcome else { preconditionFailure("\(identity) was read before it had finished") }
+    run.setObserved()
     return derive?(outcome) ?? outcome.map { $0 as! Output }
   }
 
@@ -84,11 +94,12 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The stream ends after `didFinish`. A slow subscriber delays no run and loses no event. A body that waits for an event lends its slot.
   /// Cancelling the task that iterates the stream ends the stream, which is for one consumer.
   public var events: AsyncStream<ProcedureEvent> {
-    run.events()
+    run.setObserved()
+    return run.events()
   }
 
   /// The procedure as a dependency that never fails, with the result as the value.
-  public var result: ProcedureHandle<Result<Output, any Error>> {
+  public var asResult: ProcedureHandle<Result<Output, any Error>> {
     let (identity, derive) = (identity, derive)
     return ProcedureHandle<Result<Output, any Error>>(run) { outcome in
       .finished(Result { () throws in try (derive?(outcome) ?? outcome.map { $0 as! Output }).get(of: identity) })
@@ -108,8 +119,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   }
 
   /// Calls a function when the procedure has finished; at once if the procedure has already finished. The outcome of a
-  /// ``result`` is always `finished`.
+  /// ``asResult`` is always `finished`.
   public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
+    run.setObserved()
     let neverFails = derive != nil
     run.whenFinished { notify(neverFails ? .finished(()) : $0) }
   }

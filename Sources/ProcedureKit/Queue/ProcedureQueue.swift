@@ -16,37 +16,26 @@ public actor ProcedureQueue {
 
   @usableFromInline nonisolated let core: QueueCore
 
-  /// A queue.
+  /// Creates a queue.
   ///
   /// - Parameters:
   ///   - name: The name of the queue in errors.
   ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, otherwise the call traps.
   ///   - isSuspended: Whether the queue waits to be resumed before starting procedures.
-  ///   - clock: The clock of events, pauses and timeouts.
-  ///   - executor: The executor of bodies; `nil` for the global executor. `run` takes the body there, too; with `nil`, a nested `run`
-  ///     executes on the executor of the enclosing body.
-  ///   - maxWaitingProcedures: How many added procedures may wait to be started, for any reason; at least 1, otherwise
-  ///     the call traps. An added procedure counts until a worker starts the procedure, also if a slot is free. Procedures of `run` wait in the caller's task and do not count, nor do produced children.
-  ///   - overflow: The response to a procedure beyond the limit.
-  ///   - contextCarriers: The task-local values that `add` takes from the caller to the body.
-  ///   - resources: The table in which procedures claim resources.
-  ///   - hooks: The functions to call for each procedure, and to await.
-  ///   - seed: The seed of the random delays in schedules, for tests; `nil` for true chance.
-  public init(
-    _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false,
-    clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
-    maxWaitingProcedures: Int = .max, overflow: QueueOverflow = .refuse, contextCarriers: [ContextCarrier] = [],
-    resources: ResourceTable = .shared, hooks: ProcedureHooks? = nil, seed: UInt64? = nil
-  ) {
-    Self.requireValidWidth(maxConcurrentProcedures, of: name)
-    require(
-      maxWaitingProcedures >= 1,
-      "ProcedureQueue \"\(name)\": maxWaitingProcedures is \(maxWaitingProcedures); with less than 1 nothing could be added"
-    )
-    core = QueueCore(
-      name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
-      carriers: contextCarriers, resources: resources, hooks: hooks,
-      room: WaitingRoom(limit: maxWaitingProcedures, overflow: overflow), seed: seed)
+  public init(_ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false) {
+    self.init(
+      Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
+  }
+
+  /// Creates a queue with all settings.
+  ///
+  /// - Parameter configuration: The settings, which are read once.
+  public init(_ configuration: Configuration) {
+    self.init(core: configuration.makeCore())
+  }
+
+  init(core: QueueCore) {
+    self.core = core
     core.withState { $0.queue = self }
   }
 
@@ -166,7 +155,7 @@ public actor ProcedureQueue {
   /// If a dependency fails, the procedure is not executed, and fails with
   /// ``ProcedureError/dependencyFailed(procedure:dependency:origin:underlying:)``. If a dependency is cancelled or ignored,
   /// the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on
-  /// ``ProcedureHandle/result``.
+  /// ``ProcedureHandle/asResult``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
@@ -187,7 +176,7 @@ public actor ProcedureQueue {
   /// other procedures, on any queue, have finished.
   ///
   /// If a dependency fails, is cancelled or is ignored, the procedure is not executed, and fails, is cancelled or is ignored,
-  /// too. To run the procedure after any outcome, depend on the results: `from: handles.map(\.result)`.
+  /// too. To run the procedure after any outcome, depend on the results: `from: handles.map(\.asResult)`.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the array of the values.
@@ -275,7 +264,9 @@ public actor ProcedureQueue {
   ///
   /// - Parameter width: At least 1, otherwise the call traps.
   public func setMaxConcurrentProcedures(_ width: Int) {
-    Self.requireValidWidth(width, of: name)
+    require(
+      width >= 1,
+      "ProcedureQueue \"\(name)\": maxConcurrentProcedures is \(width); with less than 1 nothing would start")
     core.changeWidth(to: width)
   }
 
@@ -328,11 +319,6 @@ public actor ProcedureQueue {
     require(
       limit >= 1, "ProcedureQueue \"\(name)\": bufferingNewest is \(limit); with less than 1 no event could be read")
     return core.events(bufferingNewest: limit)
-  }
-
-  private static func requireValidWidth(_ width: Int, of name: String) {
-    require(
-      width >= 1, "ProcedureQueue \"\(name)\": maxConcurrentProcedures is \(width); with less than 1 nothing could run")
   }
 }
 

@@ -1,10 +1,35 @@
-/// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
+/// Calls `body` with a new queue, and returns when every procedure on the queue has finished: a scope for procedures, as
+/// `withThrowingDiscardingTaskGroup` is for tasks.
 ///
 /// ```swift
 /// try await withProcedureQueue(maxConcurrentProcedures: 4) { queue in
 ///   for url in urls { queue.add(Download(), input: url) }
 /// }
 /// ```
+///
+/// - Parameters:
+///   - name: The name of the queue in errors.
+///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, otherwise the call traps.
+///   - errorPolicy: The response to the failure of an added procedure.
+///   - body: The function that adds procedures to the queue.
+/// - Returns: The value of `body`.
+/// - Throws: The errors of ``withProcedureQueue(_:errorPolicy:_:)``, where cancelling is described.
+@discardableResult
+public nonisolated(nonsending) func withProcedureQueue<R>(
+  _ name: String = "withProcedureQueue", maxConcurrentProcedures: Int = .max, errorPolicy: ErrorPolicy = .failFast,
+  _ body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
+) async throws -> R {
+  let configuration = ProcedureQueue.Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures)
+  return try await withProcedureQueue(configuration, errorPolicy: errorPolicy, body)
+}
+
+/// Calls `body` with a new queue, and returns when every procedure on the queue has finished.
+///
+/// No failure of an added procedure is lost, also if `body` drops the handle or catches the error. With the policy
+/// ``ErrorPolicy/failFast``, the first failure cancels all other procedures on the queue, including later procedures, and is
+/// thrown at the end. With ``ErrorPolicy/continue``, all procedures run, and the failures are thrown together. Procedures
+/// that were ignored, were cancelled, or failed only because a dependency failed, do not count. Nor does a procedure
+/// of `run`, which throws to its caller.
 ///
 /// If `body` throws, all procedures on the queue are cancelled before the wait. Cancelling the caller cancels all procedures
 /// on the queue, including later procedures. A queue that is suspended when `body` ends is resumed. After the return, the
@@ -13,41 +38,56 @@
 /// The body of a procedure that waits for the function lends its slot meanwhile.
 ///
 /// - Parameters:
-///   - name: The name of the queue in errors.
-///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, otherwise the call traps.
-///   - clock: The clock of events, pauses and timeouts.
-///   - executor: The executor of bodies; `nil` for the global executor.
-///   - resources: The table in which procedures claim resources.
-///   - body: The function that adds procedures to the queue.
+///   - configuration: The settings of the queue. `onUnobservedFailure` is not called.
+///   - errorPolicy: The response to the failure of an added procedure.
+///   - body: The function that adds procedures to the queue. A failure does not cancel the task of `body`.
 /// - Returns: The value of `body`.
-/// - Throws: The error of `body`. A failed procedure throws only where its handle's `value` is read.
+/// - Throws: With `failFast`, the first error, of an added procedure or of `body`; a `CancellationError` of `body` does not
+///   hide a failure. With `continue`, ``ProcedureError/partsFailed(procedure:failures:)`` with all failures, and the error of
+///   `body` behind them; the error of `body` alone if no procedure has failed.
+@discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
-  _ name: String = "withProcedureQueue", maxConcurrentProcedures: Int = .max,
-  clock: any Clock<Duration> = ContinuousClock(), executor: (any TaskExecutor)? = nil,
-  resources: ResourceTable = .shared,
+  _ configuration: ProcedureQueue.Configuration, errorPolicy: ErrorPolicy = .failFast,
   _ body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
-) async rethrows -> R {
-  let queue = ProcedureQueue(
-    name, maxConcurrentProcedures: maxConcurrentProcedures, clock: clock, executor: executor,
-    resources: resources)
+) async throws -> R {
+  let queue = ProcedureQueue(core: configuration.makeCore(scope: errorPolicy))
   let onCancel: @Sendable () -> Void = { queue.core.cancelAll(nil, includesLater: true) }
+  let drain: nonisolated(nonsending) () async throws -> R = { try await drained(queue, errorPolicy, after: body) }
   guard let run = ProcedureContext.current?.run.living else {
-    return try await withTaskCancellationHandler(operation: { try await drain(queue, after: body) }, onCancel: onCancel)
+    return try await withTaskCancellationHandler(operation: drain, onCancel: onCancel)
   }
-  return try await run.whileCancellable(queue, operation: { try await drain(queue, after: body) }, onCancel: onCancel)
+  return try await run.whileCancellable(queue, operation: drain, onCancel: onCancel)
 }
 
-/// Calls the body, and returns when all procedures on the queue have finished.
-private nonisolated(nonsending) func drain<R>(
-  _ queue: ProcedureQueue, after body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
-) async rethrows -> R {
+/// Calls the body, waits until all procedures on the queue have finished, and throws what has failed.
+private nonisolated(nonsending) func drained<R>(
+  _ queue: ProcedureQueue, _ policy: ErrorPolicy, after body: nonisolated(nonsending) (ProcedureQueue) async throws -> R
+) async throws -> R {
+  let value: R
   do {
-    let result = try await body(queue)
-    await queue.shutDown()
-    return result
+    value = try await body(queue)
   } catch {
+    // A failure that came first counts, and the error of the body may be a consequence.
+    let earlier = queue.core.failures
     queue.core.cancelAll(nil, includesLater: true)
     await queue.shutDown()
-    throw error
+    let counts = policy == .continue || error is CancellationError
+    throw scopeError(counts ? queue.core.failures : earlier, policy, of: queue, bodyError: error) ?? error
   }
+  await queue.shutDown()
+  if let error = scopeError(queue.core.failures, policy, of: queue, bodyError: nil) { throw error }
+  return value
+}
+
+private func scopeError(
+  _ failures: [ProcedureFailure], _ policy: ErrorPolicy, of queue: ProcedureQueue, bodyError: (any Error)?
+) -> (any Error)? {
+  guard let first = failures.first else { return nil }
+  if policy == .failFast { return first.error }
+  let scope = ProcedureIdentity(id: .ofNoRun, name: queue.name)
+  var all = failures
+  if let bodyError, !(bodyError is CancellationError) {
+    all.append(ProcedureFailure(procedure: scope, error: bodyError))
+  }
+  return ProcedureError.partsFailed(procedure: scope, failures: all)
 }

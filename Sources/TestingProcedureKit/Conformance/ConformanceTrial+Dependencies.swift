@@ -16,7 +16,7 @@ extension ConformanceTrial {
       queue.add(ProcedureTask("dependent") { (_: Int) in stopped.increment() }, from: dependency)
     }
     let unstoppable = dependencies.map { dependency in
-      queue.add(ProcedureTask { (_: Result<Int, any Error>) in executed.increment() }, from: dependency.result)
+      queue.add(ProcedureTask { (_: Result<Int, any Error>) in executed.increment() }, from: dependency.asResult)
     }
     cancelled.cancel(TrialError(number: 1))
     var outcomes: [ProcedureOutcome<Void>] = []

@@ -4,7 +4,9 @@
 /// @Test(arguments: ProcedureQueueConformance.Rule.allCases)
 /// func holds(_ rule: ProcedureQueueConformance.Rule) async throws {
 ///   let suite = ProcedureQueueConformance { name, width, isSuspended in
-///     ProcedureQueue(name, maxConcurrentProcedures: width, isSuspended: isSuspended, executor: MyExecutor())
+///     var configuration = ProcedureQueue.Configuration(name, maxConcurrentProcedures: width, isSuspended: isSuspended)
+///     configuration.executor = MyExecutor()
+///     return ProcedureQueue(configuration)
 ///   }
 ///   try await suite.check(rule)
 /// }

@@ -17,14 +17,34 @@ extension ExplorationEnvironment {
     maxWaitingProcedures: Int = .max, overflow: QueueOverflow = .refuse, contextCarriers: [ContextCarrier] = [],
     resources: ResourceTable? = nil, hooks: ProcedureHooks? = nil
   ) -> ProcedureQueue {
-    let queue = ProcedureQueue(
-      name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock,
-      executor: executor, maxWaitingProcedures: maxWaitingProcedures, overflow: overflow,
-      contextCarriers: contextCarriers, resources: resources ?? self.resources, hooks: hooks, seed: UInt64(schedule))
+    var configuration = ProcedureQueue.Configuration(
+      name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended)
+    configuration.maxWaitingProcedures = maxWaitingProcedures
+    configuration.overflow = overflow
+    configuration.contextCarriers = contextCarriers
+    configuration.resources = resources ?? .shared
+    configuration.hooks = hooks
+    return makeQueue(configuration)
+  }
+
+  /// Makes a queue from a configuration, with the clock, the executor and the seed of the schedule. The shared table of
+  /// resources is replaced by the schedule's own table.
+  public func makeQueue(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue {
+    let queue = ProcedureQueue(adapted(configuration))
     explainDeadlock { [weak queue] in
       queue.map { $0.snapshot() }.flatMap { $0.procedures.isEmpty ? nil : "\($0)" }
     }
     return queue
+  }
+
+  /// The configuration with the clock, the executor, the seed and the resources of the schedule, for a scope.
+  public func adapted(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue.Configuration {
+    var configuration = configuration
+    configuration.clock = clock
+    configuration.executor = executor
+    configuration.seed = UInt64(schedule)
+    if configuration.resources === ResourceTable.shared { configuration.resources = resources }
+    return configuration
   }
 
   /// Adds the state of the run to a deadlock report. Returns `handle`, for `env.watch(queue.add(p))`.

@@ -42,7 +42,7 @@ import Testing
         g.add(log("after bad"), after: [bad, good])
         g.add(log("after both"), after: [good, worse])
         g.add(log("after good"), after: [good])
-        g.add(log("anyway"), after: [bad.result, good])
+        g.add(log("anyway"), after: [bad.asResult, good])
       }
       do {
         try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.errorPolicy(.continue))
@@ -66,8 +66,8 @@ import Testing
       let graph = ProcedureGraph("g") { g in
         let risky = g.add(ProcedureTask<Void, Int>("risky") { throw TestError(code: 1) })
         let dependent = g.add(ProcedureTask("dependent") { (x: Int) in x }, from: risky)
-        let cached = g.add("cached", from: risky.result) { (try? $0.get()) ?? 10 }
-        return g.add("sum", from: cached, dependent.result) { cached, dependent in
+        let cached = g.add("cached", from: risky.asResult) { (try? $0.get()) ?? 10 }
+        return g.add("sum", from: cached, dependent.asResult) { cached, dependent in
           if case .failure(let error as ProcedureError) = dependent, error.kind == .dependencyFailed {
             cached + 1
           } else {
@@ -77,7 +77,7 @@ import Testing
       }
       #expect(try await graph.errorPolicy(policy).execute() == 11)
     }
-    let output = ProcedureGraph("g") { g in g.add(ProcedureTask<Void, Int> { throw TestError(code: 2) }).result }
+    let output = ProcedureGraph("g") { g in g.add(ProcedureTask<Void, Int> { throw TestError(code: 2) }).asResult }
     guard case .failure(let error) = try await output.execute() else {
       Issue.record("not a failure")
       return
@@ -90,7 +90,7 @@ import Testing
     let graph = ProcedureGraph("g") { g in
       var last = g.add(ProcedureTask<Void, Int>("bad") { throw TestError(code: 1) })
       for number in 1...TestDepth.size(100_000) { last = g.add("n\(number)", from: last) { $0 } }
-      return last.result
+      return last.asResult
     }
     guard case .failure(let error as ProcedureError) = try await graph.execute(),
       case .dependencyFailed(let procedure, let dependency, let origin, let underlying) = error
@@ -111,7 +111,7 @@ import Testing
     let stopped = queue.add(ProcedureTask("stopped") { (x: Int) in x }, from: bad)
     let graph = ProcedureGraph("g") { g in
       let reader = g.add(ProcedureTask("reader") { try await stopped.value })
-      return g.add("dependent", from: reader) { $0 }.result
+      return g.add("dependent", from: reader) { $0 }.asResult
     }
     guard case .failure(let error as ProcedureError) = try await queue.run(graph) else {
       Issue.record("not a failure")

@@ -200,7 +200,7 @@ import TestingProcedureKit
     let graph = ProcedureGraph("kitten \"small\"") { (g, path: Node<String>) in
       let photo = g.add(ProcedureTask("load") { (p: String) in p }, from: path)
       let small = g.add(ProcedureTask("resize") { (p: String) in p.count }, from: photo)
-      return g.add("re\"port", from: small.result) { (try? $0.get()) ?? 0 }
+      return g.add("re\"port", from: small.asResult) { (try? $0.get()) ?? 0 }
     }
     #expect(
       graph.mermaid == """

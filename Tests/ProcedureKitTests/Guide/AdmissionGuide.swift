@@ -136,8 +136,10 @@ import TestingProcedureKit
   func limits() async throws {
     let printing = ProbeProcedure("printing")
 
-    let queue = ProcedureQueue(
-      "office", maxConcurrentProcedures: 1, maxWaitingProcedures: 2, overflow: .replaceOldest)
+    var configuration = ProcedureQueue.Configuration("office", maxConcurrentProcedures: 1)
+    configuration.maxWaitingProcedures = 2
+    configuration.overflow = .replaceOldest
+    let queue = ProcedureQueue(configuration)
     queue.add(printing)
     try await printing.waitUntilStarted()
     let preview = ProcedureTask("preview") {}.keyed(by: "preview")

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -94,7 +95,7 @@ import TestingProcedureKit
     let news = ProcedureGraph("news") { (g, path: Node<String>) in
       let fresh = g.add(Download().timeout(.seconds(5)).retry(.constant(.zero), maxAttempts: 2), from: path)
       let old = g.add(archive, from: path)
-      return g.add("choose", from: fresh.result, old) { fresh, old in
+      return g.add("choose", from: fresh.asResult, old) { fresh, old in
         switch fresh {
         case .success(let page): page
         case .failure: old

@@ -1,5 +1,6 @@
 import ProcedureKit
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 
 /// What once went wrong between resources, produced children, hooks and limits.

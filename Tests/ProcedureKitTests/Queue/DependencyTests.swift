@@ -83,15 +83,15 @@ import Testing
     let queue = ProcedureQueue("q")
     let failing = queue.add(ProcedureTask<Void, Int> { throw TestError(code: 1) })
     let recovery = queue.add(
-      ProcedureTask { (r: Result<Int, any Error>) in (try? r.get()) ?? -1 }, from: failing.result)
-    let cleanup = queue.add(ProcedureTask { "clean" }, after: [failing.result])
+      ProcedureTask { (r: Result<Int, any Error>) in (try? r.get()) ?? -1 }, from: failing.asResult)
+    let cleanup = queue.add(ProcedureTask { "clean" }, after: [failing.asResult])
     #expect(try await recovery.value == -1)
     #expect(try await cleanup.value == "clean")
     let ignored = queue.add(ProcedureTask { 1 }.condition("closed") { false })
     let inspected = queue.add(
       ProcedureTask { (r: Result<Int, any Error>) in
         if case .failure(let error as ProcedureError) = r { error.kind == .ignored } else { false }
-      }, from: ignored.result)
+      }, from: ignored.asResult)
     #expect(try await inspected.value)
   }
 

@@ -33,7 +33,7 @@ import Testing
     #expect(failure.readyValue == nil && ignored.readyValue == nil)
     #expect(try await nothing.value == nil)
     await #expect(throws: TestError()) { try await failure.value }
-    #expect(try await value.result.value.get() == 1)
+    #expect(try await value.asResult.value.get() == 1)
   }
 }
 

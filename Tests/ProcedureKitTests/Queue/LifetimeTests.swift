@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
@@ -22,7 +23,7 @@ import Testing
       let first = g.add(ProcedureTask("first") { (_: Tracked) in }, from: big, after: [unused])
       let failing = g.add(ProcedureTask<Void, Int>("failing") { throw TestError() }, after: [first])
       g.add("skipped", from: big, failing) { _, _ in }
-      g.add(ProcedureTask("look") { seen.update { $0.append(live.value) } }, after: [failing.result])
+      g.add(ProcedureTask("look") { seen.update { $0.append(live.value) } }, after: [failing.asResult])
     }
     _ = try? await graph.limit(1).errorPolicy(.continue).execute()
     #expect(seen.value == [0])

@@ -184,7 +184,7 @@ import Testing
   @Test("withProcedureQueue leaves when everything has finished; a thrown error and a cancel cancel the rest first")
   func scope() async throws {
     let ran = Box(0)
-    let returned = await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
+    let returned = try await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
       for _ in 0..<50 { queue.add(ProcedureTask { ran.update { $0 += 1 } }) }
       return 7
     }
@@ -206,7 +206,7 @@ import Testing
     #expect(cancelled.value == 1)
     let started = Signal()
     let scope = Task {
-      await withProcedureQueue { queue in
+      try await withProcedureQueue { queue in
         let first = queue.add(
           ProcedureTask {
             started.set()
@@ -219,6 +219,6 @@ import Testing
     }
     await started.wait()
     scope.cancel()
-    #expect(await scope.value == nil)
+    #expect(try await scope.value == nil)
   }
 }

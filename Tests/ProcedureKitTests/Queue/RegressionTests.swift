@@ -110,7 +110,7 @@ import Testing
   @Test("Q4: bodies run and add on their own queue while it is shut down")
   func nestedWhileShuttingDown() async throws {
     for _ in 0..<100 {
-      let values = await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
+      let values = try await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
         (0..<4).map { i in
           queue.add(
             ProcedureTask {

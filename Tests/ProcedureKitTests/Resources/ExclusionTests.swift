@@ -1,5 +1,6 @@
 import Dispatch
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 

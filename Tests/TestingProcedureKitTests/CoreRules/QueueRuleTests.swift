@@ -241,7 +241,8 @@ struct QueueRuleTests {
       let running = Locked(0)
       let outcomes = Locked<[ProcedureHandle<Void>]>([])
       await #expect(throws: Reason.self) {
-        try await withProcedureQueue(maxConcurrentProcedures: 2, clock: env.clock, executor: env.executor) { queue in
+        let configuration = env.adapted(.init("scope", maxConcurrentProcedures: 2))
+        try await withProcedureQueue(configuration) { queue in
           for _ in 0..<3 {
             let handle = queue.add(
               ProcedureTask {

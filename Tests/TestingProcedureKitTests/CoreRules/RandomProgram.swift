@@ -100,7 +100,7 @@ extension RandomProgram {
     let task = body(name, on: place, depth: 0, wants: RandomWants())
     env.note("add \(name) to queue \(place) after the result of \(handle)")
     return queues[place].add(
-      ProcedureTask(name) { (_: Result<Int, any Error>) in try await call(task) }, from: handle.result)
+      ProcedureTask(name) { (_: Result<Int, any Error>) in try await call(task) }, from: handle.asResult)
   }
 
   private func call(_ name: String, on place: Int) async {
@@ -183,7 +183,7 @@ extension RandomProgram {
         return 1
       }
       guard accepts else { return g.add(join, from: nodes) }
-      let results = g.add(from: nodes.map(\.result))
+      let results = g.add(from: nodes.map(\.asResult))
       let accept = ProcedureTask("\(name):accept") { (values: [Result<Int, any Error>]) in values.count }
       return g.add(accept, from: results)
     }

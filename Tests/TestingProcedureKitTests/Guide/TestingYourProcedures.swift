@@ -127,7 +127,9 @@ extension Trait where Self == IssueHandlingTrait {
   @Test("Polling asks once a minute, until it is told that all is ready")
   func virtualClock() async throws {
     let clock = VirtualClock()
-    let queue = ProcedureQueue("polling", clock: clock)
+    var configuration = ProcedureQueue.Configuration("polling")
+    configuration.clock = clock
+    let queue = ProcedureQueue(configuration)
     let poll = Poll(interval: .seconds(60), clock: clock)
     let handle = queue.add(poll) { clock.now.offset >= .seconds(120) }
 
@@ -168,7 +170,7 @@ extension Trait where Self == IssueHandlingTrait {
   @Test("Bodies that share a disk")
   func monitor() async throws {
     let monitor = ConcurrencyMonitor()
-    await withProcedureQueue(maxConcurrentProcedures: 4) { queue in
+    try await withProcedureQueue(maxConcurrentProcedures: 4) { queue in
       for _ in 0..<20 {
         queue.add(ProcedureTask { await monitor.during("disk") { await Task.yield() } })
       }

@@ -22,6 +22,8 @@ final class QueueCore: Sendable {
     var resumption: [Place] = []
     /// Whether what comes is cancelled at once.
     var cancelsArrivals = false
+    /// The failures that a scope will throw; the first alone if the scope fails fast.
+    var failures: [ProcedureFailure] = []
     /// Tasks that wait until no run is there.
     var emptyWaiters: [Place] = []
     /// Bodies of this queue that wait until no run is there but such bodies.
@@ -48,11 +50,12 @@ final class QueueCore: Sendable {
       case notify(RunDetails.Listener, ProcedureOutcome<Void>)
       case cancel(Run)
       case claimGranted(Run)
+      case cancelAll
 
       /// Whether the action leads a run on, which may cause the next action.
       var leadsOn: Bool {
         switch self {
-        case .goOn, .notify, .cancel, .claimGranted: true
+        case .goOn, .notify, .cancel, .claimGranted, .cancelAll: true
         case .resume, .call, .giveRoom, .event, .endEvents: false
         }
       }
@@ -69,6 +72,7 @@ final class QueueCore: Sendable {
   let carriers: [ContextCarrier]
   let resources: ResourceTable
   let hooks: ProcedureHooks?
+  private let failureHandling: FailureHandling
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
   /// Whether bodies execute as they are: no executor of its own and no hooks.
@@ -79,8 +83,10 @@ final class QueueCore: Sendable {
   init(
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
     executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
-    hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse), seed: UInt64? = nil
+    hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse), seed: UInt64? = nil,
+    failures: FailureHandling = .unobserved(nil)
   ) {
+    failureHandling = failures
     self.name = name
     self.executor = executor
     self.carriers = carriers
@@ -168,6 +174,7 @@ final class QueueCore: Sendable {
     case .notify(let listener, let outcome): listener(outcome)
     case .cancel(let run): run.cancel(nil)
     case .claimGranted(let run): run.claimGranted()
+    case .cancelAll: cancelAll(nil, includesLater: true)
     }
   }
 
@@ -359,6 +366,25 @@ final class QueueCore: Sendable {
         return entry.isPart || (isInside && entry.idleWaits > 0) ? nil : entry.payload
       }
     }
+  }
+
+  // MARK: Failures
+
+  var failures: [ProcedureFailure] { withState(\.failures) }
+
+  /// An added run has failed: a scope collects the failure. Called under the lock.
+  func failed(_ run: Run, _ error: any Error, _ state: inout State, _ effects: inout Effects) {
+    guard case .scope(let policy) = failureHandling else { return }
+    if let error = error as? ProcedureError, error.kind == .dependencyFailed { return }
+    if policy == .failFast {
+      guard state.failures.isEmpty else { return }
+      effects.add(.cancelAll)
+    }
+    state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
+  }
+
+  func tellOfUnobserved(_ failure: ProcedureFailure) {
+    if case .unobserved(let handler?) = failureHandling { handler(failure) }
   }
 
   // MARK: Priority

@@ -193,6 +193,7 @@ extension Run {
   }
 
   func leave(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+    if isAddedByUser, case .failed(let error)? = outcome { core.failed(self, error, &state, &effects) }
     guard member >= 0 else { return }
     state.machine.finished(member)
     member = -1

@@ -6,7 +6,7 @@ import Synchronization
 /// produced child, a node, a procedure without a queue: all are runs, and `RunDriver` leads them through the phases of `QueueMachine`.
 ///
 /// Invariant of `@unchecked Sendable`: what is `var` is guarded by the lock of `core`, but for `outcome`, which is written once under that lock
-/// before `isOver` is set, and read after.
+/// before the run is marked as finished, and read after.
 @usableFromInline
 final class Run: @unchecked Sendable {
   /// The purpose of a call of the body.
@@ -66,7 +66,7 @@ final class Run: @unchecked Sendable {
   var started: Int64 = -1
   var ended: Int64 = -1
   var outcome: Outcome?
-  private let isOver = Atomic(false)
+  private let marks = Atomic<UInt8>(0)
 
   init(
     _ core: QueueCore, _ level: Level, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1,
@@ -90,7 +90,17 @@ final class Run: @unchecked Sendable {
       }
   }
 
+  deinit {
+    // The last handle has gone.
+    if isAddedByUser, case .failed(let error)? = outcome, marks.load(ordering: .relaxed) & Self.observedMark == 0 {
+      core.tellOfUnobserved(ProcedureFailure(procedure: identity, error: error))
+    }
+  }
+
   var name: String { level.name }
+
+  /// Whether the run was added to a queue, and not produced by a body.
+  var isAddedByUser: Bool { kind == .added && parent == nil }
 
   /// The instant of what happens to the run: never before what has happened. Called under the lock.
   func stamp(_ instant: ProcedureInstant) -> ProcedureInstant {
@@ -99,10 +109,16 @@ final class Run: @unchecked Sendable {
   }
 
   /// Whether the outcome can be read.
-  @usableFromInline var isFinished: Bool { isOver.load(ordering: .acquiring) }
+  @usableFromInline var isFinished: Bool { marks.load(ordering: .acquiring) & Self.finishedMark != 0 }
 
   /// The outcome was written. Called under the lock.
-  func setFinished() { isOver.store(true, ordering: .releasing) }
+  func setFinished() { marks.bitwiseOr(Self.finishedMark, ordering: .releasing) }
+
+  /// Somebody learns of the outcome.
+  func setObserved() { marks.bitwiseOr(Self.observedMark, ordering: .relaxed) }
+
+  private static let finishedMark: UInt8 = 1
+  private static let observedMark: UInt8 = 2
 
   /// Whether the run has an id and events of its own; levels, attempts and copies report under those of the run around them.
   var isReported: Bool {

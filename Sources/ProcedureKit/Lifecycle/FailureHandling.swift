@@ -1,0 +1,7 @@
+/// The destination of the failures of added procedures.
+enum FailureHandling: Sendable {
+  /// A scope collects the failures, cancels the rest as the policy says, and throws at its end.
+  case scope(ErrorPolicy)
+  /// The function is called with each failure that no handle has shown to anybody.
+  case unobserved((@Sendable (ProcedureFailure) -> Void)?)
+}

@@ -1,0 +1,30 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// Writes lines to the standard error of the process. The only file of the core that names the platform.
+enum StandardError {
+  /// Writes a line with one call, so that lines of several tasks do not mix. A failed write is ignored.
+  static func write(_ line: String) {
+    var text = line + "\n"
+    text.withUTF8 { bytes in
+      #if canImport(Darwin)
+        _ = Darwin.write(2, bytes.baseAddress, bytes.count)
+      #elseif canImport(Glibc)
+        _ = Glibc.write(2, bytes.baseAddress, bytes.count)
+      #elseif canImport(Musl)
+        _ = Musl.write(2, bytes.baseAddress, bytes.count)
+      #elseif canImport(Android)
+        _ = Android.write(2, bytes.baseAddress, bytes.count)
+      #else
+        print(line)
+      #endif
+    }
+  }
+}

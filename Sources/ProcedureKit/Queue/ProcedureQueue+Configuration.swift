@@ -1,0 +1,93 @@
+extension ProcedureQueue {
+  /// The settings of a queue. Change what differs from the defaults, then make the queue.
+  ///
+  /// ```swift
+  /// var configuration = ProcedureQueue.Configuration("uploads", maxConcurrentProcedures: 4)
+  /// configuration.maxWaitingProcedures = 1_000
+  /// let queue = ProcedureQueue(configuration)
+  /// ```
+  ///
+  /// A configuration is a value: one configuration can make many queues, and a later change reaches no queue.
+  public struct Configuration: Sendable {
+    /// The name of the queue in errors, snapshots and logs.
+    public var name: String
+
+    /// How many bodies may execute at once; at least 1, otherwise making the queue traps.
+    public var maxConcurrentProcedures: Int
+
+    /// Whether the queue waits to be resumed before starting procedures.
+    public var isSuspended: Bool
+
+    /// The clock of events, pauses and timeouts.
+    public var clock: any Clock<Duration> = ContinuousClock()
+
+    /// The executor of bodies; `nil` for the global executor. `run` takes the body there, too; with `nil`, a nested `run`
+    /// executes on the executor of the enclosing body.
+    public var executor: (any TaskExecutor)?
+
+    /// How many added procedures may wait to be started, for any reason; at least 1, otherwise making the queue traps.
+    ///
+    /// An added procedure counts until a worker starts the procedure, also if a slot is free. Procedures of `run` wait in the
+    /// caller's task and do not count, nor do produced children.
+    public var maxWaitingProcedures = Int.max
+
+    /// The response to a procedure beyond the limit.
+    public var overflow: QueueOverflow = .refuse
+
+    /// The task-local values that `add` takes from the caller to the body.
+    public var contextCarriers: [ContextCarrier] = []
+
+    /// The table in which procedures claim resources.
+    public var resources: ResourceTable = .shared
+
+    /// The functions to call for each procedure, and to await.
+    public var hooks: ProcedureHooks?
+
+    /// The seed of the random delays in schedules, for tests; `nil` for true chance.
+    public var seed: UInt64?
+
+    /// Called with the failure of an added procedure that nobody can learn of; `nil` drops such failures.
+    ///
+    /// A failure is unobserved if the last handle of the procedure goes, and nobody has read the handle's `value`, `result`
+    /// or `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:errorPolicy:_:)``
+    /// a failure is thrown instead. The function is called by the task that drops the last handle, and must return soon.
+    /// The default writes one line to standard error.
+    public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
+
+    /// Creates a configuration with default settings.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the queue in errors, snapshots and logs.
+    ///   - maxConcurrentProcedures: How many bodies may execute at once.
+    ///   - isSuspended: Whether the queue waits to be resumed before starting procedures.
+    public init(
+      _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false
+    ) {
+      self.name = name
+      self.maxConcurrentProcedures = maxConcurrentProcedures
+      self.isSuspended = isSuspended
+      onUnobservedFailure = { failure in
+        StandardError.write(
+          "warning: \(failure.procedure) failed, and its handle was dropped unread: \(failure.error). "
+            + "Await its value, or set onUnobservedFailure.")
+      }
+    }
+
+    /// Makes the parts of a queue. `scope` is the error policy of a scope, which collects the failures itself.
+    func makeCore(scope: ErrorPolicy? = nil) -> QueueCore {
+      require(
+        maxConcurrentProcedures >= 1,
+        "ProcedureQueue \"\(name)\": maxConcurrentProcedures is \(maxConcurrentProcedures); with less than 1 nothing would start"
+      )
+      require(
+        maxWaitingProcedures >= 1,
+        "ProcedureQueue \"\(name)\": maxWaitingProcedures is \(maxWaitingProcedures); with less than 1 nothing could be added"
+      )
+      return QueueCore(
+        name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
+        carriers: contextCarriers, resources: resources, hooks: hooks,
+        room: WaitingRoom(limit: maxWaitingProcedures, overflow: overflow), seed: seed,
+        failures: scope.map { .scope($0) } ?? .unobserved(onUnobservedFailure))
+    }
+  }
+}

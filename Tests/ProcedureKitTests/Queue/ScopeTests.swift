@@ -1,0 +1,139 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// DESIGN.md 3.2: a scope throws what has failed in it.
+@Suite struct ScopeTests {
+  private static func failing(_ code: Int) -> ProcedureTask<Void, Void> {
+    ProcedureTask("failing \(code)") { throw TestError(code: code) }
+  }
+
+  /// Ends when it is cancelled, and never before.
+  private static let endless = ProcedureTask("endless") { await untilCancelled() }
+
+  @Test("The failure of an added procedure, whose handle was dropped, is thrown")
+  func dropped() async {
+    await #expect(throws: TestError(code: 1)) {
+      try await withProcedureQueue { queue in queue.add(Self.failing(1)) }
+    }
+  }
+
+  @Test("The first failure cancels what executes, what waits and what comes, and nothing else counts")
+  func failFast() async throws {
+    let queues = Box<[ProcedureHandle<Void>]>([])
+    await #expect(throws: TestError(code: 1)) {
+      try await withProcedureQueue(maxConcurrentProcedures: 2) { queue in
+        let running = queue.add(Self.endless)
+        let failed = queue.add(Self.failing(1))
+        let waiting = queue.add(Self.failing(2), after: [running])
+        let dependent = queue.add(Self.failing(3), after: [failed])
+        _ = await failed.outcome
+        _ = await running.outcome
+        queues.update { $0 = [running, waiting, dependent, queue.add(Self.failing(4))] }
+      }
+    }
+    let outcomes = await withTaskGroup { group in
+      for handle in queues.value { group.addTask { await handle.outcome } }
+      return await group.reduce(into: []) { $0.append($1.isCancelled || $1.failure is ProcedureError) }
+    }
+    #expect(outcomes == [true, true, true, true])
+  }
+
+  @Test("A failure counts also if the body has caught it")
+  func caught() async {
+    await #expect(throws: TestError(code: 1)) {
+      try await withProcedureQueue { queue in _ = try? await queue.add(Self.failing(1)).value }
+    }
+  }
+
+  @Test("What is ignored, cancelled on purpose, or fails as a dependent only, does not count")
+  func whatDoesNotCount() async throws {
+    let outside = ProcedureQueue("outside").add(Self.failing(9))
+    let value = try await withProcedureQueue { queue in
+      queue.add(Self.failing(1).condition("never") { false })
+      let running = queue.add(Self.endless)
+      running.cancel(TestError(code: 2))
+      queue.add(Self.failing(3), after: [outside])
+      _ = try? await queue.run(Self.failing(4))
+      return 5
+    }
+    #expect(value == 5)
+    #expect(await outside.outcome.failure as? TestError == TestError(code: 9))
+  }
+
+  @Test("A timeout counts")
+  func timedOut() async throws {
+    let clock = VirtualClock()
+    var configuration = ProcedureQueue.Configuration("scope")
+    configuration.clock = clock
+    let scope = Task { [configuration] in
+      try await withProcedureQueue(configuration) { $0.add(Self.endless.timeout(.seconds(5))) }
+    }
+    try await clock.nextSleep()
+    clock.advance(by: .seconds(5))
+    let error = await #expect(throws: ProcedureError.self) { _ = try await scope.value }
+    #expect(error?.kind == .timedOut)
+  }
+
+  @Test("With the policy to continue, all procedures run, and all failures are thrown, that of the body behind them")
+  func collecting() async {
+    let ran = Box(0)
+    let error = await #expect(throws: ProcedureError.self) {
+      try await withProcedureQueue(maxConcurrentProcedures: 1, errorPolicy: .continue) { queue in
+        let handles = (1...3).map { queue.add(Self.failing($0)) }
+        for _ in 0..<3 { queue.add(ProcedureTask { ran.update { $0 += 1 } }) }
+        for handle in handles { _ = await handle.outcome }
+        await queue.waitUntilIdle()
+        throw TestError(code: 4)
+      }
+    }
+    guard case .partsFailed(let scope, let failures)? = error else { return #expect(Bool(false), "\(error as Any)") }
+    #expect(scope.name == "withProcedureQueue")
+    #expect(failures.compactMap { ($0.error as? TestError)?.code } == [1, 2, 3, 4])
+    #expect(ran.value == 3)
+  }
+
+  @Test("The error of the body is thrown if it comes first, and not if it only follows from a failure")
+  func bodyError() async {
+    await #expect(throws: TestError(code: 1)) {
+      try await withProcedureQueue { queue in
+        queue.add(Self.endless)
+        throw TestError(code: 1)
+      }
+    }
+    await #expect(throws: TestError(code: 2)) {
+      try await withProcedureQueue { queue in
+        let running = queue.add(Self.endless)
+        queue.add(Self.failing(2))
+        // Ends with a `CancellationError`, since the failure has cancelled it.
+        try await running.value
+      }
+    }
+  }
+
+  @Test("A graph in a scope fails as one, and so does a procedure with children")
+  func parts() async {
+    await #expect(throws: TestError(code: 1)) {
+      try await withProcedureQueue { queue in queue.add(ProcedureGraph { g in g.add(Self.failing(1)) }) }
+    }
+    await #expect(throws: TestError(code: 2)) {
+      try await withProcedureQueue { queue in
+        queue.add(ProcedureTask { ProcedureContext.current?.produce(Self.failing(2)) })
+      }
+    }
+  }
+
+  @Test("A scope within a body lends its slot, and its failure is that of the body")
+  func nested() async {
+    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
+    await #expect(throws: TestError(code: 1)) {
+      try await queue.run(
+        ProcedureTask {
+          try await withProcedureQueue { scope in
+            scope.add(ProcedureTask { try await queue.run(Self.failing(1)) })
+          }
+        })
+    }
+  }
+}

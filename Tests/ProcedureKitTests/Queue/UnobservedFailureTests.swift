@@ -1,0 +1,90 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// DESIGN.md 3.2: no failure on a plain queue is lost.
+@Suite struct UnobservedFailureTests {
+  /// A queue, and the codes and names of the failures that it tells of.
+  private static func queue() -> (ProcedureQueue, Box<[String]>) {
+    let told = Box<[String]>([])
+    var configuration = ProcedureQueue.Configuration("plain")
+    configuration.onUnobservedFailure = { failure in told.update { $0.append(failure.procedure.name) } }
+    return (ProcedureQueue(configuration), told)
+  }
+
+  private static func failing(_ name: String) -> ProcedureTask<Void, Void> {
+    ProcedureTask(name) { throw TestError(code: 1) }
+  }
+
+  @Test("A failure whose handle was dropped is told once, with its procedure; successes and cancels are not")
+  func dropped() async {
+    let (queue, told) = Self.queue()
+    queue.add(Self.failing("lost"))
+    queue.add(ProcedureTask("good") {})
+    queue.add(ProcedureTask("cancelled") { await untilCancelled() }).cancel()
+    queue.add(Self.failing("ignored").condition("never") { false })
+    await queue.shutDown()
+    await told.wait { $0 == ["lost"] }
+    queue.add(Self.failing("refused"))
+    await told.wait { $0 == ["lost", "refused"] }
+  }
+
+  @Test("A failure that somebody can know of is not told: awaited, depended on, subscribed to, or produced")
+  func observed() async throws {
+    let (queue, told) = Self.queue()
+    _ = try? await queue.add(Self.failing("value")).value
+    _ = await queue.add(Self.failing("outcome")).outcome
+    _ = await queue.add(Self.failing("result")).result
+    _ = try await queue.add(Self.failing("asResult")).asResult.value
+    for await _ in queue.add(Self.failing("events")).events {}
+    _ = try? await queue.run(Self.failing("run"))
+    _ = await queue.add(ProcedureTask("producer") { ProcedureContext.current?.produce(Self.failing("child")) }).outcome
+    await queue.add(ProcedureTask("after") {}, after: [queue.add(Self.failing("dependency")).asResult]).outcome.value
+    await queue.shutDown()
+    queue.add(Self.failing("last"))
+    await told.wait { $0.contains("last") }
+    #expect(told.value == ["last"])
+  }
+
+  @Test("The dependent of a failure is told, if nobody looks at it, and the dependency is not")
+  func dependent() async {
+    let (queue, told) = Self.queue()
+    queue.add(ProcedureTask("dependent") {}, after: [queue.add(Self.failing("dependency"))])
+    await queue.shutDown()
+    await told.wait { $0 == ["dependent"] }
+  }
+
+  @Test("A handle that is kept unread is told when it goes")
+  func kept() async {
+    let (queue, told) = Self.queue()
+    var handle: ProcedureHandle<Void>? = queue.add(Self.failing("kept"))
+    await queue.shutDown()
+    #expect(handle?.state == .finished && told.value.isEmpty)
+    handle = nil
+    await told.wait { $0 == ["kept"] }
+  }
+
+  @Test("Whoever is told may use the queue")
+  func reentrant() async {
+    let names = Box<[String]>([])
+    let queue = Box<ProcedureQueue?>(nil)
+    var configuration = ProcedureQueue.Configuration("reentrant")
+    configuration.onUnobservedFailure = { failure in
+      let count = queue.value?.snapshot().procedures.count ?? -1
+      queue.value?.add(ProcedureTask { names.update { $0.append("\(failure.procedure.name), \(count >= 0)") } })
+    }
+    let made = ProcedureQueue(configuration)
+    queue.update { $0 = made }
+    queue.value?.add(Self.failing("lost"))
+    await names.wait { $0 == ["lost, true"] }
+    queue.update { $0 = nil }
+  }
+}
+
+extension Box {
+  /// Yields until the value meets a condition.
+  fileprivate func wait(until isMet: (Value) -> Bool) async {
+    while !isMet(value) { await Task.yield() }
+  }
+}
