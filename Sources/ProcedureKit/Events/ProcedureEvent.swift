@@ -37,6 +37,8 @@ public struct ProcedureEvent: Sendable {
     case willExecute(attempt: Int)
     /// The body has ended.
     case didExecute(attempt: Int)
+    /// A value that was there already is used instead of executing the body; see ``Procedure/reusing(_:_:)``.
+    case reused(by: String)
     /// An attempt has failed with `error`, and the next attempt follows after `delay`; see
     /// ``Procedure/retry(_:maxAttempts:budget:when:)``.
     case retrying(attempt: Int, delay: Duration, error: any Error)
@@ -117,6 +119,7 @@ extension ProcedureEvent.Kind: CustomStringConvertible {
     case .didAttach: "didAttach"
     case .willExecute(let attempt): "willExecute(attempt: \(attempt))"
     case .didExecute(let attempt): "didExecute(attempt: \(attempt))"
+    case .reused(let name): "reused(by: \"\(name)\")"
     case .retrying(let attempt, let delay, let error):
       "retrying(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"
     case .didCancel(let reason): reason.map { "didCancel(reason: \($0))" } ?? "didCancel"

@@ -39,6 +39,9 @@ extension ProcedureError: CustomStringConvertible {
     case .rateExceeded(let procedure, let delay):
       "\(procedure) was not executed: its rate limiter would have let it through "
         + (delay.map { "only after \($0.inWords)" } ?? "never")
+    case .bodySkipped(let procedure, let queue):
+      "\(procedure) was not executed: the interceptor of the queue \"\(queue)\" returned without calling next(). "
+        + "Let the interceptor call next(), or throw"
     case .replaced(let procedure, let other):
       "\(procedure) was not executed: its place on the full queue went to \(other)"
     case .capabilityUnavailable(let procedure, let error), .capabilityUnauthorized(let procedure, let error):

@@ -32,6 +32,8 @@ public enum ProcedureError: Error, Sendable {
   /// The wait for the rate limiter would have exceeded the limiter's longest wait. `retryAfter` is the time until a
   /// call would go through, or `nil` for never.
   case rateExceeded(procedure: ProcedureIdentity, retryAfter: Duration?)
+  /// The interceptor of the queue returned without executing the body.
+  case bodySkipped(procedure: ProcedureIdentity, queue: String)
   /// The reason of cancelling a run that the run `by` has replaced on a full queue.
   case replaced(procedure: ProcedureIdentity, by: ProcedureIdentity)
   /// The capability to be authorized does not exist on this system. `underlying` is the ``CapabilityError``.
@@ -69,6 +71,8 @@ public enum ProcedureError: Error, Sendable {
     case circuitOpen
     /// See ``ProcedureError/rateExceeded(procedure:retryAfter:)``.
     case rateExceeded
+    /// See ``ProcedureError/bodySkipped(procedure:queue:)``.
+    case bodySkipped
   }
 
   /// The case of this error.
@@ -88,6 +92,7 @@ public enum ProcedureError: Error, Sendable {
     case .timedOut: .timedOut
     case .circuitOpen: .circuitOpen
     case .rateExceeded: .rateExceeded
+    case .bodySkipped: .bodySkipped
     }
   }
 
@@ -99,7 +104,7 @@ public enum ProcedureError: Error, Sendable {
       .producerFinished(let procedure, _), .queueFull(let procedure, _, _), .replaced(let procedure, _),
       .capabilityUnavailable(let procedure, _), .capabilityUnauthorized(let procedure, _),
       .timedOut(let procedure, _, _),
-      .circuitOpen(let procedure, _, _), .rateExceeded(let procedure, _):
+      .circuitOpen(let procedure, _, _), .rateExceeded(let procedure, _), .bodySkipped(let procedure, _):
       procedure
     }
   }
@@ -141,7 +146,7 @@ public enum ProcedureError: Error, Sendable {
     case .partsFailed(_, let failures): failures.first?.error
     case .ignored, .queueShutDown, .exclusionDeadlock, .producerFinished, .queueFull, .replaced, .timedOut,
       .circuitOpen,
-      .rateExceeded:
+      .rateExceeded, .bodySkipped:
       nil
     }
   }

@@ -1,12 +1,12 @@
 extension Procedure {
   /// Returns the procedure under another name.
   public func named(_ name: String) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.name = name }
+    procedureTask.relabelled { $0.name = name }
   }
 
   /// Returns the procedure with a priority in the ready queue. Higher priorities start first.
   public func priority(_ priority: TaskPriority) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.rawPriority = priority.rawValue }
+    procedureTask.relabelled { $0.rawPriority = priority.rawValue }
   }
 
   /// Returns a procedure that passes its value through a function.

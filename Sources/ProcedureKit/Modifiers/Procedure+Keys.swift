@@ -1,7 +1,7 @@
 extension Procedure {
   /// Returns the procedure with a key, which identifies the run that a full queue may replace; see ``QueueOverflow``.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
-    procedureTask.changing { $0.key = InternedKey.of(key) }
+    procedureTask.relabelled { $0.key = InternedKey.of(key) }
   }
 
   /// Returns the procedure with an execution shared by all runs with an equal key and an equal type of value.

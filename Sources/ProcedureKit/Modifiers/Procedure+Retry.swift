@@ -78,7 +78,7 @@ private struct RetryState<Input: Sendable, Output: Sendable>: Sendable {
     guard let delay = await next.delay(after: failure, policy, run) else { throw failure }
     next.attempt += 1
     run.retries(attempt: attempt, failure, delay, with: next) { policy.budget?.retryAbandoned() }
-    throw Pause(duration: delay)
+    throw Pause(duration: delay, error: failure)
   }
 
   private mutating func delay(after error: any Error, _ policy: RetryPolicy<Input, Output>, _ run: Run) async

@@ -7,7 +7,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   private let run: Run
 
   init(_ task: ProcedureTask<Input, Output>, _ input: Input, of run: Run) {
-    self.task = task
+    self.task = task.resolved(for: input)
     self.input = input
     self.run = run
   }

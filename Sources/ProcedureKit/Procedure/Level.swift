@@ -23,12 +23,23 @@ final class Level: Sendable {
   final class Closures: Sendable {
     let conditions: SharedList<Condition>
     let hooks: Hooks
+    let reuse: Reuse?
 
-    init?(_ conditions: SharedList<Condition>, _ hooks: Hooks) {
-      if conditions.isEmpty, hooks.isEmpty { return nil }
-      self.conditions = conditions
-      self.hooks = hooks
+    init?(_ traits: Traits) {
+      if traits.conditions.isEmpty, traits.hooks.isEmpty, traits.reuse == nil { return nil }
+      (conditions, hooks, reuse) = (traits.conditions, traits.hooks, traits.reuse)
     }
+  }
+
+  /// The look for a value that is there already.
+  struct Reuse: Sendable {
+    let name: String
+    let find: @concurrent @Sendable (any Sendable) async throws -> Reused?
+  }
+
+  /// A value that is used instead of executing the body.
+  struct Reused: Sendable {
+    let value: any Sendable
   }
 
   struct Traits: Sendable {
@@ -44,15 +55,18 @@ final class Level: Sendable {
     var mayPause = false
     var conditions = SharedList<Condition>()
     var hooks = Hooks()
+    var reuse: Reuse?
   }
 
-  /// The traits, without conditions and hooks.
+  /// The traits, without closures.
   let traits: Traits
   /// The steps of a run of this level before its start.
   let needs: QueueMachine<Run>.Needs
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool
   let hasHooksOfEnd: Bool
+  /// Whether a value is looked for before the body is executed.
+  let reuses: Bool
   /// Whether nothing but the body belongs to a run that has started: no hooks, limits, pauses and policies.
   let startsPlainly: Bool
   /// Whether the level has nothing but a body, a name and a priority.
@@ -67,12 +81,13 @@ final class Level: Sendable {
     hasWillExecuteHooks = !traits.hooks.willExecute.isEmpty
     hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
     hasHooksOfEnd = !traits.hooks.isEmptyAtEnd
+    reuses = traits.reuse != nil
     startsPlainly =
       traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil
-      && traits.hooks.isEmpty && !traits.mayPause
+      && traits.hooks.isEmpty && !traits.mayPause && !reuses
     isPlain = startsPlainly && needs.isEmpty
     var traits = traits
-    (traits.conditions, traits.hooks) = (SharedList(), Hooks())
+    (traits.conditions, traits.hooks, traits.reuse) = (SharedList(), Hooks(), nil)
     self.traits = traits
   }
 

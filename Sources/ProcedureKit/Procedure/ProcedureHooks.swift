@@ -1,10 +1,10 @@
 /// The functions that a queue calls for every procedure, and awaits. A slow hook delays the procedure; see
-/// ``ProcedureQueue/init(_:maxConcurrentProcedures:isSuspended:clock:executor:maxWaitingProcedures:overflow:contextCarriers:resources:hooks:seed:)``.
+/// ``ProcedureQueue/Configuration/hooks``.
 ///
 /// The hooks of a queue enclose the hooks of the procedures: the queue's `onWillExecute` is called before the procedure's
 /// hook, and all other hooks of the queue are called after the procedure's hooks. The hooks are called for procedures that
-/// are run, added or produced on the queue. The hooks are not called for the nodes of graphs, nor for a refused procedure: a
-/// procedure is refused by a queue that is shut down or full, or because the producer has ended. To watch without delaying
+/// are run, added or produced on the queue, and for the nodes of graphs that are executed. The hooks are not called for a
+/// refused procedure: a procedure is refused by a queue that is shut down or full, or because the producer has ended. To watch without delaying
 /// the procedures, use ``ProcedureQueue/events``.
 public struct ProcedureHooks: Sendable {
   /// Called when a procedure has a slot, before the body. If the hook throws, the body is not executed, and the procedure fails.

@@ -8,6 +8,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output
   /// The body where there is no input, made once, so that adding the task allocates no closure.
   @usableFromInline let body: Run.Body?
+  /// Makes the task for an input, if the modifiers depend on the input.
+  @usableFromInline let configure: (@Sendable (Input) -> ProcedureTask)?
 
   /// Creates a procedure from an async function of one input.
   ///
@@ -36,6 +38,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     closures = nil
     self.operation = { (_: Void) in try await operation() }
     body = { _, _ in try await operation() }
+    configure = nil
   }
 
   /// Creates a task that executes the body of a procedure, under the procedure's name.
@@ -45,9 +48,19 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   init(_ traits: Level.Traits, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output) {
     level = Level(traits)
-    closures = Level.Closures(traits.conditions, traits.hooks)
+    closures = Level.Closures(traits)
     self.operation = operation
-    body = Input.self == Void.self ? Self.body(traits.hooks, operation, () as! Input) : nil
+    body = Input.self == Void.self ? Self.body(closures, operation, () as! Input) : nil
+    configure = nil
+  }
+
+  /// A task under the name, the priority and the key of another one, whose modifiers depend on the input.
+  init(configuring task: ProcedureTask, _ configure: @escaping @Sendable (Input) -> ProcedureTask) {
+    level = task.wrapped { try await task.execute($0) }.level
+    closures = nil
+    operation = { input in try await configure(input).executeAsLevel(input) }
+    body = nil
+    self.configure = configure
   }
 
   /// The name in events, errors and snapshots.
@@ -73,27 +86,52 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   @usableFromInline
   func body(with input: Input) -> Run.Body {
     if let body { return body }
-    return Self.body(closures?.hooks ?? Level.Hooks(), operation, input)
+    return Self.body(closures, operation, input)
   }
 
   private static func body(
-    _ hooks: Level.Hooks, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, _ input: Input
+    _ closures: Level.Closures?, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output,
+    _ input: Input
   ) -> Run.Body {
-    let hooks = hooks.willExecute
-    guard !hooks.isEmpty else { return { _, _ in try await operation(input) } }
+    guard let closures, !closures.hooks.willExecute.isEmpty || closures.reuse != nil else {
+      return { _, _ in try await operation(input) }
+    }
+    let (hooks, reuse) = (closures.hooks.willExecute, closures.reuse)
     return { _, stage in
-      guard stage == .hooks else { return try await operation(input) }
-      for hook in hooks.elements.reversed() { try await hook(input) }
+      switch stage {
+      case .reuse: return try await reuse?.find(input) ?? ()
+      case .hooks: for hook in hooks.elements.reversed() { try await hook(input) }
+      case .execute: return try await operation(input)
+      }
       return ()
     }
   }
 
   /// Returns the task with changed traits of its outermost level.
   func changing(_ change: (inout Level.Traits) -> Void) -> ProcedureTask {
+    guard configure == nil else { return wrapped(change) { try await executeAsLevel($0) } }
     var traits = level.traits
-    if let closures { (traits.conditions, traits.hooks) = (closures.conditions, closures.hooks) }
+    if let closures {
+      (traits.conditions, traits.hooks, traits.reuse) = (closures.conditions, closures.hooks, closures.reuse)
+    }
     change(&traits)
     return ProcedureTask(traits, operation)
+  }
+
+  /// Returns the task with another name, priority or key, which no input changes.
+  func relabelled(_ change: (inout Level.Traits) -> Void) -> ProcedureTask {
+    guard let configure else { return changing(change) }
+    return ProcedureTask(configuring: wrapped(change) { try await executeAsLevel($0) }, configure)
+  }
+
+  /// Returns the task with the modifiers for an input.
+  @usableFromInline
+  func resolved(for input: Input) -> ProcedureTask {
+    guard let configure else { return self }
+    let own = level.traits
+    return configure(input).resolved(for: input).changing {
+      ($0.name, $0.rawPriority, $0.key) = (own.name, own.rawPriority, own.key)
+    }
   }
 
   /// Opens a level around the task: under its name and priority, with another body.

@@ -20,7 +20,7 @@ extension ProcedureContext {
   /// - Complexity: O(1).
   @discardableResult
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {
-    let task = procedure.procedureTask
+    let task = procedure.procedureTask.resolved(for: input)
     let parent = run
     let core = parent.core === QueueCore.unqueued ? ProcedureQueue.shared.core : parent.core
     let child = Run(core, task.level, .added, parent: parent, closures: task.closures, body: task.body(with: input))

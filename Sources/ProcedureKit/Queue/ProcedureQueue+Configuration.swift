@@ -43,6 +43,26 @@ extension ProcedureQueue {
     /// The functions to call for each procedure, and to await.
     public var hooks: ProcedureHooks?
 
+    /// A function around the body of each procedure of the queue, nodes of graphs included, which can bind task-local values or
+    /// measure. `next` executes the body, and throws its error.
+    ///
+    /// ```swift
+    /// configuration.interceptor = { context, next in
+    ///   try await Tracing.$span.withValue(Span(context.name)) { try await next() }
+    /// }
+    /// ```
+    ///
+    /// The interceptor is called after the hooks before the body, with slot and resources; for a procedure that retries or
+    /// repeats, it is called for each attempt, and sees the error of each. An interceptor that throws fails the procedure. One that
+    /// returns cannot change the result; a procedure whose interceptor returns without calling `next` fails with
+    /// ``ProcedureError/bodySkipped(procedure:queue:)``. For one procedure, see ``Procedure/intercepted(_:)``.
+    public var interceptor:
+      (
+        @concurrent @Sendable (
+          _ context: ProcedureContext, _ next: @escaping @concurrent @Sendable () async throws -> Void
+        ) async throws -> Void
+      )?
+
     /// The seed of the random delays in schedules, for tests; `nil` for true chance.
     public var seed: UInt64?
 
@@ -87,7 +107,7 @@ extension ProcedureQueue {
         name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
         carriers: contextCarriers, resources: resources, hooks: hooks,
         room: WaitingRoom(limit: maxWaitingProcedures, overflow: overflow), seed: seed,
-        failures: scope.map { .scope($0) } ?? .unobserved(onUnobservedFailure))
+        interceptor: interceptor, failures: scope.map { .scope($0) } ?? .unobserved(onUnobservedFailure))
     }
   }
 }

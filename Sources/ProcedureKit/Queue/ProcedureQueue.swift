@@ -98,6 +98,7 @@ public actor ProcedureQueue {
   nonisolated final func run<Input: Sendable, Output: Sendable>(
     _ task: ProcedureTask<Input, Output>, given input: Input
   ) async throws -> Output {
+    let task = task.configure == nil ? task : task.resolved(for: input)
     let (run, starts) = core.enter(task.level)
     guard starts else { return try await core.drive(run, task, input) }
     let value: Output
@@ -244,7 +245,8 @@ public actor ProcedureQueue {
     _ task: ProcedureTask<Input, Output>, _ input: Input, after dependencies: [any ProcedureDependency],
     hasRoom: Bool = false
   ) -> ProcedureHandle<Output> where Input: Sendable {
-    ProcedureHandle(
+    let task = task.configure == nil ? task : task.resolved(for: input)
+    return ProcedureHandle(
       core.add(task.level, task.closures, after: dependencies, hasRoom: hasRoom, body: task.body(with: input)))
   }
 

@@ -12,6 +12,8 @@ public enum EventStep: String, Hashable, Sendable, CaseIterable {
   case willProduce
   /// A child has been produced.
   case didProduce
+  /// A value that was there already is used instead of executing the body.
+  case reused
   /// Another attempt follows.
   case retrying
   /// The outcome is decided.

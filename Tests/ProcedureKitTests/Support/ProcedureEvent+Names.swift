@@ -8,6 +8,7 @@ extension ProcedureEvent {
     case .willExecute: "willExecute"
     case .didExecute: "didExecute"
     case .retrying: "retrying"
+    case .reused: "reused"
     case .didCancel: "didCancel"
     case .willProduce: "willProduce"
     case .didProduce: "didProduce"

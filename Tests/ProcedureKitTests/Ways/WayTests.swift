@@ -12,6 +12,9 @@ struct WayTests {
   @Test("L5/R1–R4, L4: resources", arguments: Rule.resources.cases)
   func resources(rule: Rule.Case) async { await rule.run() }
 
+  @Test("L5: what is around or before the body", arguments: Rule.modifiers.cases)
+  func modifiers(rule: Rule.Case) async { await rule.run() }
+
   @Test("L5/L3: hooks", arguments: Rule.hooks.cases)
   func hooks(rule: Rule.Case) async { await rule.run() }
 

@@ -22,7 +22,7 @@ struct EventCount {
     if case .didAttach = event.kind, steps[event.id] != nil { early.append("\(event) is not the first") }
     if run.didFinishes > 0 { early.append("\(event) follows didFinish") }
     switch event.kind {
-    case .didAttach, .willProduce, .didProduce, .retrying: break
+    case .didAttach, .willProduce, .didProduce, .retrying, .reused: break
     case .willExecute: run.executions += 1
     case .didExecute: run.executions -= 1
     case .didCancel: run.cancels += 1

@@ -24,6 +24,8 @@ final class GraphRun: Sendable {
   private let firstID: ProcedureID
   private let state: Mutex<State>
   private let isObservedFromStart: Bool
+  /// Whether each node is a run, since the queue calls hooks or an interceptor for each.
+  let makesRuns: Bool
 
   init(_ plan: GraphPlan, in run: Run, limit: Int, stopsAtFirstFailure: Bool) {
     self.plan = plan
@@ -32,6 +34,7 @@ final class GraphRun: Sendable {
     values = GraphValues(plan.layout, dependencyCounts: plan.shape.dependencyCounts)
     broadcaster = run.core.broadcaster
     isObservedFromStart = broadcaster.isObserved
+    makesRuns = run.core.hooks != nil || run.core.interceptor != nil
     firstID = .reserve(plan.traits.count)
     countdown = GraphCountdown(plan.shape, values)
     state = Mutex(State(progress: GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
@@ -78,6 +81,18 @@ final class GraphRun: Sendable {
     ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.traits[Int(node)].name)
   }
 
+  /// Executes a node that has only a body, as a run with the hooks and the interceptor of the queue.
+  func executeAsRun(_ node: Int32, worker: Run) async throws {
+    let traits = plan.traits[Int(node)]
+    let level = Level(Level.Traits(name: traits.name, rawPriority: traits.priority))
+    let run = makeRun(of: node, worker: worker, level)
+    run.setBody { [self] _, stage in
+      if stage == .execute { try await plan.bodies[Int(node)].execute(values) }
+      return ()
+    }
+    try await run.driveToEnd(admitted: traits.priority, as: Void.self)
+  }
+
   /// Makes the run of a node, whose body uses the slot of the worker.
   func makeRun(of node: Int32, worker: Run, _ level: Level? = nil, _ closures: Level.Closures? = nil) -> Run {
     Run(
@@ -90,8 +105,11 @@ final class GraphRun: Sendable {
 
   // MARK: Events of nodes
 
+  /// Whether a node is no run, so that the graph reports its events.
+  private func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
+
   func nodeStarts(_ node: Int32) {
-    if broadcaster.isObserved, plan.traits[Int(node)].isPlain { report(.willExecute(attempt: 1), of: node) }
+    if broadcaster.isObserved, isBare(node) { report(.willExecute(attempt: 1), of: node) }
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
@@ -231,7 +249,7 @@ final class GraphRun: Sendable {
     guard isObservedFromStart || broadcaster.isObserved else { return }
     state.withLock { _ = $0.observed.remove(node) }
     // The run of a node that has more than a body has reported its end.
-    guard !hasExecuted || plan.traits[Int(node)].isPlain else { return }
+    guard !hasExecuted || isBare(node) else { return }
     let outcome = outcome()
     if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node) }
     if hasExecuted { report(.didExecute(attempt: 1), of: node) }

@@ -48,7 +48,11 @@ struct GraphWorker {
     graph.nodeStarts(node)
     var failure: (any Error)?
     do {
-      try await plan.bodies[Int(node)].execute(graph.values)
+      if graph.makesRuns, plan.traits[Int(node)].isPlain {
+        try await graph.executeAsRun(node, worker: worker)
+      } else {
+        try await plan.bodies[Int(node)].execute(graph.values)
+      }
     } catch {
       failure = error
     }

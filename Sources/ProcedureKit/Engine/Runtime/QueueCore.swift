@@ -65,6 +65,11 @@ final class QueueCore: Sendable {
     mutating func call(_ places: some Sequence<Place>) { for place in places { actions.append(.call(place)) } }
   }
 
+  typealias Interceptor =
+    @concurrent @Sendable (
+      _ context: ProcedureContext, _ next: @escaping @concurrent @Sendable () async throws -> Void
+    ) async throws -> Void
+
   let name: String
   let time: QueueTime
   let timers: Timers
@@ -72,10 +77,11 @@ final class QueueCore: Sendable {
   let carriers: [ContextCarrier]
   let resources: ResourceTable
   let hooks: ProcedureHooks?
+  let interceptor: Interceptor?
   private let failureHandling: FailureHandling
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
-  /// Whether bodies execute as they are: no executor of its own and no hooks.
+  /// Whether bodies execute as they are: no executor of its own, no hooks and no interceptor.
   @usableFromInline let isPlain: Bool
   private let state: Mutex<State>
   private let gate: Atomic<Bool>
@@ -84,7 +90,7 @@ final class QueueCore: Sendable {
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
     executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
     hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse), seed: UInt64? = nil,
-    failures: FailureHandling = .unobserved(nil)
+    interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil)
   ) {
     failureHandling = failures
     self.name = name
@@ -92,10 +98,11 @@ final class QueueCore: Sendable {
     self.carriers = carriers
     self.resources = resources
     self.hooks = hooks
+    self.interceptor = interceptor
     time = QueueTime(clock)
     timers = Timers(time: time, executor: executor)
     limitsWaiting = room.isLimited
-    isPlain = executor == nil && hooks == nil
+    isPlain = executor == nil && hooks == nil && interceptor == nil
     gate = Atomic(isSuspended)
     let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended)
     state = Mutex(State(machine: machine, room: room, seeds: seed.map(SplitMix64.init)))

@@ -12,6 +12,7 @@ final class Run: @unchecked Sendable {
   /// The purpose of a call of the body.
   @usableFromInline
   enum BodyStage: Sendable {
+    case reuse
     case hooks
     case execute
   }
@@ -252,4 +253,6 @@ enum RunWait {
 /// Thrown by the body of a level that pauses, to its driver.
 struct Pause: Error {
   let duration: Duration
+  /// The error of the attempt before the pause, if any.
+  var error: (any Error)?
 }

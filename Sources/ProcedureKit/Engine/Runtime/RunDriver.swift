@@ -4,6 +4,7 @@
 enum RunDriver {
   /// Runs a task without a queue: within a body as a part of this body, elsewhere without limit.
   static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+    let task = task.resolved(for: input)
     if let parent = ProcedureContext.current?.run.living {
       return try await drive(
         Run(
@@ -18,6 +19,7 @@ enum RunDriver {
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {
     guard let parent = ProcedureContext.current?.run else { return try await run(task, input) }
+    let task = task.resolved(for: input)
     return try await drive(
       Run(
         parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt),
@@ -27,6 +29,7 @@ enum RunDriver {
   /// Runs a task as the node of a graph that executes.
   static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
     guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLevel(task, input) }
+    let task = task.resolved(for: input)
     return try await drive(frame.makeRun(task.level, task.closures), task, input)
   }
 
@@ -352,7 +355,10 @@ extension Run {
   private func callBody(isFirst: Bool) async -> BodyEnd {
     await ProcedureContext.$current.withValue(ProcedureContext(self)) {
       do {
-        if isFirst { try await callWillExecuteHooks() }
+        if isFirst {
+          if level.reuses, try await reuse() { return .ended }
+          try await callWillExecuteHooks()
+        }
       } catch {
         core.withState { _ in madeDetails.result = .failure(error) }
         return .ended
@@ -371,15 +377,47 @@ extension Run {
     }
   }
 
-  private func execute(_ body: Body) async throws -> any Sendable {
-    guard let executor = core.executor, !isDrivenByWorker else { return try await body(self, .execute) }
-    return try await withTaskExecutorPreference(executor) { try await body(self, .execute) }
+  private func execute(_ body: @escaping Body) async throws -> any Sendable {
+    guard let executor = core.executor, !isDrivenByWorker else { return try await intercepted(body) }
+    return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
+  }
+
+  /// Executes the body within the queue's interceptor, which sees the error of an attempt, and no pause.
+  private func intercepted(_ body: @escaping Body) async throws -> any Sendable {
+    guard let interceptor = core.interceptor, isReported else { return try await body(self, .execute) }
+    let result = ResultBox<any Sendable>()
+    do {
+      try await interceptor(ProcedureContext(self)) {
+        do {
+          result.store(.success(try await body(self, .execute)))
+        } catch {
+          result.store(.failure(error))
+          guard let pause = error as? Pause else { throw error }
+          if let error = pause.error { throw error }
+        }
+      }
+    } catch {
+      if case .failure(let pause as Pause)? = result.result { throw pause }
+      throw error
+    }
+    guard let result = result.result else { throw ProcedureError.bodySkipped(procedure: identity, queue: core.name) }
+    return try result.get()
+  }
+
+  /// Looks for a value that is there already, and ends the body with it. Whether there is one.
+  private func reuse() async throws -> Bool {
+    if let timeout = level.traits.timeout { arm(timeout) }
+    let (body, name) = core.withState { _ in (self.body, self.closures?.reuse?.name) }
+    guard let body, let name, let reused = try await body(self, .reuse) as? Level.Reused else { return false }
+    core.withState { _ in madeDetails.result = .success(reused.value) }
+    report(.reused(by: name))
+    return true
   }
 
   /// Calls the hooks before the body. The time of a timeout starts after the hooks of the queue, which it is not around.
   private func callWillExecuteHooks() async throws {
     if isReported, let hook = core.hooks?.onWillExecute { try await hook(identity) }
-    if let timeout = level.traits.timeout { arm(timeout) }
+    if let timeout = level.traits.timeout, !level.reuses { arm(timeout) }
     guard level.hasWillExecuteHooks, let body = core.withState({ _ in body }) else { return }
     _ = try await body(self, .hooks)
   }

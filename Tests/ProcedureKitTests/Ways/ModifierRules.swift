@@ -1,0 +1,67 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// What is around or before the body: `configured`, `reusing`, `intercepted`.
+extension Rule {
+  static let modifiers = [
+    Rule(id: "configured", sentence: "modifiers that depend on the input hold, and are around the body alone") {
+      stage in
+      let subject = stage.subject().configured { _, procedure in
+        stage.note("configured")
+        return procedure.onWillExecute { _ in stage.note("hook") }.map { $0 + 1 }
+      }
+      #expect(await stage.result(of: subject.map { $0 - 1 }).value == 1)
+      stage.expect(["configured", "hook", "body"])
+    },
+    Rule(id: "configured condition", sentence: "a condition that depends on the input decides as any other") { stage in
+      let subject = stage.subject().configured { _, procedure in procedure.condition("no") { false } }
+      let result = await stage.result(of: subject)
+      #expect((result.failure as? ProcedureError)?.kind == .ignored, "\(result)")
+      stage.expect([])
+    },
+    Rule(id: "reused", sentence: "a value that is there is the value of the run, and the body never runs") { stage in
+      let subject = stage.subject().onWillExecute { _ in stage.note("hook") }.reusing("cached") { 1 }
+      let result = await stage.result(of: subject.onDidFinish { stage.note($0.word) })
+      #expect(result.value == 1)
+      stage.expect(["finished"])
+    },
+    Rule(
+      id: "not reused", sentence: "without a value that is there the body runs, and an error of the look fails the run"
+    ) {
+      stage in
+      #expect(await stage.result(of: stage.subject().reusing("cached") { nil }).value == 1)
+      let result = await stage.result(of: stage.subject().reusing("cached") { throw TestError(code: 3) })
+      #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
+      stage.expect(["body"])
+    },
+    Rule(id: "reuse cancelled", sentence: "a cancel while a value is looked for ends the run as cancelled") { stage in
+      let subject = stage.subject().reusing("cached") {
+        stage.enter()
+        await stage.untilCancelled()
+        return 1
+      }
+      let running = stage.start(subject)
+      await stage.started.wait()
+      running.caller.cancel()
+      running.handle?.cancel()
+      let result = await running.result
+      #expect(result.failure is CancellationError, "\(result)")
+      stage.expect([])
+    },
+    Rule(id: "intercepted", sentence: "interceptors are around what is written before, and see its error") { stage in
+      let subject = stage.subject().intercepted { _, next in
+        stage.note("before")
+        let value = try await next()
+        stage.note("after \(value)")
+        return value
+      }
+      #expect(await stage.result(of: subject).value == 1)
+      let failing = ProcedureTask<Void, Int>("subject") { throw TestError(code: 3) }.intercepted { _, next in
+        do { return try await next() } catch { return (error as? TestError)?.code == 3 ? 1 : 0 }
+      }
+      #expect(await stage.result(of: failing).value == 1)
+      stage.expect(["before", "body", "after 1"])
+    },
+  ]
+}
