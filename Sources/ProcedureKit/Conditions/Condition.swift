@@ -55,12 +55,18 @@ public struct Condition: Sendable {
 
   /// Evaluates all conditions of one level concurrently.
   ///
-  /// The first failure cancels the other evaluations. The function returns when all evaluations have returned.
-  /// Cancelling the caller cancels all evaluations.
-  static func judge(_ conditions: [Condition], prepares: Bool = true) async -> ConditionVerdict {
+  /// The first failure cancels the other evaluations, and `onFailure` is called at once. The function returns when all
+  /// evaluations have returned. Cancelling the caller cancels all evaluations.
+  static func judge(
+    _ conditions: [Condition], prepares: Bool = true, onFailure: (ConditionVerdict) -> Void = { _ in }
+  ) async -> ConditionVerdict {
     if conditions.count == 1 { return await conditions[0].judge(prepares: prepares) }
     let (results, failure) = await Condition.callAll(
-      conditions.count, operation: { await conditions[$0].judge(prepares: prepares) }, until: \.isFailed)
+      conditions.count, operation: { await conditions[$0].judge(prepares: prepares) },
+      until: { verdict in
+        if verdict.isFailed { onFailure(verdict) }
+        return verdict.isFailed
+      })
     if let failure { return failure }
     return results.lazy.compactMap(\.self).first { !$0.isSatisfied } ?? .satisfied
   }

@@ -16,7 +16,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   var task: ProcedureTask<[Element], [Output]> {
     ProcedureTask(element.name) { elements in
       guard !elements.isEmpty else { return [] }
-      return try await graph(of: elements).execute(()).compactMap(\.self)
+      return try await graph(of: elements).procedureTask.executeAsLevel(()).compactMap(\.self)
     }
   }
 
@@ -37,7 +37,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   /// - Returns: `nil` for an element that is to be left out.
   private func output(of value: Element) async throws -> Output? {
     do {
-      return try await element.execute(value)
+      return try await element.executeWithinBody(value)
     } catch let error as ProcedureError where error.kind == .ignored {
       return nil
     } catch {
@@ -52,7 +52,7 @@ extension ElementWork {
   init(keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy)
   where Output == Element? {
     let verdict = ProcedureTask<Element, Element?>(predicate.name, priority: predicate.priority) { element in
-      try await predicate.execute(element) ? element : nil
+      try await predicate.executeWithinBody(element) ? element : nil
     }
     self.init(verdict, limit: limit, policy: policy)
   }

@@ -88,11 +88,16 @@ public struct ProcedureContext: Sendable {
     await run.core.waitEnded(run)
   }
 
-  /// Executes the operation, which waits, while the current body lends its slot.
-  @concurrent static func lendingSlot<R: Sendable>(_ operation: @concurrent @Sendable () async -> R) async -> R {
+  /// Executes the operation, which waits for an event, while the current body lends its slot.
+  @concurrent static func lendingSlot<R: Sendable>(
+    forEventOf name: String, _ operation: @concurrent @Sendable () async -> R
+  ) async -> R {
     guard let run = current?.run else { return await operation() }
+    let key = Place()
+    run.addWait(.events(of: name), key)
     run.core.waitStarted(run)
     let result = await operation()
+    run.removeWait(key)
     await run.core.waitEnded(run)
     return result
   }

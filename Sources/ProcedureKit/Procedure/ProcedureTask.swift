@@ -144,6 +144,11 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     return ProcedureTask<I, O>(traits, operation)
   }
 
+  /// Executes the task as a part of the body that executes, which is cancelled with the body.
+  func executeWithinBody(_ input: Input) async throws -> Output {
+    try await level.isPlain ? operation(input) : executeAsLevel(input)
+  }
+
   /// Runs the task as a level of the body that executes.
   func executeAsLevel(_ input: Input, attempt: Int? = nil) async throws -> Output {
     try await RunDriver.runLevel(self, input, attempt: attempt)

@@ -121,9 +121,13 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// Calls a function when the procedure has finished; at once if the procedure has already finished. The outcome of a
   /// ``asResult`` is always `finished`.
   public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
+    whenFinished(by: .reserve(), notify)
+  }
+
+  func whenFinished(by dependent: ProcedureID, _ notify: @escaping RunDetails.Listener) {
     run.setObserved()
     let neverFails = derive != nil
-    run.whenFinished { notify(neverFails ? .finished(()) : $0) }
+    run.whenFinished(by: dependent) { notify(neverFails ? .finished(()) : $0) }
   }
 }
 

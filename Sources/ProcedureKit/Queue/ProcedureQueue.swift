@@ -297,7 +297,6 @@ public actor ProcedureQueue {
   @concurrent public nonisolated func shutDown() async {
     core.shutDown()
     await core.waitUntilIdle()
-    core.broadcaster.close()
   }
 
   /// The events of every procedure on the queue and of every node of a graph, from now on; the newest 65,536 are buffered.

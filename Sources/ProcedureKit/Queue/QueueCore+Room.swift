@@ -30,7 +30,7 @@ extension QueueCore {
       guard !state.room.isReserved, !state.room.hasRoom(state.machine.waitingCount) else { return [] }
       return state.machine.present.compactMap { member in
         let entry = state.machine[member]
-        return entry.isPart || !entry.phase.isBeforeStart ? nil : entry.payload
+        return !entry.takesRoom || !entry.phase.isBeforeStart ? nil : entry.payload
       }
     }
   }

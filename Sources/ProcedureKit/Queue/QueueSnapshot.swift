@@ -1,7 +1,7 @@
 /// A queue at one moment: the procedures on the queue, and the wait of each procedure.
 ///
-/// A graph is one procedure. The waits of the nodes are shown as waits of the graph, and the graph's workers are among the
-/// slots in use.
+/// All entries are of the same moment. Of a graph, the nodes that execute or wait are shown after the graph, with the graph as
+/// their parent; nodes whose dependencies have not finished are not shown.
 public struct QueueSnapshot: Sendable {
   /// The queue's name.
   public let name: String
@@ -20,9 +20,9 @@ public struct QueueSnapshot: Sendable {
     public let procedure: ProcedureIdentity
     /// The state of the run.
     public let state: ProcedureState
-    /// The run whose body has produced this run; `nil` for a run that was not produced.
-    public let producer: ProcedureIdentity?
-    /// The wait of the run; `nil` while the body works, or waits for an event.
+    /// The run whose body runs or has produced this run, or the graph of this node; `nil` for a run of its own.
+    public let parent: ProcedureIdentity?
+    /// The wait of the run; `nil` while the body works, or waits for anything that is not the library's.
     public let wait: Wait?
   }
 
@@ -41,10 +41,18 @@ public struct QueueSnapshot: Sendable {
     case slot
     /// The procedure pauses between two attempts, or before the first. `until` is the end of the pause, if known.
     case pause(until: ProcedureInstant?)
-    /// The body awaits another procedure, or a queue, and lends the slot meanwhile.
-    case otherProcedures
+    /// The body awaits these procedures, and lends the slot meanwhile.
+    case procedures([ProcedureIdentity])
+    /// The body waits until all procedures of the queue of this name have finished.
+    case idleness(of: String)
+    /// The body waits for room on the full queue of this name.
+    case room(on: String)
+    /// The body waits for an event of the procedure or the queue of this name.
+    case events(of: String)
     /// The body has ended or waits, and children that the body has produced have not finished.
     case children([ProcedureIdentity])
+    /// The graph waits for its nodes.
+    case nodes
   }
 }
 
@@ -75,8 +83,12 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
-    case .otherProcedures: "other procedures"
-    case .children(let children): "what it has produced: " + children.map(\.description).joined(separator: ", ")
+    case .procedures(let procedures): procedures.map(\.description).joined(separator: ", ")
+    case .idleness(let queue): "all procedures of the queue \"\(queue)\""
+    case .room(let queue): "room on the queue \"\(queue)\""
+    case .events(let name): "an event of \"\(name)\""
+    case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
+    case .nodes: "its nodes"
     }
   }
 }
@@ -88,71 +100,119 @@ extension ProcedureQueue {
   ///
   /// - Complexity: O(n log n) for n procedures on the queue.
   public nonisolated func snapshot() -> QueueSnapshot {
-    let (machine, runs) = core.withState { state in
-      (state.machine, state.machine.present.compactMap { state.machine[$0].payload })
+    let (snapshot, looks) = core.withState { state in
+      let looks = state.machine.present.compactMap { member in
+        state.machine[member].payload.map { RunLook($0, state.machine) }
+      }
+      let snapshot = QueueSnapshot(
+        name: core.name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
+        isSuspended: state.machine.isSuspended, procedures: [])
+      return (snapshot, looks)
     }
-    let parts = Dictionary(grouping: runs, by: { ObjectIdentifier($0.reported) })
-    let entries = runs.filter(\.isReported).map { run in
-      QueueSnapshot.Entry(
-        procedure: run.identity, state: run.state, producer: run.kind == .added ? run.parent?.identity : nil,
-        wait: (parts[ObjectIdentifier(run)] ?? [run]).lazy.compactMap { Self.wait(of: $0, machine) }.first { _ in true }
-      )
+    let parts = Dictionary(grouping: looks, by: { ObjectIdentifier($0.run.reported) })
+    let runs = Set(looks.map(\.run.id))
+    let entries = looks.filter(\.run.isReported).flatMap { look in
+      [
+        QueueSnapshot.Entry(
+          procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity,
+          wait: (parts[ObjectIdentifier(look.run)] ?? []).lazy.compactMap { $0.wait(snapshot.isSuspended) }.first)
+      ] + (parts[ObjectIdentifier(look.run)] ?? []).flatMap(\.nodes).filter { !runs.contains($0.procedure.id) }
     }
     return QueueSnapshot(
-      name: core.name, maxConcurrentProcedures: machine.width, slotsInUse: machine.slotsTaken,
-      isSuspended: machine.isSuspended, procedures: entries)
+      name: snapshot.name, maxConcurrentProcedures: snapshot.maxConcurrentProcedures,
+      slotsInUse: snapshot.slotsInUse, isSuspended: snapshot.isSuspended, procedures: entries)
+  }
+}
+
+/// The look of a snapshot at one run, or one level of a run. Made under the lock.
+private struct RunLook: Sendable {
+  let run: Run
+  let state: ProcedureState
+  private let phase: RunPhase
+  private let isReturning: Bool
+  private let waits: [RunWait]
+  private let pauseEnd: ProcedureInstant?
+  private let dependencies: [any ProcedureDependency]
+  private let children: [ProcedureIdentity]
+  private let conditions: [String]
+  private let graph: GraphRun?
+
+  init(_ run: Run, _ machine: QueueMachine<Run>) {
+    let details = run.details
+    self.run = run
+    state = run.state(machine)
+    phase = machine[run.member].phase
+    isReturning = machine[run.member].isReturning
+    waits = details.map { Array($0.waits.values) } ?? []
+    pauseEnd = details?.pauseEnd
+    dependencies = details?.dependencies ?? []
+    let produced = details.map { Array($0.children.values.filter { $0.kind == .added }) } ?? []
+    children = produced.map(\.identity).sorted { $0.id < $1.id }
+    conditions = phase == .evaluating ? run.closures?.conditions.elements.map(\.name) ?? [] : []
+    graph = details?.graph
   }
 
-  /// Returns the wait of one run, or of one level of a run.
-  private static func wait(of run: Run, _ machine: QueueMachine<Run>) -> QueueSnapshot.Wait? {
-    let (phase, isReturning, wait, pauseEnd, dependencies, children) = run.core.withState { state in
-      (
-        run.member >= 0 ? state.machine[run.member].phase : .finished,
-        run.member >= 0 && state.machine[run.member].isReturning, run.details?.waits.values.first,
-        run.details?.pauseEnd, run.details?.dependencies ?? [],
-        run.details?.children.values.filter { $0.kind == .added }.map(\.identity) ?? []
-      )
-    }
+  /// The wait of the run.
+  func wait(_ isSuspended: Bool) -> QueueSnapshot.Wait? {
     switch phase {
     case .pending:
-      return .dependencies(
-        dependencies.filter { ($0 as? any RunDependency)?.dependencyRun.outcome == nil }.map(\.identity))
-    case .held: return .resumption
-    case .evaluating:
-      return .conditions(run.core.withState { _ in run.closures }?.conditions.elements.map(\.name) ?? [])
-    case .pausing: return .pause(until: pauseEnd)
-    case .claiming: return .resources(run.core.resources.waits(of: run))
-    case .ready: return machine.isSuspended && run.isReported ? .resumption : .slot
-    case .starting, .executing:
-      if isReturning { return .slot }
-      switch wait {
-      case .conditions(let names): return .conditions(names)
-      case .run, .idle, .room: return children.isEmpty ? .otherProcedures : .children(children.sorted { $0.id < $1.id })
-      case nil: return nil
-      }
-    case .finishing: return children.isEmpty ? nil : .children(children.sorted { $0.id < $1.id })
-    case .finished: return nil
+      .dependencies(
+        dependencies.filter { !(($0 as? any RunDependency)?.dependencyRun.isFinished ?? false) }.map(\.identity))
+    case .held: .resumption
+    case .evaluating: .conditions(conditions)
+    case .pausing: .pause(until: pauseEnd)
+    case .claiming: .resources(run.core.resources.waits(of: run))
+    case .ready: isSuspended && run.isReported ? .resumption : .slot
+    case .starting, .executing: isReturning ? .slot : waitOfBody
+    case .finishing: children.isEmpty ? nil : .children(children)
+    case .finished: nil
     }
+  }
+
+  private var waitOfBody: QueueSnapshot.Wait? {
+    var procedures: [ProcedureIdentity] = []
+    var other: QueueSnapshot.Wait?
+    for wait in waits {
+      switch wait {
+      case .run(let run): procedures.append(run.identity)
+      case .conditions(let names): return .conditions(names)
+      case .idle(let queue): other = .idleness(of: queue.name)
+      case .room(let queue): other = .room(on: queue.name)
+      case .events(let name): other = .events(of: name)
+      }
+    }
+    if !procedures.isEmpty { return .procedures(Set(procedures).sorted { $0.id < $1.id }) }
+    if graph != nil { return .nodes }
+    return other ?? (waits.isEmpty || children.isEmpty ? nil : .children(children))
+  }
+
+  /// The nodes of a graph that execute or wait for a slot and are no runs of their own.
+  var nodes: [QueueSnapshot.Entry] {
+    guard let graph else { return [] }
+    let (executing, ready) = graph.nodesUnderWay
+    return executing.map { QueueSnapshot.Entry(procedure: $0, state: .executing, parent: run.identity, wait: nil) }
+      + ready.map { QueueSnapshot.Entry(procedure: $0, state: .waiting, parent: run.identity, wait: .slot) }
   }
 }
 
 extension Run {
   /// The public state for the phase.
-  var state: ProcedureState {
-    core.withState { state in
-      guard member >= 0 else { return outcome == nil ? .pending : .finished }
-      if outcome != nil { return .finished }
-      let entry = state.machine[member]
-      switch entry.phase {
-      case .pending: return .pending
-      case .held: return entry.needs.contains(.conditions) ? .evaluating : .waiting
-      case .evaluating: return .evaluating
-      case .pausing: return .pausing
-      case .claiming, .ready: return .waiting
-      case .starting, .executing: return .executing
-      case .finishing: return .finishing
-      case .finished: return .finished
-      }
+  var state: ProcedureState { core.withState { self.state($0.machine) } }
+
+  /// The state of the run (L1). Called under the lock.
+  func state(_ machine: QueueMachine<Run>) -> ProcedureState {
+    guard member >= 0 else { return outcome == nil ? .pending : .finished }
+    if outcome != nil { return .finished }
+    let entry = machine[member]
+    switch entry.phase {
+    case .pending: return .pending
+    case .held: return entry.needs.contains(.conditions) ? .evaluating : .waiting
+    case .evaluating: return .evaluating
+    case .pausing: return .pausing
+    case .claiming, .ready: return .waiting
+    case .starting, .executing: return .executing
+    case .finishing: return .finishing
+    case .finished: return .finished
     }
   }
 }

@@ -61,8 +61,9 @@ public final class CircuitBreaker: Sendable {
   /// A slow subscriber delays nobody and loses nothing. The stream ends when the breaker is released. The stream is for one
   /// consumer: a second consumer needs a second stream.
   public var states: AsyncStream<State> {
-    machine.withLock { broadcaster.subscribe(replaying: [$0.publicState]) }.stream(
-      waiting: ProcedureContext.lendingSlot)
+    machine.withLock { broadcaster.subscribe(replaying: [$0.publicState]) }.stream { [name] in
+      await ProcedureContext.lendingSlot(forEventOf: name, $0)
+    }
   }
 
   /// Internal. Asks to make a call. The caller reports the end of an admitted call by `callEnded`.

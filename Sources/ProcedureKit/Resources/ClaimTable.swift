@@ -116,7 +116,7 @@ struct ClaimTable {
   /// A run needs `demands` together; otherwise it waits for them together.
   ///
   /// - Parameters:
-  ///   - run: The run; it has no claim yet.
+  ///   - run: The run, which has no claim, or has ended one that a nested run still uses: the run goes on with the same units.
   ///   - demands: The needs of the run, of different resources.
   ///   - ancestors: The ancestors of the run that have claims, nearest first. An ancestor that has ended counts only if a nearer
   ///     one has not: a task that a body has left behind stands in line as any other run.
@@ -125,6 +125,11 @@ struct ClaimTable {
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
+    if let former = numbers[run], claims[former].phase == .ended {
+      // The units are still held, for a nested run.
+      claims[former].phase = .granted
+      return true
+    }
     let claim = claims.insert(
       Claim(
         run: run, order: nextOrder, ancestors: ancestors.isEmpty ? [] : holding(ancestors), priority: priority))

@@ -62,7 +62,7 @@ enum WaitSearch {
           let waiting = queue.runsWaiting
           graph.add(run.id.number, waitsForOneOf: waiting.map(\.id.number))
           oneOf += waiting
-        case .conditions: break
+        case .conditions, .events: break
         }
       }
       awaited.removeAll(where: \.isFinished)
@@ -92,14 +92,18 @@ enum WaitSearch {
 extension Run {
   /// Whether another procedure may wait for this run: its parent, a dependent, or a body.
   var mayBeAwaited: Bool {
-    parent != nil
-      || core.withState { state in
-        state.awaitingBodies > 0 || details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false
+    ancestors.contains { run in
+      run.core.withState { state in
+        state.awaitingBodies > 0 || run.details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false
       }
+    }
   }
 }
 
 /// A dependency that is a run, so that deadlocks through it are found.
 protocol RunDependency: ProcedureDependency {
   var dependencyRun: Run { get }
+
+  /// Calls a function when the dependency has finished, unless its run forgets the dependent before.
+  func whenFinished(by dependent: ProcedureID, _ notify: @escaping RunDetails.Listener)
 }

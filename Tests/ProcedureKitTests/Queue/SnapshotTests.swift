@@ -48,8 +48,78 @@ import Testing
       ProcedureTask("outer") {
         try await queue.run(ProcedureTask("inner") { queue.snapshot() })
       })
-    #expect(snapshot.procedures.map(\.wait) == [.otherProcedures, nil])
+    let inner = try #require(snapshot.procedures.last)
+    #expect(snapshot.procedures.map(\.wait) == [.procedures([inner.procedure]), nil])
+    #expect(inner.parent == snapshot.procedures.first?.procedure)
     #expect(snapshot.slotsInUse == 1)
+  }
+}
+
+@Suite("What a snapshot tells of bodies that wait, and of graphs")
+struct SnapshotOfBodiesTests {
+  @Test("A snapshot names what a body waits for: procedures, events, room, the idleness of a queue")
+  func bodies() async throws {
+    let (queue, others, release) = (ProcedureQueue("q"), ProcedureQueue("others", maxWaitingProcedures: 1), Signal())
+    let awaited = others.add(ProcedureTask("awaited") { await release.wait() })
+    while awaited.state != .executing { await Task.yield() }
+    await others.suspend()
+    let filling = others.add(ProcedureTask("filling") {})
+    let bodies: [ProcedureTask<Void, Void>] = [
+      ProcedureTask("value") { try await awaited.value },
+      ProcedureTask("events") { for await _ in awaited.events {} },
+      ProcedureTask("events of a queue") { for await _ in others.events {} },
+      ProcedureTask("room") { try await others.enqueue(ProcedureTask {}) },
+      ProcedureTask("idleness") { await others.waitUntilIdle() },
+    ]
+    for body in bodies { queue.add(body) }
+    let expected: [QueueSnapshot.Wait?] = [
+      .procedures([awaited.identity]), .events(of: "awaited"), .events(of: "others"), .room(on: "others"),
+      .idleness(of: "others"),
+    ]
+    while queue.snapshot().procedures.map(\.wait) != expected { await Task.yield() }
+    #expect("\(queue.snapshot())".contains("waits for room on the queue \"others\""))
+    await others.resume()
+    release.set()
+    try await filling.value
+    await others.shutDown()
+    await queue.waitUntilIdle()
+  }
+
+  @Test(
+    "A snapshot shows the nodes of a graph that execute or wait for a slot, each once, with the graph as the parent")
+  func nodes() async throws {
+    let (queue, release) = (ProcedureQueue("q", maxConcurrentProcedures: 2), Signal())
+    let graph = ProcedureGraph("graph") { g in
+      let first = (0..<4).map { number in g.add(ProcedureTask("node \(number)") { await release.wait() }) }
+      let conditional = g.add(ProcedureTask("conditional") { await release.wait() }.condition("yes") { true })
+      g.add(ProcedureTask("last") {}, after: first + [conditional])
+    }
+    let handle = queue.add(graph)
+    var entries: [QueueSnapshot.Entry] = []
+    while entries.count(where: { $0.parent == handle.identity && $0.state == .executing }) < 2 {
+      await Task.yield()
+      entries = queue.snapshot().procedures
+    }
+    #expect(Set(entries.map(\.procedure)).count == entries.count)
+    #expect(entries.first?.procedure == handle.identity && entries.first?.wait == .nodes)
+    let names = entries.dropFirst().filter { $0.parent == handle.identity }.map(\.procedure.name)
+    #expect(Set(names) == ["node 0", "node 1", "node 2", "node 3", "conditional"])
+    #expect(entries.count { $0.wait == .slot } >= 2)
+    release.set()
+    try await handle.value
+    #expect(queue.snapshot().procedures.isEmpty)
+  }
+
+  @Test("A snapshot is of one moment: no more execute than the width, and none has finished")
+  func moment() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let handles = (0..<TestDepth.size(20_000)).map { _ in queue.add(ProcedureTask { await Task.yield() }) }
+    repeat {
+      let snapshot = queue.snapshot()
+      #expect(snapshot.procedures.allSatisfy { $0.state != .finished })
+      #expect(snapshot.procedures.count { $0.state == .executing } <= 2)
+      await Task.yield()
+    } while !handles.allSatisfy { $0.state == .finished }
   }
 }
 

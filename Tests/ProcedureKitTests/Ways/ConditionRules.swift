@@ -89,6 +89,22 @@ extension Rule {
       #expect(stage.journal.first == "ended" && !stage.journal.contains("body"), "\(stage.journal)")
     },
     Rule(
+      id: "K1 deaf sibling", sentence: "a condition that fails ends what was added, whatever another one ignores",
+      ways: [.add]
+    ) { stage in
+      let subject = stage.deafSubject().condition("fails") {
+        await stage.started.wait()
+        throw TestError(code: 3)
+      }
+      let running = stage.start(subject, isAdded: true)
+      let result = await running.result
+      #expect((result.failure as? ProcedureError)?.kind == .conditionFailed, "\(result)")
+      stage.note("ended")
+      stage.release.set()
+      await stage.settle()
+      #expect(stage.journal.first == "ended" && !stage.journal.contains("body"), "\(stage.journal)")
+    },
+    Rule(
       id: "K1 deaf run", sentence: "a condition that ignores its cancel is waited for by `run`",
       ways: Way.allCases.filter { ![.add, .child].contains($0) }
     ) { stage in

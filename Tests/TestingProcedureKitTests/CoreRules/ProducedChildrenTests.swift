@@ -145,7 +145,7 @@ struct ProducedChildrenTests {
     let events = parent.events
     try await probe.waitUntilStarted()
     let child = try #require(queue.snapshot().procedures.last)
-    #expect(child.producer == parent.identity)
+    #expect(child.parent == parent.identity)
     probe.finish(())
     try await parent.value
     var kinds: [String] = []

@@ -192,4 +192,9 @@ final class GraphValues: @unchecked Sendable {
   func skip(_ node: Int32) -> Int32 {
     counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
   }
+
+  /// Marks a node that executes, or has ended, for snapshots.
+  func mark(_ node: Int32, isExecuting: Bool) { counters[Int(node)].store(isExecuting ? -1 : -2, ordering: .relaxed) }
+
+  func isExecuting(_ node: Int32) -> Bool { counters[Int(node)].load(ordering: .relaxed) == -1 }
 }

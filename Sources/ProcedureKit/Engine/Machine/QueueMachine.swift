@@ -41,6 +41,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var usesSlotOfParent = false
     /// Whether the run is a part of a body that executes, and goes on although the queue is suspended.
     var isPart = false
+    /// Whether the run counts among those that wait on the queue: added, and not produced.
+    var takesRoom = false
     /// The place in the order of admission; 0 for the next one. A part of a body has the order of the body.
     var order: UInt64 = 0
     var phase = RunPhase.pending
@@ -77,7 +79,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private(set) var arrivals: UInt64 = 0
   /// How many runs are there, parts of bodies not counted.
   private(set) var count = 0
-  /// How many of them have not started.
+  /// How many of those that take room have not started.
   private(set) var waitingCount = 0
   /// How many of them wait for the queue to be idle, and so do not keep it from being idle.
   private(set) var idlerCount = 0
@@ -97,7 +99,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     arrivals += 1
     let member = insert(new)
     if new.order == 0 { members[Int(member)].order = arrivals }
-    if !new.isPart { (count, waitingCount) = (count + 1, waitingCount + 1) }
+    if !new.isPart { count += 1 }
+    if new.takesRoom { waitingCount += 1 }
     if new.needs.contains(.dependencies) { return (member, .wait) }
     return (member, advance(member, &next))
   }
@@ -196,7 +199,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private mutating func start(_ member: MemberID) {
     move(member, to: .starting)
     members[Int(member)].holdsClaim = false
-    if !members[Int(member)].isPart { waitingCount -= 1 }
+    if members[Int(member)].takesRoom { waitingCount -= 1 }
   }
 
   // MARK: The body
@@ -251,7 +254,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func paused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     move(member, to: .pausing)
     members[Int(member)].needs = needs
-    if !members[Int(member)].isPart { waitingCount += 1 }
+    if members[Int(member)].takesRoom { waitingCount += 1 }
     giveBackSlot(member, &next)
   }
 
@@ -280,7 +283,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func endedBeforeStart(_ member: MemberID) {
     let phase = members[Int(member)].phase
     precondition(phase.isBeforeStart, "QueueMachine.\(#function): impossible in the phase \(phase)")
-    if !members[Int(member)].isPart { waitingCount -= 1 }
+    if members[Int(member)].takesRoom { waitingCount -= 1 }
     switch phase {
     case .held: held.remove(member)
     case .ready: if members[Int(member)].isPart { returning.remove(member) } else { ready.remove(member) }

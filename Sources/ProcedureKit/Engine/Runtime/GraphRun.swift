@@ -43,6 +43,11 @@ final class GraphRun: Sendable {
   /// Executes the graph. The caller's task is the first worker, and waits for the others.
   func execute() async throws {
     announceNodes()
+    run.core.withState { _ in run.madeDetails.graph = self }
+    defer {
+      let graph = run.core.withState { _ in run.details?.graph.take() }
+      _ = graph
+    }
     await run.whileCancellable(self) {
       let advance = await GraphWorker(self, worker: run).execute(
         from: state.withLock { $0.progress.started() }, leavesWhenMoreIsReady: true)
@@ -77,6 +82,13 @@ final class GraphRun: Sendable {
     throw ProcedureError.partsFailed(procedure: run.identity, failures: failures)
   }
 
+  /// The nodes that execute, and those that wait for a slot.
+  var nodesUnderWay: (executing: [ProcedureIdentity], waiting: [ProcedureIdentity]) {
+    let ready = state.withLock { $0.progress.isStopping ? [] : $0.progress.ready.all }
+    let executing = (0..<Int32(plan.traits.count)).filter { values.isExecuting($0) }
+    return (executing.map { identity(of: $0) }, ready.sorted().map { identity(of: $0) })
+  }
+
   func identity(of node: Int32) -> ProcedureIdentity {
     ProcedureIdentity(id: firstID.advanced(by: Int(node)), name: plan.traits[Int(node)].name)
   }
@@ -109,10 +121,12 @@ final class GraphRun: Sendable {
   private func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
   func nodeStarts(_ node: Int32) {
+    values.mark(node, isExecuting: true)
     if broadcaster.isObserved, isBare(node) { report(.willExecute(attempt: 1), of: node) }
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
+    values.mark(node, isExecuting: false)
     if isObservedFromStart || broadcaster.isObserved {
       reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), hasExecuted: true)
     }
@@ -128,6 +142,7 @@ final class GraphRun: Sendable {
   func nodeFailed(
     _ node: Int32, _ error: any Error, _ ownOutcome: ProcedureOutcome<Void>?, hasExecuted: Bool
   ) -> GraphProgress.Advance {
+    values.mark(node, isExecuting: false)
     // A cancel of the run may be seen here before its handler has been called.
     if !isStopping, run.isToldToStop { taskWasCancelled() }
     let isCancelled = isStopping

@@ -14,55 +14,41 @@ struct GraphWorker {
   func execute(from first: GraphProgress.Advance, leavesWhenMoreIsReady: Bool) async -> GraphProgress.Advance {
     var advance = first
     var fairness = Fairness(worker.core.time)
-    // The context is bound once, and again after a node that somebody may refer to.
     while advance.next >= 0, !(leavesWhenMoreIsReady && advance.addsWorker) {
-      let frame = NodeFrame(graph, worker: worker)
-      await ProcedureContext.$current.withValue(ProcedureContext(frame)) {
-        var wasNeeded = false
-        repeat {
-          wasNeeded = await executeNode(&advance, in: frame)
-          if fairness.pieceEnds() { await Task.yield() }
-        } while advance.next >= 0 && !(leavesWhenMoreIsReady && advance.addsWorker) && !wasNeeded
-      }
+      advance = await executeNode(advance.next)
+      if fairness.pieceEnds() { await Task.yield() }
     }
     return advance
   }
 
-  /// Executes one node. Whether a run was made for it.
+  /// Executes one node, with a context of its own: a task that the body leaves behind keeps the context.
   @inline(__always)
-  private func executeNode(_ advance: inout GraphProgress.Advance, in frame: NodeFrame) async -> Bool {
-    let node = advance.next
-    if graph.isStopping {
-      advance = graph.nodeAbandoned(node)
-      return false
-    }
+  private func executeNode(_ node: Int32) async -> GraphProgress.Advance {
+    if graph.isStopping { return graph.nodeAbandoned(node) }
     if worker.core.isGated {
       await worker.core.waitWhileSuspended(worker)
       if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
-      if graph.isStopping {
-        advance = graph.nodeAbandoned(node)
-        return false
-      }
+      if graph.isStopping { return graph.nodeAbandoned(node) }
     }
-    frame.stand(for: node)
     graph.nodeStarts(node)
+    let frame = NodeFrame(graph, node, worker: worker)
     var failure: (any Error)?
     do {
-      if graph.makesRuns, plan.traits[Int(node)].isPlain {
-        try await graph.executeAsRun(node, worker: worker)
-      } else {
-        try await plan.bodies[Int(node)].execute(graph.values)
+      try await ProcedureContext.$current.withValue(ProcedureContext(frame)) {
+        if graph.makesRuns, plan.traits[Int(node)].isPlain {
+          try await graph.executeAsRun(node, worker: worker)
+        } else {
+          try await plan.bodies[Int(node)].execute(graph.values)
+        }
       }
     } catch {
       failure = error
     }
-    let run = frame.takeRun()
+    let run = frame.bodyEnded()
     if let run { failure = await run.finishAsNode(failure) }
     if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
-    advance =
-      failure.map { graph.nodeFailed(node, $0, run?.outcome?.withoutValue, hasExecuted: true) }
+    return failure.map { graph.nodeFailed(node, $0, run?.outcome?.withoutValue, hasExecuted: true) }
       ?? graph.nodeSucceeded(node)
-    return run != nil
   }
 }
 

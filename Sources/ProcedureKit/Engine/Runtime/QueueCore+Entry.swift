@@ -73,7 +73,7 @@ extension QueueCore {
       let bindings = carriers.map { $0.capture() }
       run.setBindings(bindings)
     }
-    let lateness = run.level.traits.deadline.flatMap { run.armDeadline($0) }
+    let lateness = run.level.traits.deadline.flatMap { run.lateness($0) }
     if let lateness {
       if hasRoom { send { state, _ in state.room.reservationEnded() } }
       return run.refuse(lateness)
@@ -112,6 +112,7 @@ extension QueueCore {
       return (nil, replaced)
     }
     if let refusal { return run.refuse(refusal) }
+    run.startDeadline()
     if next != .wait { run.goOn(from: next) }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
     for dependency in dependencies { watch(dependency, for: run, priority) }
@@ -121,8 +122,13 @@ extension QueueCore {
   // MARK: Dependencies
 
   private func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
-    if priority > TaskPriority.low.rawValue { dependency.raise(to: TaskPriority(rawValue: priority)) }
-    dependency.whenFinished { outcome in run.dependencySettled(dependency.identity, outcome) }
+    if priority > TaskPriority.background.rawValue { dependency.raise(to: TaskPriority(rawValue: priority)) }
+    let settled: RunDetails.Listener = { outcome in run.dependencySettled(dependency.identity, outcome) }
+    if let dependency = dependency as? any RunDependency {
+      dependency.whenFinished(by: run.id, settled)
+    } else {
+      dependency.whenFinished(settled)
+    }
   }
 
   // MARK: Workers
@@ -137,7 +143,7 @@ extension QueueCore {
   func nextRun(for worker: Worker, after run: Run) -> Run? {
     let moment = time.moment()
     return send { state, effects in
-      run.worker = nil
+      if run.worker === worker { run.worker = nil }
       // The task may be cancelled: it takes nothing more.
       guard run.details?.cancel == nil, !(run.details?.isStopping ?? false) else { return nil }
       return takeNext(for: worker, isStarting: false, at: moment, &state, &effects)
@@ -237,14 +243,15 @@ extension Run {
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>) {
     switch outcome {
     case .finished:
-      core.send { state, effects in
-        guard let details, member >= 0, state.machine[member].phase == .pending else { return }
+      let former = core.send { state, effects -> [any ProcedureDependency] in
+        guard let details, member >= 0, state.machine[member].phase == .pending else { return [] }
         details.missingDependencies -= 1
-        guard details.missingDependencies == 0 else { return }
-        details.dependencies = []
+        guard details.missingDependencies == 0 else { return [] }
         let step = state.machine.dependenciesSettled(member, &effects.next)
         if step != .wait { QueueCore.hand(step, to: self, &effects) }
+        return details.dependencies.takeAll()
       }
+      _ = former
     case .failed(let error): end(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
     case .cancelled(let reason): cancel(reason)
     case .ignored(let condition): end(.ignored(by: condition))
@@ -260,7 +267,7 @@ extension Run {
       case .cancelled: isCancelled = !ignoresEarlierCancel
       }
     }
-    if let deadline = level.traits.deadline, let lateness = armDeadline(deadline) {
+    if let deadline = level.traits.deadline, let lateness = lateness(deadline) {
       refuse(lateness)
       return .finish
     }
@@ -288,6 +295,9 @@ extension Run {
       refuse(ProcedureError.queueShutDown(procedure: levelIdentity, queue: core.name))
       return .finish
     }
+    startDeadline()
+    // The parent may have been cancelled before it could reach this run in its queue.
+    if let parent, !ignoresEarlierCancel, parent.isToldToStop { isCancelled = true }
     guard isCancelled else { return step }
     cancelLikeParent()
     return core.withState { state in member >= 0 && state.machine[member].phase == .starting ? .finish : .wait }

@@ -132,7 +132,8 @@ final class QueueCore: Sendable {
     return result
   }
 
-  /// Looks at the state, or changes what nobody waits for.
+  /// Looks at the state, or changes details of a run. Starts no worker and performs no effects: a change by which a run could start, or
+  /// end, goes through `send`.
   func withState<R: Sendable>(_ body: (inout State) -> R) -> R {
     state.withLock { body(&$0) }
   }
@@ -212,7 +213,8 @@ final class QueueCore: Sendable {
     let (member, step) = state.machine.arrived(
       .init(
         payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
-        usesSlotOfParent: run.slotOwner !== run, isPart: isPart, order: order), &effects.next)
+        usesSlotOfParent: run.slotOwner !== run, isPart: isPart, takesRoom: run.isAddedByUser,
+        order: order), &effects.next)
     run.member = member
     return step
   }
@@ -303,7 +305,9 @@ final class QueueCore: Sendable {
 
   func events(bufferingNewest newest: Int) -> AsyncStream<ProcedureEvent> {
     let limit = EventLimit<ProcedureEvent>(newest: newest) { [name] in .gap($0, before: $1, on: name) }
-    return broadcaster.subscribe(limit: limit).stream(waiting: ProcedureContext.lendingSlot)
+    return broadcaster.subscribe(limit: limit).stream { [name] in
+      await ProcedureContext.lendingSlot(forEventOf: name, $0)
+    }
   }
   func changeWidth(to width: Int) { send { state, effects in state.machine.widthChanged(to: width, &effects.next) } }
   var width: Int { withState { $0.machine.width } }
@@ -333,6 +337,7 @@ final class QueueCore: Sendable {
       state.isShutDown = true
       resumed(&state, &effects)
       for place in state.room.takeAll() { effects.add(.giveRoom(place)) }
+      Self.wakeIfIdle(&state, &effects)
     }
   }
 
@@ -359,7 +364,7 @@ final class QueueCore: Sendable {
 
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
-    if state.isReleased, state.machine.count == 0 { effects.add(.endEvents) }
+    if state.isReleased || state.isShutDown, state.machine.count == 0 { effects.add(.endEvents) }
     if !state.emptyWaiters.isEmpty, state.machine.count == 0 { effects.call(state.emptyWaiters.takeAll()) }
     if !state.idleWaiters.isEmpty, state.machine.isIdle { effects.call(state.idleWaiters.takeAll()) }
   }

@@ -14,6 +14,12 @@ extension Run {
     }
     guard let outcome = decided else { return }
     guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
+    // The hooks of the end are called in a task that is not cancelled.
+    if isDrivenByWorker, Task.isCancelled { return core.startTask { await self.callHooksAndPublish(outcome) } }
+    await callHooksAndPublish(outcome)
+  }
+
+  private func callHooksAndPublish(_ outcome: Outcome) async {
     // The hooks of a part hold no slot either.
     if slotOwner !== self { core.waitStarted(self) }
     let published = await ProcedureContext.$current.withValue(ProcedureContext(self)) {
@@ -26,7 +32,7 @@ extension Run {
   }
 
   /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
-  var endsPausedBody: Bool { level.traits.mayPause && core.withState { _ in hasStarted && ended < 0 } }
+  var endsPausedBody: Bool { level.traits.mayPause && core.withState { _ in hasStarted && details?.result == nil } }
 
   /// Ends a run that has no hooks. Returns `false` if there are children to wait for.
   func finishAtOnce() -> Bool {
@@ -146,7 +152,7 @@ extension Run {
       if isLast { leave(&state, &effects) }
       return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
     }
-    _ = former
+    for dependency in former.dependencies { (dependency as? any RunDependency)?.dependencyRun.forget(self) }
     log?.close()
     if let parent {
       parent.childEnded(self, outcome.withoutValue, isProduced: core.withState { _ in details?.isProduced ?? false })
@@ -165,8 +171,11 @@ extension Run {
     if let details {
       effects.call(details.waiters.values)
       details.waiters = [:]
-      let listeners = details.listeners.takeAll()
-      for listener in listeners { effects.add(.notify(listener, outcome.withoutValue)) }
+      // In the order in which they came.
+      for (_, listener) in details.listeners.sorted(by: { $0.key < $1.key }) {
+        effects.add(.notify(listener, outcome.withoutValue))
+      }
+      details.listeners = [:]
     }
     setFinished()
   }
@@ -184,12 +193,15 @@ extension Run {
   struct Former: Sendable {
     let body: Body?
     let closures: Level.Closures?
+    /// The dependencies that have not all ended.
+    let dependencies: [any ProcedureDependency]
     let others: [any Sendable]
   }
 
   func takeFormer(keepingHooks: Bool) -> Former {
     Former(
-      body: body.take(), closures: keepingHooks ? nil : closures.take(), others: details?.takeReferences() ?? [])
+      body: body.take(), closures: keepingHooks ? nil : closures.take(),
+      dependencies: details?.dependencies.takeAll() ?? [], others: details?.takeReferences() ?? [])
   }
 
   func leave(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {

@@ -49,11 +49,24 @@ extension Run {
   }
 
   /// Calls the listener once the run has ended, at once if it has.
-  func whenFinished(_ listener: @escaping RunDetails.Listener) {
+  ///
+  /// The key is the id of the run that waits, which can be forgotten, or a number of its own.
+  func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {
     let isOver = core.withState { _ in
-      if outcome == nil { madeDetails.listeners.append(listener) }
-      return outcome != nil
+      guard outcome == nil else { return true }
+      let earlier = details?.listeners[key]
+      madeDetails.listeners[key] = { @Sendable outcome in
+        earlier?(outcome)
+        listener(outcome)
+      }
+      return false
     }
     if isOver, let outcome { listener(outcome.withoutValue) }
+  }
+
+  /// Releases the listener of a run that has ended without this one.
+  func forget(_ dependent: Run) {
+    let former = core.withState { _ in details?.listeners.removeValue(forKey: dependent.id) }
+    _ = former
   }
 }

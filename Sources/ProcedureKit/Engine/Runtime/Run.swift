@@ -44,7 +44,8 @@ final class Run: @unchecked Sendable {
   let id: ProcedureID
   let kind: Kind
   let attempt: Int32
-  let parent: Run?
+  /// The run around this one. Changed only when nothing refers to this run any more.
+  private(set) var parent: Run?
   /// Whether a body that was cancelled before calls the procedure, to clean up: that cancel does not count for it.
   let ignoresEarlierCancel: Bool
   /// The run whose slot the body uses.
@@ -55,7 +56,7 @@ final class Run: @unchecked Sendable {
   var isDecided = false
   /// Whether the body has been called.
   var hasStarted = false
-  /// Whether the worker that executes the body, if any, was told of a cancel.
+  /// The worker that executes the body, which a cancel of the run cancels.
   var worker: Worker?
   var body: Body?
   /// The conditions and hooks, until the run has ended.
@@ -96,6 +97,9 @@ final class Run: @unchecked Sendable {
     if isAddedByUser, case .failed(let error)? = outcome, marks.load(ordering: .relaxed) & Self.observedMark == 0 {
       core.tellOfUnobserved(ProcedureFailure(procedure: identity, error: error))
     }
+    // A long chain of parents is released in a loop.
+    var ancestor = parent.take()
+    while isKnownUniquelyReferenced(&ancestor) { ancestor = ancestor?.parent.take() }
   }
 
   var name: String { level.name }
@@ -202,7 +206,8 @@ final class RunDetails {
   var slotWaiters: [Place] = []
   /// Tasks that wait for the end.
   var waiters: [ObjectIdentifier: Place] = [:]
-  var listeners: [Listener] = []
+  /// The functions to call at the end, by the run that waits, or by a number of their own.
+  var listeners: [ProcedureID: Listener] = [:]
   /// Whether another procedure waits for this run.
   var isAwaited = false
   var dependencies: [any ProcedureDependency] = []
@@ -221,6 +226,8 @@ final class RunDetails {
   var deadlock: [ExclusionWait]?
   var isRetrying = false
   var log: EventLog?
+  /// The graph that the body executes.
+  var graph: GraphRun?
   var waits: [ObjectIdentifier: RunWait] = [:]
   /// The state of a level that pauses: a retry or a repeat.
   var pacing: (any Sendable)?
@@ -230,7 +237,7 @@ final class RunDetails {
 
   /// Takes out the references that a run that has ended does not need.
   func takeReferences() -> [any Sendable] {
-    [bindings.takeAll(), dependencies.takeAll(), pacing.take(), result.take()]
+    [bindings.takeAll(), pacing.take(), result.take()]
   }
 }
 
@@ -240,12 +247,14 @@ enum RunWait {
   case idle(QueueCore)
   case room(QueueCore)
   case conditions([String])
+  /// An event of a procedure, or of a queue.
+  case events(of: String)
 
   /// The queue whose runs are awaited.
   var queue: QueueCore? {
     switch self {
     case .idle(let queue), .room(let queue): queue
-    case .run, .conditions: nil
+    case .run, .conditions, .events: nil
     }
   }
 }

@@ -106,10 +106,7 @@ extension Run {
         starts += 1
         if starts % 128 == 0 { await Task.yield() }
         step = await execute()
-      case .finish:
-        // The hooks of the end are called in a task that is not cancelled.
-        if isDrivenByWorker, hasHooksOfEnd, Task.isCancelled { return core.startTask { await self.finish() } }
-        return await finish()
+      case .finish: return await finish()
       }
     }
   }
@@ -173,7 +170,11 @@ extension Run {
           await withTaskExecutorPreference(self.core.executor) {
             await work.execute(startsAtOnce: false) {
               if self.core.withState({ state in self.member >= 0 && state.machine.evaluationStarts(self.member) }) {
-                judgement.store(.success(await Condition.judge(conditions)))
+                let verdict = await Condition.judge(conditions) { failure in
+                  // The run does not wait for a condition that ignores its cancel.
+                  if self.isDrivenByWorker, let outcome = self.outcome(of: failure) { self.end(outcome) }
+                }
+                judgement.store(.success(verdict))
               }
             }
           }
@@ -188,14 +189,21 @@ extension Run {
     guard let verdict = try? judgement.result?.get() else { return .wait }
     return core.send { state, effects in
       guard member >= 0, state.machine[member].phase == .evaluating else { return isDrivenByWorker ? nil : .finish }
-      switch verdict {
-      case .satisfied: return state.machine.conditionsSatisfied(member, &effects.next)
-      case .ignored(let condition): endedWithoutStart(.ignored(by: condition), &state)
-      case .failed(let condition, let error):
-        let error = ProcedureError.conditionFailed(procedure: levelIdentity, condition: condition, underlying: error)
-        endedWithoutStart(.failed(error), &state)
+      guard let outcome = outcome(of: verdict) else {
+        return state.machine.conditionsSatisfied(member, &effects.next)
       }
+      endedWithoutStart(outcome, &state)
       return .finish
+    }
+  }
+
+  /// The outcome of a run whose conditions are not satisfied; `nil` if they are.
+  private func outcome(of verdict: ConditionVerdict) -> Outcome? {
+    switch verdict {
+    case .satisfied: nil
+    case .ignored(let condition): .ignored(by: condition)
+    case .failed(let condition, let error):
+      .failed(ProcedureError.conditionFailed(procedure: levelIdentity, condition: condition, underlying: error))
     }
   }
 
@@ -211,8 +219,12 @@ extension Run {
     let end = timers.now.advanced(by: duration.saturated.roundedUpToNanoseconds)
     core.withState { _ in madeDetails.pauseEnd = end }
     let timer = timers.schedule(at: end) { [self] in
-      let step = pauseEnded()
-      if step != .wait { core.send { _, effects in QueueCore.hand(step, to: self, &effects) } }
+      core.send { state, effects in
+        guard member >= 0, state.machine[member].phase == .pausing else { return }
+        details?.pauseTimer = nil
+        let step = state.machine.pauseEnded(member, &effects.next)
+        if step != .wait { QueueCore.hand(step, to: self, &effects) }
+      }
     }
     let isPausing = core.withState { state in
       guard member >= 0, state.machine[member].phase == .pausing else { return false }
@@ -453,9 +465,12 @@ extension Run {
   func bodyEnded(_ result: Result<any Sendable, any Error>?) -> Level.Hooks? {
     let moment = core.time.moment()
     return core.send { _, effects in
-      ended = stamp(moment.instant).nanoseconds
       if let result { madeDetails.result = result }
-      record(.didExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
+      // The end of the attempt before a pause was recorded then.
+      if !(details?.isRetrying ?? false) {
+        ended = stamp(moment.instant).nanoseconds
+        record(.didExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
+      }
       let hasHooks = level.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
       return hasHooks ? closures?.hooks ?? Level.Hooks() : nil
     }
@@ -482,8 +497,8 @@ extension Run {
     }
   }
 
-  /// Starts the timer of the deadline. The error if the deadline has passed: no queue has refused the run, which is attached and ends.
-  func armDeadline(_ deadline: Deadline) -> ProcedureError? {
+  /// The error if the deadline has passed: no queue has refused the run, which is attached and ends.
+  func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {
       let moment = core.time.moment()
@@ -494,8 +509,13 @@ extension Run {
       return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
     }
     core.withState { _ in madeDetails.timeToDeadline = remaining }
-    schedule(after: remaining) { [self] in deadlinePassed() }
     return nil
+  }
+
+  /// Starts the timer of the deadline. The run has arrived: a timer that ends before would find nothing to cancel.
+  func startDeadline() {
+    guard let deadline = level.traits.deadline else { return }
+    schedule(after: deadline.remaining) { [self] in deadlinePassed() }
   }
 
   private func deadlinePassed() {
@@ -559,7 +579,9 @@ extension Run {
       level.core.withState { _ in level.madeDetails.reclaiming = place }
       switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
       case .granted: break
-      case .refused(let circle): return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle)
+      case .refused(let circle):
+        level.core.withState { _ in level.details?.reclaiming = nil }
+        return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle)
       case .waits:
         core.waitStarted(self)
         if await !wait(at: place) { _ = level.core.resources.withdraw(level) }

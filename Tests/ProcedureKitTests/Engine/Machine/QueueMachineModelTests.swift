@@ -115,7 +115,7 @@ private struct QueueScript {
     let new = Machine.Member(
       payload: 0, priority: UInt8.random(in: 0...2, using: &random), needs: needs,
       isDrivenByWorker: !isPart && chance(50),
-      usesSlotOfParent: isPart && chance(50), isPart: isPart)
+      usesSlotOfParent: isPart && chance(50), isPart: isPart, takesRoom: !isPart)
     var arrived: (MemberID, RunStep) = (-1, .wait)
     event("arrived", nil) { arrived = $0.arrived(new, &$1) }
     take(arrived.1, for: arrived.0)

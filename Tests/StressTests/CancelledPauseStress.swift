@@ -1,0 +1,56 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+extension StressTests {
+  @Test("Procedures that pause and claim end, although they are cancelled as their pauses end")
+  func cancelledPauses() async throws {
+    let clock = VirtualClock()
+    try await Stress.run("cancelled pauses", width: 64, clock: clock) { queue, ledger, _ in
+      await withTaskGroup { helpers in
+        helpers.addTask {
+          while !Task.isCancelled {
+            clock.advance(by: .microseconds(1))
+            await Task.yield()
+          }
+        }
+        helpers.addTask {
+          while !Task.isCancelled {
+            await queue.cancelAll()
+            await Task.yield()
+          }
+        }
+        await withTaskGroup { group in
+          for number in 0..<Stress.many {
+            let pausing = ledger.worker().delay(.microseconds(number % 7)).exclusive("pause \(number % 1_000)")
+            group.addTask { _ = try? await queue.run(pausing) }
+          }
+        }
+        helpers.cancelAll()
+      }
+    }
+  }
+
+  @Test("Procedures that are retried at once are cancelled, whichever worker executes them")
+  func retriesOfOtherWorkers() async throws {
+    try await Stress.run("cancelled retries", width: 100) { queue, ledger, _ in
+      let retried = Ledger()
+      let body = ProcedureTask {
+        if ProcedureContext.current?.attempt == 1 { throw AttemptFailure() }
+        await retried.execute {
+          while !Task.isCancelled { await Task.yield() }
+        }
+      }
+      await queue.suspend()
+      let handles = (0..<50).map { _ in ledger.watch(queue.add(body.retry(.immediate))) }
+      for _ in 0..<1_000 { ledger.watch(queue.add(ledger.worker())) }
+      await queue.resume()
+      while retried.startCount < handles.count { await Task.yield() }
+      for handle in handles { handle.cancel() }
+      let count = await OutcomeCount(of: handles)
+      #expect(count.cancelled == handles.count)
+    }
+  }
+}
+
+private struct AttemptFailure: Error {}
