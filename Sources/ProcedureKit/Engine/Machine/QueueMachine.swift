@@ -69,8 +69,11 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   private(set) var members: ContiguousArray<Member> = []
   private var free: ContiguousArray<MemberID> = []
+  /// Runs in line for a slot, parts of bodies not included.
   private(set) var ready = ReadyQueue()
+  /// Bodies in line for their slot after a wait, and parts of bodies in line for a first slot: these come before `ready`.
   private(set) var returning = ReadyQueue()
+  /// Runs that a suspended queue holds back.
   private(set) var held = ReadyQueue()
   private(set) var width: Int
   private(set) var slotsTaken = 0
@@ -202,14 +205,14 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     if members[Int(member)].takesRoom { waitingCount -= 1 }
   }
 
-  // MARK: The body
+  // MARK: The body (Q3)
 
   /// The hooks were called, and the body executes now.
   mutating func bodyStarted(_ member: MemberID) {
     move(member, to: .executing)
   }
 
-  /// A body waits for something: its slot is lent.
+  /// A body waits for something: its slot is lent (Q3).
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].waits += 1
     leaveLine(member, &next)
@@ -340,7 +343,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     }
   }
 
-  /// Decides who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks.
+  /// Decides who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks (Q1).
   private mutating func startNext(_ next: inout Next) {
     guard slotsTaken < width, !(ready.isEmpty && returning.isEmpty) else { return }
     while slotsTaken < width, !returning.isEmpty, let member = returning.first() {
@@ -403,7 +406,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     startNext(&next)
   }
 
-  /// The priority of a run that waits was raised. Whether that changed anything.
+  /// The priority of a run that waits was raised. Whether that changed anything (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
     guard members[Int(member)].priority < priority else { return false }
     members[Int(member)].priority = priority

@@ -23,6 +23,8 @@ final class GraphRun: Sendable {
   private let stopsAtFirstFailure: Bool
   private let firstID: ProcedureID
   private let state: Mutex<State>
+  /// The runs that nodes with nothing but a body needed, until the bodies end.
+  private let nodeRuns = Mutex<[Int32: Run]>([:])
   private let isObservedFromStart: Bool
   /// Whether each node is a run, since the queue calls hooks or an interceptor for each.
   let makesRuns: Bool
@@ -113,6 +115,28 @@ final class GraphRun: Sendable {
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
   }
 
+  /// The run of a node that has nothing but a body. For a task that the body has left behind, a run that has ended.
+  func run(of node: Int32, worker: Run) -> Run {
+    // The run is known only once it has arrived: another task of the body would take it for one that has ended.
+    let (run, adoption) = nodeRuns.withLock { runs -> (Run, Run.Adoption?) in
+      if let run = runs[node] { return (run, nil) }
+      let run = makeRun(of: node, worker: worker)
+      guard values.nodeNeedsRun(node) else { return (run, .refused) }
+      runs[node] = run
+      return (run, run.arriveAsNode())
+    }
+    if let adoption { run.arrivedAsNode(adoption, isCancelled: isStopping) }
+    return run
+  }
+
+  /// The run that was made for a node whose body executes, if any.
+  func runMade(for node: Int32) -> Run? { nodeRuns.withLock { $0[node] } }
+
+  /// The body of a node has ended. The run that was made for the node, if any.
+  func bodyEnded(of node: Int32) -> Run? {
+    values.nodeEnded(node) ? nodeRuns.withLock { $0.removeValue(forKey: node) } : nil
+  }
+
   var isStopping: Bool { countdown.isStopping }
 
   // MARK: Events of nodes
@@ -121,12 +145,11 @@ final class GraphRun: Sendable {
   private func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
   func nodeStarts(_ node: Int32) {
-    values.mark(node, isExecuting: true)
+    values.nodeStarted(node)
     if broadcaster.isObserved, isBare(node) { report(.willExecute(attempt: 1), of: node) }
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
-    values.mark(node, isExecuting: false)
     if isObservedFromStart || broadcaster.isObserved {
       reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), hasExecuted: true)
     }
@@ -142,7 +165,6 @@ final class GraphRun: Sendable {
   func nodeFailed(
     _ node: Int32, _ error: any Error, _ ownOutcome: ProcedureOutcome<Void>?, hasExecuted: Bool
   ) -> GraphProgress.Advance {
-    values.mark(node, isExecuting: false)
     // A cancel of the run may be seen here before its handler has been called.
     if !isStopping, run.isToldToStop { taskWasCancelled() }
     let isCancelled = isStopping

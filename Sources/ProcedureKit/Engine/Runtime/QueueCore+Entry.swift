@@ -239,7 +239,7 @@ extension Run {
     }
   }
 
-  /// One of the dependencies has ended.
+  /// One of the dependencies has ended (D1).
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>) {
     switch outcome {
     case .finished:

@@ -221,7 +221,7 @@ final class QueueCore: Sendable {
 
   // MARK: Slots
 
-  /// A body waits: it lends its slot.
+  /// A body waits: it lends its slot (Q3).
   func waitStarted(_ run: Run) {
     let owner = run.slotOwner
     owner.core.send { state, effects in
@@ -232,7 +232,7 @@ final class QueueCore: Sendable {
   /// A wait of a body has ended: the body gets its slot back, or goes on without one if it was cancelled.
   func waitEnded(_ run: Run) async { await goesOn(run, slotOf: run.slotOwner, endsWait: true) }
 
-  /// A body goes on, with its slot, or without one if it was cancelled.
+  /// A body goes on, with its slot, or without one if it was cancelled (Q3).
   func goesOn(_ run: Run, slotOf owner: Run, endsWait: Bool = false) async {
     let place = Place()
     let isReady = owner.core.send { state, effects in
@@ -276,7 +276,7 @@ final class QueueCore: Sendable {
     effects.call(state.resumption.takeAll())
   }
 
-  /// Waits while the queue is suspended: a graph that executes starts no further node.
+  /// Waits while the queue is suspended: a graph that executes starts no further node (Q2).
   func waitWhileSuspended(_ run: Run) async {
     while gate.load(ordering: .acquiring), !run.isToldToStop {
       let place = Place()
@@ -341,7 +341,7 @@ final class QueueCore: Sendable {
     }
   }
 
-  /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same.
+  /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same (Q4).
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.living?.ancestors.filter { $0.core === self } ?? []
     let place = Place()
@@ -401,7 +401,7 @@ final class QueueCore: Sendable {
 
   // MARK: Priority
 
-  /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims.
+  /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = withState { state -> (Bool, [any ProcedureDependency], [Run]) in
       guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return (false, [], []) }

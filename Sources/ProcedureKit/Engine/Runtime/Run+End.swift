@@ -44,7 +44,7 @@ extension Run {
 
   // MARK: Children
 
-  /// Waits for the produced children, without a slot.
+  /// Waits for the produced children, without a slot (C1).
   private func settle() async {
     if slotOwner !== self { core.waitStarted(self) }
     await withTaskCancellationHandler {
@@ -69,7 +69,7 @@ extension Run {
     case settles(cancelling: [Run])
   }
 
-  /// Gives back the slot, and decides the outcome: a cancel that comes after is ignored. The resources are given back, too.
+  /// Gives back the slot, and decides the outcome: a cancel that comes after is ignored. The resources are given back, too (C1).
   ///
   /// - Returns: The outcome; `nil` while there are produced children to wait for.
   private func decide() -> Outcome? {
@@ -107,7 +107,7 @@ extension Run {
     return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))
   }
 
-  /// Returns the outcome after a cancel: a timeout of this run is a failure, anything else a cancel.
+  /// Returns the outcome after a cancel: a timeout of this run is a failure, anything else a cancel (C5).
   func outcome(of cancel: Cancel) -> Outcome {
     if let error = cancel.reason as? ProcedureError, error.kind == .timedOut, error.procedure == levelIdentity {
       return .failed(error)
@@ -159,7 +159,7 @@ extension Run {
     }
   }
 
-  /// Publishes under the lock.
+  /// Publishes under the lock (L4).
   func publish(_ outcome: Outcome, at moment: QueueTime.Moment, _ effects: inout QueueCore.Effects) {
     isDecided = true
     self.outcome = outcome

@@ -1,5 +1,5 @@
 extension Run {
-  /// Records an event of the run, if somebody observes it. Called under the lock.
+  /// Records an event of the run, if somebody observes it. Called under the lock (L2).
   @inline(__always)
   func record(
     _ event: @autoclosure () -> ProcedureEvent.Kind, at instant: @autoclosure () -> ProcedureInstant,

@@ -107,7 +107,7 @@ final class Run: @unchecked Sendable {
   /// Whether the run was added to a queue, and not produced by a body.
   var isAddedByUser: Bool { kind == .added && parent == nil }
 
-  /// The instant of what happens to the run: never before what has happened. Called under the lock.
+  /// The instant of what happens to the run: never before what has happened. Called under the lock (L2).
   func stamp(_ instant: ProcedureInstant) -> ProcedureInstant {
     latest = max(latest, instant.nanoseconds)
     return ProcedureInstant(nanoseconds: latest)

@@ -155,7 +155,7 @@ extension Run {
 
   // MARK: Before the body
 
-  /// Evaluates the conditions. `nil` if an added run has ended meanwhile.
+  /// Evaluates the conditions. `nil` if an added run has ended meanwhile (K1).
   private func evaluate() async -> RunStep? {
     let conditions = core.withState { _ in closures }?.conditions.elements ?? []
     let judgement = ResultBox<ConditionVerdict>()
@@ -207,7 +207,7 @@ extension Run {
     }
   }
 
-  /// Starts the delay of the level, or the pause that its body asked for.
+  /// Starts the delay of the level, or the pause that its body asked for (T1).
   private func startPause() -> RunStep {
     let delay = core.withState { _ in details?.pauseEnd == nil ? level.traits.delay : nil }
     return pause(for: delay ?? .zero)
@@ -243,7 +243,7 @@ extension Run {
     }
   }
 
-  /// Claims the resources of the level.
+  /// Claims the resources of the level (R1, R2).
   private func claim() -> RunStep {
     switch core.resources.request(level.traits.demands.elements, for: self) {
     case .granted:
@@ -490,6 +490,7 @@ extension Run {
 
   // MARK: Limits
 
+  /// Starts the clock of the timeout: as the body starts to execute (C5).
   private func arm(_ timeout: Duration) {
     let identity = levelIdentity
     schedule(after: timeout) { [self] in
