@@ -24,6 +24,7 @@ struct Watcher {
     var watcher = Watcher(stepCount: stepCount, isLive: Console.isTerminal)
     for await event in events where event.name != Step.graph { watcher.show(event) }
     if watcher.isLive { Console.print("\r\u{1b}[K", terminator: "") }
+    watcher.meter.cancelledLine.map { Console.print($0) }
     return watcher.times
   }
 
