@@ -17,7 +17,12 @@ struct Interruption {
     /// The first signal that came, if one did.
     private(set) var first: Int32?
 
-    /// - Parameter count: How many signals came since the last call: several that come at once are one event.
+    /// Notes signals that came at once; several are one event.
+    ///
+    /// - Parameters:
+    ///   - number: The signal.
+    ///   - count: How many of them came since the last call.
+    /// - Returns: The answer.
     mutating func received(_ number: Int32, count: UInt) -> Answer {
       let isFirst = first == nil
       if isFirst { first = number }
