@@ -36,8 +36,8 @@ struct Watcher {
       redraw()
     case .didExecute:
       times[event.name] = starts.removeValue(forKey: event.id)?.duration(to: event.instant)
-    case .didFinish(let outcome):
-      let line = meter.stepFinished(event.name, Self.ending(of: outcome))
+    case .didFinish:
+      let line = meter.stepFinished(event.name, Self.ending(of: event.outcome ?? .finished(())))
       if isLive {
         redraw()
       } else if let line {

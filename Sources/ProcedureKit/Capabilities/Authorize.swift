@@ -26,7 +26,7 @@ public struct Authorize<C: Capability>: Procedure {
   /// - Returns: A status that meets the requirement.
   /// - Throws: ``ProcedureError/capabilityUnavailable(procedure:underlying:)`` or
   ///   ``ProcedureError/capabilityUnauthorized(procedure:underlying:)`` around the ``CapabilityError``;
-  ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)`` if another request waits for a resource that an
+  ///   ``ProcedureError/exclusionDeadlock(procedure:waits:)`` if another request waits for a resource that an
   ///   enclosing body holds; the capability's errors; `CancellationError`, or the reason of the cancel.
   public func execute(_ input: Void) async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }

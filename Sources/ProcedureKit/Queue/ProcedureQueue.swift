@@ -309,7 +309,7 @@ public actor ProcedureQueue {
   /// Subscribes to the events of every procedure on the queue, from now on.
   ///
   /// The stream ends when the queue has been shut down or released. A slow subscriber delays no run: when more than `limit`
-  /// events wait to be fetched, the oldest are lost, and one ``ProcedureEvent/Kind-swift.enum/gap(_:)`` in their place tells how
+  /// events wait to be fetched, the oldest are lost, and one ``ProcedureEvent/Kind-swift.struct/gap`` in their place tells how
   /// many. The subscriber fetches all waiting events at once, so that up to twice as many may be in memory. A body that waits for an
   /// event lends its slot. Cancelling the task that iterates the stream ends the stream; dropping the stream ends the subscription.
   /// The stream is for one consumer: when two tasks iterate it, each event goes to one of them.

@@ -53,13 +53,11 @@ struct Flaw: Error, Equatable {
 extension ProcedureOutcome {
   /// How long it was allowed to take, if it ended because of that.
   var timeout: Duration? {
-    guard case .timedOut(_, let duration, _)? = procedureError else { return nil }
-    return duration
+    procedureError?.duration
   }
 
   /// Whether the body of what was cancelled because of its time had started.
   var hasStartedBeforeTimeout: Bool? {
-    guard case .timedOut(_, _, let hasStarted)? = procedureError else { return nil }
-    return hasStarted
+    procedureError?.hasStarted
   }
 }

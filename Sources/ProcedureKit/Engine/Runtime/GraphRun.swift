@@ -139,6 +139,9 @@ final class GraphRun: Sendable {
 
   var isStopping: Bool { countdown.isStopping }
 
+  /// The failure that stops the other nodes.
+  var failFast: ProcedureFailure? { stopsAtFirstFailure ? state.withLock(\.failures.first) : nil }
+
   // MARK: Events of nodes
 
   /// Whether a node is no run, so that the graph reports its events.
@@ -189,7 +192,7 @@ final class GraphRun: Sendable {
   }
 
   private func error(of skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error) -> ProcedureError {
-    if skip.ending == .ignored, case .ignored(_, let condition)? = root as? ProcedureError {
+    if skip.ending == .ignored, let condition = (root as? ProcedureError)?.condition {
       return .ignored(procedure: identity(of: skip.node), by: condition)
     }
     return .dependencyFailed(
@@ -271,11 +274,13 @@ final class GraphRun: Sendable {
     for node in plan.traits.indices { report(.didAttach, of: Int32(node)) }
   }
 
-  func report(_ kind: @autoclosure () -> ProcedureEvent.Kind, of node: Int32) {
+  func report(_ step: @autoclosure () -> ProcedureEvent.Step, of node: Int32, attempt: Int = 0) {
     guard broadcaster.isObserved else { return }
     let identity = identity(of: node)
     var effects: [EventEffect] = []
-    let event = ProcedureEvent(id: identity.id, name: identity.name, instant: run.core.time.now, kind: kind())
+    let subject = ProcedureEvent.Subject(
+      id: identity.id, name: identity.name, attempt: attempt, parent: run.identity.id, isNode: true)
+    let event = ProcedureEvent(of: subject, at: run.core.time.now, step())
     broadcaster.send(event, &effects)
     for effect in effects { effect.perform() }
   }
@@ -287,11 +292,11 @@ final class GraphRun: Sendable {
     state.withLock { _ = $0.observed.remove(node) }
     // The run of a node that has more than a body has reported its end.
     guard !hasExecuted || isBare(node) else { return }
-    let outcome = outcome()
-    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node) }
+    let (outcome, attempt) = (outcome(), hasExecuted ? 1 : 0)
+    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt) }
     if hasExecuted { report(.didExecute(attempt: 1), of: node) }
-    report(.willFinish(outcome), of: node)
-    report(.didFinish(outcome), of: node)
+    report(.willFinish(outcome), of: node, attempt: attempt)
+    report(.didFinish(outcome), of: node, attempt: attempt)
   }
 
   private func finishUnstartedNodes() {

@@ -55,9 +55,12 @@ extension Run {
       if let worker { handlers.append { worker.cancel() } }
       return (Array(details.children.values), handlers)
     }
-    for child in children { child.cancel(nil) }
+    for child in children { child.cancel(inheritedReason) }
     for handler in handlers { handler() }
   }
+
+  /// The failure of a produced child that stops the body. Called under the lock.
+  var failFast: ProcedureFailure? { details.flatMap { $0.isStopping ? $0.failures.first : nil } }
 
   /// Whether the run was cancelled, or is being stopped by a child.
   var isToldToStop: Bool {

@@ -66,7 +66,7 @@ extension Run {
   private enum Ending: Sendable {
     case decided(Outcome, [TimerHeap.ID], abandonPause: (@Sendable () -> Void)?)
     /// Produced children have not ended. They are cancelled if the body has failed and the policy is to fail fast.
-    case settles(cancelling: [Run])
+    case settles([Run], ProcedureFailure?)
   }
 
   /// Gives back the slot, and decides the outcome: a cancel that comes after is ignored. The resources are given back, too (C1).
@@ -77,16 +77,17 @@ extension Run {
     let ending = core.send { state, effects -> Ending in
       if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
       if let details, details.producedCount > 0 {
-        guard case .failure? = details.result, errorPolicy == .failFast else { return .settles(cancelling: []) }
-        return .settles(cancelling: Array(details.children.values))
+        guard case .failure(let error)? = details.result, errorPolicy == .failFast else { return .settles([], nil) }
+        let failure = ProcedureFailure(procedure: identity, error: error)
+        return .settles(Array(details.children.values), details.failures.first ?? failure)
       }
       isDecided = true
       return .decided(
         decidedOutcome, details?.timers.takeAll() ?? [], abandonPause: details?.abandonPause.take())
     }
     switch ending {
-    case .settles(let children):
-      for child in children { child.cancel(nil) }
+    case .settles(let children, let failure):
+      for child in children { child.cancel(inheritedReason ?? failure.map { .stopped(identity, by: $0) }) }
       return nil
     case .decided(let outcome, let timers, let abandonPause):
       abandonPause?()

@@ -145,10 +145,12 @@ extension Run {
     cancel(parent.flatMap(\.inheritedReason))
   }
 
-  /// The reason for which the run, or a run around it, was cancelled.
+  /// The reason for which the run, or a run around it, was cancelled or stopped.
   var inheritedReason: (any Error)? {
     for run in ancestors {
-      if let reason = run.core.withState({ _ in run.cancellation })?.reason { return reason }
+      let (reason, stop, graph) = run.core.withState { _ in (run.cancellation?.reason, run.failFast, run.details?.graph)
+      }
+      if let reason = reason ?? (stop ?? graph?.failFast).map({ .stopped(run.identity, by: $0) }) { return reason }
     }
     return nil
   }
@@ -249,7 +251,7 @@ extension Run {
     case .granted:
       if let step = core.send({ state, effects in nextStepWithClaim(&state, &effects) }) { return step }
     case .waits: break
-    case .refused(let circle): claimRefused(circle)
+    case .refused(let waits): claimRefused(waits)
     }
     // The run may have ended before its claim.
     if core.withState({ _ in isDecided }) { core.resources.ended(self) }
@@ -288,15 +290,15 @@ extension Run {
   }
 
   /// The claim is refused, since it would wait for ever.
-  func claimRefused(_ circle: [ExclusionWait]) {
+  func claimRefused(_ waits: [ExclusionWait]) {
     core.send { state, effects in
       if let place = details?.reclaiming.take() {
-        details?.deadlock = circle
+        details?.deadlock = waits
         effects.add(.call(place))
         return
       }
       guard member >= 0, state.machine[member].phase == .claiming else { return }
-      endedWithoutStart(.failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, circle: circle)), &state)
+      endedWithoutStart(.failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, waits: waits)), &state)
       QueueCore.hand(.finish, to: self, &effects)
     }
   }
@@ -580,16 +582,16 @@ extension Run {
       level.core.withState { _ in level.madeDetails.reclaiming = place }
       switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
       case .granted: break
-      case .refused(let circle):
+      case .refused(let waits):
         level.core.withState { _ in level.details?.reclaiming = nil }
-        return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle)
+        return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, waits: waits)
       case .waits:
         core.waitStarted(self)
         if await !wait(at: place) { _ = level.core.resources.withdraw(level) }
         await core.waitEnded(self)
       }
-      let (circle, _) = level.core.withState { _ in (level.details?.deadlock.take(), level.details?.reclaiming.take()) }
-      if let circle { return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle) }
+      let (waits, _) = level.core.withState { _ in (level.details?.deadlock.take(), level.details?.reclaiming.take()) }
+      if let waits { return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, waits: waits) }
       if isToldToStop || isTaskCancelled { return inheritedReason ?? CancellationError() }
     }
     return nil
