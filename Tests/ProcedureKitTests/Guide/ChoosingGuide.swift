@@ -48,13 +48,13 @@ import TestingProcedureKit
 
   @Test("A failure that nobody reads")
   func unread() async throws {
-    let failures = Box<[String]>([])
-    let report: @Sendable (String) -> Void = { line in failures.update { $0.append(line) } }
+    let (failures, continuation) = AsyncStream<String>.makeStream()
+    let report: @Sendable (String) -> Void = { continuation.yield($0) }
     var configuration = ProcedureQueue.Configuration("mail", maxConcurrentProcedures: 2)
     configuration.onUnobservedFailure = { failure in report("\(failure.procedure.name): \(failure.error)") }
     let queue = ProcedureQueue(configuration)
     queue.add(resize, input: 5_000)
-    await queue.shutDown()
-    #expect(failures.value == ["resize: TooLarge()"])
+    var lines = failures.makeAsyncIterator()
+    #expect(await lines.next() == "resize: TooLarge()")
   }
 }
