@@ -99,13 +99,18 @@ extension ProcedureQueue {
   /// The function can be called from anywhere, including synchronous code.
   ///
   /// - Complexity: O(n log n) for n procedures on the queue.
-  public nonisolated func snapshot() -> QueueSnapshot {
-    let (snapshot, looks) = core.withState { state in
+  public nonisolated func snapshot() -> QueueSnapshot { core.snapshot() }
+}
+
+extension QueueCore {
+  /// Returns the runs that are there, with the wait of each.
+  func snapshot() -> QueueSnapshot {
+    let (snapshot, looks) = withState { state in
       let looks = state.machine.present.compactMap { member in
         state.machine[member].payload.map { RunLook($0, state.machine) }
       }
       let snapshot = QueueSnapshot(
-        name: core.name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
+        name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
         isSuspended: state.machine.isSuspended, procedures: [])
       return (snapshot, looks)
     }

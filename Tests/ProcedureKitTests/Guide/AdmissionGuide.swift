@@ -79,6 +79,38 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
+  @Test("Find why a queue does not go on")
+  func stall() async throws {
+    let (told, goOn, clock) = (Signal(), Signal(), VirtualClock())
+    let lines = Box<[String]>([])
+    let log: @Sendable (String) -> Void = { line in
+      lines.update { $0.append(line) }
+      told.set()
+    }
+    var configuration = ProcedureQueue.Configuration("office", maxConcurrentProcedures: 1)
+    configuration.stallTimeout = .seconds(60)
+    configuration.onStall = { snapshot in log("\(snapshot)") }
+    configuration.clock = clock
+    let queue = ProcedureQueue(configuration)
+    let print = queue.add(ProcedureTask("print") { await goOn.wait() })
+    let copy = queue.add(ProcedureTask("copy") {})
+    try await clock.nextSleep()
+    while !told.isSet {
+      clock.advance(by: .seconds(60))
+      await Task.yield()
+    }
+    goOn.set()
+    try await copy.value
+    #expect(
+      lines.value == [
+        """
+        queue "office": 1 slot in use
+          \(print.identity) executing
+          \(copy.identity) waiting, waits for a slot
+        """
+      ])
+  }
+
   @Test("R4: what a body runs may claim what the body holds, and its parts exclude each other")
   func nesting() async throws {
     let queue = ProcedureQueue("office", maxConcurrentProcedures: 1)

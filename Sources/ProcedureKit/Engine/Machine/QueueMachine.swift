@@ -86,6 +86,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private(set) var waitingCount = 0
   /// How many of them wait for the queue to be idle, and so do not keep it from being idle.
   private(set) var idlerCount = 0
+  /// How often a run has started, waited, gone on or ended. A queue that is stuck may go on to get runs: their coming does not count.
+  private(set) var changeCount: UInt64 = 0
 
   init(width: Int, isSuspended: Bool) {
     self.width = width
@@ -215,6 +217,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// A body waits for something: its slot is lent (Q3).
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].waits += 1
+    changeCount &+= 1
     leaveLine(member, &next)
     giveBackSlot(member, &next)
   }
@@ -222,6 +225,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// A wait of a body has ended. The body needs its slot again when the last of its waits ends.
   mutating func waitEnded(_ member: MemberID) {
     members[Int(member)].waits -= 1
+    changeCount &+= 1
   }
 
   /// A body goes on, with its slot. Whether it has one; if not, the body is among those that `Next` returns later.
@@ -431,7 +435,11 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let former = members[Int(member)].phase
     assert(former.leads(to: phase), "QueueMachine: \(former) does not lead to \(phase)")
     members[Int(member)].phase = phase
+    if phase == .pausing || !phase.isBeforeStart { changeCount &+= 1 }
   }
+
+  /// A node of a graph has started or ended.
+  mutating func nodeMoved() { changeCount &+= 1 }
 
   private mutating func insert(_ member: Member) -> MemberID {
     guard let place = free.popLast() else {

@@ -147,12 +147,18 @@ final class GraphRun: Sendable {
   /// Whether a node is no run, so that the graph reports its events.
   private func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
+  private func nodeMoved() {
+    if run.core.stallReport != nil { run.core.send { state, _ in state.machine.nodeMoved() } }
+  }
+
   func nodeStarts(_ node: Int32) {
     values.nodeStarted(node)
+    nodeMoved()
     if broadcaster.isObserved, isBare(node) { report(.willExecute(attempt: 1), of: node) }
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
+    nodeMoved()
     if isObservedFromStart || broadcaster.isObserved {
       reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), hasExecuted: true)
     }
@@ -168,6 +174,7 @@ final class GraphRun: Sendable {
   func nodeFailed(
     _ node: Int32, _ error: any Error, _ ownOutcome: ProcedureOutcome<Void>?, hasExecuted: Bool
   ) -> GraphProgress.Advance {
+    nodeMoved()
     // A cancel of the run may be seen here before its handler has been called.
     if !isStopping, run.isToldToStop { taskWasCancelled() }
     let isCancelled = isStopping

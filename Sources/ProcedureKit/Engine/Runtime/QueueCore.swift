@@ -30,6 +30,7 @@ final class QueueCore: Sendable {
     var idleWaiters: [Place] = []
     /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
     var awaitingBodies = 0
+    var stall = StallWatch()
     /// The `ProcedureQueue`, as long as somebody refers to it.
     weak var queue: (any Actor)?
   }
@@ -51,12 +52,13 @@ final class QueueCore: Sendable {
       case cancel(Run)
       case claimGranted(Run)
       case cancelAll
+      case watchForStall
 
       /// Whether the action leads a run on, which may cause the next action.
       var leadsOn: Bool {
         switch self {
         case .goOn, .notify, .cancel, .claimGranted, .cancelAll: true
-        case .resume, .call, .giveRoom, .event, .endEvents: false
+        case .resume, .call, .giveRoom, .event, .endEvents, .watchForStall: false
         }
       }
     }
@@ -81,6 +83,7 @@ final class QueueCore: Sendable {
   private let failureHandling: FailureHandling
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
+  let stallReport: StallReport?
   /// Whether bodies execute as they are: no executor of its own, no hooks and no interceptor.
   @usableFromInline let isPlain: Bool
   private let state: Mutex<State>
@@ -90,8 +93,9 @@ final class QueueCore: Sendable {
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
     executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
     hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse), seed: UInt64? = nil,
-    interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil)
+    interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil
   ) {
+    self.stallReport = stallReport
     failureHandling = failures
     self.name = name
     self.executor = executor
@@ -126,6 +130,7 @@ final class QueueCore: Sendable {
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
       effects.startsWorker = state.machine.startsWorker()
+      if stallReport != nil { watchForStall(&state, &effects) }
       return result
     }
     perform(effects)
@@ -183,6 +188,7 @@ final class QueueCore: Sendable {
     case .cancel(let run): run.cancel(nil)
     case .claimGranted(let run): run.claimGranted()
     case .cancelAll: cancelAll(nil, includesLater: true)
+    case .watchForStall: adjustStallTimer()
     }
   }
 
