@@ -18,6 +18,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .exclusionDeadlock where waits.count == 1:
       "A procedure can use the resources of a body if the body runs or produces it, not if the body adds it to a queue"
     case .exclusionDeadlock: "Let all of the procedures claim what they need at once, or in the same order"
+    case .resourceConflict: "Declare the resource once; setCapacity(_:of:) of its table changes the capacity"
     case .producerFinished: "Produce the procedure inside the body, or add it to a queue"
     case .queueFull: "To wait for room, use enqueue"
     case .timedOut where hasStarted == false:
@@ -46,7 +47,11 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       let parts = failures.map { "\(name($0.procedure)): \(words($0.error))" }.joined(separator: "; ")
       return ("\(failures.count) of the parts of \(subject) failed", parts)
     case .queueFull:
-      return ("\(subject) was not admitted", "\(queue) is full, since no more than \(limit ?? 0) may wait on it")
+      let (reason, each) = key.map { (" for the key \"\($0)\"", " of a key") } ?? ("", "")
+      return (
+        "\(subject) was not admitted",
+        "\(queue) is full\(reason), since no more than \(limit ?? 0)\(each) may wait on it"
+      )
     case .stopped:
       let culprit = origin?.id == procedure.id ? "it" : origin.map(name) ?? "a part"
       return ("\(subject) was stopped", "\(culprit) failed: \(cause ?? "")")
@@ -71,6 +76,12 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       let waits = waits.map { "\(name($0.procedure)) waits for \"\($0.resource)\", which \(name($0.holder)) holds" }
       return "it would have waited for ever: " + waits.joined(separator: "; ")
         + (waits.count == 1 ? ", and the holder waits for \(name(procedure)) in turn" : "")
+    case .resourceConflict:
+      return
+        "it uses the resource \"\(resource ?? "")\" with a capacity of \(capacity ?? 0), and \(named(other)) uses it with "
+        + "\(otherCapacity ?? 0)"
+    case .capacityExceeded:
+      return "it needs \(units ?? 0) units of the resource \"\(resource ?? "")\", which has only \(capacity ?? 0)"
     case .producerFinished: return "\(named(producer)), which was to produce it, had ended before"
     case .timedOut:
       let time = duration ?? .zero

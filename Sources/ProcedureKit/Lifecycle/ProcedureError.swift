@@ -39,9 +39,13 @@ public struct ProcedureError: Error, Sendable {
     public static let partsFailed = Kind("partsFailed")
     /// The procedure would have waited forever for a category or a resource. The body was not executed.
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
+    /// The procedure and another one declare a ``Resource`` with different capacities. The body was not executed.
+    public static let resourceConflict = Kind("resourceConflict")
+    /// The procedure needs more units of a resource than there are, and would have waited forever. The body was not executed.
+    public static let capacityExceeded = Kind("capacityExceeded")
     /// The producing run had ended already. The child was not executed.
     public static let producerFinished = Kind("producerFinished")
-    /// The queue already has as many waiting procedures as its limit allows. The procedure was not admitted.
+    /// The queue already has as many waiting procedures, in all or of the key, as its limit allows. The procedure was not admitted.
     public static let queueFull = Kind("queueFull")
     /// The reason of cancelling a run that another run has replaced on a full queue.
     public static let replaced = Kind("replaced")
@@ -77,8 +81,14 @@ public struct ProcedureError: Error, Sendable {
     var queue: String?
     var failures: [ProcedureFailure] = []
     var waits: [ExclusionWait] = []
+    var resource: String?
+    var units: Int?
+    var capacity: Int?
+    var other: ProcedureIdentity?
+    var otherCapacity: Int?
     var producer: ProcedureIdentity?
     var limit: Int?
+    var key: String?
     var replacement: ProcedureIdentity?
     var duration: Duration?
     var hasStarted: Bool?
@@ -129,6 +139,24 @@ extension ProcedureError {
 
   /// How many procedures may wait on the queue, of ``Kind/queueFull``.
   public var limit: Int? { details.limit }
+
+  /// The description of the key that the limit is for, of ``Kind/queueFull``; `nil` if the limit is for the whole queue.
+  public var key: String? { details.key }
+
+  /// The name of the resource, of ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
+  public var resource: String? { details.resource }
+
+  /// How many units the procedure needs, of ``Kind/capacityExceeded``.
+  public var units: Int? { details.units }
+
+  /// The capacity that the procedure declares, of ``Kind/resourceConflict``, or that the resource has, of ``Kind/capacityExceeded``.
+  public var capacity: Int? { details.capacity }
+
+  /// The procedure with the other declaration, of ``Kind/resourceConflict``.
+  public var other: ProcedureIdentity? { details.other }
+
+  /// The capacity that ``other`` declares, of ``Kind/resourceConflict``.
+  public var otherCapacity: Int? { details.otherCapacity }
 
   /// The errors of all parts in the order of failing, of ``Kind/partsFailed``; the error of the body comes last. Empty for
   /// every other kind.
@@ -229,14 +257,43 @@ extension ProcedureError {
     ProcedureError(.exclusionDeadlock, procedure) { $0.waits = waits }
   }
 
+  /// Makes an error of the kind ``Kind/resourceConflict``.
+  ///
+  /// - Parameters:
+  ///   - procedure: The procedure that was not executed.
+  ///   - resource: The name of the resource.
+  ///   - capacity: The capacity that `procedure` declares.
+  ///   - other: The procedure that holds the resource or waits for it.
+  ///   - otherCapacity: The capacity that `other` declares.
+  /// - Returns: The error.
+  public static func resourceConflict(
+    procedure: ProcedureIdentity, resource: String, capacity: Int, other: ProcedureIdentity, otherCapacity: Int
+  ) -> ProcedureError {
+    ProcedureError(.resourceConflict, procedure) {
+      ($0.resource, $0.capacity, $0.other, $0.otherCapacity) = (resource, capacity, other, otherCapacity)
+    }
+  }
+
+  /// Makes an error of the kind ``Kind/capacityExceeded``. The procedure needs `units` of a resource that has `capacity`.
+  public static func capacityExceeded(
+    procedure: ProcedureIdentity, resource: String, units: Int, capacity: Int
+  ) -> ProcedureError {
+    ProcedureError(.capacityExceeded, procedure) {
+      ($0.resource, $0.units, $0.capacity) = (resource, units, capacity)
+    }
+  }
+
   /// Makes an error of the kind ``Kind/producerFinished``. `producer` is the run that was to produce the child `procedure`.
   public static func producerFinished(procedure: ProcedureIdentity, producer: ProcedureIdentity) -> ProcedureError {
     ProcedureError(.producerFinished, procedure) { $0.producer = producer }
   }
 
   /// Makes an error of the kind ``Kind/queueFull``. `limit` is the number of procedures that may wait on the queue.
-  public static func queueFull(procedure: ProcedureIdentity, queue: String, limit: Int) -> ProcedureError {
-    ProcedureError(.queueFull, procedure) { ($0.queue, $0.limit) = (queue, limit) }
+  /// If `key` is not `nil`, the limit is that of the key with this description.
+  public static func queueFull(
+    procedure: ProcedureIdentity, queue: String, limit: Int, key: String? = nil
+  ) -> ProcedureError {
+    ProcedureError(.queueFull, procedure) { ($0.queue, $0.limit, $0.key) = (queue, limit, key) }
   }
 
   /// Makes an error of the kind ``Kind/replaced``. `replacement` is the run that has taken the place of `procedure`.

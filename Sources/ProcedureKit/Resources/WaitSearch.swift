@@ -18,7 +18,7 @@ enum WaitSearch {
         guard let (refused, waits) = snapshot.refusal(in: cycle) else { return nil }
         if refused.core.resources.withdraw(refused) {
           if refused === run { return waits }
-          refused.claimRefused(waits)
+          refused.claimRefused(.exclusionDeadlock(procedure: refused.levelIdentity, waits: waits))
         }
       }
       found = cycle
@@ -58,8 +58,8 @@ enum WaitSearch {
         switch wait {
         case .run(let other): awaited.append(other)
         case .idle(let queue): awaited += queue.runs(awaitedBy: run)
-        case .room(let queue):
-          let waiting = queue.runsWaiting
+        case .room(let queue, let key):
+          let waiting = queue.runsWaiting(for: key)
           graph.add(run.id.number, waitsForOneOf: waiting.map(\.id.number))
           oneOf += waiting
         case .conditions, .events: break

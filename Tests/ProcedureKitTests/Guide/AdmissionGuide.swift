@@ -186,6 +186,21 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
+  @Test("Tenants take turns, and are bounded")
+  func tenants() async throws {
+    var configuration = ProcedureQueue.Configuration("reports", maxConcurrentProcedures: 8)
+    configuration.fairness = .byKey  // keys take turns among procedures of equal priority
+    configuration.maxConcurrentProceduresPerKey = 2
+    configuration.maxWaitingProceduresPerKey = 100
+    let queue = ProcedureQueue(configuration)
+    let report = ProcedureTask("report") { (tenant: String) in "The figures of \(tenant)" }
+    let reports = ["acme", "acme", "acme", "zebra"].map { tenant in
+      queue.add(report.keyed(by: tenant), input: tenant)  // zebra's starts second
+    }
+    #expect(try await reports[3].value == "The figures of zebra")
+    await queue.shutDown()
+  }
+
   @Test("Nobody is asked while a slot is held")
   func capability() async throws {
     let camera = CapabilityProbe("camera")

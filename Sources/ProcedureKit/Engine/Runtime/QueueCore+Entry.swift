@@ -75,7 +75,7 @@ extension QueueCore {
     }
     let lateness = run.level.traits.deadline.flatMap { run.lateness($0) }
     if let lateness {
-      if hasRoom { send { state, _ in state.room.reservationEnded() } }
+      if hasRoom { send { state, _ in state.room.reservationEnded(run.keyID) } }
       return run.refuse(lateness)
     }
     let own = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
@@ -87,17 +87,13 @@ extension QueueCore {
     let isFromBody =
       run.parent != nil || ProcedureContext.current?.run.living?.ancestors.contains { $0.core === self } ?? false
     var next = RunStep.wait
-    let (refusal, replaced) = send { state, effects -> (ProcedureError?, Run?) in
-      if hasRoom { state.room.reservationEnded() }
-      guard !state.isShutDown || isFromBody else {
-        return (.queueShutDown(procedure: run.identity, queue: name), nil)
-      }
+    let (refusal, replaced) = send { state, effects -> (WaitingRoom.Refusal?, Run?) in
+      if hasRoom { state.room.reservationEnded(run.keyID) }
+      guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
       var replaced: Run?
-      if limitsWaiting, !hasRoom, run.parent == nil, !state.room.hasRoom(state.machine.waitingCount) {
+      if limitsWaiting, !hasRoom, run.parent == nil, let lack = state.room.lack(for: run.keyID, state.machine) {
         replaced = state.room.replaceable(by: run, state.machine)
-        guard replaced != nil else {
-          return (.queueFull(procedure: run.identity, queue: name, limit: state.room.limit), nil)
-        }
+        guard replaced != nil else { return (lack, nil) }
       }
       if !dependencies.isEmpty {
         run.madeDetails.dependencies = dependencies
@@ -111,7 +107,7 @@ extension QueueCore {
       if state.cancelsArrivals { effects.add(.cancel(run)) }
       return (nil, replaced)
     }
-    if let refusal { return run.refuse(refusal) }
+    if let refusal { return run.refuse(refusal.error(of: run)) }
     run.startDeadline()
     if next != .wait { run.goOn(from: next) }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }

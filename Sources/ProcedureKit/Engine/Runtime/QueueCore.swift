@@ -44,7 +44,7 @@ final class QueueCore: Sendable {
     enum Action: Sendable {
       case resume(Waiter)
       case call(Place)
-      case giveRoom(Place)
+      case giveRoom(WaitingRoom.Caller)
       case event(EventEffect)
       case endEvents
       case goOn(Run, RunStep)
@@ -84,6 +84,8 @@ final class QueueCore: Sendable {
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
   let stallReport: StallReport?
+  /// Whether runs are told apart by their keys.
+  let usesKeys: Bool
   /// Whether bodies execute as they are: no executor of its own, no hooks and no interceptor.
   @usableFromInline let isPlain: Bool
   private let state: Mutex<State>
@@ -92,7 +94,8 @@ final class QueueCore: Sendable {
   init(
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
     executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
-    hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse), seed: UInt64? = nil,
+    hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse),
+    turns: KeyTurns = KeyTurns(), seed: UInt64? = nil,
     interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil
   ) {
     self.stallReport = stallReport
@@ -106,9 +109,10 @@ final class QueueCore: Sendable {
     time = QueueTime(clock)
     timers = Timers(time: time, executor: executor)
     limitsWaiting = room.isLimited
+    usesKeys = turns.isUsed
     isPlain = executor == nil && hooks == nil && interceptor == nil
     gate = Atomic(isSuspended)
-    let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended)
+    let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended, turns: turns)
     state = Mutex(State(machine: machine, room: room, seeds: seed.map(SplitMix64.init)))
   }
 
@@ -126,7 +130,7 @@ final class QueueCore: Sendable {
     let result = state.withLock { state in
       let result = event(&state, &effects)
       if limitsWaiting {
-        while let place = state.room.next(state.machine.waitingCount) { effects.add(.giveRoom(place)) }
+        while let caller = state.room.next(&state.machine) { effects.add(.giveRoom(caller)) }
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
       effects.startsWorker = state.machine.startsWorker()
@@ -180,7 +184,7 @@ final class QueueCore: Sendable {
     switch action {
     case .resume(let waiter): waiter.resume()
     case .call(let place): place.call()
-    case .giveRoom(let place): if !place.call() { send { state, _ in state.room.reservationEnded() } }
+    case .giveRoom(let caller): if !caller.place.call() { send { state, _ in state.room.reservationEnded(caller.key) } }
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()
     case .goOn(let run, let step): run.goOn(from: step)
@@ -220,6 +224,7 @@ final class QueueCore: Sendable {
       .init(
         payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isPart: isPart, takesRoom: run.isAddedByUser,
+        key: usesKeys && run.slotOwner === run ? state.machine.turns.joined(run.keyID) : -1,
         order: order), &effects.next)
     run.member = member
     return step
@@ -261,6 +266,15 @@ final class QueueCore: Sendable {
       owner.details?.slotWaiters.removeAll { $0 === place }
       if owner.member >= 0, owner.details?.slotWaiters.isEmpty ?? true { state.machine.returnGivenUp(owner.member) }
     }
+  }
+
+  /// A body, or a part of it, goes on under another key, with a slot of that key.
+  func goesOn(_ run: Run, withKeyOf keyed: Run) async {
+    let (owner, id) = (run.slotOwner, keyed.keyID)
+    send { state, effects in
+      if owner.member >= 0 { state.machine.keyReplaced(of: owner.member, by: id, &effects.next) }
+    }
+    await goesOn(run, slotOf: owner)
   }
 
   // MARK: The queue as a whole
@@ -342,7 +356,7 @@ final class QueueCore: Sendable {
     send { state, effects in
       state.isShutDown = true
       resumed(&state, &effects)
-      for place in state.room.takeAll() { effects.add(.giveRoom(place)) }
+      for caller in state.room.takeAll() { effects.add(.giveRoom(caller)) }
       Self.wakeIfIdle(&state, &effects)
     }
   }

@@ -61,6 +61,7 @@ extension Run {
     }
     let step = admit(priority: rawPriority)
     await drive(from: step)
+    if hasKeyOfNode { await core.goesOn(slotOwner, withKeyOf: slotOwner) }
     if lendsSlot, let parent {
       parent.removeWait(self)
       await parent.core.waitEnded(parent)
@@ -251,7 +252,7 @@ extension Run {
     case .granted:
       if let step = core.send({ state, effects in nextStepWithClaim(&state, &effects) }) { return step }
     case .waits: break
-    case .refused(let waits): claimRefused(waits)
+    case .refused(let error): claimRefused(error)
     }
     // The run may have ended before its claim.
     if core.withState({ _ in isDecided }) { core.resources.ended(self) }
@@ -290,15 +291,15 @@ extension Run {
   }
 
   /// The claim is refused, since it would wait for ever.
-  func claimRefused(_ waits: [ExclusionWait]) {
+  func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
       if let place = details?.reclaiming.take() {
-        details?.deadlock = waits
+        details?.claimRefusal = error
         effects.add(.call(place))
         return
       }
       guard member >= 0, state.machine[member].phase == .claiming else { return }
-      endedWithoutStart(.failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, waits: waits)), &state)
+      endedWithoutStart(.failed(error), &state)
       QueueCore.hand(.finish, to: self, &effects)
     }
   }
@@ -330,6 +331,7 @@ extension Run {
   private func execute() async -> RunStep {
     // Only the driver writes `hasStarted`.
     let isFirst = !hasStarted
+    if isFirst, hasKeyOfNode { await core.goesOn(self, withKeyOf: self) }
     let hasBindings = kind == .added && !core.carriers.isEmpty
     if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
       core.withState { _ in madeDetails.result = .failure(error) }
@@ -582,16 +584,18 @@ extension Run {
       level.core.withState { _ in level.madeDetails.reclaiming = place }
       switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
       case .granted: break
-      case .refused(let waits):
+      case .refused(let error):
         level.core.withState { _ in level.details?.reclaiming = nil }
-        return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, waits: waits)
+        return error
       case .waits:
         core.waitStarted(self)
         if await !wait(at: place) { _ = level.core.resources.withdraw(level) }
         await core.waitEnded(self)
       }
-      let (waits, _) = level.core.withState { _ in (level.details?.deadlock.take(), level.details?.reclaiming.take()) }
-      if let waits { return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, waits: waits) }
+      let (refusal, _) = level.core.withState { _ in
+        (level.details?.claimRefusal.take(), level.details?.reclaiming.take())
+      }
+      if let refusal { return refusal }
       if isToldToStop || isTaskCancelled { return inheritedReason ?? CancellationError() }
     }
     return nil
