@@ -171,7 +171,7 @@ private struct RunLook: Sendable {
     switch phase {
     case .pending:
       .dependencies(
-        dependencies.filter { !(($0 as? any RunDependency)?.dependencyRun.isFinished ?? false) }.map(\.identity))
+        dependencies.filter { !$0.ofRun.dependencyRun.isFinished }.map(\.identity))
     case .held: .resumption
     case .evaluating: .conditions(conditions)
     case .pausing: .pause(until: pauseEnd)

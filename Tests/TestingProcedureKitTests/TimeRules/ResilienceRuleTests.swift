@@ -166,7 +166,7 @@ struct ResilienceRuleTests {
       env.check(made.count == (isMade ? 2 : 1))
       env.check(isMade ? made.last == .seconds(20) : made.last == max(moment, .seconds(10)), "\(moment): \(made)")
       env.tally(isMade ? "made" : moment < .seconds(10) ? "left" : "abandoned")
-      env.check(limiter.waitingCount == 0 && limiter.available == 0)
+      env.check(limiter.waitingCount == 0 && limiter.availableCount == 0)
       await queue.shutDown()
       await other.shutDown()
       env.check(env.clock.sleeperCount == 0)

@@ -24,7 +24,7 @@ extension ExplorationEnvironment {
 }
 
 /// Fails so often, and then returns the number of the attempt; writes down when it was executed, and as which attempt.
-struct Flaky: Procedure {
+struct Flaky: InputlessProcedure {
   let failures: Int
   let clock: VirtualClock
   let starts = Locked<[Duration]>([])
@@ -35,7 +35,7 @@ struct Flaky: Procedure {
     clock = env.clock
   }
 
-  func execute(_ input: Void) async throws -> Int {
+  func execute() async throws -> Int {
     let number = starts { [now = clock.now.offset] in
       $0.append(now)
       return $0.count

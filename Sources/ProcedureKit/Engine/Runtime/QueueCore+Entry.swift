@@ -118,13 +118,10 @@ extension QueueCore {
   // MARK: Dependencies
 
   private func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
-    if priority > TaskPriority.background.rawValue { dependency.raise(to: TaskPriority(rawValue: priority)) }
-    let settled: RunDetails.Listener = { outcome in run.dependencySettled(dependency.identity, outcome) }
-    if let dependency = dependency as? any RunDependency {
-      dependency.whenFinished(by: run.id, settled)
-    } else {
-      dependency.whenFinished(settled)
-    }
+    let dependency = dependency.ofRun
+    let other = dependency.dependencyRun
+    if priority > TaskPriority.background.rawValue { other.core.raise(other, to: priority) }
+    dependency.whenFinished(by: run.id) { outcome in run.dependencySettled(other.identity, outcome) }
   }
 
   // MARK: Workers

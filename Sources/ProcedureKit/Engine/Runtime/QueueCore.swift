@@ -433,8 +433,7 @@ final class QueueCore: Sendable {
     if isClaiming { resources.raise(run, to: priority) }
     guard !(dependencies.isEmpty && children.isEmpty) else { return }
     Trampoline.call {
-      for dependency in dependencies { dependency.raise(to: TaskPriority(rawValue: priority)) }
-      for child in children { child.core.raise(child, to: priority) }
+      for other in dependencies.map(\.ofRun.dependencyRun) + children { other.core.raise(other, to: priority) }
     }
   }
 }

@@ -153,7 +153,7 @@ extension Run {
       if isLast { leave(&state, &effects) }
       return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
     }
-    for dependency in former.dependencies { (dependency as? any RunDependency)?.dependencyRun.forget(self) }
+    for dependency in former.dependencies { dependency.ofRun.dependencyRun.forget(self) }
     log?.close()
     if let parent {
       parent.childEnded(self, outcome.withoutValue, isProduced: core.withState { _ in details?.isProduced ?? false })
