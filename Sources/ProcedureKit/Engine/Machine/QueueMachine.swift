@@ -43,8 +43,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var isPart = false
     /// Whether the run counts among those that wait on the queue: added, and not produced.
     var takesRoom = false
-    /// The number of the key in `turns`; -1 for a run that has no slot of its own, and if the queue has no use for keys.
-    var key: Int32 = -1
     /// The place in the order of admission; 0 for the next one. A part of a body has the order of the body.
     var order: UInt64 = 0
     var phase = RunPhase.pending
@@ -57,6 +55,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var waits: Int32 = 0
     /// How many waits in its body or a part of it are for the idleness of the queue.
     var idleWaits: Int32 = 0
+    /// The number of the key in `turns`; -1 for a run that has no slot of its own, and if the queue has no use for keys.
+    var key: Int32 = -1
     /// Whether the run is a body that goes on, or a part of one: it comes before those that have not started.
     var goesOn: Bool { isPart || isReturning }
   }

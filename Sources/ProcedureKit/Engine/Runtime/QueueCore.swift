@@ -224,8 +224,8 @@ final class QueueCore: Sendable {
       .init(
         payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isPart: isPart, takesRoom: run.isAddedByUser,
-        key: usesKeys && run.slotOwner === run ? state.machine.turns.joined(run.keyID) : -1,
-        order: order), &effects.next)
+        order: order, key: usesKeys && run.slotOwner === run ? state.machine.turns.joined(run.keyID) : -1),
+      &effects.next)
     run.member = member
     return step
   }
