@@ -24,7 +24,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   private let input: Node<Input>
   private let takeOutput: @Sendable (GraphValues) -> Output
   private let outputSlot: Int32?
-  private var policy = ErrorPolicy.failFast
+  private var policy: ErrorPolicy?
   private var width = Int.max
 
   /// Makes a graph with an input and a value.
@@ -124,7 +124,8 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   private func execute(_ value: Input, in context: ProcedureContext) async throws -> Output {
-    let run = GraphRun(plan, in: context.run, limit: width, stopsAtFirstFailure: policy == .failFast)
+    let policy = policy ?? context.run.errorPolicy
+    let run = GraphRun(plan, in: context.run, limit: width, stopsAtFirstFailure: policy != .continue)
     run.values.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
     try await run.execute()
     if let outputSlot, let error = run.values.error(of: outputSlot), !isAcceptedOutput { throw error }
@@ -145,7 +146,6 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
 extension ProcedureGraph: InputlessProcedure where Input == Void {
   /// Runs a graph without an input; see ``execute(_:)``.
   ///
-  /// - Returns: The value of the output node.
   /// - Throws: The errors of ``execute(_:)``.
   @concurrent public func execute() async throws -> Output {
     try await execute(())

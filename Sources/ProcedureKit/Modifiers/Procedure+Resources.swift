@@ -13,7 +13,7 @@ extension Procedure {
   /// procedure that needs a resource of the body, nor for the queue on which the body executes. The framework detects
   /// such a deadlock across queues and tables, and fails one procedure of the wait cycle. A task that a body creates
   /// with `Task { }` inherits the body's context, and its waits count as waits of the body. For a task that the body
-  /// does not await, use `Task.detached`, or create the task inside `ProcedureContext.$current.withValue(nil) { … }`.
+  /// does not await, use `Task.detached`, or create the task inside ``ProcedureContext/detached(_:)``.
   ///
   /// A category's `==`, `hash(into:)` and `description` are called without a lock, and can use queues.
   ///

@@ -2,10 +2,8 @@
 ///
 /// ```swift
 /// struct CleanUp: InputlessProcedure {
-///   var folder: String
 ///   func execute() async throws { … }
 /// }
-/// try await queue.run(CleanUp(folder: "tmp"))
 /// ```
 public protocol InputlessProcedure<Output>: Procedure where Input == Void {
   // Both types are stated again: otherwise the compiler (Swift 6.3) infers them only in the file of the conforming type.
@@ -22,11 +20,7 @@ public protocol InputlessProcedure<Output>: Procedure where Input == Void {
 }
 
 extension InputlessProcedure {
-  /// Does the work, once; see ``execute()``.
-  ///
-  /// - Parameter input: Nothing.
-  /// - Returns: The value of the run.
-  /// - Throws: The error of the run.
+  /// Calls ``execute()``, and throws the error of the run.
   @concurrent public func execute(_ input: Void) async throws -> Output {
     try await execute()
   }
@@ -35,7 +29,6 @@ extension InputlessProcedure {
 extension ProcedureTask: InputlessProcedure where Input == Void {
   /// Runs the task without a queue; see ``execute(_:)``.
   ///
-  /// - Returns: The value of the task.
   /// - Throws: The errors of ``execute(_:)``.
   @concurrent public func execute() async throws -> Output {
     try await execute(())

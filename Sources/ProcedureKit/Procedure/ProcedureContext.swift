@@ -3,8 +3,21 @@
 /// `current` is bound while a body, a hook or a condition of an inner procedure executes. Child tasks inherit the context; a task that outlives
 /// the body keeps it, too, but takes no part in the procedure any more.
 public struct ProcedureContext: Sendable {
+  @usableFromInline static let bound = TaskLocal<ProcedureContext?>(wrappedValue: nil)
+
   /// The procedure that executes in the current task, or `nil` outside of any procedure.
-  @TaskLocal public static var current: ProcedureContext?
+  public static var current: ProcedureContext? { bound.get() }
+
+  /// Calls a function outside of the procedure, which creates a task that the body does not await.
+  ///
+  /// Elsewhere, `Task { … }` inherits the context. `ProcedureContext.detached { Task { … } }` makes a task that is no part of
+  /// the procedure. Other task-local values are kept.
+  ///
+  /// - Throws: The error of `operation`.
+  @discardableResult
+  public static func detached<R>(_ operation: () throws -> R) rethrows -> R {
+    try bound.withValue(nil, operation: operation)
+  }
 
   enum Frame: Sendable {
     case run(Run)
@@ -100,10 +113,6 @@ public struct ProcedureContext: Sendable {
     run.removeWait(key)
     await run.core.waitEnded(run)
     return result
-  }
-
-  func requireNotCancelled() throws {
-    if isCancelled { throw cancellationReason ?? CancellationError() }
   }
 
   /// The context of a body. Traps outside of any procedure.

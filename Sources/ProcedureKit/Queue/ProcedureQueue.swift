@@ -104,7 +104,7 @@ public actor ProcedureQueue {
     let value: Output
     do {
       value = try await withTaskCancellationHandler {
-        try await ProcedureContext.$current.withValue(ProcedureContext(run)) { try await task.operation(input) }
+        try await ProcedureContext.bound.withValue(ProcedureContext(run)) { try await task.operation(input) }
       } onCancel: {
         run.callerWasCancelled()
       }

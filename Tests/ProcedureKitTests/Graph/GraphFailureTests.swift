@@ -56,6 +56,32 @@ import Testing
     }
   }
 
+  @Test("D4: a policy that is written after modifiers is the graph's, unless the graph has its own")
+  func laterPolicy() async throws {
+    let graph = ProcedureGraph("g") { g in
+      for code in 1...3 { g.add(ProcedureTask("\(code)") { throw TestError(code: code) }) }
+    }
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let later = [
+      graph.timeout(.seconds(60)).errorPolicy(.continue),
+      graph.retry(.immediate, maxAttempts: 2).errorPolicy(.continue),
+      graph.errorPolicy(.continue).timeout(.seconds(60)).errorPolicy(.failFast),
+    ]
+    for procedure in later {
+      for run in [procedure, procedure.map { _ in }] {
+        let error = await #expect(throws: ProcedureError.self) { try await queue.run(run) }
+        #expect(error?.kind == .partsFailed && error?.failures.count == 3)
+      }
+      let node = ProcedureGraph("outer") { g in g.add(procedure) }
+      let error = await #expect(throws: ProcedureError.self) { try await queue.run(node) }
+      #expect(error?.kind == .partsFailed && error?.failures.count == 3)
+    }
+    let own = graph.errorPolicy(.failFast).timeout(.seconds(60)).errorPolicy(.continue)
+    await #expect(throws: TestError(code: 1)) { try await queue.run(own) }
+    let calling = ProcedureTask("caller") { try await graph() }.errorPolicy(.continue)
+    await #expect(throws: TestError(code: 1), "another procedure's policy") { try await queue.run(calling) }
+  }
+
   @Test("D4: a failure that is taken as a result wherever it goes does not fail the graph")
   func acceptedFailure() async throws {
     for policy in [ErrorPolicy.failFast, .continue] {

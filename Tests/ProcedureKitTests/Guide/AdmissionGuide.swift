@@ -142,8 +142,8 @@ import TestingProcedureKit
     #expect(refusals.count == 1)
 
     let starter = ProcedureTask("starter") {
-      ProcedureContext.$current.withValue(nil) {
-        _ = Task { try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value }  // nobody's part, too
+      ProcedureContext.detached {
+        Task { try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value }  // nobody's part, too
       }
     }.exclusive("printer")
     try await queue.run(starter)

@@ -29,6 +29,21 @@ import Testing
     #expect(try await ProcedureTask("five") { 5 }() == 5)
   }
 
+  @Test("C6: a task that is created outside of the context is no part of the procedure")
+  func detached() async throws {
+    let names = Box<[String?]>([])
+    let body = ProcedureTask("body") {
+      #expect(ProcedureContext.detached { ProcedureContext.current == nil })
+      #expect(ProcedureContext.current?.name == "body")
+      let inside = Task { ProcedureContext.current?.name }
+      let outside = ProcedureContext.detached { Task { ProcedureContext.current?.name } }
+      let values = await [inside.value, outside.value]
+      names.update { $0 = values }
+    }
+    try await ProcedureQueue("q").run(body)
+    #expect(names.value == ["body", nil])
+  }
+
   @Test("Q2: a call within a body has the slot of the body", arguments: [1, 2])
   func withinBody(width: Int) async throws {
     let queue = ProcedureQueue("calls", maxConcurrentProcedures: width)

@@ -34,7 +34,7 @@ struct GraphWorker {
     let frame = NodeFrame(graph: graph, worker: worker, node: node)
     var failure: (any Error)?
     do {
-      try await ProcedureContext.$current.withValue(ProcedureContext(frame)) {
+      try await ProcedureContext.bound.withValue(ProcedureContext(frame)) {
         if graph.makesRuns, plan.traits[Int(node)].isPlain {
           try await graph.executeAsRun(node, worker: worker)
         } else {

@@ -143,7 +143,7 @@ extension Run {
       guard let details, let former = details.children.removeValue(forKey: child.id) else { return (nil, false, nil) }
       if isProduced { details.producedCount -= 1 }
       if let failure { details.failures.append(failure) }
-      let stops = failure != nil && errorPolicy == .failFast
+      let stops = failure != nil && errorPolicy != .continue
       return (former, stops, details.producedCount == 0 ? details.settling.take() : nil)
     }
     _ = former
@@ -151,12 +151,12 @@ extension Run {
     settling?.resume()
   }
 
-  /// How the run responds to the failure of a produced child. Called under the lock.
-  var errorPolicy: ErrorPolicy {
+  /// The response of the run to the failure of a produced child or a node, if the procedure has a policy.
+  var errorPolicy: ErrorPolicy? {
     for run in ancestors {
       if let policy = run.level.traits.errorPolicy { return policy }
       if run.kind != .level { break }
     }
-    return .failFast
+    return nil
   }
 }

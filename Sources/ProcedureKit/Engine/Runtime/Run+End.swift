@@ -22,11 +22,11 @@ extension Run {
   private func callHooksAndPublish(_ outcome: Outcome) async {
     // The hooks of a part hold no slot either.
     if slotOwner !== self { core.waitStarted(self) }
-    let published = await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+    let published = await ProcedureContext.bound.withValue(ProcedureContext(self)) {
       await callHooks(beforeEnd: outcome)
     }
     publish(published, isLast: false)
-    await ProcedureContext.$current.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
+    await ProcedureContext.bound.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
     leave()
     if slotOwner !== self { await core.waitEnded(self) }
   }
@@ -77,7 +77,7 @@ extension Run {
     let ending = core.send { state, effects -> Ending in
       if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
       if let details, details.producedCount > 0 {
-        guard case .failure(let error)? = details.result, errorPolicy == .failFast else { return .settles([], nil) }
+        guard case .failure(let error)? = details.result, errorPolicy != .continue else { return .settles([], nil) }
         let failure = ProcedureFailure(procedure: identity, error: error)
         return .settles(Array(details.children.values), details.failures.first ?? failure)
       }
@@ -102,7 +102,7 @@ extension Run {
     if let cancel = cancellation { return outcome(of: cancel) }
     let result = details?.result ?? .failure(CancellationError())
     guard let failures = details?.failures, let first = failures.first else { return Outcome(result) }
-    if errorPolicy == .failFast { return Outcome(thrown: first.error) }
+    if errorPolicy != .continue { return Outcome(thrown: first.error) }
     var all = failures
     if case .failure(let error) = result { all.append(ProcedureFailure(procedure: identity, error: error)) }
     return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))

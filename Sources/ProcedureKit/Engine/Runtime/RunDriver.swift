@@ -169,7 +169,7 @@ extension Run {
     addWait(wait, work)
     await whileCancellable(work) {
       await self.withBindings {
-        await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+        await ProcedureContext.bound.withValue(ProcedureContext(self)) {
           await withTaskExecutorPreference(self.core.executor) {
             await work.execute(startsAtOnce: false) {
               if self.core.withState({ state in self.member >= 0 && state.machine.evaluationStarts(self.member) }) {
@@ -314,7 +314,7 @@ extension Run {
       let result: Result<any Sendable, any Error>
       do {
         result = .success(
-          try await ProcedureContext.$current.withValue(ProcedureContext(self)) { try await body(self, .execute) })
+          try await ProcedureContext.bound.withValue(ProcedureContext(self)) { try await body(self, .execute) })
       } catch {
         result = .failure(error)
       }
@@ -369,7 +369,7 @@ extension Run {
   }
 
   private func callBody(isFirst: Bool) async -> BodyEnd {
-    await ProcedureContext.$current.withValue(ProcedureContext(self)) {
+    await ProcedureContext.bound.withValue(ProcedureContext(self)) {
       do {
         if isFirst {
           if level.reuses, try await reuse() { return .ended }

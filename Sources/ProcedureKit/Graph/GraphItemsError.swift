@@ -1,0 +1,39 @@
+/// The reasons why a ``ProcedureGraph`` cannot be made from items: all of them, so that a user can mend them together.
+public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConvertible {
+  /// The name of the graph.
+  public let graph: String
+  /// The ids of items that repeat the id of an earlier item.
+  public private(set) var duplicates: [ID] = []
+  /// The needs without an item, each with the item that has the need.
+  public private(set) var unknownNeeds: [(item: ID, need: ID)] = []
+  /// The cycles. Each item of a cycle needs the next item, and the last item needs the first. No item is listed in two
+  /// cycles: if cycles share items, a mended cycle can leave another one.
+  public private(set) var cycles: [[ID]] = []
+
+  /// The graph and every reason.
+  public var description: String {
+    let cycles = cycles.map { cycle in
+      "\"\(cycle[0])\" "
+        + (cycle.dropFirst() + cycle.prefix(1)).map { "needs \"\($0)\"" }.joined(separator: ", which ")
+    }
+    let unknown = unknownNeeds.map { "\"\($0.item)\" needs \"\($0.need)\", which is not the id of an item" }
+    let duplicates = duplicates.map { "more than one item has the id \"\($0)\"" }
+    return "the graph \"\(graph)\" was not made: " + (cycles + unknown + duplicates).joined(separator: "; ")
+  }
+
+  /// Returns the order of the items, or throws all reasons against one.
+  static func order(of ids: [ID], needs: [[ID]], graph: String) throws(GraphItemsError) -> ItemOrder {
+    var (error, indices) = (GraphItemsError(graph: graph), [ID: Int](minimumCapacity: ids.count))
+    for (index, id) in ids.enumerated() where indices.updateValue(index, forKey: id) != nil {
+      error.duplicates.append(id)
+    }
+    let order = ItemOrder(
+      needs: zip(ids, needs).map { id, needs in
+        for need in needs where indices[need] == nil { error.unknownNeeds.append((id, need)) }
+        return needs.compactMap { indices[$0] }
+      })
+    error.cycles = order.cycles.map { $0.map { ids[$0] } }
+    if error.duplicates.isEmpty, error.unknownNeeds.isEmpty, error.cycles.isEmpty { return order }
+    throw error
+  }
+}
