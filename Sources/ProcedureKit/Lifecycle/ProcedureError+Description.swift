@@ -11,7 +11,8 @@ extension ProcedureError: CustomStringConvertible {
         + (origin.id == dependency.id ? "" : " because \(origin) did") + ": \(error). "
         + "To execute whatever happened there, depend on its result instead"
     case .queueShutDown(let procedure, let queue):
-      "\(procedure) was not executed: the queue \"\(queue)\" has been shut down. Add procedures before shutDown()"
+      "\(procedure) was not executed, or not to its end: the queue \"\(queue)\" has been shut down. Add procedures before "
+        + "shutDown(), or give it a longer grace period"
     case .partsFailed(let procedure, let failures):
       "\(failures.count) of the parts of \(procedure) failed: "
         + failures.map { "\($0.procedure): \($0.error)" }.joined(separator: "; ")
