@@ -29,10 +29,9 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   deinit {
     guard !isOver else { return }
-    reader.cancel()
-    for handle in inFlight.values { handle.cancel() }
     // The reader cancels what it adds from now on.
-    for arrival in exchange.takeAll() { if case .added(let handle) = arrival { handle.cancel() } }
+    reader.cancel()
+    cancelAdded()
   }
 
   /// Returns the next value; `nil` after the last one.
@@ -141,13 +140,21 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   private func end() async {
     isOver = true
     reader.cancel()
-    for handle in inFlight.values { handle.cancel() }
+    cancelAdded()
     if readsAhead {
       await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) { [readerEnd] in await readerEnd.waitUntilCalled() }
-      for arrival in exchange.takeAll() { if case .added(let handle) = arrival { track(handle) } }
+      cancelAdded()
     }
     for handle in inFlight.values { _ = await handle.outcome }
     (inFlight, inputs) = ([:], nil)
+  }
+
+  /// Cancels the procedures that have not finished, also those that the reader has added since the latest value.
+  private func cancelAdded() {
+    for arrival in exchange.takeAll() {
+      if case .added(let handle) = arrival { track(handle) }
+    }
+    for handle in inFlight.values { handle.cancel() }
   }
 
   private static var cancelError: any Error { ProcedureContext.current?.cancellationReason ?? CancellationError() }
