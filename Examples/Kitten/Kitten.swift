@@ -54,7 +54,7 @@ struct Kitten {
         Console.printError("\(error)")
         return 1
       }
-      Console.printError("interrupted; files that were finished are kept, what was half done has been removed")
+      Console.printError("interrupted; files that were finished are kept")
       return 128 + signal
     }
   }

@@ -52,8 +52,8 @@ import TestingProcedureKit
     let handle = queue.add(ResizeImage(side: 64), input: Image(side: 512))
     for await event in handle.events {
       switch event.kind {
-      case .willExecute(let attempt): lines.append("\(event.name) starts, attempt \(attempt)")
-      case .didFinish(let outcome): lines.append("\(event.name) is done: \(outcome)")
+      case .willExecute: lines.append("\(event.name) starts, attempt \(event.attempt)")
+      case .didFinish: lines.append(event.error.map { "\(event.name) failed: \($0)" } ?? "\(event.name) is done")
       default: break
       }
     }

@@ -67,7 +67,7 @@ enum FlatWork {
   private static func observe(_ events: AsyncStream<ProcedureEvent>, ends: Int) async {
     var left = ends
     for await event in events {
-      if case .didFinish = event.kind { left -= 1 }
+      if event.kind == .didFinish { left -= 1 }
       if left == 0 { return }
     }
   }

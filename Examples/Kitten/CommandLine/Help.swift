@@ -10,13 +10,15 @@ extension Arguments {
     the photograph of a kitten that comes with this example is used.
 
     OPTIONS:
-      --sizes N,N,...  the longer side of each result in pixels, 1 to \(Image.sizeLimit) (default: 64,128,256)
+      --sizes N,N,...  the longer side of each result in pixels, 1 to \(Image.sizeLimit) (default: 64,128,256);
+                       nothing is enlarged: a smaller picture keeps its size
       --output DIR     where to write; created if need be, files there are replaced (default: kittens)
       --jobs N         how many steps execute at once, 1 to \(jobLimit) (default: the number of processors)
       --graph          print the steps as a Mermaid diagram instead of executing them
       -h, --help       print this
 
     EXIT STATUS: 0 when all pictures were made, 1 when anything went wrong (messages on standard error name the file;
-    the other files are done nevertheless), 130 when interrupted by Ctrl-C.
+    the other files are done nevertheless), 130 when interrupted by Ctrl-C. The second Ctrl-C
+    ends at once.
     """
 }

@@ -7,6 +7,7 @@ struct ProgressMeter {
 
   let stepCount: Int
   private(set) var finishedCount = 0
+  private(set) var cancelledCount = 0
 
   /// Steps that execute now, the latest last.
   private(set) var executing: [String] = []
@@ -23,11 +24,17 @@ struct ProgressMeter {
   mutating func stepFinished(_ name: String, _ ending: Ending) -> String? {
     if let index = executing.firstIndex(of: name) { executing.remove(at: index) }
     finishedCount += 1
-    if ending == .skipped { return nil }
+    if ending == .cancelled { cancelledCount += 1 }
+    if ending == .skipped || ending == .cancelled { return nil }
     let width = "\(stepCount)".count
     let number = "\(finishedCount)"
     let padding = String(repeating: " ", count: max(0, width - number.count))
     return "[\(padding)\(number)/\(stepCount)] \(name)\(ending == .done ? "" : ": \(ending)")"
+  }
+
+  /// One line for all that was cancelled, if anything was.
+  var cancelledLine: String? {
+    cancelledCount == 0 ? nil : "\(cancelledCount) of \(stepCount) steps were cancelled"
   }
 
   /// One line that shows everything, at most so many columns long.

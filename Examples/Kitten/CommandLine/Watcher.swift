@@ -24,6 +24,7 @@ struct Watcher {
     var watcher = Watcher(stepCount: stepCount, isLive: Console.isTerminal)
     for await event in events where event.name != Step.graph { watcher.show(event) }
     if watcher.isLive { Console.print("\r\u{1b}[K", terminator: "") }
+    watcher.meter.cancelledLine.map { Console.print($0) }
     return watcher.times
   }
 
@@ -35,8 +36,8 @@ struct Watcher {
       redraw()
     case .didExecute:
       times[event.name] = starts.removeValue(forKey: event.id)?.duration(to: event.instant)
-    case .didFinish(let outcome):
-      let line = meter.stepFinished(event.name, Self.ending(of: outcome))
+    case .didFinish:
+      let line = meter.stepFinished(event.name, Self.ending(of: event.outcome ?? .finished(())))
       if isLive {
         redraw()
       } else if let line {

@@ -3,19 +3,23 @@ extension Image {
   ///
   /// A maximum other than 255 and 65535 is stretched to them, rounding to the nearest.
   ///
-  /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)``.
-  init(header: PPMHeader, raster: ArraySlice<UInt8>) throws(PPMProblem) {
+  /// - Throws: ``PPMProblem/sampleAboveMaximum(sample:maximum:)``; `CancellationError` soon after the task has been cancelled.
+  init(header: PPMHeader, raster: ArraySlice<UInt8>) throws {
     precondition(raster.count == header.rasterByteCount)
     let depth: Depth = header.bytesPerSample == 2 ? .sixteen : .eight
-    var samples: [UInt16]
-    switch depth {
-    case .eight:
-      samples = raster.map { UInt16($0) }
-    case .sixteen:
-      samples = []
-      samples.reserveCapacity(raster.count / 2)
-      for index in stride(from: raster.startIndex, to: raster.endIndex, by: 2) {
-        samples.append(UInt16(raster[index]) << 8 | UInt16(raster[index + 1]))
+    var samples: [UInt16] = []
+    samples.reserveCapacity(raster.count / header.bytesPerSample)
+    let rowByteCount = raster.count / header.height
+    for start in stride(from: raster.startIndex, to: raster.endIndex, by: rowByteCount) {
+      try Task.checkCancellation()
+      let row = raster[start..<start + rowByteCount]
+      switch depth {
+      case .eight:
+        for sample in row { samples.append(UInt16(sample)) }
+      case .sixteen:
+        for index in stride(from: row.startIndex, to: row.endIndex, by: 2) {
+          samples.append(UInt16(row[index]) << 8 | UInt16(row[index + 1]))
+        }
       }
     }
     if header.maximum != depth.maximum {

@@ -31,20 +31,24 @@ struct PPMFile: Hashable, Sendable {
 
   /// Reads the picture; one of more than 8 bits becomes one of 16.
   ///
-  /// - Throws: ``KittenError``.
-  func image() throws(KittenError) -> Image {
+  /// - Throws: ``KittenError``; `CancellationError` soon after the task has been cancelled.
+  func image() throws -> Image {
+    try Task.checkCancellation()
     let header = try header()
     let end = header.byteCount + header.rasterByteCount
-    let bytes = try contents(fileSize: end, limit: end)
+    let bytes = try contents(fileSize: end, limit: end, endsWithCancel: true)
+    try Task.checkCancellation()
     guard bytes.count == end else {  // the file shrank since its header was read
-      throw .unreadablePicture(
+      throw KittenError.unreadablePicture(
         path,
         .truncated(
           width: header.width, height: header.height, promised: header.rasterByteCount,
           present: bytes.count - header.byteCount))
     }
-    return try problemsNamed { () throws(PPMProblem) in
-      try Image(header: header, raster: bytes[header.byteCount...])
+    do {
+      return try Image(header: header, raster: bytes[header.byteCount...])
+    } catch let problem as PPMProblem {
+      throw KittenError.unreadablePicture(path, problem)
     }
   }
 
@@ -63,14 +67,14 @@ struct PPMFile: Hashable, Sendable {
     return Int(status.st_size)
   }
 
-  private func contents(fileSize: Int, limit: Int) throws(KittenError) -> [UInt8] {
+  private func contents(fileSize: Int, limit: Int, endsWithCancel: Bool = false) throws(KittenError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .unreadableFile(path, SystemError.latest) }
     defer { close(descriptor) }
     var failure: SystemError?
     let bytes = [UInt8](unsafeUninitializedCapacity: min(fileSize, limit)) { buffer, count in
-      while count < buffer.count {
-        let received = read(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count)
+      while count < buffer.count, !(endsWithCancel && Task.isCancelled) {
+        let received = read(descriptor, buffer.baseAddress?.advanced(by: count), min(buffer.count - count, 1 << 20))
         if received < 0, errno == EINTR { continue }
         if received < 0 { failure = SystemError.latest }
         if received <= 0 { break }

@@ -1,10 +1,10 @@
 import ProcedureKit
 
 /// Reads a picture.
-struct LoadImage: Procedure {
+struct LoadImage: InputlessProcedure {
   var file: PPMFile
 
-  func execute(_: Void) async throws -> Image {
+  func execute() async throws -> Image {
     try file.image()
   }
 }

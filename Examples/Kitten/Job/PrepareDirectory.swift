@@ -1,10 +1,10 @@
 import ProcedureKit
 
 /// Makes sure that there is a directory to write to, before anything is computed in vain.
-struct PrepareDirectory: Procedure {
+struct PrepareDirectory: InputlessProcedure {
   var directory: OutputDirectory
 
-  func execute(_: Void) async throws {
+  func execute() async throws {
     try directory.create()
   }
 }

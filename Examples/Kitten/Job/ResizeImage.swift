@@ -1,11 +1,12 @@
 import ProcedureKit
 
-/// Makes a picture smaller, or larger.
+/// Makes a picture smaller. A picture that is small enough stays as it is.
 struct ResizeImage: Procedure {
-  /// The longer side of the result, in pixels.
+  /// The longer side of the result in pixels, at most.
   var size: Int
 
   func execute(_ image: Image) async throws -> Image {
-    try image.resized(toFit: size)
+    let longer = max(image.width, image.height)
+    return longer <= size ? image : try image.resized(toFit: size)
   }
 }

@@ -39,7 +39,7 @@ struct Thumbnails {
     let queue = ProcedureQueue("kitten", maxConcurrentProcedures: jobs)
     let events = queue.events
     // Above the steps, which keep all threads busy: a progress that is shown afterwards is none.
-    let watcher = Task(priority: .high) { await Watcher.watch(events, stepCount: graph.count) }
+    let watcher = Task(priority: .high) { await Watcher.watch(events, stepCount: graph.nodeCount) }
     let result: Result<Report, any Error>
     do {
       result = .success(try await queue.run(graph))

@@ -3,7 +3,7 @@
 /// Requests for capabilities of one type never overlap in the process. Callers with an equal capability and an equal
 /// requirement share the answer of the request under way, including a refusal. Capabilities and requirements are equal
 /// as `Equatable` values, as one object, or as values of an empty type. A caller holds no slot during a request.
-public struct Authorize<C: Capability>: Procedure {
+public struct Authorize<C: Capability>: InputlessProcedure {
   private let capability: C
   private let requirement: C.Status.Requirement
 
@@ -26,9 +26,9 @@ public struct Authorize<C: Capability>: Procedure {
   /// - Returns: A status that meets the requirement.
   /// - Throws: ``ProcedureError/capabilityUnavailable(procedure:underlying:)`` or
   ///   ``ProcedureError/capabilityUnauthorized(procedure:underlying:)`` around the ``CapabilityError``;
-  ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)`` if another request waits for a resource that an
+  ///   ``ProcedureError/exclusionDeadlock(procedure:waits:)`` if another request waits for a resource that an
   ///   enclosing body holds; the capability's errors; `CancellationError`, or the reason of the cancel.
-  public func execute(_ input: Void) async throws -> C.Status {
+  public func execute() async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
     let run = context.run
     run.core.waitStarted(run)

@@ -1,5 +1,5 @@
 /// Reads the authorization of a capability, without asking anybody.
-public struct GetAuthorizationStatus<C: Capability>: Procedure {
+public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   private let capability: C
 
   /// Makes a procedure that reads the authorization of a capability.
@@ -16,7 +16,7 @@ public struct GetAuthorizationStatus<C: Capability>: Procedure {
   ///
   /// - Returns: The status; `nil` if the capability is not available.
   /// - Throws: The capability's errors.
-  public func execute(_ input: Void) async throws -> C.Status? {
+  public func execute() async throws -> C.Status? {
     guard await capability.isAvailable() else { return nil }
     return try await capability.authorizationStatus()
   }

@@ -53,7 +53,7 @@ public struct Condition: Sendable {
     await evaluation(prepares)
   }
 
-  /// Evaluates all conditions of one level concurrently.
+  /// Evaluates all conditions of one level concurrently (K1).
   ///
   /// The first failure cancels the other evaluations, and `onFailure` is called at once. The function returns when all
   /// evaluations have returned. Cancelling the caller cancels all evaluations.

@@ -1,9 +1,26 @@
 /// One step in the life of one run, for the subscribers of the handle and of the queue.
 ///
-/// The events of one run are totally ordered: ``Kind-swift.enum/didAttach`` first, `didFinish` last; `didCancel` at most
+/// Every event has a ``kind-swift.property`` and says to which run it belongs: ``id``, ``name``, ``attempt``, ``parent`` and,
+/// for a node, ``graph``. The other properties are the details, which are `nil` for the kinds that have none.
+///
+/// ```swift
+/// for await event in queue.events {
+///   switch event.kind {
+///   case .willExecute: print("\(event.name) starts, attempt \(event.attempt)")
+///   case .didFinish: print("\(event.name) ended: \(event.outcome!)")
+///   default: break
+///   }
+/// }
+/// ```
+///
+/// Later versions can add kinds, so a `switch` has a `default`.
+///
+/// The events of one run are totally ordered: ``Kind-swift.struct/didAttach`` first, `didFinish` last; `didCancel` at most
 /// once and before `willFinish`; no event follows `didFinish`. A run that a queue refuses has only `willFinish` and
 /// `didFinish`: the events of the handle include both, the events of the queue include neither. The events of two runs are
 /// ordered only if one event causes the other.
+///
+/// The levels and attempts of a procedure, and the copies of a hedge, report under the id of the run around them.
 public struct ProcedureEvent: Sendable {
   /// The run.
   public let id: ProcedureID
@@ -11,123 +28,213 @@ public struct ProcedureEvent: Sendable {
   public let name: String
   /// The time of the event, on the clock of the queue.
   public let instant: ProcedureInstant
-  private let step: Step
-  /// The number of the attempt, from 1; 0 for a step without an attempt.
-  private let attempt: Int
-  /// The kind of a ``Step/detailed`` event; `nil` for every other step.
+  private let parentID: ProcedureID
+  private let number: Int32
+  private let isOfNode: Bool
+  /// The kind of the event.
+  public let kind: Kind
+  /// The details of the event; `nil` if the other properties say all.
   let details: Details?
 
-  /// The kind of the event, with the details.
-  public var kind: Kind {
-    switch step {
-    case .didAttach: .didAttach
-    case .willExecute: .willExecute(attempt: attempt)
-    case .didExecute: .didExecute(attempt: attempt)
-    case .willFinish: .willFinish(.finished(()))
-    case .didFinish: .didFinish(.finished(()))
-    case .detailed: detailedKind
-    }
-  }
-
   /// The kind of an event.
-  public enum Kind: Sendable {
+  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    private enum Name: UInt8 {
+      case didAttach, willExecute, didExecute, reused, retrying, didCancel, willProduce, didProduce, willFinish,
+        didFinish,
+        gap
+    }
+
+    private let name: Name
+
     /// The run was admitted to the queue; for a node, the graph has started.
-    case didAttach
-    /// The body is about to start. Attempts are counted from 1.
-    case willExecute(attempt: Int)
+    public static var didAttach: Kind { Kind(name: .didAttach) }
+    /// The body is about to start; see ``ProcedureEvent/attempt``.
+    public static var willExecute: Kind { Kind(name: .willExecute) }
     /// The body has ended.
-    case didExecute(attempt: Int)
-    /// A value that was there already is used instead of executing the body; see ``Procedure/reusing(_:_:)``.
-    case reused(by: String)
-    /// An attempt has failed with `error`, and the next attempt follows after `delay`; see
-    /// ``Procedure/retry(_:maxAttempts:budget:when:)``.
-    case retrying(attempt: Int, delay: Duration, error: any Error)
-    /// The run was cancelled before the outcome was decided; `reason` is `nil` for a cancel without a reason.
-    case didCancel(reason: (any Error)?)
-    /// The body is about to add a child.
-    case willProduce(ProcedureIdentity)
-    /// The body has added a child.
-    case didProduce(ProcedureIdentity)
-    /// The outcome is decided.
-    case willFinish(ProcedureOutcome<Void>)
-    /// The outcome can be read. The slot has been given back, except for a node of a graph: the graph's worker keeps the slot.
-    case didFinish(ProcedureOutcome<Void>)
-    /// A subscriber to a queue was too slow. The number of events was lost at this place, the oldest events first.
+    public static var didExecute: Kind { Kind(name: .didExecute) }
+    /// A value that was there already is used instead of executing the body; see ``Procedure/reusing(_:_:)`` and
+    /// ``ProcedureEvent/reuseName``.
+    public static var reused: Kind { Kind(name: .reused) }
+    /// The ``ProcedureEvent/attempt`` has failed with ``ProcedureEvent/error``, and the next attempt follows after
+    /// ``ProcedureEvent/delay``; see ``Procedure/retry(_:maxAttempts:budget:when:)``.
+    public static var retrying: Kind { Kind(name: .retrying) }
+    /// The run was cancelled before the outcome was decided; see ``ProcedureEvent/reason``.
+    public static var didCancel: Kind { Kind(name: .didCancel) }
+    /// The body is about to add a ``ProcedureEvent/child``.
+    public static var willProduce: Kind { Kind(name: .willProduce) }
+    /// The body has added a ``ProcedureEvent/child``.
+    public static var didProduce: Kind { Kind(name: .didProduce) }
+    /// The ``ProcedureEvent/outcome`` is decided.
+    public static var willFinish: Kind { Kind(name: .willFinish) }
+    /// The ``ProcedureEvent/outcome`` can be read. The slot has been given back, except for a node of a graph: the graph's
+    /// worker keeps the slot.
+    public static var didFinish: Kind { Kind(name: .didFinish) }
+    /// A subscriber to a queue was too slow. Events were lost at this place, the oldest first; ``ProcedureEvent/lostCount`` is
+    /// their number.
     ///
     /// A gap belongs to no run: the ``ProcedureEvent/id`` is the id of no run, the ``ProcedureEvent/name`` is the queue's
     /// name, and the ``ProcedureEvent/instant`` is the instant of the next event. See
     /// ``ProcedureQueue/events(bufferingNewest:)``.
-    case gap(Int)
+    public static var gap: Kind { Kind(name: .gap) }
+
+    /// The name of the kind: `didFinish`.
+    public var description: String { "\(name)" }
   }
 }
 
-/// Internal. Most events are a step without details, and most of the cost of watching is to copy and release events. So an
-/// event is a few numbers, and all details are in one object.
+// MARK: - The properties
+
 extension ProcedureEvent {
-  /// The steps of each run that finishes with a value.
-  private enum Step {
-    case didAttach, willExecute, didExecute, willFinish, didFinish
-    /// Every other kind of event.
-    case detailed
-  }
+  /// The number of the attempt, from 1: of a ``Kind-swift.struct/retrying`` the attempt that has failed, of every other event the
+  /// latest attempt that has started; 0 before the first.
+  public var attempt: Int { Int(number) }
 
-  final class Details: Sendable {
-    fileprivate let kind: Kind
+  /// The run whose body runs or has produced this run, or the run of the graph of this node; `nil` for a run of its own.
+  public var parent: ProcedureID? { parentID == .ofNoRun ? nil : parentID }
 
-    fileprivate init(_ kind: Kind) {
-      self.kind = kind
+  /// The run of the graph, if the run is a node; `nil` for every other run.
+  public var graph: ProcedureID? { isOfNode ? parentID : nil }
+
+  /// The outcome, of ``Kind-swift.struct/willFinish`` and ``Kind-swift.struct/didFinish``.
+  public var outcome: ProcedureOutcome<Void>? {
+    switch details?.step {
+    case .willFinish(let outcome), .didFinish(let outcome): outcome
+    case nil where kind == .willFinish || kind == .didFinish: .finished(())
+    default: nil
     }
   }
 
-  init(id: ProcedureID, name: String, instant: ProcedureInstant, kind: Kind) {
-    (self.id, self.name, self.instant) = (id, name, instant)
-    (step, attempt, details) =
-      switch kind {
-      case .didAttach: (.didAttach, 0, nil)
-      case .willExecute(let attempt): (.willExecute, attempt, nil)
-      case .didExecute(let attempt): (.didExecute, attempt, nil)
-      case .willFinish(.finished): (.willFinish, 0, nil)
-      case .didFinish(.finished): (.didFinish, 0, nil)
-      default: (.detailed, 0, Details(kind))
-      }
+  /// The error of the attempt, of ``Kind-swift.struct/retrying``; the error of the run, if the ``outcome`` is a failure.
+  public var error: (any Error)? {
+    switch details?.step {
+    case .retrying(_, _, let error), .willFinish(.failed(let error)), .didFinish(.failed(let error)): error
+    default: nil
+    }
   }
 
-  private var detailedKind: Kind {
-    guard let details else { preconditionFailure("ProcedureEvent: \(id) \(name) has no details") }
-    return details.kind
+  /// The reason of the cancel, of ``Kind-swift.struct/didCancel`` or if the ``outcome`` is a cancel; `nil` for a cancel without a
+  /// reason.
+  public var reason: (any Error)? {
+    switch details?.step {
+    case .didCancel(let reason), .willFinish(.cancelled(let reason)), .didFinish(.cancelled(let reason)): reason
+    default: nil
+    }
+  }
+
+  /// The pause before the next attempt, of ``Kind-swift.struct/retrying``.
+  public var delay: Duration? {
+    if case .retrying(_, let delay, _)? = details?.step { delay } else { nil }
+  }
+
+  /// The child, of ``Kind-swift.struct/willProduce`` and ``Kind-swift.struct/didProduce``.
+  public var child: ProcedureIdentity? {
+    switch details?.step {
+    case .willProduce(let child), .didProduce(let child): child
+    default: nil
+    }
+  }
+
+  /// The name that ``Procedure/reusing(_:_:)`` gave to the value, of ``Kind-swift.struct/reused``.
+  public var reuseName: String? {
+    if case .reused(let name)? = details?.step { name } else { nil }
+  }
+
+  /// How many events were lost, of ``Kind-swift.struct/gap``.
+  public var lostCount: Int? {
+    if case .gap(let count)? = details?.step { count } else { nil }
+  }
+}
+
+// MARK: - Making events
+
+/// Internal. Most events are a kind without details, and most of the cost of watching is to copy and release events. So an
+/// event is a few numbers, and all details are in one object.
+extension ProcedureEvent {
+  /// Internal. A kind with its details.
+  enum Step: Sendable {
+    case didAttach
+    case willExecute(attempt: Int)
+    case didExecute(attempt: Int)
+    case reused(by: String)
+    case retrying(attempt: Int, delay: Duration, error: any Error)
+    case didCancel(reason: (any Error)?)
+    case willProduce(ProcedureIdentity)
+    case didProduce(ProcedureIdentity)
+    case willFinish(ProcedureOutcome<Void>)
+    case didFinish(ProcedureOutcome<Void>)
+    case gap(Int)
+  }
+
+  /// Internal. The run of an event.
+  struct Subject {
+    let id: ProcedureID
+    let name: String
+    /// The latest attempt that has started; 0 before the first.
+    var attempt = 0
+    var parent: ProcedureID?
+    var isNode = false
+  }
+
+  final class Details: Sendable {
+    fileprivate let step: Step
+
+    fileprivate init(_ step: Step) {
+      self.step = step
+    }
+  }
+
+  init(of subject: Subject, at instant: ProcedureInstant, _ step: Step) {
+    (id, name, self.instant) = (subject.id, subject.name, instant)
+    (parentID, isOfNode) = (subject.parent ?? .ofNoRun, subject.isNode)
+    var attempt = subject.attempt
+    var hasDetails = true
+    switch step {
+    case .didAttach: (kind, hasDetails) = (.didAttach, false)
+    case .willExecute(let number): (kind, hasDetails, attempt) = (.willExecute, false, number)
+    case .didExecute(let number): (kind, hasDetails, attempt) = (.didExecute, false, number)
+    case .willFinish(.finished): (kind, hasDetails) = (.willFinish, false)
+    case .didFinish(.finished): (kind, hasDetails) = (.didFinish, false)
+    case .willFinish: kind = .willFinish
+    case .didFinish: kind = .didFinish
+    case .reused: kind = .reused
+    case .retrying(let number, _, _): (kind, attempt) = (.retrying, number)
+    case .didCancel: kind = .didCancel
+    case .willProduce: kind = .willProduce
+    case .didProduce: kind = .didProduce
+    case .gap: kind = .gap
+    }
+    number = Int32(clamping: attempt)
+    details = hasDetails ? Details(step) : nil
   }
 
   /// Makes the event for a queue's slow subscriber, which lost `count` events before `next`.
   static func gap(_ count: Int, before next: ProcedureEvent, on queue: String) -> ProcedureEvent {
-    ProcedureEvent(id: .ofNoRun, name: queue, instant: next.instant, kind: .gap(count))
+    ProcedureEvent(of: Subject(id: .ofNoRun, name: queue), at: next.instant, .gap(count))
   }
 }
 
 extension ProcedureEvent: BroadcastEvent {}
 
 extension ProcedureEvent: CustomStringConvertible {
-  /// The event in logs: `#42 Resize didAttach`.
+  /// The event in logs: `#42 Resize didAttach`, `#42 Resize willExecute(attempt: 1)`, `#42 Resize didFinish(finished)`.
   public var description: String {
-    "\(id) \(name) \(kind)"
+    "\(id) \(name) \(kind)\(words)"
   }
-}
 
-extension ProcedureEvent.Kind: CustomStringConvertible {
-  /// The kind in logs: `willExecute(attempt: 1)`, `didCancel`, `didFinish(finished)`.
-  public var description: String {
-    switch self {
-    case .didAttach: "didAttach"
-    case .willExecute(let attempt): "willExecute(attempt: \(attempt))"
-    case .didExecute(let attempt): "didExecute(attempt: \(attempt))"
-    case .reused(let name): "reused(by: \"\(name)\")"
+  private var words: String {
+    switch details?.step {
+    case .reused(let name): "(by: \"\(name)\")"
     case .retrying(let attempt, let delay, let error):
-      "retrying(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"
-    case .didCancel(let reason): reason.map { "didCancel(reason: \($0))" } ?? "didCancel"
-    case .willProduce(let child): "willProduce(\(child))"
-    case .didProduce(let child): "didProduce(\(child))"
-    case .willFinish(let outcome): "willFinish(\(outcome))"
-    case .didFinish(let outcome): "didFinish(\(outcome))"
-    case .gap(let count): "gap(\(count))"
+      "(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"
+    case .didCancel(let reason): reason.map { "(reason: \($0))" } ?? ""
+    case .willProduce(let child), .didProduce(let child): "(\(child))"
+    case .gap(let count): "(\(count))"
+    default:
+      switch kind {
+      case .willExecute, .didExecute: "(attempt: \(attempt))"
+      case .willFinish, .didFinish: outcome.map { "(\($0))" } ?? ""
+      default: ""
+      }
     }
   }
 }

@@ -24,9 +24,10 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
     ProcedureGraph<Void, [Output?]>(element.name) { builder in
       let nodes = elements.enumerated().map { index, value in
         builder.add(
-          ProcedureTask<Void, Output?>("\(element.name)[\(index)]", priority: element.priority) {
-            _ in try await output(of: value)
-          })
+          ProcedureTask<Void, Output?>(
+            Level.Traits(
+              name: "\(element.name)[\(index)]", rawPriority: element.priority?.rawValue, key: element.level.traits.key)
+          ) { _ in try await output(of: value) })
       }
       return builder.add(from: nodes)
     }

@@ -2,7 +2,7 @@
 ///
 /// A ``GraphBuilder`` makes nodes, and only accepts its own nodes. Since a node exists only after its dependencies, a
 /// graph cannot have a cycle.
-public struct Node<Value: Sendable>: GraphDependency {
+public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   @usableFromInline let builder: GraphBuilder.Identity
   @usableFromInline let source: Source
   let edge: GraphShape.Edge
@@ -64,7 +64,7 @@ public struct Node<Value: Sendable>: GraphDependency {
   }
 
   /// The node's entry in its builder.
-  public var reference: NodeReference {
+  @usableFromInline var reference: NodeReference {
     NodeReference(builder: builder, slot: source.slot.index, edge: edge)
   }
 }

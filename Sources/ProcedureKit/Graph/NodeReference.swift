@@ -1,5 +1,6 @@
-/// A node's builder, slot and kind of edge, as ``GraphBuilder`` needs them.
-public struct NodeReference: Sendable {
+/// Internal. A node's builder, slot and kind of edge, as ``GraphBuilder`` needs them.
+@usableFromInline
+struct NodeReference: Sendable {
   let builder: GraphBuilder.Identity
   let slot: Int32
   let edge: GraphShape.Edge

@@ -85,7 +85,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// The number of nodes.
-  public var count: Int { plan.bodies.count }
+  public var nodeCount: Int { plan.bodies.count }
 
   /// Returns the graph with another response to the failure of a node. The default is ``ErrorPolicy/failFast``.
   public func errorPolicy(_ policy: ErrorPolicy) -> ProcedureGraph {
@@ -118,7 +118,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     try await procedureTask.execute(input)
   }
 
-  /// The graph as a task.
+  /// The graph as a task, in which ``limit(_:)`` and ``errorPolicy(_:)`` are already applied.
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(name) { input in try await execute(input, in: .ofBody(name)) }
   }
@@ -140,4 +140,20 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   var isAcceptedOutput: Bool {
     outputNode.map { $0 >= 0 && $0 == plan.shape.acceptedOutput } ?? false
   }
+}
+
+extension ProcedureGraph: InputlessProcedure where Input == Void {
+  /// Runs a graph without an input; see ``execute(_:)``.
+  ///
+  /// - Returns: The value of the output node.
+  /// - Throws: The errors of ``execute(_:)``.
+  @concurrent public func execute() async throws -> Output {
+    try await execute(())
+  }
+}
+
+extension ProcedureTask {
+  /// Does not exist: only a graph has a limit.
+  @available(*, unavailable, message: "a limit belongs to the graph: write graph.limit(2) before the modifiers")
+  public func limit(_ limit: Int) -> ProcedureTask { self }
 }

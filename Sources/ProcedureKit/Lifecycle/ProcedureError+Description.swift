@@ -1,52 +1,104 @@
-extension ProcedureError: CustomStringConvertible {
-  /// The procedure, the reason, and a remedy if there is one.
+extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The procedure, and why it was not executed or failed. ``advice`` is not included.
   public var description: String {
-    switch self {
-    case .conditionFailed(let procedure, let condition, let error):
-      "\(procedure) was not executed: its condition \"\(condition)\" failed: \(error)"
-    case .ignored(let procedure, let condition):
-      "\(procedure) was not executed: the condition \"\(condition)\", its own or that of what it needs, was not satisfied"
-    case .dependencyFailed(let procedure, let dependency, let origin, let error):
-      "\(procedure) was not executed: it depends on \(dependency), which failed"
-        + (origin.id == dependency.id ? "" : " because \(origin) did") + ": \(error). "
-        + "To execute whatever happened there, depend on its result instead"
-    case .queueShutDown(let procedure, let queue):
-      "\(procedure) was not executed, or not to its end: the queue \"\(queue)\" has been shut down. Add procedures before "
-        + "shutDown(), or give it a longer grace period"
-    case .partsFailed(let procedure, let failures):
-      "\(failures.count) of the parts of \(procedure) failed: "
-        + failures.map { "\($0.procedure): \($0.error)" }.joined(separator: "; ")
-    case .exclusionDeadlock(let procedure, let circle):
-      "\(procedure) was not executed, because it would have waited for ever: "
-        + circle.map(\.description).joined(separator: "; ")
-        + (circle.count == 1
-          ? ". The holder waits for \(procedure) in turn. A procedure can use the resources of a body if the body "
-            + "runs or produces it, not if the body adds it to a queue"
-          : ". Let all of them claim what they need at once, or in the same order")
-    case .producerFinished(let procedure, let producer):
-      "\(procedure) was not executed: \(producer), which was to produce it, had ended before. Produce it inside the body, "
-        + "or add it to a queue"
-    case .queueFull(let procedure, let queue, let limit):
-      "\(procedure) was not admitted: the queue \"\(queue)\" is full, since no more than \(limit) may wait on it. "
-        + "To wait for room, use enqueue"
-    case .timedOut(let procedure, let duration, true): "\(procedure) timed out after \(duration.inWords)"
-    case .timedOut(let procedure, let duration, false):
-      "\(procedure) was not executed: its deadline passed before it started"
-        + (duration > .zero ? ", \(duration.inWords) after it had come" : ", and even before it came")
-        + ". Give it a later deadline, or a timeout, which begins only when the body does"
-    case .circuitOpen(let procedure, let breaker, let delay):
-      "\(procedure) was not executed: its circuit breaker \"\(breaker)\" is open, since too many calls have failed"
-        + (delay.map { "; it lets one through after \($0.inWords)" } ?? ", and a call is under way that may close it")
-    case .rateExceeded(let procedure, let delay):
-      "\(procedure) was not executed: its rate limiter would have let it through "
-        + (delay.map { "only after \($0.inWords)" } ?? "never")
-    case .bodySkipped(let procedure, let queue):
-      "\(procedure) was not executed: the interceptor of the queue \"\(queue)\" returned without calling next(). "
-        + "Let the interceptor call next(), or throw"
-    case .replaced(let procedure, let other):
-      "\(procedure) was not executed: its place on the full queue went to \(other)"
-    case .capabilityUnavailable(let procedure, let error), .capabilityUnauthorized(let procedure, let error):
-      "\(procedure) failed: \(error)"
+    let statement = statement(naming: \.description) { "\($0)" }
+    return statement.event + (statement.reason.map { ": \($0)" } ?? "")
+  }
+
+  /// The ``description`` and the ``advice``, for debuggers and failed tests.
+  public var debugDescription: String {
+    description + (advice.map { ". \($0)." } ?? "")
+  }
+
+  /// The remedy in the program, in sentences for a programmer; `nil` if the program has nothing to change.
+  public var advice: String? {
+    switch kind {
+    case .dependencyFailed: "To execute the procedure after any outcome of the dependency, depend on its asResult"
+    case .queueShutDown: "Add procedures before shutDown(grace:), or give it a longer grace period"
+    case .exclusionDeadlock where waits.count == 1:
+      "A procedure can use the resources of a body if the body runs or produces it, not if the body adds it to a queue"
+    case .exclusionDeadlock: "Let all of the procedures claim what they need at once, or in the same order"
+    case .resourceConflict: "Declare the resource once; setCapacity(_:of:) of its table changes the capacity"
+    case .producerFinished: "Produce the procedure inside the body, or add it to a queue"
+    case .queueFull: "To wait for room, use enqueue"
+    case .timedOut where hasStarted == false:
+      "Give the procedure a later deadline, or a timeout, which begins only when the body does"
+    case .bodySkipped: "Let the interceptor call next(), or throw"
+    default: nil
+    }
+  }
+
+  /// Returns what has happened to the procedure, and the reason, if there is more to say.
+  ///
+  /// - Parameters:
+  ///   - name: Returns the words for a run.
+  ///   - words: Returns the words for an error.
+  /// - Returns: The event, and the reason for the event.
+  package func statement(
+    naming name: (ProcedureIdentity) -> String, _ words: (any Error) -> String
+  ) -> (event: String, reason: String?) {
+    let subject = name(procedure)
+    let queue = "the queue \"\(queue ?? "")\""
+    let cause = underlying.map(words)
+    switch kind {
+    case .timedOut where hasStarted == true:
+      return ("\(subject) timed out after \((duration ?? .zero).inWords)", nil)
+    case .partsFailed:
+      let parts = failures.map { "\(name($0.procedure)): \(words($0.error))" }.joined(separator: "; ")
+      return ("\(failures.count) of the parts of \(subject) failed", parts)
+    case .queueFull:
+      let (reason, each) = key.map { (" for the key \"\($0)\"", " of a key") } ?? ("", "")
+      return (
+        "\(subject) was not admitted",
+        "\(queue) is full\(reason), since no more than \(limit ?? 0)\(each) may wait on it"
+      )
+    case .stopped:
+      let culprit = origin?.id == procedure.id ? "it" : origin.map(name) ?? "a part"
+      return ("\(subject) was stopped", "\(culprit) failed: \(cause ?? "")")
+    case .queueShutDown:
+      return ("\(subject) was not executed, or not to its end", reason(naming: name, cause))
+    case .capabilityUnavailable, .capabilityUnauthorized: return ("\(subject) failed", cause)
+    default: return ("\(subject) was not executed", reason(naming: name, cause))
+    }
+  }
+
+  /// The reason why the procedure was not executed.
+  private func reason(naming name: (ProcedureIdentity) -> String, _ cause: String?) -> String? {
+    func named(_ procedure: ProcedureIdentity?) -> String { procedure.map(name) ?? "another procedure" }
+    let queue = "the queue \"\(queue ?? "")\""
+    switch kind {
+    case .conditionFailed: return "its condition \"\(condition ?? "")\" failed: \(cause ?? "")"
+    case .ignored:
+      return "the condition \"\(condition ?? "")\", its own or that of what it needs, was not satisfied"
+    case .dependencyFailed:
+      let chain = origin?.id == dependency?.id ? "" : " because \(named(origin)) did"
+      return "it depends on \(named(dependency)), which failed\(chain): \(cause ?? "")"
+    case .queueShutDown: return "\(queue) has been shut down"
+    case .exclusionDeadlock:
+      let waits = waits.map { "\(name($0.procedure)) waits for \"\($0.resource)\", which \(name($0.holder)) holds" }
+      return "it would have waited for ever: " + waits.joined(separator: "; ")
+        + (waits.count == 1 ? ", and the holder waits for \(name(procedure)) in turn" : "")
+    case .resourceConflict:
+      return
+        "it uses the resource \"\(resource ?? "")\" with a capacity of \(capacity ?? 0), and \(named(other)) uses it with "
+        + "\(otherCapacity ?? 0)"
+    case .capacityExceeded:
+      return "it needs \(units ?? 0) units of the resource \"\(resource ?? "")\", which has only \(capacity ?? 0)"
+    case .producerFinished: return "\(named(producer)), which was to produce it, had ended before"
+    case .timedOut:
+      let time = duration ?? .zero
+      return "its deadline passed before it started, "
+        + (time > .zero ? "\(time.inWords) after it had come" : "and even before it came")
+    case .circuitOpen:
+      return "its circuit breaker \"\(breaker ?? "")\" is open, since too many calls have failed"
+        + (retryAfter.map { "; it lets one through after \($0.inWords)" }
+          ?? ", and a call is under way that may close it")
+    case .rateExceeded:
+      return "its rate limiter would have let it through "
+        + (retryAfter.map { "only after \($0.inWords)" } ?? "never")
+    case .bodySkipped: return "the interceptor of \(queue) returned without calling next()"
+    case .replaced: return "its place on the full queue went to \(named(replacement))"
+    default: return cause
     }
   }
 }

@@ -84,7 +84,7 @@ extension ProcedureOutcome {
   ///
   /// A body that passes on ``ProcedureError/ignored(procedure:by:)`` is ignored, too.
   init(thrown error: any Error) {
-    if let error = error as? ProcedureError, case .ignored(_, let condition) = error {
+    if let error = error as? ProcedureError, error.kind == .ignored, let condition = error.condition {
       self = .ignored(by: condition)
     } else {
       self = .failed(error)

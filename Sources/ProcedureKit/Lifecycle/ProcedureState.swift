@@ -1,9 +1,9 @@
 /// The state of one run of a procedure.
 ///
-/// States advance in the order of their declaration, with one exception: a pause goes from ``executing`` to ``pausing``
-/// and back to ``executing``, in which a later attempt also waits for conditions and resources. A run can skip states:
-/// a cancelled run goes from ``pending`` straight to ``finishing``.
-public enum ProcedureState: UInt8, Sendable, CaseIterable {
+/// A run ends in ``finished``, and can skip states: a cancelled run goes from ``pending`` straight to ``finishing``. The cases
+/// are no order in time. After a pause, the next attempt of a run waits and executes again; ``hasStarted`` and
+/// ``isFinished`` say how far a run is.
+public enum ProcedureState: Sendable, CaseIterable {
   /// The run waits for its dependencies.
   case pending
   /// The dependencies have finished. The run evaluates its conditions, or waits for a suspended queue to resume.
@@ -19,4 +19,17 @@ public enum ProcedureState: UInt8, Sendable, CaseIterable {
   case finishing
   /// The outcome is available. No event follows.
   case finished
+
+  /// Whether the run is past the waits before its start: the run executes, pauses, or is at its end.
+  ///
+  /// The end counts also if the body was not executed. An attempt after a pause can wait again, as before a start.
+  public var hasStarted: Bool {
+    switch self {
+    case .pending, .evaluating, .waiting: false
+    case .executing, .pausing, .finishing, .finished: true
+    }
+  }
+
+  /// Whether the outcome is available.
+  public var isFinished: Bool { self == .finished }
 }

@@ -1,5 +1,16 @@
 extension Procedure {
-  /// Returns the procedure with a key, which identifies the run that a full queue may replace; see ``QueueOverflow``.
+  /// Returns the procedure with a key, which names for whom the procedure runs: a tenant, a user, a document.
+  ///
+  /// Keys take turns on a queue with ``QueueFairness/byKey``, ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey`` and
+  /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` bound each key, and a full queue replaces only a procedure with an
+  /// equal key; see ``QueueOverflow``. By default, a key changes nothing.
+  ///
+  /// Of several keys, the last one counts. Produced children, nested runs and nodes of graphs without a key have the key of the
+  /// enclosing body; a procedure that a body adds to a queue does not. A node with a key needs a slot of this key to execute.
+  /// Keys are equal as `AnyHashable` values are. `==` and `hash(into:)` are called without a lock.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: The procedure with the key.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
     procedureTask.relabelled { $0.key = InternedKey.of(key) }
   }

@@ -101,7 +101,7 @@ extension Run {
 extension Error {
   /// Whether the error reports a cancelled or ignored run instead of a failure.
   var isNoFailure: Bool {
-    if case .ignored? = self as? ProcedureError { return true }
+    if (self as? ProcedureError)?.kind == .ignored { return true }
     return self is CancellationError
   }
 }

@@ -21,7 +21,7 @@ extension Procedure {
   ///   - category: The category to hold exclusively.
   ///   - others: Further categories.
   /// - Returns: The procedure with the exclusion. A wait that would never end fails with
-  ///   ``ProcedureError/exclusionDeadlock(procedure:circle:)``.
+  ///   ``ProcedureError/exclusionDeadlock(procedure:waits:)``.
   public func exclusive<Category: Hashable & Sendable>(
     _ category: Category, _ others: Category...
   ) -> ProcedureTask<Input, Output> {
@@ -57,8 +57,9 @@ extension Procedure {
   /// - Parameters:
   ///   - resource: The resource to claim.
   ///   - units: The number of units, from 1 to the capacity of `resource`; another number traps. The units of one
-  ///     resource add up within a level, and a sum above the capacity traps.
-  /// - Returns: The procedure with the claim.
+  ///     resource add up within a level.
+  /// - Returns: The procedure with the claim. A claim for more units than the resource has fails with
+  ///   ``ProcedureError/Kind/capacityExceeded``.
   public func uses(_ resource: Resource, units: Int = 1) -> ProcedureTask<Input, Output> {
     require(
       (1...resource.capacity).contains(units),

@@ -69,7 +69,7 @@ private struct RetryState<Input: Sendable, Output: Sendable>: Sendable {
     let failure: any Error
     do {
       let output = try await task.executeAsLevel(input, attempt: attempt)
-      policy.budget?.attemptSucceeded()
+      policy.budget?.recordSuccess()
       return output
     } catch {
       failure = error
@@ -77,7 +77,7 @@ private struct RetryState<Input: Sendable, Output: Sendable>: Sendable {
     var next = self
     guard let delay = await next.delay(after: failure, policy, run) else { throw failure }
     next.attempt += 1
-    run.retries(attempt: attempt, failure, delay, with: next) { policy.budget?.retryAbandoned() }
+    run.retries(attempt: attempt, failure, delay, with: next) { policy.budget?.returnRetry() }
     throw Pause(duration: delay, error: failure)
   }
 

@@ -23,7 +23,8 @@ extension Procedure {
   /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
   ///
   /// In contrast to ``timeout(_:)``, waits before the body count. If the deadline passes during such a wait, or lies in
-  /// the past, the body is not executed. Of several deadlines, the earliest counts.
+  /// the past, the body is not executed. A procedure whose deadline is past when the procedure is run or added is
+  /// refused, and calls no hooks. Of several deadlines, the earliest counts.
   ///
   /// - Parameters:
   ///   - instant: The deadline.
@@ -46,8 +47,12 @@ extension Procedure {
     deadline(instant, on: ContinuousClock())
   }
 
-  /// Returns the procedure with a pause before the body. The pause holds no slot and no resource; the outermost level
-  /// pauses without a task. A cancel ends the pause at once.
+  /// Returns the procedure with a pause before the body. The pause holds no slot; the outermost level pauses without a
+  /// task. A cancel ends the pause at once.
+  ///
+  /// Resources that are claimed directly after the pause, as in `work.delay(.seconds(1)).exclusive("disk")`, are claimed when
+  /// the pause has ended. The resources of a level around the pause are held during the pause: the modifier `map` opens
+  /// such a level in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
   ///
   /// - Parameter duration: The length of the pause. A value that is not positive means no pause.
   /// - Returns: The procedure with the pause.

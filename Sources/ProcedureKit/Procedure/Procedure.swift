@@ -10,7 +10,7 @@
 /// }
 /// ```
 ///
-/// ``ProcedureTask`` makes a procedure from a closure. A modifier, for example ``condition(_:)``, wraps the procedure written
+/// A procedure without an input is an ``InputlessProcedure``. ``ProcedureTask`` makes a procedure from a closure. A modifier, for example ``condition(_:)``, wraps the procedure written
 /// before the modifier, and returns a ``ProcedureTask``.
 public protocol Procedure<Input, Output>: Sendable {
   /// The type of the input; `Void` for a procedure without an input.
@@ -59,7 +59,9 @@ extension Procedure {
   /// let image = try await LoadImage().retry(.immediate)("kitten.ppm")
   /// ```
   ///
-  /// The run has an id, events and hooks like one of a queue that has no limit. Cancelling the caller cancels the run.
+  /// The run has an id, events and hooks like one of a queue that has no limit. Cancelling the caller cancels the run. A body
+  /// that was cancelled can clean up with a call: an earlier cancel of the body does not cancel the procedures that the body
+  /// calls from then on, unless the body was stopped because a child failed.
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The result.
@@ -76,13 +78,5 @@ extension Procedure where Input == Void {
   /// - Throws: The errors of ``Procedure/callAsFunction(_:)``.
   @concurrent public func callAsFunction() async throws -> Output {
     try await callAsFunction(())
-  }
-
-  /// Executes a procedure without an input and without a queue. Cancelling the caller cancels the procedure.
-  ///
-  /// - Returns: The value of the procedure.
-  /// - Throws: The error of the procedure.
-  @concurrent public func execute() async throws -> Output {
-    try await execute(())
   }
 }

@@ -1,6 +1,7 @@
-/// The response to a procedure that is added to a full queue: as many procedures as allowed wait to be started.
+/// The response to a procedure that is added to a full queue: as many procedures as allowed, in all or of the key, wait to be
+/// started.
 public enum QueueOverflow: Sendable, Hashable {
-  /// The queue refuses the procedure, which fails with ``ProcedureError/queueFull(procedure:queue:limit:)``.
+  /// The queue refuses the procedure, which fails with ``ProcedureError/Kind/queueFull``.
   case refuse
   /// The procedure takes the place of the oldest waiting procedure with an equal key. The replaced procedure is cancelled,
   /// with ``ProcedureError/replaced(procedure:by:)`` as the reason. Without an equal key among the waiting procedures, the

@@ -1,70 +1,203 @@
-/// How many runs may wait on a queue, which waits for room, and which makes room.
+/// How many runs may wait on a queue, in all and of each key, which callers wait for room, and which run makes room.
+///
+/// Callers wait in one line. A caller at the front whose key is full waits beside, in the line of the key, and comes back to the front when
+/// the key has room: one of each key at a time.
 struct WaitingRoom: Sendable {
+  /// A call that waits for room for a run of a key.
+  struct Caller: Sendable {
+    let place: Place
+    let key: ObjectIdentifier?
+  }
+
+  /// The reason why a run is not admitted.
+  enum Refusal: Sendable {
+    case shutDown
+    case full(limit: Int)
+    case keyFull(limit: Int)
+
+    /// The error. The key is described here, by the user's code, and therefore without a lock.
+    func error(of run: Run) -> ProcedureError {
+      let (procedure, queue) = (run.identity, run.core.name)
+      return switch self {
+      case .shutDown: .queueShutDown(procedure: procedure, queue: queue)
+      case .full(let limit): .queueFull(procedure: procedure, queue: queue, limit: limit)
+      case .keyFull(let limit):
+        .queueFull(procedure: procedure, queue: queue, limit: limit, key: run.key.map { "\($0.value)" })
+      }
+    }
+  }
+
   private struct Guest {
     let member: MemberID
     let id: ProcedureID
   }
 
-  let limit: Int
-  let overflow: QueueOverflow
-  private var line: ContiguousArray<Place> = []
-  private var called = 0
-  private var reservations = 0
-  /// The runs that a run of the same key may replace, in the order in which they came.
-  private var guests: [ObjectIdentifier?: ContiguousArray<Guest>] = [:]
-  private var guestCount = 0
-  private static let leastToSweep = 64
+  /// Callers, first come first served.
+  private struct Line: Sendable {
+    private var callers: ContiguousArray<Caller> = []
+    private var called = 0
 
-  init(limit: Int, overflow: QueueOverflow) {
-    self.limit = limit
-    self.overflow = overflow
-  }
+    var isEmpty: Bool { called == callers.count }
+    /// Whether one of the callers still waits.
+    var isAwaited: Bool { callers[called...].contains { !$0.place.isOver } }
 
-  var isLimited: Bool { limit < .max }
-
-  /// Whether a run more may wait, beside `waiting` others.
-  func hasRoom(_ waiting: Int) -> Bool { waiting + reservations < limit }
-
-  // MARK: Waiting for room
-
-  var isAwaited: Bool { line[called...].contains { !$0.isOver } }
-  /// Whether room that comes about is still to be used.
-  var isReserved: Bool { reservations > 0 }
-
-  mutating func enter(_ place: Place) {
-    line.append(place)
-    if called > Self.leastToSweep, 2 * called > line.count {
-      line.removeFirst(called)
+    mutating func append(_ caller: Caller) {
+      callers.append(caller)
+      guard called > WaitingRoom.leastToSweep, 2 * called > callers.count else { return }
+      callers.removeFirst(called)
       called = 0
+    }
+
+    mutating func putBack(_ caller: Caller) {
+      if called == 0 { return callers.insert(caller, at: 0) }
+      called -= 1
+      callers[called] = caller
+    }
+
+    mutating func popFirst() -> Caller? {
+      guard called < callers.count else { return nil }
+      called += 1
+      return callers[called - 1]
+    }
+
+    mutating func takeAll() -> [Caller] {
+      let waiting = callers[called...].filter { !$0.place.isOver }
+      (callers, called) = ([], 0)
+      return Array(waiting)
     }
   }
 
-  /// The next that waits for room, if there is some, which is reserved for it.
-  mutating func next(_ waiting: Int) -> Place? {
-    while called < line.count, line[called].isOver { called += 1 }
-    guard called < line.count, hasRoom(waiting) else { return nil }
-    reservations += 1
-    called += 1
-    return line[called - 1]
+  private struct Key: Sendable {
+    /// The callers beside, for whom the key has no room.
+    var line = Line()
+    var reservations = 0
+    /// Whether a caller has come back, and stands in front.
+    var hasComeBack = false
+
+    var isUnused: Bool { reservations == 0 && !hasComeBack && line.isEmpty }
   }
 
-  mutating func reserved() { reservations += 1 }
-  mutating func reservationEnded() { reservations -= 1 }
+  let limit: Int
+  let limitPerKey: Int
+  let overflow: QueueOverflow
+  private var line = Line()
+  /// The callers who have come back from beside, since their keys have room: before those of the line.
+  private var front = Line()
+  private var reservations = 0
+  private var keys: [ObjectIdentifier: Key] = [:]
+  /// Keys one reservation of which has ended.
+  private var released: ContiguousArray<ObjectIdentifier> = []
+  /// The runs that a run of the same key may replace, in the order in which they came.
+  private var guests: [ObjectIdentifier?: ContiguousArray<Guest>] = [:]
+  private(set) var guestCount = 0
+  private static let leastToSweep = 64
 
-  mutating func takeAll() -> [Place] {
-    let waiting = line[called...].filter { !$0.isOver }
-    reservations += waiting.count
-    (line, called) = ([], 0)
-    return Array(waiting)
+  init(limit: Int, limitPerKey: Int = .max, overflow: QueueOverflow) {
+    self.limit = limit
+    self.limitPerKey = limitPerKey
+    self.overflow = overflow
+  }
+
+  var isLimited: Bool { limit < .max || limitPerKey < .max }
+
+  /// How many keys have callers or reserved room.
+  var keyCount: Int { keys.count }
+
+  /// The reason why no run of a key more may wait; `nil` if there is room.
+  func lack(for key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Refusal? {
+    if isFull(key, machine) { return .keyFull(limit: limitPerKey) }
+    return isFull(machine) ? .full(limit: limit) : nil
+  }
+
+  func isFull(_ machine: QueueMachine<Run>) -> Bool { limit < .max && machine.waitingCount + reservations >= limit }
+
+  func isFull(_ key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Bool {
+    guard limitPerKey < .max, let key else { return false }
+    return machine.turns.waitingCount(of: key) + (keys[key]?.reservations ?? 0) >= limitPerKey
+  }
+
+  // MARK: Waiting for room
+
+  /// Whether only runs of the key can make room for a caller; `nil` if there is room, or room that is about to be used.
+  func waitsForKey(_ key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Bool? {
+    if isFull(key, machine) { return key.flatMap { keys[$0]?.reservations } ?? 0 > 0 ? nil : true }
+    return isFull(machine) && reservations == 0 ? false : nil
+  }
+
+  /// Whether there is room for a new caller at once, which is then reserved. A new caller does not overtake waiting callers.
+  mutating func reserve(for key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Bool {
+    guard !line.isAwaited, !front.isAwaited, !(key.flatMap { keys[$0]?.line.isAwaited } ?? false),
+      lack(for: key, machine) == nil
+    else { return false }
+    reserved(key)
+    return true
+  }
+
+  mutating func enter(_ caller: Caller) { line.append(caller) }
+
+  /// The next caller for whom there is room, which is then reserved.
+  mutating func next(_ machine: inout QueueMachine<Run>) -> Caller? {
+    if guestCount > Self.leastToSweep, machine.waitingCount == 0 { (guests, guestCount) = ([:], 0) }
+    while let key = machine.turns.nextWithRoom() ?? released.popLast() { comeBack(key, machine) }
+    while !isFull(machine), let (caller, hasComeBack) = popFirst() {
+      // The room of a key that a caller has left goes to the next one, and there may be room for another one, too.
+      defer { if let key = caller.key { comeBack(key, machine) } }
+      if caller.place.isOver { continue }
+      guard let key = caller.key, isFull(key, machine) else {
+        reserved(caller.key)
+        return caller
+      }
+      if hasComeBack { keys[key]?.line.putBack(caller) } else { keys[key, default: Key()].line.append(caller) }
+    }
+    return nil
+  }
+
+  private mutating func popFirst() -> (Caller, hasComeBack: Bool)? {
+    guard let caller = front.popFirst() else { return line.popFirst().map { ($0, false) } }
+    if let key = caller.key { keys[key]?.hasComeBack = false }
+    return (caller, true)
+  }
+
+  /// A key may have room: its first caller comes back, unless one has already.
+  private mutating func comeBack(_ key: ObjectIdentifier, _ machine: QueueMachine<Run>) {
+    while let state = keys[key], !state.hasComeBack, !isFull(key, machine), let caller = keys[key]?.line.popFirst() {
+      guard !caller.place.isOver else { continue }
+      keys[key]?.hasComeBack = true
+      front.append(caller)
+    }
+    if keys[key]?.isUnused ?? false { keys[key] = nil }
+  }
+
+  mutating func reserved(_ key: ObjectIdentifier?) {
+    reservations += 1
+    if limitPerKey < .max, let key { keys[key, default: Key()].reservations += 1 }
+  }
+
+  mutating func reservationEnded(_ key: ObjectIdentifier?) {
+    reservations -= 1
+    guard limitPerKey < .max, let key else { return }
+    keys[key]?.reservations -= 1
+    released.append(key)
+  }
+
+  /// Takes out all callers, with room for each.
+  mutating func takeAll() -> [Caller] {
+    var all = front.takeAll() + line.takeAll()
+    for key in Array(keys.keys) {
+      all += keys[key]?.line.takeAll() ?? []
+      keys[key]?.hasComeBack = false
+    }
+    for caller in all { reserved(caller.key) }
+    return all
   }
 
   // MARK: Replacing
 
   mutating func admitted(_ run: Run, _ machine: QueueMachine<Run>) {
-    guard isLimited, overflow != .refuse else { return }
-    guests[Self.key(of: run), default: []].append(Guest(member: run.member, id: run.id))
+    guard isLimited, overflow != .refuse, run.isAddedByUser else { return }
+    guests[run.keyID, default: []].append(Guest(member: run.member, id: run.id))
     guestCount += 1
-    guard guestCount > Self.leastToSweep, guestCount / 2 > limit else { return }
+    guard guestCount > Self.leastToSweep, guestCount / 2 > machine.waitingCount else { return }
     guests = guests.compactMapValues { guests in
       let waiting = ContiguousArray(guests.filter { Self.waiting($0, machine) != nil })
       return waiting.isEmpty ? nil : waiting
@@ -75,7 +208,7 @@ struct WaitingRoom: Sendable {
   /// The run that waits and goes for the sake of another one of the same key.
   mutating func replaceable(by run: Run, _ machine: QueueMachine<Run>) -> Run? {
     guard overflow != .refuse else { return nil }
-    let key = Self.key(of: run)
+    let key = run.keyID
     while let guest = overflow == .replaceOldest ? guests[key]?.first : guests[key]?.last {
       if overflow == .replaceOldest { guests[key]?.removeFirst() } else { guests[key]?.removeLast() }
       guestCount -= 1
@@ -84,8 +217,6 @@ struct WaitingRoom: Sendable {
     }
     return nil
   }
-
-  private static func key(of run: Run) -> ObjectIdentifier? { run.level.traits.key.map(ObjectIdentifier.init) }
 
   private static func waiting(_ guest: Guest, _ machine: QueueMachine<Run>) -> Run? {
     guard Int(guest.member) < machine.members.count, let run = machine[guest.member].payload, run.id == guest.id,

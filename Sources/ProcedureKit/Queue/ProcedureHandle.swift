@@ -113,17 +113,6 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
     run.cancel(reason)
   }
 
-  /// Moves the procedure, and the procedures that it waits for, up to a priority in the order of their queues (Q7).
-  public func raise(to priority: TaskPriority) {
-    run.core.raise(run, to: priority.rawValue)
-  }
-
-  /// Calls a function when the procedure has finished; at once if the procedure has already finished. The outcome of a
-  /// ``asResult`` is always `finished`.
-  public func whenFinished(_ notify: @escaping @Sendable (ProcedureOutcome<Void>) -> Void) {
-    whenFinished(by: .reserve(), notify)
-  }
-
   func whenFinished(by dependent: ProcedureID, _ notify: @escaping RunDetails.Listener) {
     run.setObserved()
     let neverFails = derive != nil

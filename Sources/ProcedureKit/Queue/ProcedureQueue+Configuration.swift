@@ -31,7 +31,23 @@ extension ProcedureQueue {
     /// caller's task and do not count, nor do produced children.
     public var maxWaitingProcedures = Int.max
 
-    /// The response to a procedure beyond the limit.
+    /// How many added procedures of one key may wait to be started; at least 1, otherwise making the queue traps.
+    ///
+    /// The limit holds beside ``maxWaitingProcedures``. Procedures without a key (``Procedure/keyed(by:)``) are not limited.
+    public var maxWaitingProceduresPerKey = Int.max
+
+    /// The order of procedures of equal priority.
+    public var fairness: QueueFairness = .admissionOrder
+
+    /// How many bodies of one key may execute at once; at least 1, otherwise making the queue traps.
+    ///
+    /// A procedure without a slot does not count: a body that waits for other work of the library lends its slot to others
+    /// of the key, and needs room of the key before the body goes on; a retry or a repeat does not count in its pause. So a body never
+    /// waits for its own key. A procedure whose key is full holds its resources, like a procedure that waits for a slot.
+    /// Procedures without a key (``Procedure/keyed(by:)``) are not limited.
+    public var maxConcurrentProceduresPerKey = Int.max
+
+    /// The response to a procedure beyond ``maxWaitingProcedures`` or ``maxWaitingProceduresPerKey``.
     public var overflow: QueueOverflow = .refuse
 
     /// The task-local values that `add` takes from the caller to the body.
@@ -74,6 +90,26 @@ extension ProcedureQueue {
     /// The default writes one line to standard error.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
+    /// How long nothing may move until the queue counts as stalled, and calls ``onStall``; `nil` for no such watch. Not
+    /// positive durations trap.
+    ///
+    /// A queue has stalled if it has procedures, and none of them has started, begun or ended a wait, or ended for this time:
+    /// a body waits for an answer that does not come, or computes for longer. A suspended queue does not stall, nor does a queue
+    /// with a pending timer, since the timer will move something: a pause, a timeout or a deadline of any of its procedures.
+    /// Procedures that are added to a queue which is stuck do not count as a move.
+    ///
+    /// While the queue has procedures, one timer is pending on ``clock``. The report comes at the earliest after this time, and at
+    /// the latest after twice this time.
+    public var stallTimeout: Duration?
+
+    /// Called with the snapshot when the queue has stalled: once, and again only after something has moved.
+    ///
+    /// The function is called by the task of the queue's timers, and must return soon. The default writes the snapshot to
+    /// standard error.
+    public var onStall: @Sendable (QueueSnapshot) -> Void = { snapshot in
+      StandardError.write("warning: nothing moves on the \(snapshot)")
+    }
+
     /// Creates a configuration with default settings.
     ///
     /// - Parameters:
@@ -103,11 +139,27 @@ extension ProcedureQueue {
         maxWaitingProcedures >= 1,
         "ProcedureQueue \"\(name)\": maxWaitingProcedures is \(maxWaitingProcedures); with less than 1 nothing could be added"
       )
+      require(
+        stallTimeout.map { $0 > .zero } ?? true,
+        "ProcedureQueue \"\(name)\": stallTimeout is \(stallTimeout ?? .zero); it has to be positive")
+      for (name, limit) in [
+        ("maxConcurrentProceduresPerKey", maxConcurrentProceduresPerKey),
+        ("maxWaitingProceduresPerKey", maxWaitingProceduresPerKey),
+      ] {
+        require(
+          limit >= 1,
+          "ProcedureQueue \"\(self.name)\": \(name) is \(limit); with less than 1 no procedure with a key would start")
+      }
       return QueueCore(
         name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
         carriers: contextCarriers, resources: resources, hooks: hooks,
-        room: WaitingRoom(limit: maxWaitingProcedures, overflow: overflow), seed: seed,
-        interceptor: interceptor, failures: scope.map { .scope($0) } ?? .unobserved(onUnobservedFailure))
+        room: WaitingRoom(
+          limit: maxWaitingProcedures, limitPerKey: maxWaitingProceduresPerKey, overflow: overflow),
+        turns: KeyTurns(
+          takesTurns: fairness == .byKey, limit: maxConcurrentProceduresPerKey,
+          listsRoom: maxWaitingProceduresPerKey < .max), seed: seed,
+        interceptor: interceptor, failures: scope.map { .scope($0) } ?? .unobserved(onUnobservedFailure),
+        stallReport: stallTimeout.map { [onStall] in StallReport(timeout: $0) { onStall($0.snapshot()) } })
     }
   }
 }

@@ -19,8 +19,9 @@ extension ProcedureQueue {
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output>? {
-    guard core.reserveRoomAtOnce() else { return nil }
-    return submit(procedure.procedureTask, input, after: dependencies, hasRoom: core.limitsWaiting)
+    let task = procedure.procedureTask
+    guard core.reserveRoomAtOnce(for: task.level.traits.key) else { return nil }
+    return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
   /// Adds a procedure without an input if the queue takes it at once; see ``tryAdd(_:input:after:)``.
@@ -51,10 +52,11 @@ extension ProcedureQueue {
   public nonisolated func enqueue<each Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: repeat ProcedureHandle<each Value>, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> where P.Input == (repeat each Value) {
-    try await core.reserveRoom()
+    let task = procedure.procedureTask
+    try await core.reserveRoom(for: task.level.traits.key)
     var all = dependencies
     for handle in repeat each handles { all.append(handle) }
-    return submit(procedure.procedureTask, after: all, hasRoom: core.limitsWaiting) {
+    return submit(task, after: all, hasRoom: core.limitsWaiting) {
       (repeat (each handles).successfulValue)
     }
   }
@@ -73,8 +75,9 @@ extension ProcedureQueue {
   public nonisolated func enqueue<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> where P.Input == [Value] {
-    try await core.reserveRoom()
-    return submit(procedure.procedureTask, after: dependencies + handles, hasRoom: core.limitsWaiting) {
+    let task = procedure.procedureTask
+    try await core.reserveRoom(for: task.level.traits.key)
+    return submit(task, after: dependencies + handles, hasRoom: core.limitsWaiting) {
       handles.map(\.successfulValue)
     }
   }

@@ -123,7 +123,7 @@ public actor ProcedureQueue {
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that have to finish successfully before.
   /// - Returns: The run. The run fails at once with ``ProcedureError/queueShutDown(procedure:queue:)`` if the queue is shut
-  ///   down. On a full queue, the run fails at once with ``ProcedureError/queueFull(procedure:queue:limit:)``, or replaces a
+  ///   down. On a full queue, the run fails at once with ``ProcedureError/Kind/queueFull``, or replaces a
   ///   waiting procedure, as ``QueueOverflow`` says.
   /// - Complexity: O(1), and O(d) for d dependencies. Dependencies of lower priority are moved up, with their own dependencies;
   ///   for an executing dependency, all runs of its queue are searched for its parts.
@@ -192,9 +192,9 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, after: dependencies + handles) { handles.map(\.successfulValue) }
   }
 
-  /// Adds a procedure as soon as there is room among those that wait to be started.
+  /// Adds a procedure as soon as there is room among those that wait to be started, in all and for the procedure's key.
   ///
-  /// Callers wait for room in order of arrival. A body that waits lends its slot. On a queue without a limit, the function
+  /// Callers wait for room in order of arrival; one whose key is full does not hold up others. A body that waits lends its slot. On a queue without a limit, the function
   /// is equal to ``add(_:input:after:)``.
   ///
   /// Cancelling the caller before there is room ends the wait, and the procedure is not added. A later
@@ -211,8 +211,9 @@ public actor ProcedureQueue {
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> {
-    try await core.reserveRoom()
-    return submit(procedure.procedureTask, input, after: dependencies, hasRoom: core.limitsWaiting)
+    let task = procedure.procedureTask
+    try await core.reserveRoom(for: task.level.traits.key)
+    return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
   /// Adds a procedure without an input as soon as there is room; see ``enqueue(_:input:after:)``. Cancelling the caller
@@ -298,7 +299,7 @@ public actor ProcedureQueue {
   /// Subscribes to the events of every procedure on the queue, from now on.
   ///
   /// The stream ends when the queue has been shut down or released. A slow subscriber delays no run: when more than `limit`
-  /// events wait to be fetched, the oldest are lost, and one ``ProcedureEvent/Kind-swift.enum/gap(_:)`` in their place tells how
+  /// events wait to be fetched, the oldest are lost, and one ``ProcedureEvent/Kind-swift.struct/gap`` in their place tells how
   /// many. The subscriber fetches all waiting events at once, so that up to twice as many may be in memory. A body that waits for an
   /// event lends its slot. Cancelling the task that iterates the stream ends the stream; dropping the stream ends the subscription.
   /// The stream is for one consumer: when two tasks iterate it, each event goes to one of them.

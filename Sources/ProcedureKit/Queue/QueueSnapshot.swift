@@ -39,6 +39,9 @@ public struct QueueSnapshot: Sendable {
     case resources([ExclusionWait])
     /// Other runs hold the slots, or come first.
     case slot
+    /// Other runs of the described key hold all `limit` slots that each key may have, or come first. See
+    /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
+    case key(String, limit: Int)
     /// The procedure pauses between two attempts, or before the first. `until` is the end of the pause, if known.
     case pause(until: ProcedureInstant?)
     /// The body awaits these procedures, and lends the slot meanwhile.
@@ -82,6 +85,7 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .resources(let waits): waits.map { "\"\($0.resource)\", which \($0.holder) holds" }.joined(separator: ", ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
+    case .key(let key, let limit): "one of the \(limit) \(limit == 1 ? "slot" : "slots") of its key \"\(key)\""
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
     case .procedures(let procedures): procedures.map(\.description).joined(separator: ", ")
     case .idleness(let queue): "all procedures of the queue \"\(queue)\""
@@ -99,13 +103,18 @@ extension ProcedureQueue {
   /// The function can be called from anywhere, including synchronous code.
   ///
   /// - Complexity: O(n log n) for n procedures on the queue.
-  public nonisolated func snapshot() -> QueueSnapshot {
-    let (snapshot, looks) = core.withState { state in
+  public nonisolated func snapshot() -> QueueSnapshot { core.snapshot() }
+}
+
+extension QueueCore {
+  /// Returns the runs that are there, with the wait of each.
+  func snapshot() -> QueueSnapshot {
+    let (snapshot, looks) = withState { state in
       let looks = state.machine.present.compactMap { member in
         state.machine[member].payload.map { RunLook($0, state.machine) }
       }
       let snapshot = QueueSnapshot(
-        name: core.name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
+        name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
         isSuspended: state.machine.isSuspended, procedures: [])
       return (snapshot, looks)
     }
@@ -130,6 +139,8 @@ private struct RunLook: Sendable {
   let state: ProcedureState
   private let phase: RunPhase
   private let isReturning: Bool
+  /// The limit of the key, if the run waits for a slot of its key.
+  private let limitOfKey: Int?
   private let waits: [RunWait]
   private let pauseEnd: ProcedureInstant?
   private let dependencies: [any ProcedureDependency]
@@ -142,7 +153,10 @@ private struct RunLook: Sendable {
     self.run = run
     state = run.state(machine)
     phase = machine[run.member].phase
-    isReturning = machine[run.member].isReturning
+    // The body of a node uses the slot of a worker, which has the key of the node.
+    let owner = run.kind == .node && run.slotOwner.member >= 0 ? run.slotOwner.member : run.member
+    isReturning = machine[owner].isReturning
+    limitOfKey = machine.isKeyFull(owner) ? machine.turns.limit : nil
     waits = details.map { Array($0.waits.values) } ?? []
     pauseEnd = details?.pauseEnd
     dependencies = details?.dependencies ?? []
@@ -157,16 +171,21 @@ private struct RunLook: Sendable {
     switch phase {
     case .pending:
       .dependencies(
-        dependencies.filter { !(($0 as? any RunDependency)?.dependencyRun.isFinished ?? false) }.map(\.identity))
+        dependencies.filter { !$0.ofRun.dependencyRun.isFinished }.map(\.identity))
     case .held: .resumption
     case .evaluating: .conditions(conditions)
     case .pausing: .pause(until: pauseEnd)
     case .claiming: .resources(run.core.resources.waits(of: run))
-    case .ready: isSuspended && run.isReported ? .resumption : .slot
-    case .starting, .executing: isReturning ? .slot : waitOfBody
+    case .ready: isSuspended && run.isReported ? .resumption : waitForSlot
+    case .starting, .executing: isReturning ? waitForSlot : waitOfBody
     case .finishing: children.isEmpty ? nil : .children(children)
     case .finished: nil
     }
+  }
+
+  private var waitForSlot: QueueSnapshot.Wait {
+    guard let limitOfKey, let key = run.key else { return .slot }
+    return .key("\(key.value)", limit: limitOfKey)
   }
 
   private var waitOfBody: QueueSnapshot.Wait? {
@@ -177,7 +196,7 @@ private struct RunLook: Sendable {
       case .run(let run): procedures.append(run.identity)
       case .conditions(let names): return .conditions(names)
       case .idle(let queue): other = .idleness(of: queue.name)
-      case .room(let queue): other = .room(on: queue.name)
+      case .room(let queue, _): other = .room(on: queue.name)
       case .events(let name): other = .events(of: name)
       }
     }

@@ -61,7 +61,7 @@ public final class RateLimiter: Sendable {
   }
 
   /// The number of calls that could go through now.
-  public var available: Int {
+  public var availableCount: Int {
     let now = time.now.sinceStart
     return contents.withLock { $0.machine.tokens(at: now) }
   }

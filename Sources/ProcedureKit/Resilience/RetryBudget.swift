@@ -13,7 +13,7 @@ import Synchronization
 /// ```
 ///
 /// ``Procedure/retry(_:maxAttempts:budget:when:)`` maintains the budget. Other retrying code calls ``takeRetry()``
-/// before each retry, and ``attemptSucceeded()`` after each success.
+/// before each retry, and ``recordSuccess()`` after each success.
 public final class RetryBudget: Sendable {
   /// The largest number of saved retries.
   public let capacity: Int
@@ -57,13 +57,13 @@ public final class RetryBudget: Sendable {
   }
 
   /// Returns a retry that ``takeRetry()`` took and that was cancelled before the attempt.
-  public func retryAbandoned() {
+  public func returnRetry() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: 1, at: now) }
   }
 
   /// Counts a successful attempt, the first or a later one.
-  public func attemptSucceeded() {
+  public func recordSuccess() {
     let now = time.now.sinceStart
     bucket.withLock { $0.add(oneOf: successesPerRetry, at: now) }
   }

@@ -79,7 +79,7 @@ extension ClaimTable {
 
   /// Finds the pools of a demand: the inner pools of the ancestors, nearest first, and the root pool for the rest.
   mutating func addEntries(for demand: ClaimDemand, of claim: Int32) {
-    precondition(demand.units > 0 && demand.units <= pools[demand.resource].capacity, "\(#function): \(demand)")
+    precondition(demand.units > 0, "\(#function): \(demand)")
     /// The units that an ancestor passed so far has taken from further out already.
     var covered: Int32 = 0
     for ancestor in claims[claim].ancestors where demand.units > covered {

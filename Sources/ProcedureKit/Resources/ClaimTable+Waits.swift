@@ -75,7 +75,7 @@ extension ClaimTable {
     for claim in numbers.values { precondition(claims[claim].nestedEntries == nested[claim] ?? 0) }
     for (number, count) in counts {
       let pool = pools[number]
-      precondition(pool.entryCount == count && pool.free == pool.capacity - (used[number] ?? 0) && pool.free >= 0)
+      precondition(pool.entryCount == count && pool.free == pool.capacity - (used[number] ?? 0))
       precondition(list(from: pool.line.first).map(\.claim).sorted() == (waiting[number] ?? []).sorted())
       precondition(list(from: pool.holders.first).count == Int(count) - (waiting[number]?.count ?? 0))
     }

@@ -70,11 +70,12 @@ struct ClaimTable {
   struct Pool {
     /// The number by which a snapshot of the waits knows the pool; a later pool in the same place has another one.
     let serial: UInt64
-    let capacity: Int32
+    var capacity: Int32
     /// The root pool of the same resource; -1 in a root pool.
     let root: Int32
     /// The claim whose units these are; -1 in a root pool.
     let owner: Int32
+    /// The capacity without the units held; negative after the capacity has become less than that.
     var free: Int32
     var entryCount: Int32 = 0
     var line = EntryList()
@@ -103,6 +104,27 @@ struct ClaimTable {
 
   /// Whether no run holds the resource or waits for it.
   func isUnused(_ resource: ResourceNumber) -> Bool { pools[resource].entryCount == 0 }
+
+  /// The capacity of a resource in use has changed.
+  ///
+  /// - Parameters:
+  ///   - resource: The resource.
+  ///   - capacity: The new capacity.
+  ///   - granted: Receives the runs whose requests are granted by that.
+  /// - Returns: The waiting runs that need more units than that, and the others.
+  mutating func capacityChanged(
+    _ resource: ResourceNumber, to capacity: Int32, _ granted: inout [RunNumber]
+  ) -> (lacking: [RunNumber], waiting: [RunNumber]) {
+    pools[resource].free += capacity - pools[resource].capacity
+    pools[resource].capacity = capacity
+    poolsToServe.append(resource)
+    serve(&granted)
+    let line = list(from: pools[resource].line.first)
+    return (
+      line.filter { $0.demand > capacity }.map { claims[$0.claim].run },
+      line.filter { $0.demand <= capacity }.map { claims[$0.claim].run }
+    )
+  }
 
   /// Forgets an unused resource; its number can be used again.
   mutating func resourceClosed(_ resource: ResourceNumber) {
@@ -227,6 +249,22 @@ struct ClaimTable {
   }
 
   // MARK: Looking
+
+  /// The runs that hold a resource or wait for it. O(n) for n runs.
+  func users(of resource: ResourceNumber) -> [RunNumber] {
+    runs(from: pools[resource].holders.first) + runs(from: pools[resource].line.first)
+  }
+
+  /// Whether one of the ancestors holds so many units of a resource that a run inside needs no more.
+  func covers(_ units: Int32, of resource: ResourceNumber, _ ancestors: [RunNumber]) -> Bool {
+    holding(ancestors).contains { ancestor in
+      guard let owner = numbers[ancestor] else { return false }
+      return !allEntries(of: owner) { entry in
+        let root = pools[entry.pool].root
+        return (root < 0 ? entry.pool : root) != resource || entry.demand < units
+      }
+    }
+  }
 
   /// Whether a run holds all that it demanded, and has not ended.
   func isGranted(_ run: RunNumber) -> Bool { numbers[run].map { claims[$0].phase == .granted } ?? false }

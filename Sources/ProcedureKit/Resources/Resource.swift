@@ -5,8 +5,10 @@
 /// let train = Train().uses(gpu, units: 2)
 /// ```
 ///
-/// Two resources with one name are one resource in a ``ResourceTable``, and have to have the same capacity: a claim
-/// with another capacity traps while the resource is in use. The operator `==` compares names and capacities.
+/// Two resources with one name are one resource in a ``ResourceTable``, and have to have the same capacity: while the resource is
+/// in use, a run that claims it with another capacity fails with
+/// ``ProcedureError/Kind/resourceConflict``. ``ResourceTable/setCapacity(_:of:)`` changes
+/// the capacity while the program runs. The operator `==` compares names and capacities.
 public struct Resource: Sendable, Hashable {
   /// The name, which identifies the resource.
   public let name: String

@@ -59,9 +59,16 @@ struct ResourceRequest: Sendable {
     add(Demand(key: .units(name: resource.name), units: Int32(units), capacity: Int32(resource.capacity)))
   }
 
+  /// Two declarations of one resource in one level.
+  struct Contradiction {
+    let key: ResourceKey
+    let capacity: Int32
+    let otherCapacity: Int
+  }
+
   /// The demands with one for each resource: a demand to share and to exclude excludes; units add up. O(n).
-  static func merged(_ demands: [Demand]) -> [Demand] {
-    guard demands.count > 1 else { return demands }
+  static func merged(_ demands: [Demand]) -> (demands: [Demand], Contradiction?) {
+    guard demands.count > 1 else { return (demands, nil) }
     var places: [ResourceKey: Int] = [:]
     var merged: [Demand] = []
     for demand in demands {
@@ -70,13 +77,25 @@ struct ResourceRequest: Sendable {
         merged.append(demand)
         continue
       }
+      guard demand.capacity == merged[place].capacity else {
+        return (
+          [],
+          Contradiction(
+            key: demand.key, capacity: demand.capacity, otherCapacity: Int(merged[place].capacity))
+        )
+      }
       merged[place].add(demand)
     }
-    return merged
+    return (merged, nil)
+  }
+
+  /// The units of a resource that a level needs in all.
+  static func units(of key: ResourceKey, in demands: [Demand]) -> Int {
+    demands.reduce(0) { $1.key == key ? $0 + Int($1.units) : $0 }
   }
 
   private mutating func add(_ demand: Demand) {
-    demands = Self.merged(demands + [demand])
+    demands = Self.merged(demands + [demand]).demands
   }
 }
 
@@ -89,12 +108,7 @@ extension ResourceRequest.Demand {
   fileprivate mutating func add(_ other: Self) {
     switch key {
     case .category, .sharedWork: units = max(units, other.units)
-    case .units(let name):
-      let sum = Int(units) + Int(other.units)
-      require(
-        sum <= other.capacity && other.capacity == capacity,
-        "Resource \"\(name)\": a procedure uses \(sum) units of it, and it has \(other.capacity)")
-      units = Int32(sum)
+    case .units: units = Int32(clamping: Int(units) + Int(other.units))
     }
   }
 }

@@ -11,12 +11,13 @@ public final class ResourceTable: Sendable {
   enum Answer {
     case granted
     case waits
-    case refused([ExclusionWait])
+    case refused(ProcedureError)
   }
 
   fileprivate struct Pool {
     let key: ResourceKey
-    let capacity: Int32
+    /// The capacity that the declarations say.
+    let declared: Int32
   }
 
   fileprivate struct State {
@@ -24,6 +25,8 @@ public final class ResourceTable: Sendable {
     var numbers: [ResourceKey: ResourceNumber] = [:]
     var pools: [ResourceNumber: Pool] = [:]
     var claimants: [RunNumber: Run] = [:]
+    /// The capacities that differ from those of the declarations.
+    var capacities: [String: Int32] = [:]
   }
 
   private let state = Mutex(State())
@@ -35,24 +38,72 @@ public final class ResourceTable: Sendable {
   /// The number of resources that a run holds or waits for.
   public var count: Int { state.withLock(\.numbers.count) }
 
+  /// Changes the capacity of a resource in this table, also while runs use the resource.
+  ///
+  /// The capacity holds from now on instead of the declared one; setting the declared capacity again ends that. With more units,
+  /// waiting claims are granted at once. With fewer units, no run is interrupted: units that runs give back are granted again once
+  /// fewer than `capacity` units are in use. A claim for more than `capacity` units fails with
+  /// ``ProcedureError/Kind/capacityExceeded``, a waiting claim at once, since the claim might wait
+  /// forever; only a part of a body that holds the units already goes on.
+  ///
+  /// - Parameters:
+  ///   - capacity: The number of units, from 1 to 2,147,483,646. Another number traps.
+  ///   - resource: The resource, which its name identifies.
+  /// - Complexity: O(w) for w claims that wait for the resource.
+  public func setCapacity(_ capacity: Int, of resource: Resource) {
+    let new = Int32(Resource(resource.name, capacity: capacity).capacity)
+    let (granted, refused, waiting) = state.withLock { state -> ([Run], [Run], [Run]) in
+      state.capacities[resource.name] = capacity == resource.capacity ? nil : new
+      guard let number = state.numbers[.units(name: resource.name)] else { return ([], [], []) }
+      var granted: [RunNumber] = []
+      let (lacking, waiting) = state.table.capacityChanged(number, to: new, &granted)
+      return (
+        granted.compactMap { state.claimants[$0] }, lacking.compactMap { state.claimants[$0] },
+        waiting.compactMap { state.claimants[$0] }
+      )
+    }
+    for run in granted { run.claimGranted() }
+    for run in refused {
+      let units = ResourceRequest.units(of: .units(name: resource.name), in: run.level.traits.demands.elements)
+      guard withdraw(run) else { continue }
+      run.claimRefused(
+        .capacityExceeded(
+          procedure: run.levelIdentity, resource: resource.name, units: units, capacity: capacity))
+    }
+    // With fewer units, runs may wait for each other that did not before.
+    for run in waiting where run.mayBeAwaited {
+      guard let waits = WaitSearch.resolveDeadlock(from: run) else { continue }
+      run.claimRefused(.exclusionDeadlock(procedure: run.levelIdentity, waits: waits))
+    }
+  }
+
   // MARK: Claims
 
-  /// Claims resources for a run: the run holds all of the resources now, or waits for all of them.
+  /// Claims resources for a run: the run holds all of the resources now, or waits for all of them. Refused is a claim that could never be
+  /// granted, or whose declaration of a resource differs from that of another run.
   func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
-    let demands = ResourceRequest.merged(demands)
+    let (demands, contradiction) = ResourceRequest.merged(demands)
+    if let contradiction {
+      return .refused(
+        .resourceConflict(
+          procedure: run.levelIdentity, resource: "\(contradiction.key)", capacity: Int(contradiction.capacity),
+          other: run.levelIdentity, otherCapacity: contradiction.otherCapacity))
+    }
     let ancestors = run.ancestors.dropFirst().filter { !$0.level.traits.demands.isEmpty }.map(\.id.number)
     let priority = run.core.withState { state in run.member >= 0 ? state.machine[run.member].priority : 0 }
-    let isGranted = state.withLock { state in
+    let (isGranted, refusal) = state.withLock { state -> (Bool, ProcedureError?) in
+      if let refusal = state.refusal(of: demands, for: run, inside: ancestors) { return (false, refusal) }
       let claims = demands.map { demand in
         ClaimDemand(resource: state.number(of: demand), units: demand.units)
       }
       state.claimants[run.id.number] = run
-      return state.table.requested(run.id.number, claims, inside: ancestors, priority: priority)
+      return (state.table.requested(run.id.number, claims, inside: ancestors, priority: priority), nil)
     }
+    if let refusal { return .refused(refusal) }
     if isGranted { return .granted }
     // A cycle needs a waiter for the run, or a claim of an enclosing run.
-    if !ancestors.isEmpty || run.mayBeAwaited, let cycle = WaitSearch.resolveDeadlock(from: run) {
-      return .refused(cycle)
+    if !ancestors.isEmpty || run.mayBeAwaited, let waits = WaitSearch.resolveDeadlock(from: run) {
+      return .refused(.exclusionDeadlock(procedure: run.levelIdentity, waits: waits))
     }
     raise(run, to: priority)
     return .waits
@@ -142,17 +193,39 @@ extension ResourceTable.State {
     return (former, granted.compactMap { claimants[$0] })
   }
 
-  mutating func number(of demand: ResourceRequest.Demand) -> ResourceNumber {
-    if let number = numbers[demand.key] {
-      let capacity = pools[number]?.capacity ?? demand.capacity
-      require(
-        capacity == demand.capacity,
-        "Resource \"\(demand.key)\" is used with the capacities \(capacity) and \(demand.capacity)")
-      return number
+  /// The reason why a claim can not be made: another declaration of a resource, or too few units.
+  func refusal(
+    of demands: [ResourceRequest.Demand], for run: Run, inside ancestors: [RunNumber]
+  ) -> ProcedureError? {
+    // A run that goes on with the units of a former claim needs no more.
+    guard table.numbers[run.id.number] == nil else { return nil }
+    for demand in demands {
+      guard case .units(let name) = demand.key else { continue }
+      let number = numbers[demand.key]
+      if let number, let pool = pools[number], pool.declared != demand.capacity,
+        let other = table.users(of: number).lazy.compactMap({ claimants[$0] }).first
+      {
+        return .resourceConflict(
+          procedure: run.levelIdentity, resource: name, capacity: Int(demand.capacity), other: other.levelIdentity,
+          otherCapacity: Int(pool.declared))
+      }
+      let capacity = capacities[name] ?? demand.capacity
+      guard demand.units > capacity, !(number.map { table.covers(demand.units, of: $0, ancestors) } ?? false) else {
+        continue
+      }
+      return .capacityExceeded(
+        procedure: run.levelIdentity, resource: name, units: Int(demand.units), capacity: Int(capacity))
     }
-    let number = table.resourceOpened(capacity: demand.capacity)
+    return nil
+  }
+
+  mutating func number(of demand: ResourceRequest.Demand) -> ResourceNumber {
+    if let number = numbers[demand.key] { return number }
+    var capacity = demand.capacity
+    if !capacities.isEmpty, case .units(let name) = demand.key { capacity = capacities[name] ?? capacity }
+    let number = table.resourceOpened(capacity: capacity)
     numbers[demand.key] = number
-    pools[number] = ResourceTable.Pool(key: demand.key, capacity: demand.capacity)
+    pools[number] = ResourceTable.Pool(key: demand.key, declared: demand.capacity)
     return number
   }
 

@@ -18,7 +18,7 @@ enum WaitSearch {
         guard let (refused, waits) = snapshot.refusal(in: cycle) else { return nil }
         if refused.core.resources.withdraw(refused) {
           if refused === run { return waits }
-          refused.claimRefused(waits)
+          refused.claimRefused(.exclusionDeadlock(procedure: refused.levelIdentity, waits: waits))
         }
       }
       found = cycle
@@ -52,14 +52,14 @@ enum WaitSearch {
         return (Array(details.waits.values), Array(details.children.values), details.dependencies)
       }
       // A dependency that has finished is known to the run, or will be at once.
-      var awaited = children + dependencies.compactMap { ($0 as? any RunDependency)?.dependencyRun }
+      var awaited = children + dependencies.map(\.ofRun.dependencyRun)
       var oneOf: [Run] = []
       for wait in waits {
         switch wait {
         case .run(let other): awaited.append(other)
         case .idle(let queue): awaited += queue.runs(awaitedBy: run)
-        case .room(let queue):
-          let waiting = queue.runsWaiting
+        case .room(let queue, let key):
+          let waiting = queue.runsWaiting(for: key)
           graph.add(run.id.number, waitsForOneOf: waiting.map(\.id.number))
           oneOf += waiting
         case .conditions, .events: break
@@ -106,4 +106,14 @@ protocol RunDependency: ProcedureDependency {
 
   /// Calls a function when the dependency has finished, unless its run forgets the dependent before.
   func whenFinished(by dependent: ProcedureID, _ notify: @escaping RunDetails.Listener)
+}
+
+extension ProcedureDependency {
+  /// The dependency as the engine uses it. Traps for a type of another module.
+  var ofRun: any RunDependency {
+    guard let dependency = self as? any RunDependency else {
+      fatalError("\(Self.self) is no dependency: depend on the handle of a procedure that waits for it")
+    }
+    return dependency
+  }
 }

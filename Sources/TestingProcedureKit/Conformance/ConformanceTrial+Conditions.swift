@@ -20,7 +20,9 @@ extension ConformanceTrial {
     second.fail(TrialError())
     // The first condition gets no instruction: only the cancel after the failure ends its evaluation.
     let failed = await reach("the first failure decides, and cancels the others") { await failing.outcome }
-    guard case .conditionFailed(_, "second", let error)? = failed.procedureError, error is TrialError else {
+    guard let error = failed.procedureError, error.kind == .conditionFailed, error.condition == "second",
+      error.underlying is TrialError
+    else {
       throw violation("conditionFailed by \"second\", with its error", "\(failed)")
     }
     let ignored = queue.add(task)

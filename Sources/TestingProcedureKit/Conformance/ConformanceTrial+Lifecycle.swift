@@ -24,7 +24,7 @@ extension ConformanceTrial {
     try expect(value, is: 42, "the value of the run")
     try expect(handle.state, is: .finished, "the state of a run whose value is known")
     handle.cancel()
-    let finishes = await handle.allEvents().count { $0.step == .didFinish }
+    let finishes = await handle.allEvents().count { $0.kind == .didFinish }
     try expect(finishes, is: 1, "the number of times that the run finishes")
   }
 
@@ -42,8 +42,8 @@ extension ConformanceTrial {
     finishing.finish()
     failing.fail(TrialError())
     handles[2].cancel()
-    let executed: [EventStep] = [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish]
-    let expected: [[EventStep]] = [
+    let executed: [ProcedureEvent.Kind] = [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish]
+    let expected: [[ProcedureEvent.Kind]] = [
       executed, executed, [.didAttach, .willExecute, .didCancel, .didExecute, .willFinish, .didFinish],
       [.didAttach, .willFinish, .didFinish],
     ]
@@ -66,7 +66,7 @@ extension ConformanceTrial {
     let queue = queue(width: 1)
     for number in 0..<20 {
       let handle = queue.add(ProcedureTask { number })
-      for await event in handle.events where event.step == .didFinish {
+      for await event in handle.events where event.kind == .didFinish {
         try expect(handle.state, is: .finished, "the state of a run at its didFinish")
         let (value, slots) = (try await handle.value, queue.snapshot().slotsInUse)
         try expect(value, is: number, "the value of a run at its didFinish")

@@ -16,7 +16,7 @@ extension ConformanceTrial {
     let finished = await reach("the fourth attempt succeeds") { await success.outcome }
     try expect(finished.isFinished(4), "the value of the attempt that succeeds", finished)
     let steps = await success.allEvents().steps()
-    let attempt: [EventStep] = [.willExecute, .didExecute]
+    let attempt: [ProcedureEvent.Kind] = [.willExecute, .didExecute]
     let expected = [.didAttach] + [attempt, attempt, attempt].flatMap { $0 + [.retrying] } + attempt
     try expect(steps, is: expected + [.willFinish, .didFinish], "events")
     let exhausted = queue.add(flaky.retry(.immediate, maxAttempts: 3))

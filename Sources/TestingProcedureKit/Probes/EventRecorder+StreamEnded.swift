@@ -9,7 +9,7 @@ extension EventRecorder {
 
     /// The awaited event and the recorded events.
     public var description: String {
-      "the events have ended without \(awaited): \(events.map { "\($0.step.rawValue) of \($0.id)" })"
+      "the events have ended without \(awaited): \(events.map { "\($0.kind) of \($0.id)" })"
     }
   }
 }

@@ -56,24 +56,25 @@ public final class EventRecorder: Sendable {
   public var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
   /// Returns the kinds of events so far, of the run `id` or of all runs.
-  public func steps(of id: ProcedureID? = nil) -> [EventStep] {
+  public func steps(of id: ProcedureID? = nil) -> [ProcedureEvent.Kind] {
     events.steps(of: id)
   }
 
   /// Returns the first event of a kind, of the run `id` or of any run.
-  public func first(_ step: EventStep, of id: ProcedureID? = nil) -> ProcedureEvent? {
-    events.first { $0.step == step && (id == nil || $0.id == id) }
+  public func first(_ step: ProcedureEvent.Kind, of id: ProcedureID? = nil) -> ProcedureEvent? {
+    events.first { $0.kind == step && (id == nil || $0.id == id) }
   }
 
   /// Returns whether both events have occurred in the given order. Each is the first event of its kind in its run.
   ///
   /// Events of different runs are ordered only if one event causes the other.
   public func happened(
-    _ earlier: EventStep, of earlierRun: ProcedureID, before later: EventStep, of laterRun: ProcedureID
+    _ earlier: ProcedureEvent.Kind, of earlierRun: ProcedureID, before later: ProcedureEvent.Kind,
+    of laterRun: ProcedureID
   ) -> Bool {
     let events = events
-    func index(_ step: EventStep, _ run: ProcedureID) -> Int? {
-      events.firstIndex { $0.step == step && $0.id == run }
+    func index(_ step: ProcedureEvent.Kind, _ run: ProcedureID) -> Int? {
+      events.firstIndex { $0.kind == step && $0.id == run }
     }
     guard let first = index(earlier, earlierRun), let second = index(later, laterRun) else { return false }
     return first < second
@@ -85,9 +86,9 @@ public final class EventRecorder: Sendable {
   /// - Throws: ``StreamEnded`` if the stream ends without a matching event; `CancellationError` if the task is
   ///   cancelled before.
   @discardableResult
-  public func wait(for step: EventStep, of id: ProcedureID? = nil) async throws -> ProcedureEvent {
-    try await wait(for: "\(step.rawValue)\(id.map { " of \($0)" } ?? "")") { events in
-      events.first { $0.step == step && (id == nil || $0.id == id) }
+  public func wait(for step: ProcedureEvent.Kind, of id: ProcedureID? = nil) async throws -> ProcedureEvent {
+    try await wait(for: "\(step)\(id.map { " of \($0)" } ?? "")") { events in
+      events.first { $0.kind == step && (id == nil || $0.id == id) }
     }
   }
 

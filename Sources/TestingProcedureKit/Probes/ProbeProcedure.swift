@@ -145,6 +145,15 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   }
 }
 
+extension ProbeProcedure: InputlessProcedure where Input == Void {
+  /// Waits for an instruction; see ``execute(_:)``.
+  ///
+  /// - Throws: The errors of ``execute(_:)``.
+  public func execute() async throws -> Output {
+    try await execute(())
+  }
+}
+
 extension ProbeProcedure where Input == Void, Output == Void {
   /// Makes a probe without an input and a value: `ProbeProcedure("upload")`.
   ///

@@ -10,7 +10,9 @@ import Testing
     #expect(meter.stepFinished("load", .done) == "[ 1/10] load")
     #expect(meter.stepFinished("resize", .failed) == "[ 2/10] resize: failed")
     #expect(meter.stepFinished("write", .skipped) == nil)
-    #expect(meter.stepFinished("report", .cancelled) == "[ 4/10] report: cancelled")
+    #expect(meter.cancelledLine == nil)
+    #expect(meter.stepFinished("report", .cancelled) == nil)
+    #expect(meter.cancelledLine == "1 of 10 steps were cancelled")
     #expect(meter.finishedCount == 4)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import kitten
@@ -91,14 +92,42 @@ import Testing
     let directory = try TemporaryDirectory()
     // Minutes of work for a debug build, on every thread of the pool. Neither the line that the test waits for nor the
     // signal may have to wait until one is free.
-    let sizes = (["64"] + (0..<16).map { "\(Image.sizeLimit - $0)" }).joined(separator: ",")
-    let run = try await KittenProcess(["--sizes", sizes, "--output", "a/b"], in: directory.path) { output, process in
-      if output.contains("write kitten-64.png\n") { kill(process, signal) }
+    let sizes = (["64"] + (0..<32).map { "\(3_999 - $0)" }).joined(separator: ",")
+    let raster = [UInt8](repeating: 7, count: 3 * 4_000 * 4_000)
+    let large = try directory.write(Array("P6 4000 4000 255\n".utf8) + raster, to: "kitten.ppm")
+    let arguments = ["--sizes", sizes, "--output", "a/b", large]
+    let wasSent = Atomic(false)
+    let run = try await KittenProcess(arguments, in: directory.path) { output, process in
+      let isFirst = output.contains("write kitten-64.png\n") && wasSent.exchange(true, ordering: .relaxed) == false
+      if isFirst { kill(process, signal) }
     }
     #expect(run.status == 128 + signal)
-    #expect(run.errors.hasPrefix("kitten: interrupted"))
+    #expect(run.errors.hasPrefix("kitten: stopping …"))
+    #expect(run.errors.contains("kitten: interrupted"))
+    #expect(run.output.contains("steps were cancelled\n"))
+    #expect(!run.output.contains(": cancelled"))
     #expect(try directory.names(in: "a/b") == ["kitten-64.png"])
     #expect(try PNGFile(directory.bytes(of: "a/b/kitten-64.png")).width == 64)
+  }
+
+  @Test("The first signal stops the job, and the second one ends the process, also if both come at once")
+  func signals() {
+    var signals = Interruption.Signals()
+    #expect(signals.received(SIGINT, count: 1) == .stop)
+    #expect(signals.received(SIGTERM, count: 1) == .end)
+    #expect(signals.first == SIGINT)
+    var both = Interruption.Signals()
+    #expect(both.received(SIGINT, count: 2) == .end)
+  }
+
+  @Test("Nothing is enlarged")
+  func small() async throws {
+    let directory = try TemporaryDirectory()
+    let small = try directory.write(Array("P6 2 1 255\n".utf8) + [1, 2, 3, 4, 5, 6], to: "small.ppm")
+    let run = try await KittenProcess(["--sizes", "1,64", "--output", "out", small], in: directory.path)
+    #expect(run.status == 0)
+    let widths = try ["small-1.png", "small-64.png"].map { try PNGFile(directory.bytes(of: "out/\($0)")).width }
+    #expect(widths == [1, 2])
   }
 
   @Test("On a terminal one line shows the progress and is gone before the table")

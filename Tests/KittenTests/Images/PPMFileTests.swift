@@ -39,6 +39,15 @@ import Testing
     }
   }
 
+  @Test("A cancelled task stops loading")
+  func cancelled() async {
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try PPMFile(path: SamplePhotograph.path).image()
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
   @Test("A missing file, a directory and a device are told apart")
   func notFiles() throws {
     let directory = try TemporaryDirectory()

@@ -107,11 +107,11 @@ extension Int: BroadcastEvent {}
     var iterator = events.makeAsyncIterator()
     #expect(lettings.load(ordering: .relaxed) == 0)
     while let event = await iterator.next() {
-      if case .didFinish = event.kind { break }
+      if event.kind == .didFinish { break }
     }
     #expect(lettings.load(ordering: .relaxed) == 1)
     while let event = await iterator.next() {
-      if case .didFinish = event.kind { break }
+      if event.kind == .didFinish { break }
     }
     #expect(lettings.load(ordering: .relaxed) == 2)
   }
@@ -137,15 +137,39 @@ extension Int: BroadcastEvent {}
       .finished(()), .failed(Broken()), .cancelled(reason: nil), .cancelled(reason: Broken()), .ignored(by: "online"),
     ]
     let child = ProcedureIdentity(id: .reserve(), name: "child")
-    let kinds: [ProcedureEvent.Kind] =
+    let steps: [ProcedureEvent.Step] =
       [
         .didAttach, .willExecute(attempt: 1), .willExecute(attempt: .max), .didExecute(attempt: 2),
         .retrying(attempt: 2, delay: .seconds(1), error: Broken()), .didCancel(reason: nil),
-        .didCancel(reason: Broken()), .willProduce(child), .didProduce(child), .gap(3),
+        .didCancel(reason: Broken()), .willProduce(child), .didProduce(child), .reused(by: "cache"), .gap(3),
       ] + outcomes.map { .willFinish($0) } + outcomes.map { .didFinish($0) }
-    for kind in kinds {
-      let event = ProcedureEvent(id: child.id, name: "run", instant: .init(nanoseconds: 5), kind: kind)
-      #expect("\(event.kind)" == "\(kind)")
+    let parent = ProcedureID.reserve()
+    for step in steps {
+      let subject = ProcedureEvent.Subject(id: child.id, name: "run", attempt: 3, parent: parent, isNode: true)
+      let event = ProcedureEvent(of: subject, at: .init(nanoseconds: 5), step)
+      #expect("\(step)".hasPrefix("\(event.kind)") && "\(event)".hasPrefix("\(child.id) run \(event.kind)"))
+      #expect(event.parent == parent && event.graph == parent)
+      // Each property is there for the kinds that have it, and for no other.
+      switch step {
+      case .willExecute(let attempt), .didExecute(let attempt): #expect(event.attempt == Int(Int32(clamping: attempt)))
+      case .retrying(let attempt, let delay, _): #expect(event.attempt == attempt && event.delay == delay)
+      default: #expect(event.attempt == 3 && event.delay == nil)
+      }
+      var (outcome, error, reason): (String?, Bool, Bool) = (nil, false, false)
+      switch step {
+      case .willFinish(let end), .didFinish(let end):
+        outcome = "\(end)"
+        if case .failed = end { error = true }
+        if case .cancelled(_?) = end { reason = true }
+      case .didCancel(let cause): reason = cause != nil
+      case .retrying: error = true
+      default: break
+      }
+      #expect(event.outcome.map { "\($0)" } == outcome)
+      #expect((event.error is Broken) == error && (event.reason is Broken) == reason)
+      #expect(event.child == ([.willProduce, .didProduce].contains(event.kind) ? child : nil))
+      #expect(event.reuseName == (event.kind == .reused ? "cache" : nil))
+      #expect(event.lostCount == (event.kind == .gap ? 3 : nil))
     }
   }
 }

@@ -12,7 +12,7 @@ import Testing
   /// What became of each run, by its name.
   private func ends(_ events: AsyncStream<ProcedureEvent>) async -> [String: ProcedureOutcome<Void>] {
     await events.reduce(into: [:]) { ends, event in
-      if case .didFinish(let outcome) = event.kind { ends[event.name] = outcome }
+      if event.kind == .didFinish { ends[event.name] = event.outcome }
     }
   }
 

@@ -48,13 +48,9 @@ import Testing
         try await ProcedureQueue("q", maxConcurrentProcedures: width).run(graph.errorPolicy(.continue))
         Issue.record("did not throw")
       } catch let error as ProcedureError {
-        guard case .partsFailed(let procedure, let failures) = error else {
-          Issue.record("\(error)")
-          return
-        }
-        #expect(procedure.name == "g")
-        #expect(Set(failures.map(\.procedure.name)) == ["bad", "worse"])
-        #expect(Set(failures.compactMap { ($0.error as? TestError)?.code }) == [1, 2])
+        #expect(error.kind == .partsFailed && error.procedure.name == "g")
+        #expect(Set(error.failures.map(\.procedure.name)) == ["bad", "worse"])
+        #expect(Set(error.failures.compactMap { ($0.error as? TestError)?.code }) == [1, 2])
       }
       #expect(ran.value == ["good", "after good", "anyway"])
     }
@@ -93,15 +89,15 @@ import Testing
       return last.asResult
     }
     guard case .failure(let error as ProcedureError) = try await graph.execute(),
-      case .dependencyFailed(let procedure, let dependency, let origin, let underlying) = error
+      error.kind == .dependencyFailed, let dependency = error.dependency, let origin = error.origin
     else {
       Issue.record("not the failure of a dependency")
       return
     }
     #expect(
-      procedure.name == "n\(TestDepth.size(100_000))" && dependency.name == "n\(TestDepth.size(100_000) - 1)"
+      error.procedure.name == "n\(TestDepth.size(100_000))" && dependency.name == "n\(TestDepth.size(100_000) - 1)"
         && origin.name == "bad")
-    #expect(origin.id < dependency.id && underlying as? TestError == TestError(code: 1))
+    #expect(origin.id < dependency.id && error.underlying as? TestError == TestError(code: 1))
   }
 
   @Test("D1: who fails with the failure of what it awaited does not hide where that began")

@@ -132,11 +132,8 @@ import TestingProcedureKit
       _ = try await graph(.collect).execute(Array(0..<6))
       Issue.record("did not throw")
     } catch let error as ProcedureError {
-      guard case .partsFailed(_, let failures) = error else {
-        Issue.record("\(error)")
-        return
-      }
-      #expect(Set(failures.map(\.procedure.name)) == ["odd[0]", "odd[2]", "odd[4]"])
+      #expect(error.kind == .partsFailed)
+      #expect(Set(error.failures.map(\.procedure.name)) == ["odd[0]", "odd[2]", "odd[4]"])
     }
   }
 
@@ -161,12 +158,9 @@ import TestingProcedureKit
       _ = try await queue.map(0..<10, with: odd, onFailure: .collect)
       Issue.record("did not throw")
     } catch let error as ProcedureError {
-      guard case .partsFailed(_, let failures) = error else {
-        Issue.record("\(error)")
-        return
-      }
-      #expect(failures.compactMap { ($0.error as? TestError)?.code }.sorted() == [0, 2, 4, 6, 8])
-      #expect(failures.contains { $0.procedure.name == "odd[4]" })
+      #expect(error.kind == .partsFailed)
+      #expect(error.failures.compactMap { ($0.error as? TestError)?.code }.sorted() == [0, 2, 4, 6, 8])
+      #expect(error.failures.contains { $0.procedure.name == "odd[4]" })
     }
     let gated = odd.condition("closed") { false }
     #expect(try await queue.map(0..<10, with: gated) == [])

@@ -79,6 +79,38 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
+  @Test("Find why a queue does not go on")
+  func stall() async throws {
+    let (told, goOn, clock) = (Signal(), Signal(), VirtualClock())
+    let lines = Box<[String]>([])
+    let log: @Sendable (String) -> Void = { line in
+      lines.update { $0.append(line) }
+      told.set()
+    }
+    var configuration = ProcedureQueue.Configuration("office", maxConcurrentProcedures: 1)
+    configuration.stallTimeout = .seconds(60)
+    configuration.onStall = { snapshot in log("\(snapshot)") }
+    configuration.clock = clock
+    let queue = ProcedureQueue(configuration)
+    let print = queue.add(ProcedureTask("print") { await goOn.wait() })
+    let copy = queue.add(ProcedureTask("copy") {})
+    try await clock.nextSleep()
+    while !told.isSet {
+      clock.advance(by: .seconds(60))
+      await Task.yield()
+    }
+    goOn.set()
+    try await copy.value
+    #expect(
+      lines.value == [
+        """
+        queue "office": 1 slot in use
+          \(print.identity) executing
+          \(copy.identity) waiting, waits for a slot
+        """
+      ])
+  }
+
   @Test("R4: what a body runs may claim what the body holds, and its parts exclude each other")
   func nesting() async throws {
     let queue = ProcedureQueue("office", maxConcurrentProcedures: 1)
@@ -174,6 +206,21 @@ import TestingProcedureKit
     await queue.cancelWaiting()  // executing bodies go on, with their parts
     await queue.shutDown(grace: .seconds(10))  // on the clock of the queue
     #expect(await first.outcome.isCancelled)
+  }
+
+  @Test("Tenants take turns, and are bounded")
+  func tenants() async throws {
+    var configuration = ProcedureQueue.Configuration("reports", maxConcurrentProcedures: 8)
+    configuration.fairness = .byKey  // keys take turns among procedures of equal priority
+    configuration.maxConcurrentProceduresPerKey = 2
+    configuration.maxWaitingProceduresPerKey = 100
+    let queue = ProcedureQueue(configuration)
+    let report = ProcedureTask("report") { (tenant: String) in "The figures of \(tenant)" }
+    let reports = ["acme", "acme", "acme", "zebra"].map { tenant in
+      queue.add(report.keyed(by: tenant), input: tenant)  // zebra's starts second
+    }
+    #expect(try await reports[3].value == "The figures of zebra")
+    await queue.shutDown()
   }
 
   @Test("Nobody is asked while a slot is held")

@@ -131,8 +131,8 @@ import TestingProcedureKit
     var messages: [String] = []
     do {
       try await queue.run(both.errorPolicy(.continue))
-    } catch ProcedureError.partsFailed(_, let failures) {
-      for failure in failures { messages.append("\(failure.procedure.name): \(failure.error)") }
+    } catch let error as ProcedureError where error.kind == .partsFailed {
+      for failure in error.failures { messages.append("\(failure.procedure.name): \(failure.error)") }
     }
     #expect(Set(messages) == ["first: NotFound()", "second: NotFound()"])
   }
@@ -158,7 +158,7 @@ import TestingProcedureKit
     queue.add(thumbnails, input: "kitten.ppm")
     await queue.shutDown()  // ends the events
     for await event in events {
-      if case .didFinish(.finished) = event.kind { names.append(event.name) }
+      if event.kind == .didFinish, event.error == nil { names.append(event.name) }
     }
     #expect(names.sorted() == ["LoadImage", "ResizeImage", "ResizeImage", "pack", "thumbnails"])
   }

@@ -1,7 +1,8 @@
-import ProcedureKit
 import TestSupport
 import Testing
 import TestingProcedureKit
+
+@testable import ProcedureKit
 
 /// What people read in logs.
 @Suite struct DescriptionTests {
@@ -71,11 +72,14 @@ import TestingProcedureKit
 
   @Test("Every kind of event, outcome and wait does without the word Optional")
   func optionals() async {
-    let kinds: [ProcedureEvent.Kind] = [
+    let steps: [ProcedureEvent.Step] = [
       .didCancel(reason: nil), .didCancel(reason: TestError(code: 1)), .willProduce(identity), .didProduce(identity),
       .didFinish(.cancelled(reason: TestError(code: 1))),
     ]
-    #expect("\(kinds[0])" == "didCancel" && "\(kinds[2])" == "willProduce(\(identity))")
+    let subject = ProcedureEvent.Subject(id: identity.id, name: "work")
+    let events = steps.map { ProcedureEvent(of: subject, at: ProcedureInstant(nanoseconds: 0), $0) }
+    #expect("\(events[0])" == "\(identity.id) work didCancel")
+    #expect("\(events[2])" == "\(identity.id) work willProduce(\(identity))")
     #expect("\(ProcedureOutcome<Int?>.finished(3))" == "finished(3)")
     #expect("\(ProcedureOutcome<Int??>.finished(.some(.some(3))))" == "finished(3)")
     #expect("\(ProcedureOutcome<Int?>.finished(nil))" == "finished(nil)")
@@ -86,7 +90,7 @@ import TestingProcedureKit
     #expect(
       snapshot.procedures.map { "\($0)".drop { $0 != ")" } } == [") waiting, waits for the queue to be resumed"])
     #expect("\(snapshot)".hasSuffix("\n  \(snapshot.procedures[0])"))
-    let words = [kinds.description, "\(snapshot)", "\(snapshot.procedures)"]
+    let words = [events.description, "\(snapshot)", "\(snapshot.procedures)"]
     #expect(!words.joined().contains("Optional("))
     await queue.cancelAll()
   }

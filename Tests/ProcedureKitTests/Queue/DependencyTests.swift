@@ -17,13 +17,9 @@ import Testing
     let error = try #require(await third.outcome.failure as? ProcedureError)
     #expect(error.kind == .dependencyFailed)
     #expect(error.procedure.name == "third")
-    guard case .dependencyFailed(_, let dependency, let origin, let underlying) = error else {
-      Issue.record("\(error)")
-      return
-    }
-    #expect(dependency.name == "second")
-    #expect(origin.id == first.id && error.origin == origin)
-    #expect(underlying as? TestError == TestError(code: 3))
+    #expect(error.dependency?.name == "second")
+    #expect(error.origin?.id == first.id)
+    #expect(error.underlying as? TestError == TestError(code: 3))
     #expect("\(error)".contains("\(third.identity) was not executed: it depends on \(second.identity)"))
     #expect("\(error)".contains("which failed because \(first.identity) did: "))
     let nearest = try #require(await second.outcome.failure)

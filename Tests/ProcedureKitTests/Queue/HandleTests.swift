@@ -35,6 +35,24 @@ import Testing
     await #expect(throws: TestError()) { try await failure.value }
     #expect(try await value.asResult.value.get() == 1)
   }
+
+  @Test("L1: a state tells whether the run is past the waits before its start, and whether it is over")
+  func states() {
+    let started = ProcedureState.allCases.filter(\.hasStarted)
+    #expect(started == [.executing, .pausing, .finishing, .finished])
+    #expect(ProcedureState.allCases.filter(\.isFinished) == [.finished])
+  }
+
+  @Test("L1: a handle's state follows the run")
+  func following() async throws {
+    let queue = ProcedureQueue("q", isSuspended: true)
+    let first = queue.add(ProcedureTask("first") { ProcedureContext.current?.cancel() })
+    let second = queue.add(ProcedureTask("second") { first.state }, after: [first.asResult])
+    #expect([first.state, second.state].allSatisfy { !$0.hasStarted && !$0.isFinished })
+    await queue.resume()
+    #expect(try await second.value.isFinished)
+    #expect(first.state.isFinished && second.state.isFinished)
+  }
 }
 
 extension ProcedureHandle {

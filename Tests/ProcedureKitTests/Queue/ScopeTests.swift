@@ -88,9 +88,8 @@ import TestingProcedureKit
         throw TestError(code: 4)
       }
     }
-    guard case .partsFailed(let scope, let failures)? = error else { return #expect(Bool(false), "\(error as Any)") }
-    #expect(scope.name == "withProcedureQueue")
-    #expect(failures.compactMap { ($0.error as? TestError)?.code } == [1, 2, 3, 4])
+    #expect(error?.kind == .partsFailed && error?.procedure.name == "withProcedureQueue", "\(error as Any)")
+    #expect(error?.failures.compactMap { ($0.error as? TestError)?.code } == [1, 2, 3, 4])
     #expect(ran.value == 3)
   }
 

@@ -9,11 +9,11 @@ import TestingProcedureKit
     let clock = VirtualClock()
     let timers = Timers(time: QueueTime(clock), executor: nil)
     let limiter = RateLimiter(4, per: .seconds(1), longestWait: .zero, clock: clock)
-    #expect(limiter.available == 4)
+    #expect(limiter.availableCount == 4)
     for _ in 0..<4 { #expect(try await limiter.enter(timers) == .granted) }
     #expect(try await limiter.enter(timers) == .refused(.milliseconds(250)))
     clock.advance(by: .milliseconds(500))
-    #expect(limiter.available == 2)
+    #expect(limiter.availableCount == 2)
     let never = RateLimiter(0, per: .seconds(1), clock: clock)
     #expect(try await never.enter(timers) == .refused(nil))
   }

@@ -18,12 +18,12 @@ import TestingProcedureKit
   @Test("T2: successes pay for retries, up to the capacity")
   func successes() {
     let budget = RetryBudget(capacity: 3, successesPerRetry: 4, clock: VirtualClock())
-    for _ in 0..<100 { budget.attemptSucceeded() }
+    for _ in 0..<100 { budget.recordSuccess() }
     #expect(budget.retriesLeft == 3)
     #expect((0..<9).filter { _ in budget.takeRetry() }.count == 3)
-    for _ in 0..<3 { budget.attemptSucceeded() }
+    for _ in 0..<3 { budget.recordSuccess() }
     #expect(!budget.takeRetry())
-    budget.attemptSucceeded()
+    budget.recordSuccess()
     #expect(budget.takeRetry() && !budget.takeRetry())
   }
 

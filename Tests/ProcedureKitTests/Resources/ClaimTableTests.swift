@@ -65,7 +65,8 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     #expect(raised.count == 4 && Set(raised) == [1, 2, 3])
   }
 
-  @Test("R1, R3, R4: random requests and ends agree with a naive model", arguments: UInt64(0)..<300)
+  @Test(
+    "R1, R3, R4: random requests, ends and changes of capacity agree with a naive model", arguments: UInt64(0)..<300)
   func script(_ seed: UInt64) {
     var script = ClaimScript(seed: seed)
     let isSame = script.run(steps: 60)
@@ -102,7 +103,7 @@ struct ClaimModel {
     let owner: RunNumber
   }
 
-  let capacities: [Int32]
+  var capacities: [Int32]
   /// In the order of the requests.
   var claims: [Claim] = []
 
@@ -120,7 +121,7 @@ struct ClaimModel {
       for owner in claim.ancestors + [0] {
         guard owner == 0 || self.claim(owner)?.demands[resource] != nil else { continue }
         let part = Part(resource: resource, owner: owner)
-        let taken = min(units, capacity(of: part)) - min(covered, capacity(of: part))
+        let taken = owner == 0 ? units - covered : min(units, capacity(of: part)) - min(covered, capacity(of: part))
         if units > covered, taken > 0 { draws[part] = taken }
         covered = max(covered, self.claim(owner)?.demands[resource] ?? 0)
       }
@@ -178,6 +179,9 @@ struct ClaimScript {
   /// Returns whether the table has done what the model does.
   mutating func run(steps: Int) -> Bool {
     for _ in 0..<steps {
+      if random.chance(percent: 15) {
+        guard changeCapacity() else { return false }
+      }
       guard chains.count < 9 && random.chance(percent: 60) ? request() : end() else { return false }
     }
     while !chains.isEmpty { guard end() else { return false } }
@@ -200,6 +204,11 @@ struct ClaimScript {
       let resource = random.below(model.capacities.count)
       let capacity = model.capacities[resource]
       demands[resource] = capacity == all ? random.pick(from: [1, all]) : 1 + Int32(random.below(Int(capacity)))
+      // A run inside of a holder can go on with the holder's units although the capacity is smaller now.
+      let more = Int32(1 + random.below(6))
+      if capacity < more, let number = open[resource], table.covers(more, of: number, chain) {
+        demands[resource] = more
+      }
     }
     for resource in demands.keys.sorted() where open[resource] == nil {
       open[resource] = table.resourceOpened(capacity: model.capacities[resource])
@@ -213,8 +222,25 @@ struct ClaimScript {
     return model.serve() == (isGranted ? [run] : []) && isSame()
   }
 
+  private mutating func changeCapacity() -> Bool {
+    guard let resource = model.capacities.indices.filter({ model.capacities[$0] < all }).randomElement(using: &random)
+    else { return true }
+    model.capacities[resource] = Int32(1 + random.below(6))
+    guard let number = open[resource] else { return true }
+    var granted: [RunNumber] = []
+    let (lacking, waiting) = table.capacityChanged(number, to: model.capacities[resource], &granted)
+    table.checkInvariants()
+    trace.append("\(resource) has \(model.capacities[resource]) now: \(granted) granted, \(lacking) lack units")
+    guard model.serve() == granted, (lacking + waiting).allSatisfy(table.isWaiting) else { return false }
+    return isSame() && lacking.allSatisfy { end($0) }
+  }
+
   private mutating func end() -> Bool {
     guard let run = chains.keys.sorted().randomElement(using: &random) else { return true }
+    return end(run)
+  }
+
+  private mutating func end(_ run: RunNumber) -> Bool {
     chains[run] = nil
     var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
     table.ended(run, &granted, vacated: &vacated)

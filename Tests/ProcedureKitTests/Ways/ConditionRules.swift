@@ -15,18 +15,16 @@ extension Rule {
     },
     Rule(id: "K1 ignored", sentence: "a condition that is not satisfied: ignored, and the body never runs") { stage in
       let result = await stage.result(of: stage.subject().condition("no") { false })
-      guard case .ignored(_, "no")? = result.failure as? ProcedureError else {
-        Issue.record("\(result)")
-        return
-      }
+      let error = result.failure as? ProcedureError
+      #expect(error?.kind == .ignored && error?.condition == "no", "\(result)")
       stage.expect([])
       stage.expectTold { $0.ignoringCondition == "no" }
     },
     Rule(id: "K1 failed", sentence: "a condition that throws: failed, and the body never runs") { stage in
       let result = await stage.result(of: stage.subject().condition("bad") { throw TestError(code: 3) })
       let isConditionFailed = { (error: (any Error)?) in
-        guard case .conditionFailed(_, "bad", let underlying)? = error as? ProcedureError else { return false }
-        return underlying as? TestError == TestError(code: 3)
+        guard let error = error as? ProcedureError, error.kind == .conditionFailed else { return false }
+        return error.condition == "bad" && error.underlying as? TestError == TestError(code: 3)
       }
       #expect(isConditionFailed(result.failure), "\(result)")
       stage.expect([])

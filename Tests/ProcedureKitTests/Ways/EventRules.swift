@@ -55,6 +55,47 @@ extension Rule {
       #expect(Set(recorder.events.map(\.id)).count == runs)
       #expect(recorder.steps().count { $0 == .didFinish } == runs)
     },
+    Rule(id: "L6", sentence: "events say where they belong: attempt, parent, graph", ways: Way.queued) { stage in
+      let recorder = EventRecorder(stage.queue)
+      let running = stage.start(stage.subject())
+      #expect(await running.result.value == 1)
+      await stage.queue.shutDown()
+      try await recorder.waitUntilEnded()
+      let host = recorder.events.first { $0.name == "host" }?.id
+      let (isChild, isNode) = (stage.way == .child, stage.way == .node || stage.way == .nodeWithInput)
+      for event in recorder.events {
+        let isInside = event.name != "host" && (isChild || isNode)
+        #expect(event.parent == (isInside ? host : nil) && event.graph == (isInside && isNode ? host : nil), "\(event)")
+      }
+      for run in Dictionary(grouping: recorder.events, by: \.id).values {
+        let isRetried = stage.way == .secondAttempt
+        let own = run.filter { $0.child == nil }
+        #expect(own.map(\.attempt) == (isRetried ? [0, 1, 1, 1, 2, 2, 2, 2] : [0, 1, 1, 1, 1]), "\(run)")
+      }
+      // One who subscribes late reads the same.
+      guard let handle = stage.ownHandle(running) else { return }
+      let late = await handle.allEvents()
+      let facts = { (events: [ProcedureEvent]) in
+        events.map { "\($0) \($0.attempt) \($0.parent.map(\.description) ?? "")" }
+      }
+      #expect(facts(late) == facts(recorder.events.filter { $0.id == handle.id }))
+    },
+    Rule(id: "L6 cancelled", sentence: "the cancel of a run says in which attempt", ways: Way.eventful) { stage in
+      let recorder = EventRecorder(stage.queue)
+      let subject = ProcedureTask<Void, Int>("subject") {
+        ProcedureContext.current?.cancel(Side.reason)
+        return 1
+      }
+      #expect(await stage.result(of: subject.condition("yes") { true }).failure as? TestError == Side.reason)
+      let early = stage.subject().onWillExecute { _ in ProcedureContext.current?.cancel(Side.reason) }
+      _ = await stage.result(of: early.named("early"))
+      await stage.queue.shutDown()
+      try await recorder.waitUntilEnded()
+      func attempts(_ name: String) -> [Int] {
+        recorder.events.filter { $0.name == name && $0.reason != nil }.map(\.attempt)
+      }
+      #expect(attempts("subject") == [1, 1, 1] && attempts("early") == [0, 0, 0], "\(recorder.events)")
+    },
   ]
 }
 
@@ -62,7 +103,7 @@ extension Stage {
   /// The steps of the one run of that name, which has the same outcome as the hook was told.
   fileprivate func steps(
     of subject: ProcedureTask<Void, Int>, outcome: (ProcedureOutcome<Void>) -> Bool
-  ) async throws -> [EventStep] {
+  ) async throws -> [ProcedureEvent.Kind] {
     let recorder = EventRecorder(queue)
     _ = await result(of: subject)
     await queue.shutDown()
@@ -71,6 +112,6 @@ extension Stage {
     expectTold { outcome($0.withoutValue) }
     let own = recorder.events.filter { $0.name == "subject" }
     #expect(Set(own.map(\.id)).count == 1)
-    return own.map(\.step)
+    return own.map(\.kind)
   }
 }

@@ -19,10 +19,9 @@ struct EventCount {
 
   mutating func add(_ event: ProcedureEvent) {
     var run = steps[event.id] ?? Steps()
-    if case .didAttach = event.kind, steps[event.id] != nil { early.append("\(event) is not the first") }
+    if event.kind == .didAttach, steps[event.id] != nil { early.append("\(event) is not the first") }
     if run.didFinishes > 0 { early.append("\(event) follows didFinish") }
     switch event.kind {
-    case .didAttach, .willProduce, .didProduce, .retrying, .reused: break
     case .willExecute: run.executions += 1
     case .didExecute: run.executions -= 1
     case .didCancel: run.cancels += 1
@@ -31,8 +30,9 @@ struct EventCount {
       run.didFinishes += 1
       finishes += 1
     case .gap: early.append("\(event)")
+    default: break
     }
-    if run.willFinishes > 0, case .didCancel = event.kind { early.append("\(event) follows willFinish") }
+    if run.willFinishes > 0, event.kind == .didCancel { early.append("\(event) follows willFinish") }
     steps[event.id] = run
   }
 

@@ -2,6 +2,8 @@ import Synchronization
 import Testing
 import TestingProcedureKit
 
+@testable import ProcedureKit
+
 /// Counts the bodies that execute, the runs that finish and the values that live.
 final class Ledger: Sendable {
   private struct Entries {
@@ -53,7 +55,7 @@ final class Ledger: Sendable {
   func watch<Output>(_ handle: ProcedureHandle<Output>) -> ProcedureHandle<Output> {
     entries.withLock { $0.watched += 1 }
     let token = token()
-    handle.whenFinished { [self] _ in
+    handle.whenFinished(by: handle.id) { [self] _ in
       entries.withLock { $0.finished[handle.id, default: 0] += 1 }
       withExtendedLifetime(token) {}
     }

@@ -53,7 +53,7 @@ struct EventRuleTests {
         await pause(env, upTo: 14)
         handle.cancel()
       }()
-      let heard = await withTaskGroup(of: [EventStep].self) { group in
+      let heard = await withTaskGroup(of: [ProcedureEvent.Kind].self) { group in
         for _ in 0..<3 {
           group.addTask {
             await pause(env, upTo: 12)

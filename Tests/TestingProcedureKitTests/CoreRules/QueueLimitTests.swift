@@ -28,6 +28,48 @@ struct QueueLimitTests {
     }
   }
 
+  @Test("Callers wait for room of their keys, first come first served for each key, and no room is lost")
+  func enqueueByKey() async throws {
+    try await exploreRace("cancelled", "all added", schedules: TestDepth.count(2_000)) { env in
+      var configuration = ProcedureQueue.Configuration("keyed", maxConcurrentProcedures: 2)
+      configuration.maxWaitingProcedures = 3
+      configuration.maxWaitingProceduresPerKey = 1 + env.random.below(2)
+      configuration.maxConcurrentProceduresPerKey = 1
+      configuration.fairness = env.random.below(2) == 0 ? .byKey : .admissionOrder
+      let limit = configuration.maxWaitingProceduresPerKey
+      let queue = env.makeQueue(configuration)
+      let (order, executing) = (Locked<[Int]>([]), Locked<[Int: Int]>([:]))
+      let callers = (0..<3).map { key in
+        Task(executorPreference: env.executor) {
+          for step in 0..<4 {
+            let names = queue.snapshot().procedures.filter { $0.state <= .waiting }.map(\.procedure.name)
+            env.check(names.count <= 3 && names.count { $0 == "\(key)" } <= limit, "\(names)")
+            try await queue.enqueue(
+              ProcedureTask("\(key)") {
+                executing { $0[key, default: 0] += 1 }
+                env.check(executing.value[key] == 1)
+                order { $0.append(key * 10 + step) }
+                await pause(env, upTo: 3)
+                executing { $0[key, default: 0] -= 1 }
+              }.keyed(by: key == 2 ? 0 : key))
+          }
+        }
+      }
+      await pause(env, upTo: 8)
+      if env.random.below(2) == 0 { callers[env.random.below(3)].cancel() }
+      var isCancelled = false
+      for caller in callers {
+        if case .failure = await caller.result { isCancelled = true }
+      }
+      env.tally(isCancelled ? "cancelled" : "all added")
+      await queue.shutDown()
+      for key in 0..<3 {
+        let steps = order.value.filter { $0 / 10 == key }.map { $0 % 10 }
+        env.check(steps == Array(0..<steps.count) && (isCancelled || steps.count == 4), "\(order.value)")
+      }
+    }
+  }
+
   @Test("Whoever waits for room is called as soon as one run starts after another, and not only when none is left")
   func roomAfterEachStart() async throws {
     try await exploreRace("there was room", "waited for room", schedules: TestDepth.count(2_000)) { env in

@@ -22,6 +22,9 @@ extension ProcedureOutcome {
 }
 
 extension ProcedureState {
-  static func < (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.rawValue < rhs.rawValue }
-  static func <= (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.rawValue <= rhs.rawValue }
+  /// The order of the states of a run that does not pause.
+  private var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+
+  static func < (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.order < rhs.order }
+  static func <= (lhs: ProcedureState, rhs: ProcedureState) -> Bool { lhs.order <= rhs.order }
 }

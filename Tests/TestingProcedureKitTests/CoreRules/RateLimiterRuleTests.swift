@@ -24,7 +24,7 @@ struct RateLimiterRuleTests {
         }
       }
       env.check(order.value == Array(0..<6), "\(order.value)")
-      env.check(limiter.waitingCount == 0 && limiter.available == 0 && env.clock.sleeperCount == 0)
+      env.check(limiter.waitingCount == 0 && limiter.availableCount == 0 && env.clock.sleeperCount == 0)
       env.tally("waited")
     }
   }

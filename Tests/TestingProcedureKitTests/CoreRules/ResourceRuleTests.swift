@@ -245,9 +245,7 @@ struct ResourceRuleTests {
       for handle in [first, queue.add(nested("b", "a"))] {
         if let error = await handle.outcome.error(as: ProcedureError.self) {
           env.check(error.kind == .exclusionDeadlock, "\(error)")
-          if case .exclusionDeadlock(_, let circle) = error {
-            env.check(circle.count == 2 && Set(circle.map(\.resource)) == ["a", "b"], "\(error)")
-          }
+          env.check(error.waits.count == 2 && Set(error.waits.map(\.resource)) == ["a", "b"], "\(error)")
           refused += 1
         }
       }
@@ -300,7 +298,7 @@ struct ResourceRuleTests {
       let events = queue.events
       let handle = queue.add(work(env, ConcurrencyMonitor()).exclusive("a"))
       for await event in events {
-        if case .didFinish = event.kind { break }
+        if event.kind == .didFinish { break }
       }
       env.check(env.resources.count == 0)
       env.check(handle.state == .finished)

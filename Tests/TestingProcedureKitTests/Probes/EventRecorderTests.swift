@@ -37,7 +37,7 @@ import TestingProcedureKit
     #expect(
       error?.description.hasPrefix("the events have ended without didCancel of \(handle.id): [\"didAttach") == true)
     await #expect(throws: EventRecorder.StreamEnded.self) { try await six.value }
-    #expect(try await recorder.wait(for: .didAttach).step == .didAttach)
+    #expect(try await recorder.wait(for: .didAttach).kind == .didAttach)
   }
 
   @Test("Within an exploration it belongs to the exploration, also when it is made in a body on a queue")
@@ -58,19 +58,6 @@ import TestingProcedureKit
       env.check(try await finish.id == handle.id)
       await queue.shutDown()
     }
-  }
-
-  @Test("Every kind of event is known")
-  func kinds() {
-    let kinds: [ProcedureEvent.Kind] = [
-      .didAttach, .willExecute(attempt: 1), .didExecute(attempt: 1), .didCancel(reason: nil),
-      .didCancel(reason: Reason()), .retrying(attempt: 1, delay: .zero, error: Reason()),
-      .willFinish(.finished(())), .didFinish(.ignored(by: "a")),
-    ]
-    #expect(
-      kinds.map(\.step) == [
-        .didAttach, .willExecute, .didExecute, .didCancel, .didCancel, .retrying, .willFinish, .didFinish,
-      ])
   }
 
   @Test("A cancelled wait for an event ends")

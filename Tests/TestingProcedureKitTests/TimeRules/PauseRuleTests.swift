@@ -201,6 +201,42 @@ struct PauseRuleTests {
     }
   }
 
+  @Test("A delay holds the resources of a level around the delay, and none of its own", arguments: [false, true])
+  func resourcesOfDelay(isAround: Bool) async throws {
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      let (queue, other) = (env.makeQueue(), env.makeQueue("other"))
+      let delayed = ProcedureTask {}.delay(.seconds(5))
+      queue.add((isAround ? delayed.map {} : delayed).exclusive("x"))
+      await env.wait(until: .seconds(1))
+      env.check(await other.add(ProcedureTask {}.exclusive("x")).outcome.isFinished)
+      env.check(env.elapsed == .seconds(isAround ? 5 : 1), "\(env.elapsed)")
+      await queue.shutDown()
+      await other.shutDown()
+    }
+  }
+
+  @Test("A deadline in the past is refused without a call of hooks")
+  func pastDeadline() async throws {
+    try await exploreSchedules(TestDepth.count(50)) { env in
+      let queue = env.makeQueue()
+      let calls = Locked(0)
+      let hooked = ProcedureTask { calls { $0 += 1 } }
+        .onWillExecute { calls { $0 += 1 } }.onDidCancel { _ in calls { $0 += 1 } }
+        .onWillFinish { _ in calls { $0 += 1 } }.onDidFinish { _ in calls { $0 += 1 } }
+      await env.wait(until: .seconds(2))
+      let late = hooked.deadline(.init(offset: .seconds(1)), on: env.clock)
+      env.check(await queue.add(late).outcome.procedureError?.kind == .timedOut)
+      do {
+        try await queue.run(late)
+        env.check(false, "executed")
+      } catch {
+        env.check((error as? ProcedureError)?.kind == .timedOut)
+      }
+      env.check(calls.value == 0, "\(calls.value)")
+      await queue.shutDown()
+    }
+  }
+
   @Test("A delay that is not positive is none; any other is exact", arguments: [-1, 0, 3])
   func delay(seconds: Int) async throws {
     try await exploreSchedules(TestDepth.count(50)) { env in

@@ -19,9 +19,9 @@ struct ResilienceRuleTests {
       env.check(breaker.state == .open)
       await env.wait(until: .seconds(4))
       let refused = await queue.add(procedure.named("refused")).outcome.procedureError
-      guard case .circuitOpen(let identity, "server", .seconds(6)) = refused, identity.name == "Flaky" else {
-        return env.check(false, "\(String(describing: refused))")
-      }
+      env.check(
+        refused?.kind == .circuitOpen && refused?.breaker == "server" && refused?.retryAfter == .seconds(6)
+          && refused?.procedure.name == "Flaky", "\(String(describing: refused))")
       await env.wait(until: .seconds(10))
       env.check(try await queue.run(procedure) == 3)
       env.check(breaker.state == .closed && flaky.starts.value.count == 3)
@@ -166,7 +166,7 @@ struct ResilienceRuleTests {
       env.check(made.count == (isMade ? 2 : 1))
       env.check(isMade ? made.last == .seconds(20) : made.last == max(moment, .seconds(10)), "\(moment): \(made)")
       env.tally(isMade ? "made" : moment < .seconds(10) ? "left" : "abandoned")
-      env.check(limiter.waitingCount == 0 && limiter.available == 0)
+      env.check(limiter.waitingCount == 0 && limiter.availableCount == 0)
       await queue.shutDown()
       await other.shutDown()
       env.check(env.clock.sleeperCount == 0)
@@ -181,10 +181,11 @@ struct ResilienceRuleTests {
       let call = ProcedureTask("call") {}.rateLimited(limiter)
       try await queue.run(call)
       let outcome = await queue.add(call).outcome
-      guard case .rateExceeded(_, .seconds(1))? = outcome.procedureError else { return env.check(false, "\(outcome)") }
+      env.check(outcome.procedureError?.kind == .rateExceeded, "\(outcome)")
+      env.check(outcome.procedureError?.retryAfter == .seconds(1), "\(outcome)")
       try await queue.run(
         call.retry(.immediate) { error, _ in
-          if case .rateExceeded(_, let delay?)? = error as? ProcedureError { .retryAfter(delay) } else { .stop }
+          (error as? ProcedureError)?.retryAfter.map { .retryAfter($0) } ?? .stop
         })
       env.check(env.elapsed == .seconds(1))
       await queue.shutDown()

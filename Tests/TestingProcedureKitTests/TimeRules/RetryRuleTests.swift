@@ -113,20 +113,20 @@ struct RetryRuleTests {
       if env.random.below(2) == 0 { await env.wait(until: .seconds(env.random.below(13))) }
       let early = handle.events
       env.check(await handle.outcome.isFinished(4))
-      let expected: [EventStep] = [
+      let expected: [ProcedureEvent.Kind] = [
         .didAttach, .willExecute, .retrying, .didExecute, .retrying, .willExecute, .retrying, .didExecute, .willFinish,
         .didFinish,
       ]
       for stream in [early, handle.events] {
         var events: [ProcedureEvent] = []
         for await event in stream { events.append(event) }
-        env.check(events.map(\.step) == expected, "\(events.map(\.step))")
+        env.check(events.map(\.kind) == expected, "\(events.map(\.kind))")
         env.check(events.orderViolations().isEmpty, "\(events.orderViolations())")
         let times = events.map { Int($0.instant.sinceStart / Duration.seconds(1)) }
         env.check(times == [0, 0, 0, 1, 1, 11, 11, 12, 12, 12], "\(times)")
-        guard case .retrying(1, .seconds(10), let error) = events[4].kind, error as? Flaw == Flaw(number: 2) else {
-          return env.check(false, "\(events[4])")
-        }
+        env.check(events.map(\.attempt) == [0, 1, 1, 1, 1, 2, 1, 2, 2, 2], "\(events.map(\.attempt))")
+        let isRetry = events[4].delay == .seconds(10) && events[4].error as? Flaw == Flaw(number: 2)
+        env.check(isRetry, "\(events[4])")
       }
       await queue.shutDown()
       try await recorder.waitUntilEnded()

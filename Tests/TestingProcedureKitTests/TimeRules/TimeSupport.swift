@@ -24,7 +24,7 @@ extension ExplorationEnvironment {
 }
 
 /// Fails so often, and then returns the number of the attempt; writes down when it was executed, and as which attempt.
-struct Flaky: Procedure {
+struct Flaky: InputlessProcedure {
   let failures: Int
   let clock: VirtualClock
   let starts = Locked<[Duration]>([])
@@ -35,7 +35,7 @@ struct Flaky: Procedure {
     clock = env.clock
   }
 
-  func execute(_ input: Void) async throws -> Int {
+  func execute() async throws -> Int {
     let number = starts { [now = clock.now.offset] in
       $0.append(now)
       return $0.count
@@ -53,13 +53,11 @@ struct Flaw: Error, Equatable {
 extension ProcedureOutcome {
   /// How long it was allowed to take, if it ended because of that.
   var timeout: Duration? {
-    guard case .timedOut(_, let duration, _)? = procedureError else { return nil }
-    return duration
+    procedureError?.duration
   }
 
   /// Whether the body of what was cancelled because of its time had started.
   var hasStartedBeforeTimeout: Bool? {
-    guard case .timedOut(_, _, let hasStarted)? = procedureError else { return nil }
-    return hasStarted
+    procedureError?.hasStarted
   }
 }

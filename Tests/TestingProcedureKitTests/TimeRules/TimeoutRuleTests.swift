@@ -90,7 +90,7 @@ struct TimeoutRuleTests {
       await queue.shutDown()
       try await recorder.waitUntilEnded()
       // The outermost level was not cancelled: a part of it has failed.
-      let expected: [EventStep] = [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish]
+      let expected: [ProcedureEvent.Kind] = [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish]
       env.check(recorder.steps() == expected, "\(recorder.steps())")
     }
   }

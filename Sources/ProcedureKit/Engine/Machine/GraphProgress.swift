@@ -84,7 +84,7 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// A worker has finished a node that did not succeed, and asks for the next.
+  /// A worker has finished a node that did not succeed, and asks for the next (D4).
   /// `released` are the nodes that accept its failure, and wait for nothing else. Also returns whether the failure leaves the graph.
   mutating func nodeStopped(
     _ node: Int32, _ ending: Ending, releasing released: GraphCountdown.Released

@@ -31,38 +31,6 @@ struct ValueKind: Sendable {
   }
 }
 
-/// Internal. Where each value of a graph lies, and how many consumers take the value. Laid out once, when the graph is built.
-struct ValueLayout: Sendable {
-  struct Slot: Sendable {
-    let offset: Int32
-    var consumers: Int32 = 0
-    let destroy: (@Sendable (GraphValues, Int32) -> Void)?
-  }
-
-  private(set) var size = 0
-  private(set) var alignment = 1
-  private(set) var slots: ContiguousArray<Slot> = []
-  /// Whether a value has to be destroyed, so that consumers are counted.
-  private(set) var countsConsumers = false
-
-  /// Lays out one more value, and returns the index and the offset of the value's slot.
-  mutating func addSlot(for kind: ValueKind) -> (index: Int32, offset: Int32) {
-    let offset = (size + kind.alignment - 1) & ~(kind.alignment - 1)
-    size = offset + kind.size
-    alignment = max(alignment, kind.alignment)
-    countsConsumers = countsConsumers || kind.destroy != nil
-    slots.append(Slot(offset: Int32(offset), destroy: kind.destroy))
-    return (Int32(slots.count - 1), Int32(offset))
-  }
-
-  /// Counts the consumers of each value: `inputs` has twice the slot of each input of each node, `output` is the slot of the graph's value.
-  mutating func countConsumers(inputs: ContiguousArray<Int32>, output: Int32?) {
-    guard countsConsumers else { return }
-    for input in inputs { slots[Int(input >> 1)].consumers += 1 }
-    if let output { slots[Int(output)].consumers += 1 }
-  }
-}
-
 /// Internal. The values and counters of one run of a graph, in memory that workers read and write without a lock.
 ///
 /// Invariant of a value: the producer writes the slot once. A consumer reads the slot after the producer has counted down the
@@ -71,11 +39,15 @@ struct ValueLayout: Sendable {
 ///
 /// Invariant of a node: `missing` starts as the number of dependencies. A dependency that has settled subtracts one, after the
 /// dependency's value or error has been written; the last one releases the node, and sees everything written before. A skipped node has
-/// `skipped`, or a little less, so that no dependency counts down to zero.
+/// `skipped`, or a little less, so that no dependency counts down to zero. From the start of the body on, the counter tells whether
+/// the node executes, executes and has a run, or has ended.
 @usableFromInline
 final class GraphValues: @unchecked Sendable {
   private static let unproduced: Int32 = 1 << 30
   private static let skipped: Int32 = .max
+  private static let executing: Int32 = -1
+  private static let executingAsRun: Int32 = -2
+  private static let ended: Int32 = -3
 
   private let layout: ValueLayout
   private let nodeCount: Int
@@ -193,8 +165,23 @@ final class GraphValues: @unchecked Sendable {
     counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
   }
 
-  /// Marks a node that executes, or has ended, for snapshots.
-  func mark(_ node: Int32, isExecuting: Bool) { counters[Int(node)].store(isExecuting ? -1 : -2, ordering: .relaxed) }
+  /// The body of a node starts.
+  func nodeStarted(_ node: Int32) { counters[Int(node)].store(Self.executing, ordering: .releasing) }
 
-  func isExecuting(_ node: Int32) -> Bool { counters[Int(node)].load(ordering: .relaxed) == -1 }
+  /// Returns whether a node executes, and has no run so far; the node has a run from now on.
+  func nodeNeedsRun(_ node: Int32) -> Bool {
+    counters[Int(node)].compareExchange(
+      expected: Self.executing, desired: Self.executingAsRun, ordering: .acquiringAndReleasing
+    ).exchanged
+  }
+
+  /// The body of a node has ended. Returns whether the node has a run.
+  func nodeEnded(_ node: Int32) -> Bool {
+    counters[Int(node)].exchange(Self.ended, ordering: .acquiringAndReleasing) == Self.executingAsRun
+  }
+
+  /// Returns whether the body of a node executes.
+  func isExecuting(_ node: Int32) -> Bool {
+    [Self.executing, Self.executingAsRun].contains(counters[Int(node)].load(ordering: .acquiring))
+  }
 }

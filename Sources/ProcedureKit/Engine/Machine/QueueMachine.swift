@@ -43,6 +43,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var isPart = false
     /// Whether the run counts among those that wait on the queue: added, and not produced.
     var takesRoom = false
+    /// The number of the key in `turns`; -1 for a run that has no slot of its own, and if the queue has no use for keys.
+    var key: Int32 = -1
     /// The place in the order of admission; 0 for the next one. A part of a body has the order of the body.
     var order: UInt64 = 0
     var phase = RunPhase.pending
@@ -55,6 +57,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var waits: Int32 = 0
     /// How many waits in its body or a part of it are for the idleness of the queue.
     var idleWaits: Int32 = 0
+    /// Whether the run is a body that goes on, or a part of one: it comes before those that have not started.
+    var goesOn: Bool { isPart || isReturning }
   }
 
   /// The effects of an event on other runs.
@@ -67,11 +71,16 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var returned: [MemberID] = []
   }
 
-  private(set) var members: ContiguousArray<Member> = []
+  var members: ContiguousArray<Member> = []
   private var free: ContiguousArray<MemberID> = []
-  private(set) var ready = ReadyQueue()
-  private(set) var returning = ReadyQueue()
+  /// Runs in line for a slot, parts of bodies not included.
+  var ready = ReadyQueue()
+  /// Bodies in line for their slot after a wait, and parts of bodies in line for a first slot: these come before `ready`.
+  var returning = ReadyQueue()
+  /// Runs that a suspended queue holds back.
   private(set) var held = ReadyQueue()
+  /// The keys: runs that wait for a slot of their key stand beside both lines.
+  var turns: KeyTurns
   private(set) var width: Int
   private(set) var slotsTaken = 0
   private(set) var isSuspended: Bool
@@ -80,12 +89,15 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// How many runs are there, parts of bodies not counted.
   private(set) var count = 0
   /// How many of those that take room have not started.
-  private(set) var waitingCount = 0
+  var waitingCount = 0
   /// How many of them wait for the queue to be idle, and so do not keep it from being idle.
   private(set) var idlerCount = 0
+  /// How often a run has started, waited, gone on or ended. A queue that is stuck may go on to get runs: their coming does not count.
+  private(set) var changeCount: UInt64 = 0
 
-  init(width: Int, isSuspended: Bool) {
+  init(width: Int, isSuspended: Bool, turns: KeyTurns = KeyTurns()) {
     self.width = width
+    self.turns = turns
     self.isSuspended = isSuspended
   }
 
@@ -100,7 +112,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let member = insert(new)
     if new.order == 0 { members[Int(member)].order = arrivals }
     if !new.isPart { count += 1 }
-    if new.takesRoom { waitingCount += 1 }
+    countWaiting(member, by: 1)
     if new.needs.contains(.dependencies) { return (member, .wait) }
     return (member, advance(member, &next))
   }
@@ -174,18 +186,15 @@ struct QueueMachine<Payload: Sendable>: Sendable {
       return .start
     }
     let isPart = members[Int(member)].isPart
-    if !members[Int(member)].isDrivenByWorker, slotsTaken < width, isPart ? returning.isEmpty : hasNobodyInLine {
+    if !members[Int(member)].isDrivenByWorker, slotsTaken < width, isPart ? returning.isEmpty : hasNobodyInLine,
+      !isKeyFull(member)
+    {
       takeSlot(member)
       start(member)
       return .start
     }
     move(member, to: .ready)
-    let (priority, order) = (members[Int(member)].priority, members[Int(member)].order)
-    if isPart {
-      returning.insert(member, priority: priority, order: order)
-    } else {
-      ready.insert(member, priority: priority, order: order)
-    }
+    lineUp(member)
     return .wait
   }
 
@@ -194,31 +203,37 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
     members[Int(member)].holdsSlot = true
+    let key = members[Int(member)].key
+    guard key >= 0 else { return }
+    turns.slotTaken(key, starts: !members[Int(member)].isPart && members[Int(member)].phase.isBeforeStart)
+    keyChanged(key)
   }
 
   private mutating func start(_ member: MemberID) {
     move(member, to: .starting)
     members[Int(member)].holdsClaim = false
-    if members[Int(member)].takesRoom { waitingCount -= 1 }
+    countWaiting(member, by: -1)
   }
 
-  // MARK: The body
+  // MARK: The body (Q3)
 
   /// The hooks were called, and the body executes now.
   mutating func bodyStarted(_ member: MemberID) {
     move(member, to: .executing)
   }
 
-  /// A body waits for something: its slot is lent.
+  /// A body waits for something: its slot is lent (Q3).
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].waits += 1
-    leaveLine(member, &next)
+    changeCount &+= 1
+    stopReturning(member, &next)
     giveBackSlot(member, &next)
   }
 
   /// A wait of a body has ended. The body needs its slot again when the last of its waits ends.
   mutating func waitEnded(_ member: MemberID) {
     members[Int(member)].waits -= 1
+    changeCount &+= 1
   }
 
   /// A body goes on, with its slot. Whether it has one; if not, the body is among those that `Next` returns later.
@@ -227,24 +242,25 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
     if !needsSlot || entry.usesSlotOfParent { return true }
     if entry.isReturning { return false }
-    if slotsTaken < width, returning.isEmpty {
+    if slotsTaken < width, returning.isEmpty, !isKeyFull(member) {
       takeSlot(member)
       return true
     }
     members[Int(member)].isReturning = true
-    returning.insert(member, priority: entry.priority, order: entry.order)
+    lineUp(member)
     return false
   }
 
   /// A body that stands in line for its slot goes on without one, since it was cancelled.
   mutating func returnGivenUp(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
+    leaveLine(member)
     members[Int(member)].isReturning = false
-    returning.remove(member)
+    keyChanged(members[Int(member)].key)
   }
 
   /// A body that stands in line for its slot needs none: its parts go on.
-  private mutating func leaveLine(_ member: MemberID, _ next: inout Next) {
+  private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].isReturning else { return }
     returnGivenUp(member)
     next.returned.append(member)
@@ -254,7 +270,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func paused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     move(member, to: .pausing)
     members[Int(member)].needs = needs
-    if members[Int(member)].takesRoom { waitingCount += 1 }
+    countWaiting(member, by: 1)
     giveBackSlot(member, &next)
   }
 
@@ -283,10 +299,12 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func endedBeforeStart(_ member: MemberID) {
     let phase = members[Int(member)].phase
     precondition(phase.isBeforeStart, "QueueMachine.\(#function): impossible in the phase \(phase)")
-    if members[Int(member)].takesRoom { waitingCount -= 1 }
+    countWaiting(member, by: -1)
     switch phase {
     case .held: held.remove(member)
-    case .ready: if members[Int(member)].isPart { returning.remove(member) } else { ready.remove(member) }
+    case .ready:
+      leaveLine(member)
+      keyChanged(members[Int(member)].key)
     default: break
     }
     move(member, to: .finishing)
@@ -295,7 +313,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// The body has ended, or has failed to start: the slot is given back.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
     move(member, to: .finishing)
-    leaveLine(member, &next)
+    stopReturning(member, &next)
     giveBackSlot(member, &next)
   }
 
@@ -304,6 +322,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     if !members[Int(member)].isPart { count -= 1 }
     if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
     move(member, to: .finished)
+    if members[Int(member)].key >= 0 { turns.left(members[Int(member)].key) }
     members[Int(member)].payload = nil
     members[Int(member)].order = .max
     free.append(member)
@@ -318,10 +337,13 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     held.releaseMemory()
   }
 
-  private mutating func giveBackSlot(_ member: MemberID, _ next: inout Next) {
+  mutating func giveBackSlot(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].holdsSlot else { return }
     members[Int(member)].holdsSlot = false
     slotsTaken -= 1
+    let key = members[Int(member)].key
+    if key >= 0 { turns.slotGivenBack(key) }
+    keyChanged(key)
     startNext(&next)
   }
 
@@ -332,7 +354,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     if isStarting { isWorkerStarting = false }
     startNext(&next)
     if slotsTaken < width, !isSuspended, let member = ready.first() {
-      ready.remove(member)
+      leaveLine(member)
       takeSlot(member)
       start(member)
       next.execute = member
@@ -340,11 +362,11 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     }
   }
 
-  /// Decides who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks.
-  private mutating func startNext(_ next: inout Next) {
+  /// Decides who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks (Q1).
+  mutating func startNext(_ next: inout Next) {
     guard slotsTaken < width, !(ready.isEmpty && returning.isEmpty) else { return }
     while slotsTaken < width, !returning.isEmpty, let member = returning.first() {
-      returning.remove(member)
+      leaveLine(member)
       takeSlot(member)
       if members[Int(member)].isReturning {
         members[Int(member)].isReturning = false
@@ -355,7 +377,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
       }
     }
     while slotsTaken < width, !isSuspended, let member = ready.first(), !members[Int(member)].isDrivenByWorker {
-      ready.remove(member)
+      leaveLine(member)
       takeSlot(member)
       start(member)
       next.steps.append((member, .start))
@@ -379,8 +401,10 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// O(n) for n runs in line.
   mutating func suspended() -> [Payload] {
     isSuspended = true
-    return ready.all.filter { members[Int($0)].holdsClaim }.compactMap { member in
-      ready.remove(member)
+    let line = turns.isUsed ? turns.members.filter { !members[Int($0)].goesOn } : ready.all
+    return line.filter { members[Int($0)].holdsClaim }.compactMap { member in
+      leaveLine(member)
+      keyChanged(members[Int(member)].key)
       members[Int(member)].needs.insert(.claim)
       members[Int(member)].holdsClaim = false
       hold(member)
@@ -403,17 +427,17 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     startNext(&next)
   }
 
-  /// The priority of a run that waits was raised. Whether that changed anything.
+  /// The priority of a run that waits was raised. Whether that changed anything (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
     guard members[Int(member)].priority < priority else { return false }
     members[Int(member)].priority = priority
-    let order = members[Int(member)].order
-    if ready.contains(member) {
-      ready.remove(member)
-      ready.insert(member, priority: priority, order: order)
-    } else if returning.contains(member) {
-      returning.remove(member)
-      returning.insert(member, priority: priority, order: order)
+    let (order, key) = (members[Int(member)].order, members[Int(member)].key)
+    if key >= 0, turns.isInLine(member) {
+      if turns.raised(member, of: key, to: priority) { hide(member) }
+      keyChanged(key)
+    } else if ready.contains(member) || returning.contains(member) {
+      hide(member)
+      show(member, at: order)
     } else if held.contains(member) {
       held.remove(member)
       held.insert(member, priority: priority, order: order)
@@ -428,7 +452,11 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let former = members[Int(member)].phase
     assert(former.leads(to: phase), "QueueMachine: \(former) does not lead to \(phase)")
     members[Int(member)].phase = phase
+    if phase == .pausing || !phase.isBeforeStart { changeCount &+= 1 }
   }
+
+  /// A node of a graph has started or ended.
+  mutating func nodeMoved() { changeCount &+= 1 }
 
   private mutating func insert(_ member: Member) -> MemberID {
     guard let place = free.popLast() else {

@@ -1,4 +1,4 @@
-/// The members of a queue that wait for a slot: by priority, then by order of admission.
+/// A line of members, for a slot or for the queue to resume: by priority, then by order of admission (Q1).
 ///
 /// The members of one priority form a list that is linked by index. A member that became ready after a later one is kept in a
 /// heap beside the list, so that inserting costs O(1) in order and O(log n) out of order; removing costs the same.

@@ -1,4 +1,4 @@
-/// The phase of a run between its admission and its end.
+/// The phase of a run between its admission and its end (L1).
 ///
 /// | phase | the run | public state |
 /// |---|---|---|
@@ -13,7 +13,8 @@
 /// | `finishing` | awaits its children, then the hooks of the end | `finishing` |
 /// | `finished` | has ended | `finished` |
 ///
-/// A held run that has only its resources to claim is seen as `waiting`.
+/// A held run that has only its resources to claim is seen as `waiting`. A run that needs nothing but a slot goes to `ready` on a
+/// suspended queue, too.
 ///
 /// `QueueMachine` is the only place that changes a phase, and asserts that `successors` allows the change.
 enum RunPhase: UInt8, Sendable, CaseIterable {

@@ -23,6 +23,8 @@ final class GraphRun: Sendable {
   private let stopsAtFirstFailure: Bool
   private let firstID: ProcedureID
   private let state: Mutex<State>
+  /// The runs that nodes with nothing but a body needed, until the bodies end.
+  private let nodeRuns = Mutex<[Int32: Run]>([:])
   private let isObservedFromStart: Bool
   /// Whether each node is a run, since the queue calls hooks or an interceptor for each.
   let makesRuns: Bool
@@ -113,20 +115,50 @@ final class GraphRun: Sendable {
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
   }
 
+  /// The run of a node that has nothing but a body. For a task that the body has left behind, a run that has ended.
+  func run(of node: Int32, worker: Run) -> Run {
+    // The run is known only once it has arrived: another task of the body would take it for one that has ended.
+    let (run, adoption) = nodeRuns.withLock { runs -> (Run, Run.Adoption?) in
+      if let run = runs[node] { return (run, nil) }
+      let run = makeRun(of: node, worker: worker)
+      guard values.nodeNeedsRun(node) else { return (run, .refused) }
+      runs[node] = run
+      return (run, run.arriveAsNode())
+    }
+    if let adoption { run.arrivedAsNode(adoption, isCancelled: isStopping) }
+    return run
+  }
+
+  /// The run that was made for a node whose body executes, if any.
+  func runMade(for node: Int32) -> Run? { nodeRuns.withLock { $0[node] } }
+
+  /// The body of a node has ended. The run that was made for the node, if any.
+  func bodyEnded(of node: Int32) -> Run? {
+    values.nodeEnded(node) ? nodeRuns.withLock { $0.removeValue(forKey: node) } : nil
+  }
+
   var isStopping: Bool { countdown.isStopping }
+
+  /// The failure that stops the other nodes.
+  var failFast: ProcedureFailure? { stopsAtFirstFailure ? state.withLock(\.failures.first) : nil }
 
   // MARK: Events of nodes
 
   /// Whether a node is no run, so that the graph reports its events.
   private func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
+  private func nodeMoved() {
+    if run.core.stallReport != nil { run.core.send { state, _ in state.machine.nodeMoved() } }
+  }
+
   func nodeStarts(_ node: Int32) {
-    values.mark(node, isExecuting: true)
+    values.nodeStarted(node)
+    nodeMoved()
     if broadcaster.isObserved, isBare(node) { report(.willExecute(attempt: 1), of: node) }
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
-    values.mark(node, isExecuting: false)
+    nodeMoved()
     if isObservedFromStart || broadcaster.isObserved {
       reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), hasExecuted: true)
     }
@@ -142,7 +174,7 @@ final class GraphRun: Sendable {
   func nodeFailed(
     _ node: Int32, _ error: any Error, _ ownOutcome: ProcedureOutcome<Void>?, hasExecuted: Bool
   ) -> GraphProgress.Advance {
-    values.mark(node, isExecuting: false)
+    nodeMoved()
     // A cancel of the run may be seen here before its handler has been called.
     if !isStopping, run.isToldToStop { taskWasCancelled() }
     let isCancelled = isStopping
@@ -167,7 +199,7 @@ final class GraphRun: Sendable {
   }
 
   private func error(of skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error) -> ProcedureError {
-    if skip.ending == .ignored, case .ignored(_, let condition)? = root as? ProcedureError {
+    if skip.ending == .ignored, let condition = (root as? ProcedureError)?.condition {
       return .ignored(procedure: identity(of: skip.node), by: condition)
     }
     return .dependencyFailed(
@@ -249,11 +281,13 @@ final class GraphRun: Sendable {
     for node in plan.traits.indices { report(.didAttach, of: Int32(node)) }
   }
 
-  func report(_ kind: @autoclosure () -> ProcedureEvent.Kind, of node: Int32) {
+  func report(_ step: @autoclosure () -> ProcedureEvent.Step, of node: Int32, attempt: Int = 0) {
     guard broadcaster.isObserved else { return }
     let identity = identity(of: node)
     var effects: [EventEffect] = []
-    let event = ProcedureEvent(id: identity.id, name: identity.name, instant: run.core.time.now, kind: kind())
+    let subject = ProcedureEvent.Subject(
+      id: identity.id, name: identity.name, attempt: attempt, parent: run.identity.id, isNode: true)
+    let event = ProcedureEvent(of: subject, at: run.core.time.now, step())
     broadcaster.send(event, &effects)
     for effect in effects { effect.perform() }
   }
@@ -265,11 +299,11 @@ final class GraphRun: Sendable {
     state.withLock { _ = $0.observed.remove(node) }
     // The run of a node that has more than a body has reported its end.
     guard !hasExecuted || isBare(node) else { return }
-    let outcome = outcome()
-    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node) }
+    let (outcome, attempt) = (outcome(), hasExecuted ? 1 : 0)
+    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt) }
     if hasExecuted { report(.didExecute(attempt: 1), of: node) }
-    report(.willFinish(outcome), of: node)
-    report(.didFinish(outcome), of: node)
+    report(.willFinish(outcome), of: node, attempt: attempt)
+    report(.didFinish(outcome), of: node, attempt: attempt)
   }
 
   private func finishUnstartedNodes() {

@@ -31,7 +31,7 @@ struct GraphWorker {
       if graph.isStopping { return graph.nodeAbandoned(node) }
     }
     graph.nodeStarts(node)
-    let frame = NodeFrame(graph, node, worker: worker)
+    let frame = NodeFrame(graph: graph, worker: worker, node: node)
     var failure: (any Error)?
     do {
       try await ProcedureContext.$current.withValue(ProcedureContext(frame)) {
@@ -44,7 +44,7 @@ struct GraphWorker {
     } catch {
       failure = error
     }
-    let run = frame.bodyEnded()
+    let run = graph.bodyEnded(of: node)
     if let run { failure = await run.finishAsNode(failure) }
     if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
     return failure.map { graph.nodeFailed(node, $0, run?.outcome?.withoutValue, hasExecuted: true) }

@@ -75,7 +75,7 @@ extension QueueCore {
     }
     let lateness = run.level.traits.deadline.flatMap { run.lateness($0) }
     if let lateness {
-      if hasRoom { send { state, _ in state.room.reservationEnded() } }
+      if hasRoom { send { state, _ in state.room.reservationEnded(run.keyID) } }
       return run.refuse(lateness)
     }
     let own = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
@@ -85,17 +85,13 @@ extension QueueCore {
     if !dependencies.isEmpty { needs.insert(.dependencies) }
     let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.living)
     var next = RunStep.wait
-    let (refusal, replaced) = send { state, effects -> (ProcedureError?, Run?) in
-      if hasRoom { state.room.reservationEnded() }
-      guard !state.isShutDown || isFromBody else {
-        return (.queueShutDown(procedure: run.identity, queue: name), nil)
-      }
+    let (refusal, replaced) = send { state, effects -> (WaitingRoom.Refusal?, Run?) in
+      if hasRoom { state.room.reservationEnded(run.keyID) }
+      guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
       var replaced: Run?
-      if limitsWaiting, !hasRoom, run.parent == nil, !state.room.hasRoom(state.machine.waitingCount) {
+      if limitsWaiting, !hasRoom, run.parent == nil, let lack = state.room.lack(for: run.keyID, state.machine) {
         replaced = state.room.replaceable(by: run, state.machine)
-        guard replaced != nil else {
-          return (.queueFull(procedure: run.identity, queue: name, limit: state.room.limit), nil)
-        }
+        guard replaced != nil else { return (lack, nil) }
       }
       if !dependencies.isEmpty {
         run.madeDetails.dependencies = dependencies
@@ -109,7 +105,7 @@ extension QueueCore {
       if state.cancelsArrivals { effects.add(.cancel(run)) }
       return (nil, replaced)
     }
-    if let refusal { return run.refuse(refusal) }
+    if let refusal { return run.refuse(refusal.error(of: run)) }
     run.startDeadline()
     if next != .wait { run.goOn(from: next) }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
@@ -123,13 +119,10 @@ extension QueueCore {
   // MARK: Dependencies
 
   private func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
-    if priority > TaskPriority.background.rawValue { dependency.raise(to: TaskPriority(rawValue: priority)) }
-    let settled: RunDetails.Listener = { outcome in run.dependencySettled(dependency.identity, outcome) }
-    if let dependency = dependency as? any RunDependency {
-      dependency.whenFinished(by: run.id, settled)
-    } else {
-      dependency.whenFinished(settled)
-    }
+    let dependency = dependency.ofRun
+    let other = dependency.dependencyRun
+    if priority > TaskPriority.background.rawValue { other.core.raise(other, to: priority) }
+    dependency.whenFinished(by: run.id) { outcome in run.dependencySettled(other.identity, outcome) }
   }
 
   // MARK: Workers
@@ -240,7 +233,7 @@ extension Run {
     }
   }
 
-  /// One of the dependencies has ended.
+  /// One of the dependencies has ended (D1).
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>) {
     switch outcome {
     case .finished:

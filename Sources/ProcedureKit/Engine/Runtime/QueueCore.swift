@@ -30,6 +30,7 @@ final class QueueCore: Sendable {
     var idleWaiters: [Place] = []
     /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
     var awaitingBodies = 0
+    var stall = StallWatch()
     /// The `ProcedureQueue`, as long as somebody refers to it.
     weak var queue: (any Actor)?
   }
@@ -43,7 +44,7 @@ final class QueueCore: Sendable {
     enum Action: Sendable {
       case resume(Waiter)
       case call(Place)
-      case giveRoom(Place)
+      case giveRoom(WaitingRoom.Caller)
       case event(EventEffect)
       case endEvents
       case goOn(Run, RunStep)
@@ -51,12 +52,13 @@ final class QueueCore: Sendable {
       case cancel(Run)
       case claimGranted(Run)
       case cancelAll
+      case watchForStall
 
       /// Whether the action leads a run on, which may cause the next action.
       var leadsOn: Bool {
         switch self {
         case .goOn, .notify, .cancel, .claimGranted, .cancelAll: true
-        case .resume, .call, .giveRoom, .event, .endEvents: false
+        case .resume, .call, .giveRoom, .event, .endEvents, .watchForStall: false
         }
       }
     }
@@ -81,6 +83,9 @@ final class QueueCore: Sendable {
   private let failureHandling: FailureHandling
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
+  let stallReport: StallReport?
+  /// Whether runs are told apart by their keys.
+  let usesKeys: Bool
   /// Whether bodies execute as they are: no executor of its own, no hooks and no interceptor.
   @usableFromInline let isPlain: Bool
   private let state: Mutex<State>
@@ -89,9 +94,11 @@ final class QueueCore: Sendable {
   init(
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
     executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
-    hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse), seed: UInt64? = nil,
-    interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil)
+    hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse),
+    turns: KeyTurns = KeyTurns(), seed: UInt64? = nil,
+    interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil
   ) {
+    self.stallReport = stallReport
     failureHandling = failures
     self.name = name
     self.executor = executor
@@ -102,9 +109,10 @@ final class QueueCore: Sendable {
     time = QueueTime(clock)
     timers = Timers(time: time, executor: executor)
     limitsWaiting = room.isLimited
+    usesKeys = turns.isUsed
     isPlain = executor == nil && hooks == nil && interceptor == nil
     gate = Atomic(isSuspended)
-    let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended)
+    let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended, turns: turns)
     state = Mutex(State(machine: machine, room: room, seeds: seed.map(SplitMix64.init)))
   }
 
@@ -122,10 +130,11 @@ final class QueueCore: Sendable {
     let result = state.withLock { state in
       let result = event(&state, &effects)
       if limitsWaiting {
-        while let place = state.room.next(state.machine.waitingCount) { effects.add(.giveRoom(place)) }
+        while let caller = state.room.next(&state.machine) { effects.add(.giveRoom(caller)) }
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
       effects.startsWorker = state.machine.startsWorker()
+      if stallReport != nil { watchForStall(&state, &effects) }
       return result
     }
     perform(effects)
@@ -175,7 +184,7 @@ final class QueueCore: Sendable {
     switch action {
     case .resume(let waiter): waiter.resume()
     case .call(let place): place.call()
-    case .giveRoom(let place): if !place.call() { send { state, _ in state.room.reservationEnded() } }
+    case .giveRoom(let caller): if !caller.place.call() { send { state, _ in state.room.reservationEnded(caller.key) } }
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()
     case .goOn(let run, let step): run.goOn(from: step)
@@ -183,6 +192,7 @@ final class QueueCore: Sendable {
     case .cancel(let run): run.cancel(nil)
     case .claimGranted(let run): run.claimGranted()
     case .cancelAll: cancelAll(nil, includesLater: true)
+    case .watchForStall: adjustStallTimer()
     }
   }
 
@@ -214,6 +224,7 @@ final class QueueCore: Sendable {
       .init(
         payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isPart: isPart, takesRoom: run.isAddedByUser,
+        key: usesKeys && run.slotOwner === run ? state.machine.turns.joined(run.keyID) : -1,
         order: order), &effects.next)
     run.member = member
     return step
@@ -221,7 +232,7 @@ final class QueueCore: Sendable {
 
   // MARK: Slots
 
-  /// A body waits: it lends its slot.
+  /// A body waits: it lends its slot (Q3).
   func waitStarted(_ run: Run) {
     let owner = run.slotOwner
     owner.core.send { state, effects in
@@ -232,7 +243,7 @@ final class QueueCore: Sendable {
   /// A wait of a body has ended: the body gets its slot back, or goes on without one if it was cancelled.
   func waitEnded(_ run: Run) async { await goesOn(run, slotOf: run.slotOwner, endsWait: true) }
 
-  /// A body goes on, with its slot, or without one if it was cancelled.
+  /// A body goes on, with its slot, or without one if it was cancelled (Q3).
   func goesOn(_ run: Run, slotOf owner: Run, endsWait: Bool = false) async {
     let place = Place()
     let isReady = owner.core.send { state, effects in
@@ -257,6 +268,15 @@ final class QueueCore: Sendable {
     }
   }
 
+  /// A body, or a part of it, goes on under another key, with a slot of that key.
+  func goesOn(_ run: Run, withKeyOf keyed: Run) async {
+    let (owner, id) = (run.slotOwner, keyed.keyID)
+    send { state, effects in
+      if owner.member >= 0 { state.machine.keyReplaced(of: owner.member, by: id, &effects.next) }
+    }
+    await goesOn(run, slotOf: owner)
+  }
+
   // MARK: The queue as a whole
 
   func suspend() {
@@ -276,7 +296,7 @@ final class QueueCore: Sendable {
     effects.call(state.resumption.takeAll())
   }
 
-  /// Waits while the queue is suspended: a graph that executes starts no further node.
+  /// Waits while the queue is suspended: a graph that executes starts no further node (Q2).
   func waitWhileSuspended(_ run: Run) async {
     while gate.load(ordering: .acquiring), !run.isToldToStop {
       let place = Place()
@@ -342,12 +362,12 @@ final class QueueCore: Sendable {
     send { state, effects in
       state.isShutDown = true
       resumed(&state, &effects)
-      for place in state.room.takeAll() { effects.add(.giveRoom(place)) }
+      for caller in state.room.takeAll() { effects.add(.giveRoom(caller)) }
       Self.wakeIfIdle(&state, &effects)
     }
   }
 
-  /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same.
+  /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same (Q4).
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.living?.ancestors.filter { $0.core === self } ?? []
     let place = Place()
@@ -407,7 +427,7 @@ final class QueueCore: Sendable {
 
   // MARK: Priority
 
-  /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims.
+  /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = withState { state -> (Bool, [any ProcedureDependency], [Run]) in
       guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return (false, [], []) }
@@ -419,8 +439,7 @@ final class QueueCore: Sendable {
     if isClaiming { resources.raise(run, to: priority) }
     guard !(dependencies.isEmpty && children.isEmpty) else { return }
     Trampoline.call {
-      for dependency in dependencies { dependency.raise(to: TaskPriority(rawValue: priority)) }
-      for child in children { child.core.raise(child, to: priority) }
+      for other in dependencies.map(\.ofRun.dependencyRun) + children { other.core.raise(other, to: priority) }
     }
   }
 }

@@ -1,5 +1,5 @@
 extension Run {
-  /// Cancels the run and everything in it. The first cancel wins; one that comes after the outcome is decided does nothing.
+  /// Cancels the run and everything in it. The first cancel wins; one that comes after the outcome is decided does nothing (C1, C2).
   func cancel(_ reason: (any Error)?) {
     let moment = core.time.moment()
     let reach = core.send { state, effects in mark(reason, at: moment, &state, &effects) }
@@ -36,7 +36,7 @@ extension Run {
     return reach
   }
 
-  /// Tells those whom the cancel reaches.
+  /// Tells those whom the cancel reaches (C5).
   func spread(_ reason: (any Error)?, _ reach: CancelReach) {
     if let timer = reach.pauseTimer { core.timers.cancel(timer) }
     guard !(reach.children.isEmpty && reach.handlers.isEmpty) else { return }
@@ -55,9 +55,12 @@ extension Run {
       if let worker { handlers.append { worker.cancel() } }
       return (Array(details.children.values), handlers)
     }
-    for child in children { child.cancel(nil) }
+    for child in children { child.cancel(inheritedReason) }
     for handler in handlers { handler() }
   }
+
+  /// The failure of a produced child that stops the body. Called under the lock.
+  var failFast: ProcedureFailure? { details.flatMap { $0.isStopping ? $0.failures.first : nil } }
 
   /// Whether the run was cancelled, or is being stopped by a child.
   var isToldToStop: Bool {
@@ -82,7 +85,7 @@ extension Run {
     }
   }
 
-  /// Runs the operation, and calls `onStop` once the run is cancelled or stopped, at once if it was before.
+  /// Runs the operation, and calls `onStop` once the run is cancelled or stopped, at once if it was before (C3).
   nonisolated(nonsending) func whileToldToGoOn<R>(
     _ key: AnyObject, operation: nonisolated(nonsending) () async throws -> R, onStop: @escaping @Sendable () -> Void
   ) async rethrows -> R {

@@ -44,7 +44,7 @@ extension Run {
 
   // MARK: Children
 
-  /// Waits for the produced children, without a slot.
+  /// Waits for the produced children, without a slot (C1).
   private func settle() async {
     if slotOwner !== self { core.waitStarted(self) }
     await withTaskCancellationHandler {
@@ -66,10 +66,10 @@ extension Run {
   private enum Ending: Sendable {
     case decided(Outcome, [TimerHeap.ID], abandonPause: (@Sendable () -> Void)?)
     /// Produced children have not ended. They are cancelled if the body has failed and the policy is to fail fast.
-    case settles(cancelling: [Run])
+    case settles([Run], ProcedureFailure?)
   }
 
-  /// Gives back the slot, and decides the outcome: a cancel that comes after is ignored. The resources are given back, too.
+  /// Gives back the slot, and decides the outcome: a cancel that comes after is ignored. The resources are given back, too (C1).
   ///
   /// - Returns: The outcome; `nil` while there are produced children to wait for.
   private func decide() -> Outcome? {
@@ -77,16 +77,17 @@ extension Run {
     let ending = core.send { state, effects -> Ending in
       if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
       if let details, details.producedCount > 0 {
-        guard case .failure? = details.result, errorPolicy == .failFast else { return .settles(cancelling: []) }
-        return .settles(cancelling: Array(details.children.values))
+        guard case .failure(let error)? = details.result, errorPolicy == .failFast else { return .settles([], nil) }
+        let failure = ProcedureFailure(procedure: identity, error: error)
+        return .settles(Array(details.children.values), details.failures.first ?? failure)
       }
       isDecided = true
       return .decided(
         decidedOutcome, details?.timers.takeAll() ?? [], abandonPause: details?.abandonPause.take())
     }
     switch ending {
-    case .settles(let children):
-      for child in children { child.cancel(nil) }
+    case .settles(let children, let failure):
+      for child in children { child.cancel(inheritedReason ?? failure.map { .stopped(identity, by: $0) }) }
       return nil
     case .decided(let outcome, let timers, let abandonPause):
       abandonPause?()
@@ -107,7 +108,7 @@ extension Run {
     return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))
   }
 
-  /// Returns the outcome after a cancel: a timeout of this run is a failure, anything else a cancel.
+  /// Returns the outcome after a cancel: a timeout of this run is a failure, anything else a cancel (C5).
   func outcome(of cancel: Cancel) -> Outcome {
     if let error = cancel.reason as? ProcedureError, error.kind == .timedOut, error.procedure == levelIdentity {
       return .failed(error)
@@ -152,14 +153,14 @@ extension Run {
       if isLast { leave(&state, &effects) }
       return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
     }
-    for dependency in former.dependencies { (dependency as? any RunDependency)?.dependencyRun.forget(self) }
+    for dependency in former.dependencies { dependency.ofRun.dependencyRun.forget(self) }
     log?.close()
     if let parent {
       parent.childEnded(self, outcome.withoutValue, isProduced: core.withState { _ in details?.isProduced ?? false })
     }
   }
 
-  /// Publishes under the lock.
+  /// Publishes under the lock (L4).
   func publish(_ outcome: Outcome, at moment: QueueTime.Moment, _ effects: inout QueueCore.Effects) {
     isDecided = true
     self.outcome = outcome

@@ -1,5 +1,5 @@
 extension Run {
-  /// Waits for the end of the run. A body that waits lends its slot.
+  /// Waits for the end of the run. A body that waits lends its slot (C4).
   ///
   /// - Returns: Whether the run has ended; `false` if the wait was ended by a cancel of the one who waits.
   func waitForEnd(endsWithCancel: Bool) async -> Bool {

@@ -107,7 +107,7 @@ final class Run: @unchecked Sendable {
   /// Whether the run was added to a queue, and not produced by a body.
   var isAddedByUser: Bool { kind == .added && parent == nil }
 
-  /// The instant of what happens to the run: never before what has happened. Called under the lock.
+  /// The instant of what happens to the run: never before what has happened. Called under the lock (L2).
   func stamp(_ instant: ProcedureInstant) -> ProcedureInstant {
     latest = max(latest, instant.nanoseconds)
     return ProcedureInstant(nanoseconds: latest)
@@ -225,7 +225,7 @@ final class RunDetails {
   var pauseEnd: ProcedureInstant?
   /// The place of a level that waits for the resources that the level has given back for a pause.
   var reclaiming: Place?
-  var deadlock: [ExclusionWait]?
+  var claimRefusal: ProcedureError?
   var isRetrying = false
   var log: EventLog?
   /// The graph that the body executes.
@@ -247,7 +247,8 @@ final class RunDetails {
 enum RunWait {
   case run(Run)
   case idle(QueueCore)
-  case room(QueueCore)
+  /// Room on a queue, for a run of this key.
+  case room(QueueCore, InternedKey?)
   case conditions([String])
   /// An event of a procedure, or of a queue.
   case events(of: String)
@@ -255,7 +256,7 @@ enum RunWait {
   /// The queue whose runs are awaited.
   var queue: QueueCore? {
     switch self {
-    case .idle(let queue), .room(let queue): queue
+    case .idle(let queue), .room(let queue, _): queue
     case .run, .conditions, .events: nil
     }
   }

@@ -61,6 +61,7 @@ extension Run {
     }
     let step = admit(priority: rawPriority)
     await drive(from: step)
+    if hasKeyOfNode { await core.goesOn(slotOwner, withKeyOf: slotOwner) }
     if lendsSlot, let parent {
       parent.removeWait(self)
       await parent.core.waitEnded(parent)
@@ -145,17 +146,19 @@ extension Run {
     cancel(parent.flatMap(\.inheritedReason))
   }
 
-  /// The reason for which the run, or a run around it, was cancelled.
+  /// The reason for which the run, or a run around it, was cancelled or stopped.
   var inheritedReason: (any Error)? {
     for run in ancestors {
-      if let reason = run.core.withState({ _ in run.cancellation })?.reason { return reason }
+      let (reason, stop, graph) = run.core.withState { _ in (run.cancellation?.reason, run.failFast, run.details?.graph)
+      }
+      if let reason = reason ?? (stop ?? graph?.failFast).map({ .stopped(run.identity, by: $0) }) { return reason }
     }
     return nil
   }
 
   // MARK: Before the body
 
-  /// Evaluates the conditions. `nil` if an added run has ended meanwhile.
+  /// Evaluates the conditions. `nil` if an added run has ended meanwhile (K1).
   private func evaluate() async -> RunStep? {
     let conditions = core.withState { _ in closures }?.conditions.elements ?? []
     let judgement = ResultBox<ConditionVerdict>()
@@ -207,7 +210,7 @@ extension Run {
     }
   }
 
-  /// Starts the delay of the level, or the pause that its body asked for.
+  /// Starts the delay of the level, or the pause that its body asked for (T1).
   private func startPause() -> RunStep {
     let delay = core.withState { _ in details?.pauseEnd == nil ? level.traits.delay : nil }
     return pause(for: delay ?? .zero)
@@ -243,13 +246,13 @@ extension Run {
     }
   }
 
-  /// Claims the resources of the level.
+  /// Claims the resources of the level (R1, R2).
   private func claim() -> RunStep {
     switch core.resources.request(level.traits.demands.elements, for: self) {
     case .granted:
       if let step = core.send({ state, effects in nextStepWithClaim(&state, &effects) }) { return step }
     case .waits: break
-    case .refused(let circle): claimRefused(circle)
+    case .refused(let error): claimRefused(error)
     }
     // The run may have ended before its claim.
     if core.withState({ _ in isDecided }) { core.resources.ended(self) }
@@ -288,15 +291,15 @@ extension Run {
   }
 
   /// The claim is refused, since it would wait for ever.
-  func claimRefused(_ circle: [ExclusionWait]) {
+  func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
       if let place = details?.reclaiming.take() {
-        details?.deadlock = circle
+        details?.claimRefusal = error
         effects.add(.call(place))
         return
       }
       guard member >= 0, state.machine[member].phase == .claiming else { return }
-      endedWithoutStart(.failed(ProcedureError.exclusionDeadlock(procedure: levelIdentity, circle: circle)), &state)
+      endedWithoutStart(.failed(error), &state)
       QueueCore.hand(.finish, to: self, &effects)
     }
   }
@@ -328,6 +331,7 @@ extension Run {
   private func execute() async -> RunStep {
     // Only the driver writes `hasStarted`.
     let isFirst = !hasStarted
+    if isFirst, hasKeyOfNode { await core.goesOn(self, withKeyOf: self) }
     let hasBindings = kind == .added && !core.carriers.isEmpty
     if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
       core.withState { _ in madeDetails.result = .failure(error) }
@@ -490,6 +494,7 @@ extension Run {
 
   // MARK: Limits
 
+  /// Starts the clock of the timeout: as the body starts to execute (C5).
   private func arm(_ timeout: Duration) {
     let identity = levelIdentity
     schedule(after: timeout) { [self] in
@@ -579,16 +584,18 @@ extension Run {
       level.core.withState { _ in level.madeDetails.reclaiming = place }
       switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
       case .granted: break
-      case .refused(let circle):
+      case .refused(let error):
         level.core.withState { _ in level.details?.reclaiming = nil }
-        return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle)
+        return error
       case .waits:
         core.waitStarted(self)
         if await !wait(at: place) { _ = level.core.resources.withdraw(level) }
         await core.waitEnded(self)
       }
-      let (circle, _) = level.core.withState { _ in (level.details?.deadlock.take(), level.details?.reclaiming.take()) }
-      if let circle { return ProcedureError.exclusionDeadlock(procedure: level.levelIdentity, circle: circle) }
+      let (refusal, _) = level.core.withState { _ in
+        (level.details?.claimRefusal.take(), level.details?.reclaiming.take())
+      }
+      if let refusal { return refusal }
       if isToldToStop || isTaskCancelled { return inheritedReason ?? CancellationError() }
     }
     return nil

@@ -1,48 +1,7 @@
-/// The kind of a `ProcedureEvent`, without the details: for comparing and counting.
-public enum EventStep: String, Hashable, Sendable, CaseIterable {
-  /// The run was admitted to its queue.
-  case didAttach
-  /// The body is about to start.
-  case willExecute
-  /// The body has ended.
-  case didExecute
-  /// The run was cancelled in time.
-  case didCancel
-  /// A child is about to be produced.
-  case willProduce
-  /// A child has been produced.
-  case didProduce
-  /// A value that was there already is used instead of executing the body.
-  case reused
-  /// Another attempt follows.
-  case retrying
-  /// The outcome is decided.
-  case willFinish
-  /// The outcome can be read.
-  case didFinish
-  /// Events were lost, since the subscriber was too slow.
-  case gap
-  /// A kind of event that this version of the testing kit does not know.
-  case other
-}
-
-extension ProcedureEvent {
-  /// The kind of the event, without the details.
-  public var step: EventStep { kind.step }
-}
-
-extension ProcedureEvent.Kind {
-  /// The kind of event without what it carries.
-  public var step: EventStep {
-    let name = Mirror(reflecting: self).children.first?.label ?? "\(self)"
-    return EventStep(rawValue: name) ?? .other
-  }
-}
-
 extension Sequence<ProcedureEvent> {
-  /// The steps of all events, or of the run `id` alone, in order.
-  public func steps(of id: ProcedureID? = nil) -> [EventStep] {
-    filter { id == nil || $0.id == id }.map(\.step)
+  /// The kinds of all events, or of the events of the run `id` alone, in order.
+  public func steps(of id: ProcedureID? = nil) -> [ProcedureEvent.Kind] {
+    filter { id == nil || $0.id == id }.map(\.kind)
   }
 
   /// The violations of the order of a run's events (rule L2), in words; empty if nothing does.
@@ -53,7 +12,7 @@ extension Sequence<ProcedureEvent> {
   public func orderViolations() -> [String] {
     let runs = Dictionary(grouping: self, by: \.id)
     return runs.keys.sorted().flatMap { id in
-      Self.violations(of: runs[id] ?? []).map { "\(id): \($0): \((runs[id] ?? []).map(\.step.rawValue))" }
+      Self.violations(of: runs[id] ?? []).map { "\(id): \($0): \((runs[id] ?? []).map(\.kind))" }
     }
   }
 
@@ -62,8 +21,8 @@ extension Sequence<ProcedureEvent> {
     func expect(_ condition: Bool, _ words: String) {
       if !condition { violations.append(words) }
     }
-    let steps = events.map(\.step)
-    func count(_ step: EventStep) -> Int { steps.count { $0 == step } }
+    let steps = events.map(\.kind)
+    func count(_ step: ProcedureEvent.Kind) -> Int { steps.count { $0 == step } }
     expect(steps.first == .didAttach && count(.didAttach) == 1, "begins with one didAttach")
     expect(count(.didCancel) <= 1, "is cancelled once at most")
     expect(count(.willFinish) <= 1 && count(.didFinish) <= 1, "finishes once")

@@ -1,0 +1,6 @@
+// error: type 'CleanUp' does not conform to protocol 'InputlessProcedure'
+import ProcedureKit
+
+struct CleanUp: InputlessProcedure {
+  typealias Output = Void
+}

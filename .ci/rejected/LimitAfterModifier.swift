@@ -1,0 +1,5 @@
+// error: a limit belongs to the graph
+import ProcedureKit
+
+let graph = ProcedureGraph("graph") { g in g.add("one") { 1 } }
+let impatient = graph.timeout(.seconds(5)).limit(2)

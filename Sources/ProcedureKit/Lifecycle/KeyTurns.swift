@@ -1,0 +1,211 @@
+/// Internal. The keys of the runs of one queue: whose turn is next, and how many slots and waiting runs each key has.
+///
+/// ```
+/// lines of the queue:   a1, b1, c1        one member of each key that has room: the *shown* one
+/// beside the lines:     a2, a3 · b2 · d1  the others of these keys, and those of keys that are full
+/// ```
+/// The shown member is the first of its key: bodies that go on, then higher priority, then order of admission. With turns, the
+/// fair-queueing tag of a key is its place in line: a key comes to the end when it gets work, and each time when a run of it starts. A
+/// key that lacks room keeps its tag.
+///
+/// A key without runs is forgotten. Each event is O(log n) for the n runs of the key that wait.
+struct KeyTurns: Sendable {
+  /// A change of the shown member of a key: -1 for none.
+  struct Change: Equatable {
+    var hidden: Int32 = -1
+    var shown: Int32 = -1
+    /// The place of the shown member among those of its priority.
+    var order: UInt64 = 0
+  }
+
+  /// Whether keys take turns; if not, runs of one priority start in order of admission.
+  let takesTurns: Bool
+  /// How many slots each key may have.
+  let limit: Int
+  /// Whether the keys are listed that have fewer waiting runs than before.
+  let listsRoom: Bool
+
+  private struct Entry {
+    let member: Int32
+    let goesOn: Bool
+    var priority: UInt8
+    let order: UInt64
+
+    func isBefore(_ other: Entry) -> Bool {
+      if goesOn != other.goesOn { return goesOn }
+      if priority != other.priority { return priority > other.priority }
+      return order < other.order
+    }
+  }
+
+  private struct Key {
+    let id: ObjectIdentifier?
+    var runs = 0
+    var slots = 0
+    var waiting = 0
+    var tag: UInt64 = 0
+    var shown: Int32 = -1
+    /// The members in line, as a heap: the first one in front.
+    var line: ContiguousArray<Entry> = []
+  }
+
+  private var keys: ContiguousArray<Key> = []
+  private var free: ContiguousArray<Int32> = []
+  private var numbers: [ObjectIdentifier?: Int32] = [:]
+  /// The places of the members in the heaps of their keys.
+  private var places: ContiguousArray<Int32> = []
+  private var lastTag: UInt64 = 0
+  /// The keys with fewer waiting runs than before.
+  private var roomy: ContiguousArray<ObjectIdentifier> = []
+
+  init(takesTurns: Bool = false, limit: Int = .max, listsRoom: Bool = false) {
+    (self.takesTurns, self.limit, self.listsRoom) = (takesTurns, limit, listsRoom)
+  }
+
+  /// Whether runs have keys at all; otherwise the queue has no use for them.
+  var isUsed: Bool { takesTurns || limit < .max || listsRoom }
+
+  /// How many keys have runs.
+  var count: Int { numbers.count }
+
+  /// The number of a key that has runs.
+  func number(of id: ObjectIdentifier?) -> Int32? { numbers[id] }
+
+  // MARK: Runs
+
+  /// A run of the key has come. Runs without a key have one key together, which has no limit. Returns the number of the key.
+  mutating func joined(_ id: ObjectIdentifier?) -> Int32 {
+    if let number = numbers[id] {
+      keys[Int(number)].runs += 1
+      return number
+    }
+    let number = free.popLast() ?? Int32(keys.count)
+    if Int(number) == keys.count { keys.append(Key(id: id)) } else { keys[Int(number)] = Key(id: id) }
+    keys[Int(number)].runs = 1
+    numbers[id] = number
+    return number
+  }
+
+  /// A run of the key has ended, or has another key now.
+  mutating func left(_ key: Int32) {
+    keys[Int(key)].runs -= 1
+    guard keys[Int(key)].runs == 0 else { return }
+    numbers[keys[Int(key)].id] = nil
+    keys[Int(key)].line = []
+    free.append(key)
+    guard numbers.isEmpty, max(keys.count, places.count) > 4_096 else { return }
+    (keys, free, numbers, places) = ([], [], [:], [])
+  }
+
+  // MARK: Slots
+
+  /// Whether the key has as many slots as it may have.
+  func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
+
+  /// A member of the key has got a slot, to start or to go on; ``change(of:)`` has to follow.
+  mutating func slotTaken(_ key: Int32, starts: Bool) {
+    keys[Int(key)].slots += 1
+    if starts { tag(key) }
+  }
+
+  /// A member of the key has given its slot back; ``change(of:)`` has to follow.
+  mutating func slotGivenBack(_ key: Int32) { keys[Int(key)].slots -= 1 }
+
+  // MARK: Lines
+
+  /// A member of the key stands in line for a slot; ``change(of:)`` has to follow.
+  mutating func linedUp(_ member: Int32, of key: Int32, goesOn: Bool, priority: UInt8, order: UInt64) {
+    while places.count <= Int(member) { places.append(-1) }
+    if keys[Int(key)].line.isEmpty { tag(key) }
+    keys[Int(key)].line.append(Entry(member: member, goesOn: goesOn, priority: priority, order: order))
+    moveUp(from: keys[Int(key)].line.count - 1, in: Int(key))
+  }
+
+  /// A member of the key has left the line; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
+  mutating func leftLine(_ member: Int32, of key: Int32) -> Bool {
+    let (key, place) = (Int(key), Int(places[Int(member)]))
+    places[Int(member)] = -1
+    let last = keys[key].line.removeLast()
+    if place < keys[key].line.count {
+      keys[key].line[place] = last
+      places[Int(last.member)] = Int32(place)
+      moveUp(from: place, in: key)
+      moveDown(from: Int(places[Int(last.member)]), in: key)
+    }
+    guard keys[key].shown == member else { return false }
+    keys[key].shown = -1
+    return true
+  }
+
+  /// The priority of a member in line was raised; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
+  mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
+    keys[Int(key)].line[Int(places[Int(member)])].priority = priority
+    moveUp(from: Int(places[Int(member)]), in: Int(key))
+    guard keys[Int(key)].shown == member else { return false }
+    keys[Int(key)].shown = -1
+    return true
+  }
+
+  /// Whether a member stands in line.
+  func isInLine(_ member: Int32) -> Bool { Int(member) < places.count && places[Int(member)] >= 0 }
+
+  /// The members in line, in no order. O(n).
+  var members: [Int32] { keys.flatMap { $0.line.map(\.member) } }
+
+  /// Returns how the shown member of the key changes, if it does.
+  mutating func change(of key: Int32) -> Change? {
+    let first = isFull(key) ? nil : keys[Int(key)].line.first
+    let shown = keys[Int(key)].shown
+    guard first?.member ?? -1 != shown else { return nil }
+    keys[Int(key)].shown = first?.member ?? -1
+    guard let first else { return Change(hidden: shown) }
+    return Change(
+      hidden: shown, shown: first.member, order: takesTurns && !first.goesOn ? keys[Int(key)].tag : first.order)
+  }
+
+  private mutating func tag(_ key: Int32) {
+    lastTag += 1
+    keys[Int(key)].tag = lastTag
+  }
+
+  private mutating func moveUp(from start: Int, in key: Int) {
+    let entry = keys[key].line[start]
+    var place = start
+    while place > 0, entry.isBefore(keys[key].line[(place - 1) / 2]) {
+      keys[key].line[place] = keys[key].line[(place - 1) / 2]
+      places[Int(keys[key].line[place].member)] = Int32(place)
+      place = (place - 1) / 2
+    }
+    keys[key].line[place] = entry
+    places[Int(entry.member)] = Int32(place)
+  }
+
+  private mutating func moveDown(from start: Int, in key: Int) {
+    let entry = keys[key].line[start]
+    var place = start
+    while 2 * place + 1 < keys[key].line.count {
+      var child = 2 * place + 1
+      if child + 1 < keys[key].line.count, keys[key].line[child + 1].isBefore(keys[key].line[child]) { child += 1 }
+      guard keys[key].line[child].isBefore(entry) else { break }
+      keys[key].line[place] = keys[key].line[child]
+      places[Int(keys[key].line[place].member)] = Int32(place)
+      place = child
+    }
+    keys[key].line[place] = entry
+    places[Int(entry.member)] = Int32(place)
+  }
+
+  // MARK: Waiting runs
+
+  /// So many more runs of the key wait to be started.
+  mutating func waitingChanged(_ key: Int32, by change: Int) {
+    keys[Int(key)].waiting += change
+    if change < 0, listsRoom, let id = keys[Int(key)].id { roomy.append(id) }
+  }
+
+  /// How many runs of the key wait to be started.
+  func waitingCount(of id: ObjectIdentifier) -> Int { number(of: id).map { keys[Int($0)].waiting } ?? 0 }
+
+  /// Takes out a key that has fewer waiting runs than before, if there is one.
+  mutating func nextWithRoom() -> ObjectIdentifier? { roomy.popLast() }
+}

@@ -1,0 +1,39 @@
+public import Foundation
+public import ProcedureKit
+
+extension ProcedureError: LocalizedError {
+  /// What happened to the procedure, for the people who use the program: `“Upload” was not executed.`
+  ///
+  /// Names have no ids, and the underlying error is described by its `localizedDescription`. The advice for programmers is
+  /// ``ProcedureKit/ProcedureError/advice``.
+  public var errorDescription: String? { sentence(localizedStatement.event) }
+
+  /// Why it happened; `nil` if the ``errorDescription`` says all.
+  public var failureReason: String? { localizedStatement.reason.map(sentence) }
+
+  /// When another try makes sense; `nil` if another try would fail in the same way, or for an unknown reason.
+  public var recoverySuggestion: String? {
+    switch kind {
+    case .circuitOpen, .rateExceeded: retryAfter.map { "Try again in \(Self.words(for: $0))." }
+    case .queueFull, .timedOut, .replaced: "Try again later."
+    default: nil
+    }
+  }
+
+  private var localizedStatement: (event: String, reason: String?) {
+    statement(naming: { "“\($0.name)”" }, \.localizedDescription)
+  }
+
+  /// Returns the text as a sentence, with a capital letter and a full stop.
+  private func sentence(_ text: String) -> String {
+    let isComplete = text.last.map { ".!?".contains($0) } ?? true
+    return text.prefix(1).uppercased() + text.dropFirst() + (isComplete ? "" : ".")
+  }
+
+  /// Returns the duration in whole seconds, rounded up.
+  private static func words(for duration: Duration) -> String {
+    let (seconds, fraction) = duration.components
+    let count = max(seconds + (fraction > 0 ? 1 : 0), 1)
+    return count == 1 ? "1 second" : "\(count) seconds"
+  }
+}

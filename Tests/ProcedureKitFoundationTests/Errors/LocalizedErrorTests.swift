@@ -1,0 +1,64 @@
+import Foundation
+import ProcedureKitFoundation
+import Testing
+import TestingProcedureKit
+
+/// What the people who use a program read.
+@Suite struct LocalizedErrorTests {
+  private struct Offline: LocalizedError {
+    var errorDescription: String? { "There is no network" }
+  }
+
+  private let upload = ProcedureQueue("q").add(ProcedureTask("Upload") {}).identity
+  private let login = ProcedureQueue("q").add(ProcedureTask("Login") {}).identity
+
+  @Test("A user reads what happened and why, by names without ids, and no advice for programmers")
+  func sentences() throws {
+    let error = ProcedureError.dependencyFailed(
+      procedure: upload, dependency: login, origin: login, underlying: Offline())
+    #expect(error.localizedDescription == "“Upload” was not executed.")
+    #expect(error.failureReason == "It depends on “Login”, which failed: There is no network.")
+    #expect(error.recoverySuggestion == nil)
+    #expect(error.advice?.contains("asResult") == true && !"\(error)".contains("asResult"))
+
+    let late = ProcedureError.timedOut(procedure: upload, duration: .seconds(5), hasStarted: true)
+    #expect(late.localizedDescription == "“Upload” timed out after 5 seconds." && late.failureReason == nil)
+  }
+
+  @Test(
+    "A user is asked to try again where another try makes sense",
+    arguments: [
+      (Duration.milliseconds(300), "Try again in 1 second."), (.seconds(6), "Try again in 6 seconds."),
+      (.milliseconds(6_001), "Try again in 7 seconds."), (nil, nil),
+    ])
+  func suggestions(_ delay: Duration?, _ words: String?) {
+    #expect(
+      ProcedureError.circuitOpen(procedure: upload, breaker: "api", retryAfter: delay).recoverySuggestion == words)
+    #expect(ProcedureError.rateExceeded(procedure: upload, retryAfter: delay).recoverySuggestion == words)
+  }
+
+  @Test("Every error has a sentence for users, which names the procedure and has neither an id nor the word Optional")
+  func all() {
+    let failure = ProcedureFailure(procedure: login, error: Offline())
+    let errors: [ProcedureError] = [
+      .conditionFailed(procedure: upload, condition: "online", underlying: Offline()),
+      .ignored(procedure: upload, by: "online"),
+      .dependencyFailed(procedure: upload, dependency: login, origin: login, underlying: Offline()),
+      .queueShutDown(procedure: upload, queue: "q"), .partsFailed(procedure: upload, failures: [failure]),
+      .exclusionDeadlock(procedure: upload, waits: []), .producerFinished(procedure: upload, producer: login),
+      .queueFull(procedure: upload, queue: "q", limit: 3), .replaced(procedure: upload, by: login),
+      .stopped(procedure: upload, origin: login, underlying: Offline()),
+      .capabilityUnavailable(procedure: upload, underlying: Offline()),
+      .capabilityUnauthorized(procedure: upload, underlying: Offline()),
+      .timedOut(procedure: upload, duration: .zero, hasStarted: false), .bodySkipped(procedure: upload, queue: "q"),
+    ]
+    #expect(Set(errors.map(\.kind)).count == errors.count)
+    for error in errors {
+      let text = "\(error.localizedDescription) \(error.failureReason ?? "")"
+      #expect(text.contains("“Upload”") && !text.contains("#") && !text.contains("Optional"), "\(text)")
+      #expect("\(error)".contains("\(upload)"))
+      #expect(
+        error.debugDescription.hasPrefix("\(error)") && (error.advice == nil) == ("\(error)" == error.debugDescription))
+    }
+  }
+}

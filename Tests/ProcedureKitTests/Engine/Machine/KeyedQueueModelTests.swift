@@ -1,0 +1,245 @@
+import TestSupport
+import Testing
+
+@testable import ProcedureKit
+
+@Suite struct KeyedQueueModelTests {
+  @Test(
+    "Fairness: in random scripts no key starts twice before another that waits, no limit is exceeded, and nothing is forgotten"
+  )
+  func scripts() {
+    var seen: Set<String> = []
+    for seed in 0..<UInt64(TestDepth.count(400, least: 100)) {
+      var script = KeyScript(seed: seed)
+      script.run()
+      if let objection = script.objections.first {
+        Issue.record("seed \(seed): \(objection)\n\(script.trace.suffix(30).joined(separator: "\n"))")
+        return
+      }
+      seen.formUnion(script.seen)
+    }
+    #expect(
+      seen == ["beside", "took turns", "raised beside", "cancelled beside", "suspended beside", "returns beside"])
+  }
+
+  @Test("A million different keys, one after another, leave nothing behind")
+  func passingKeys() {
+    final class Key: Sendable {}
+    var machine = QueueMachine<Int>(width: 2, isSuspended: false, turns: KeyTurns(takesTurns: true, limit: 1))
+    var next = QueueMachine<Int>.Next()
+    let keys = (0..<TestDepth.size(100_000)).map { _ in Key() }
+    for key in keys {
+      let id = machine.turns.joined(ObjectIdentifier(key))
+      let (member, step) = machine.arrived(.init(payload: 0, priority: 1, key: id), &next)
+      #expect(step == .start && machine.turns.count == 1)
+      machine.bodyStarted(member)
+      machine.bodyEnded(member, &next)
+      machine.finished(member)
+    }
+    #expect(machine.turns.count == 0 && machine.members.count == 1)
+  }
+}
+
+/// A random script of events for one machine with keys, and a naive view of who may come next.
+private struct KeyScript {
+  typealias Machine = QueueMachine<Int>
+
+  private final class Key: Sendable {}
+
+  private static let keys = (0..<4).map { _ in Key() }
+
+  private var random: SeededRandom
+  private var machine: Machine
+  private let limit: Int
+  /// For each run that is the first of its key and may start: how often other keys have started before it.
+  private var overtaken: [MemberID: [Int32: Int]] = [:]
+  private(set) var seen: Set<String> = []
+  private(set) var objections: [String] = []
+  private(set) var trace: [String] = []
+
+  init(seed: UInt64) {
+    random = SeededRandom(seed: seed)
+    limit = [1, 2, .max][Int.random(in: 0...2, using: &random)]
+    machine = Machine(
+      width: Int.random(in: 1...4, using: &random), isSuspended: Int.random(in: 0..<4, using: &random) == 0,
+      turns: KeyTurns(takesTurns: Bool.random(using: &random) || limit == .max, limit: limit))
+  }
+
+  mutating func run() {
+    for _ in 0..<120 where objections.isEmpty { step() }
+    event("resumed") { $0.resumed(&$1) }
+    var turns = 0
+    while !machine.present.isEmpty, objections.isEmpty {
+      turns += 1
+      if turns > 5_000 { return objections.append("never ends: \(machine.members.map(\.phase))") }
+      follow(isEnding: true)
+    }
+    if objections.isEmpty, machine.turns.count > 0 { objections.append("\(machine.turns.count) keys are left") }
+  }
+
+  private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+
+  private mutating func step() {
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0, 1, 2, 3: arrive()
+    case 4:
+      if machine.turns.members.contains(where: { isBeside($0) && machine[$0].holdsClaim }) {
+        seen.insert("suspended beside")
+      }
+      event("suspended") { machine, _ in _ = machine.suspended() }
+    case 5: event("resumed") { $0.resumed(&$1) }
+    case 6:
+      let width = Int.random(in: 1...4, using: &random)
+      event("widthChanged") { $0.widthChanged(to: width, &$1) }
+    case 7:
+      guard let member = machine.present.randomElement(using: &random) else { return }
+      if isBeside(member) { seen.insert("raised beside") }
+      let priority = UInt8.random(in: 0...3, using: &random)
+      event("raised") { machine, _ in _ = machine.raised(member, to: priority) }
+    default: follow(isEnding: false)
+    }
+  }
+
+  private mutating func arrive() {
+    let key = Self.keys.randomElement(using: &random).map(ObjectIdentifier.init)
+    let (isKeyless, isPart, needsClaim) = (chance(20), chance(20), chance(30))
+    let new = Machine.Member(
+      payload: 0, priority: UInt8.random(in: 0...2, using: &random), needs: needsClaim ? .claim : [],
+      isDrivenByWorker: !isPart && chance(50), isPart: isPart)
+    event("arrived") { machine, next in
+      var new = new
+      new.key = machine.turns.joined(isKeyless ? nil : key)
+      _ = machine.arrived(new, &next)
+    }
+  }
+
+  private mutating func follow(isEnding: Bool) {
+    if machine.startsWorker() || machine.isWorkerStarting, chance(50) {
+      return event("workerAsked") { $0.workerAsked(isStarting: true, &$1) }
+    }
+    guard let member = machine.present.randomElement(using: &random) else { return }
+    switch machine[member].phase {
+    case .claiming:
+      event("claimGranted \(member)") { machine, next in
+        if !machine.claimLapses(member) { _ = machine.claimGranted(member, &next) }
+      }
+    case .ready:
+      guard chance(10) else { return }
+      if isBeside(member) { seen.insert("cancelled beside") }
+      event("endedBeforeStart \(member)") { machine, _ in machine.endedBeforeStart(member) }
+    case .held: if chance(10) { event("endedBeforeStart \(member)") { machine, _ in machine.endedBeforeStart(member) } }
+    case .starting: event("bodyStarted \(member)") { machine, _ in machine.bodyStarted(member) }
+    case .executing: execute(member, isEnding: isEnding)
+    case .finishing: event("finished \(member)") { machine, _ in machine.finished(member) }
+    case .pausing: event("pauseEnded \(member)") { _ = $0.pauseEnded(member, &$1) }
+    case .pending, .evaluating, .finished: break
+    }
+  }
+
+  private mutating func execute(_ member: MemberID, isEnding: Bool) {
+    let entry = machine[member]
+    if entry.waits > 0 {
+      event("waitEnded \(member)") { machine, _ in
+        machine.waitEnded(member)
+        _ = machine.slotNeeded(member)
+      }
+      if isBeside(member) { seen.insert("returns beside") }
+    } else if entry.isReturning {
+      if chance(10) { event("returnGivenUp \(member)") { machine, _ in machine.returnGivenUp(member) } }
+    } else if !isEnding, chance(40) {
+      event("waitStarted \(member)") { $0.waitStarted(member, &$1) }
+    } else if !isEnding, chance(20) {
+      let key = Self.keys.randomElement(using: &random).map(ObjectIdentifier.init)
+      event("keyReplaced \(member)") { machine, next in
+        machine.keyReplaced(of: member, by: key, &next)
+        _ = machine.slotNeeded(member)
+      }
+    } else if !isEnding, !entry.isPart, chance(20) {
+      event("paused \(member)") { $0.paused(member, needs: [], &$1) }
+    } else {
+      event("bodyEnded \(member)") { $0.bodyEnded(member, &$1) }
+    }
+  }
+
+  // MARK: The naive view
+
+  private func isInLine(_ member: MemberID) -> Bool { machine[member].phase == .ready || machine[member].isReturning }
+
+  private func isFull(_ key: Int32, of machine: Machine) -> Bool {
+    guard machine.turns.isFull(key) else { return false }
+    return machine.members.count { $0.payload != nil && $0.key == key && $0.holdsSlot } >= limit
+  }
+
+  private func isBeside(_ member: MemberID) -> Bool {
+    isInLine(member) && !machine.ready.contains(member) && !machine.returning.contains(member)
+  }
+
+  /// The runs that may start: the most urgent of each key that has room.
+  private func candidates(of machine: Machine) -> [MemberID] {
+    let waiting = machine.present.filter { machine[$0].phase == .ready && !machine[$0].isPart }
+    let keys = Set(waiting.map { machine[$0].key }).filter { !isFull($0, of: machine) }
+    return keys.compactMap { key in
+      waiting.filter { machine[$0].key == key }.max { isAfter($0, $1, machine) }
+    }
+  }
+
+  private func isAfter(_ one: MemberID, _ other: MemberID, _ machine: Machine) -> Bool {
+    let (one, other) = (machine[one], machine[other])
+    return one.priority != other.priority ? one.priority < other.priority : one.order > other.order
+  }
+
+  private mutating func event(_ name: String, _ body: (inout Machine, inout Machine.Next) -> Void) {
+    let before = machine
+    var next = Machine.Next()
+    body(&machine, &next)
+    _ = machine.startsWorker()
+    trace.append(name)
+    check(name, before)
+  }
+
+  private mutating func check(_ name: String, _ before: Machine) {
+    func object(_ objection: String) { objections.append("\(name): \(objection)") }
+    let present = machine.present
+    if machine.slotsTaken > max(machine.width, before.slotsTaken) { object("\(machine.slotsTaken) slots") }
+    for key in Set(present.map { machine[$0].key }) where machine.turns.limit < .max {
+      let slots = present.count { machine[$0].key == key && machine[$0].holdsSlot }
+      let isLimited = (0..<4).contains { machine.turns.number(of: ObjectIdentifier(Self.keys[$0])) == key }
+      if isLimited, slots > limit { object("\(slots) slots of the key \(key)") }
+    }
+    for member in present where machine.turns.isInLine(member) != isInLine(member) {
+      object("\(member) stands in a wrong line")
+    }
+    if present.contains(where: isBeside) { seen.insert("beside") }
+    let now = candidates(of: machine)
+    let started = before.present.filter {
+      before[$0].phase == .ready && !before[$0].isPart && machine[$0].phase == .starting
+    }
+    let candidatesBefore = started.isEmpty ? [] : candidates(of: before)
+    if name != "raised", !name.hasPrefix("keyReplaced") {
+      for start in started {
+        let former = before[start]
+        for waiting in now where before.members.indices.contains(Int(waiting)) && before[waiting].phase == .ready {
+          let other = machine[waiting]
+          let isEarlier = other.order < former.order && (other.key == former.key || !machine.turns.takesTurns)
+          if other.priority > former.priority || (other.priority == former.priority && isEarlier) {
+            object("\(start) overtook \(waiting)")
+          }
+          // A run that was not the first of its key when the event began may have come after the start.
+          guard former.phase == .ready, candidatesBefore.contains(waiting) else { continue }
+          guard machine.turns.takesTurns, other.key != former.key, other.priority == former.priority else { continue }
+          overtaken[waiting, default: [:]][former.key, default: 0] += 1
+          seen.insert("took turns")
+          if overtaken[waiting]?[former.key] ?? 0 > 1 { object("\(former.key) came twice before \(waiting)") }
+        }
+      }
+    }
+    overtaken = overtaken.filter { now.contains($0.key) }
+    guard machine.slotsTaken < machine.width else { return }
+    for member in present
+    where (machine[member].isReturning || (machine[member].isPart && machine[member].phase == .ready)) {
+      if !isFull(machine[member].key, of: machine), name != "raised" { object("\(member) waits for a free slot") }
+    }
+    guard !machine.isSuspended, !now.isEmpty else { return }
+    if !machine.isWorkerStarting { object("nobody comes for \(now)") }
+  }
+}

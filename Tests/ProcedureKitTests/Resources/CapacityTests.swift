@@ -1,0 +1,160 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// The capacity of a resource, changed while it is used, and declarations that disagree.
+@Suite(.timeLimit(.minutes(5)))
+struct CapacityTests {
+  private let table = ResourceTable()
+  private let gpu = Resource("gpu", capacity: 2)
+
+  private func makeQueue(_ name: String = "q") -> ProcedureQueue {
+    var configuration = ProcedureQueue.Configuration(name)
+    configuration.resources = table
+    return ProcedureQueue(configuration)
+  }
+
+  private func until(_ condition: @Sendable () -> Bool) async {
+    while !condition() { await Task.yield() }
+  }
+
+  private func hold(_ probe: ProbeProcedure<Void, Void>, _ units: Int = 1, on queue: ProcedureQueue) async throws
+    -> ProcedureHandle<Void>
+  {
+    let count = probe.monitor.total
+    let handle = queue.add(probe.uses(gpu, units: units))
+    await until { probe.monitor.total == count + 1 }
+    return handle
+  }
+
+  @Test("A larger capacity grants waiting claims at once; a smaller one takes effect as units are given back")
+  func growAndShrink() async throws {
+    let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
+    let handles = (0..<8).map { _ in queue.add(probe.uses(gpu)) }
+    await until { probe.monitor.current == 2 }
+    table.setCapacity(4, of: gpu)
+    await until { probe.monitor.current == 4 }
+    table.setCapacity(1, of: gpu)
+    #expect(probe.monitor.current == 4)
+    for left in [3, 2, 1] {
+      probe.finish(())
+      await until { probe.monitor.current == left }
+      for _ in 0..<20 { await Task.yield() }
+      #expect(probe.monitor.total == 4)
+    }
+    for count in 5...8 {
+      probe.finish(())
+      await until { probe.monitor.total == count }
+      #expect(probe.monitor.current <= 1)
+    }
+    probe.finishAll(())
+    for handle in handles { try await handle.value }
+    #expect(table.count == 0)
+
+    // The capacity holds although nobody has used the resource meanwhile, until the declared one is set again.
+    await #expect(throws: ProcedureError.self) { try await queue.run(ProcedureTask {}.uses(gpu, units: 2)) }
+    table.setCapacity(2, of: gpu)
+    try await queue.run(ProcedureTask {}.uses(gpu, units: 2))
+  }
+
+  @Test("A claim for more units than there are fails, at once or when the capacity becomes too small; the others go on")
+  func tooSmall() async throws {
+    let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
+    let holder = try await hold(probe, 2, on: queue)
+    let (large, small) = (
+      queue.add(ProcedureTask("large") {}.uses(gpu, units: 2)), queue.add(ProcedureTask {}.uses(gpu))
+    )
+    await until { queue.snapshot().procedures.count { $0.state == .waiting } == 2 }
+    table.setCapacity(1, of: gpu)
+    let error = try #require(await large.outcome.failure as? ProcedureError)
+    #expect(error.kind == .capacityExceeded && error.procedure == large.identity)
+    #expect("\(error)".contains("needs 2 units of the resource \"gpu\", which has only 1"))
+    #expect(small.state == .waiting)
+    let late = queue.add(ProcedureTask("late") {}.uses(gpu, units: 2))
+    #expect((await late.outcome.failure as? ProcedureError)?.kind == .capacityExceeded)
+    probe.finish(())
+    try await holder.value
+    try await small.value
+    #expect(table.count == 0)
+  }
+
+  @Test("Parts of a body go on with the units of the body, also if the capacity is smaller now")
+  func parts() async throws {
+    let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
+    let holder = queue.add(
+      ProcedureTask("holder") {
+        try await probe.execute(())
+        try await queue.run(ProcedureTask("part") {}.uses(gpu, units: 2))
+      }.uses(gpu, units: 2))
+    try await probe.waitUntilStarted()
+    table.setCapacity(1, of: gpu)
+    probe.finish(())
+    try await holder.value
+  }
+
+  @Test("A retry whose units are gone when its pause ends fails")
+  func retry() async throws {
+    let clock = VirtualClock()
+    var configuration = ProcedureQueue.Configuration("q")
+    (configuration.resources, configuration.clock) = (table, clock)
+    let queue = ProcedureQueue(configuration)
+    for isOutside in [false, true] {
+      let failing = ProcedureTask<Void, Void>("failing") { throw TestError() }
+      let handle = queue.add(
+        isOutside
+          ? failing.retry(.constant(.seconds(1)), maxAttempts: 2).map { $0 }.uses(gpu, units: 2)
+          : failing.uses(gpu, units: 2).retry(.constant(.seconds(1)), maxAttempts: 2))
+      await until { handle.state == .pausing || clock.sleeperCount > 0 }
+      table.setCapacity(1, of: gpu)
+      clock.advance(by: .seconds(1))
+      #expect((await handle.outcome.failure as? ProcedureError)?.kind == .capacityExceeded)
+      table.setCapacity(2, of: gpu)
+    }
+    #expect(table.count == 0)
+  }
+
+  @Test("R4: with fewer units, a wait that would never end is an error")
+  func deadlock() async throws {
+    let (queue, probe, other) = (makeQueue(), ProbeProcedure<Void, Void>("probe"), ProbeProcedure<Void, Void>("other"))
+    let holder = try await hold(other, on: queue)
+    let late = Box<ProcedureHandle<Void>?>(nil)
+    let waiting = queue.add(
+      ProcedureTask("waiting") {
+        let added = queue.add(ProcedureTask("late") {}.uses(gpu))
+        late.update { $0 = added }
+        try await added.value
+      }.uses(gpu))
+    await until { late.value?.state == .waiting }
+    _ = probe
+    table.setCapacity(1, of: gpu)
+    #expect((await waiting.outcome.failure as? ProcedureError)?.kind == .exclusionDeadlock)
+    other.finish(())
+    try await holder.value
+    #expect(table.count == 0)
+  }
+
+  @Test("Declarations that disagree are an error of the run, which names both procedures and both capacities")
+  func conflict() async throws {
+    let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
+    let holder = try await hold(probe, on: queue)
+    let other = queue.add(ProcedureTask("other") {}.uses(Resource("gpu", capacity: 3)))
+    let error = try #require(await other.outcome.failure as? ProcedureError)
+    #expect(error.kind == .resourceConflict && error.procedure == other.identity)
+    for part in ["\(other.identity)", "\(holder.identity)", "capacity of 3", "uses it with 2"] {
+      #expect("\(error)".contains(part), "\(error)")
+    }
+    probe.finish(())
+    try await holder.value
+    // Nobody uses the resource, so that the other declaration is the only one.
+    try await queue.run(ProcedureTask {}.uses(Resource("gpu", capacity: 3), units: 3))
+
+    let both = ProcedureTask("both") {}.uses(gpu).uses(Resource("gpu", capacity: 3))
+    let conflict = await #expect(throws: ProcedureError.self) { try await queue.run(both) }
+    #expect(conflict?.kind == .resourceConflict)
+    let sum = await #expect(throws: ProcedureError.self) {
+      try await queue.run(ProcedureTask {}.uses(gpu, units: 2).uses(gpu))
+    }
+    #expect(sum?.kind == .capacityExceeded)
+    #expect(table.count == 0)
+  }
+}
