@@ -74,7 +74,8 @@ extension ProcedureQueue {
         + "Pass limit:, or set maxConcurrentProcedures")
     require(
       most >= 1,
-      "ProcedureQueue \"\(name)\": the limit of results(of: \"\(procedure)\", over:) is \(most); with less than 1 nothing could run")
+      "ProcedureQueue \"\(name)\": the limit of results(of: \"\(procedure)\", over:) is \(most); with less than 1 nothing could run"
+    )
     return most
   }
 }

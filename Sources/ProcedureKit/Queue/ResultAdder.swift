@@ -39,9 +39,10 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   /// Starts a task that reads the inputs, and adds a procedure for each.
   func start(
     _ reader: CancellableWork, end: Place,
-    _ read: @escaping @Sendable (
-      _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
-    ) async throws -> Void
+    _ read:
+      @escaping @Sendable (
+        _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
+      ) async throws -> Void
   ) {
     let bindings = queue.core.carriers.map { $0.capture() }
     queue.core.startTask {
@@ -49,7 +50,9 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
         await Run.bind(bindings[...]) {
           await ProcedureContext.$current.withValue(parent) {
             do {
-              try await read { await exchange.isWanted() } _: { input in
+              try await read {
+                await exchange.isWanted()
+              } _: { input in
                 _ = try await reserveRoom(waiting: true)
                 let handle = add(input)
                 exchange.send(.added(handle))

@@ -142,7 +142,9 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     reader.cancel()
     cancelAdded()
     if readsAhead {
-      await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) { [readerEnd] in await readerEnd.waitUntilCalled() }
+      await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) { [readerEnd] in
+        await readerEnd.waitUntilCalled()
+      }
       cancelAdded()
     }
     for handle in inFlight.values { _ = await handle.outcome }

@@ -62,7 +62,9 @@ import TestingProcedureKit
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test("Without a grace period everything is cancelled at once, and the wait still lasts until it has ended", arguments: [0, -1])
+  @Test(
+    "Without a grace period everything is cancelled at once, and the wait still lasts until it has ended",
+    arguments: [0, -1])
   func noGrace(_ seconds: Int) async {
     let queue = makeQueue()
     let (started, ended) = (Signal(), Box(false))

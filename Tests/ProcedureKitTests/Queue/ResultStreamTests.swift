@@ -144,7 +144,8 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The first failure is thrown when the rest has been cancelled and has ended", arguments: sources, [true, false])
+  @Test(
+    "The first failure is thrown when the rest has been cancelled and has ended", arguments: sources, [true, false])
   func failure(_ source: Source, _ ordered: Bool) async throws {
     let unobserved = Box<[String]>([])
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 4)
@@ -274,7 +275,8 @@ import TestingProcedureKit
 
   // MARK: In a body
 
-  @Test("Q3: a body that iterates on its own queue of width one does not wait for ever", arguments: sources, [true, false])
+  @Test(
+    "Q3: a body that iterates on its own queue of width one does not wait for ever", arguments: sources, [true, false])
   func ownQueue(_ source: Source, _ ordered: Bool) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let monitor = ConcurrencyMonitor()
@@ -339,7 +341,9 @@ import TestingProcedureKit
     #expect(values.count == 50)
   }
 
-  @Test("A queue that is shut down ends the iteration, though not that of a body that is still on the queue", arguments: sources)
+  @Test(
+    "A queue that is shut down ends the iteration, though not that of a body that is still on the queue",
+    arguments: sources)
   func shutDown(_ source: Source) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let (started, isDown) = (Signal(), Signal())
