@@ -25,6 +25,12 @@ extension Target {
       "P13", "a timeout each: at most twice as much as without", atMost: 2, of: .procedureKit("add, unlimited"),
       ("W8", "add")),
     Target(
+      "P14", "enqueue where there is room: at most 1.3 times as much as add", atMost: 1.3, of: .procedureKit("add"),
+      ("P14", "enqueue")),
+    Target(
+      "P15", "elements of a map and of a stream: at most 1.5 times as much as add", atMost: 1.5,
+      of: .procedureKit("add"), ("P15", "map"), ("P15", "results")),
+    Target(
       "P16", "pauses: at most 1,000 bytes each; cancelled from the last on, at most three times a task each",
       [
         memory("pause", atMost: 1_000),

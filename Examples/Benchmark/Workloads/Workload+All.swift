@@ -13,6 +13,8 @@ extension Workload {
     Workload("W4", "layers, 3 inputs each", units: 10_000, LayerWork.contestants),
     Workload("W5", "binary tree", units: 32_767, TreeWork.contestants),
     Workload("W6", "all exclude each other", units: 10_000, ExclusiveWork.contestants),
+    Workload("P14", "enqueue where there is room", units: 100_000, RoomWork.contestants),
+    Workload("P15", "elements, at most 8 at once", units: 100_000, ElementWork.contestants),
     Workload("W7", "bytes of what waits", units: 1_000_000, Store.contestants),
     Workload("P16", "an hour's pause, cancelled", units: 10_000, PauseWork.contestants),
     Workload("P17", "sleep, end in the opposite order", units: 16_000, ReverseSleepWork.contestants),

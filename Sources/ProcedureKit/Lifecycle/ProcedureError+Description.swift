@@ -14,7 +14,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   public var advice: String? {
     switch kind {
     case .dependencyFailed: "To execute the procedure after any outcome of the dependency, depend on its asResult"
-    case .queueShutDown: "Add procedures before shutDown()"
+    case .queueShutDown: "Add procedures before shutDown(grace:), or give it a longer grace period"
     case .exclusionDeadlock where waits.count == 1:
       "A procedure can use the resources of a body if the body runs or produces it, not if the body adds it to a queue"
     case .exclusionDeadlock: "Let all of the procedures claim what they need at once, or in the same order"
@@ -55,6 +55,8 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     case .stopped:
       let culprit = origin?.id == procedure.id ? "it" : origin.map(name) ?? "a part"
       return ("\(subject) was stopped", "\(culprit) failed: \(cause ?? "")")
+    case .queueShutDown:
+      return ("\(subject) was not executed, or not to its end", reason(naming: name, cause))
     case .capabilityUnavailable, .capabilityUnauthorized: return ("\(subject) failed", cause)
     default: return ("\(subject) was not executed", reason(naming: name, cause))
     }

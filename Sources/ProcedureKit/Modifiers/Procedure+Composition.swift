@@ -54,6 +54,19 @@ extension Procedure {
     map { Optional($0) }.recover { _ in nil }
   }
 
+  /// The procedure with its result as the value: a failure does not fail the returned procedure. A cancel is not replaced.
+  ///
+  /// For collections and streams whose elements fail one by one, since every element has a `Result` then:
+  ///
+  /// ```swift
+  /// let pages = try await queue.map(urls, with: Download().asResult)  // [Result<Page, any Error>]
+  /// ```
+  ///
+  /// A condition that was not satisfied is a failure with ``ProcedureError/ignored(procedure:by:)``.
+  public var asResult: ProcedureTask<Input, Result<Output, any Error>> {
+    map { Result<Output, any Error>.success($0) }.recover { .failure($0) }
+  }
+
   /// Returns a procedure without a value that succeeds where the procedure fails or is ignored. A cancel is not replaced.
   public func ignoringErrors() -> ProcedureTask<Input, Void> {
     map { _ in }.recover { _ in }

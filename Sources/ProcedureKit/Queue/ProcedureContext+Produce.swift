@@ -20,20 +20,33 @@ extension ProcedureContext {
   /// - Complexity: O(1).
   @discardableResult
   public func produce<P: Procedure>(_ procedure: P, input: P.Input) -> ProcedureHandle<P.Output> {
-    let task = procedure.procedureTask.resolved(for: input)
+    let core = run.core === QueueCore.unqueued ? ProcedureQueue.shared.core : run.core
+    return add(procedure.procedureTask, input, to: core)
+  }
+
+  /// Adds a child of the executing procedure to a queue.
+  ///
+  /// - Parameter isElement: Whether the child works on an element of a sequence: its failure counts only for the reader of the sequence,
+  ///   and the parent does not report it.
+  func add<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore, isElement: Bool = false
+  ) -> ProcedureHandle<Output> {
+    let task = task.resolved(for: input)
     let parent = run
-    let core = parent.core === QueueCore.unqueued ? ProcedureQueue.shared.core : parent.core
     let child = Run(core, task.level, .added, parent: parent, closures: task.closures, body: task.body(with: input))
-    core.withState { _ in child.madeDetails.isProduced = true }
-    let handle = ProcedureHandle<P.Output>(child)
+    core.withState { _ in
+      child.madeDetails.isProduced = true
+      child.details?.countsForParent = !isElement
+    }
+    let handle = ProcedureHandle<Output>(child)
     let adoption = parent.adopt(child, isProduced: true)
     guard adoption != .refused else {
       child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
       return handle
     }
-    parent.report(.willProduce(child.identity))
+    if !isElement { parent.report(.willProduce(child.identity)) }
     core.admit(child, after: [])
-    parent.report(.didProduce(child.identity))
+    if !isElement { parent.report(.didProduce(child.identity)) }
     if adoption == .cancelled || isCancelled { child.cancel(parent.inheritedReason) }
     return handle
   }

@@ -231,12 +231,12 @@ public actor ProcedureQueue {
     try await enqueue(procedure, input: (), after: dependencies)
   }
 
-  private nonisolated func submit<Input, Output>(
-    _ task: ProcedureTask<Input, Output>, after dependencies: [any ProcedureDependency],
+  nonisolated func submit<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
     gathering input: @escaping @Sendable () -> Input
   ) -> ProcedureHandle<Output> {
     ProcedureHandle(
-      core.add(task.level, task.closures, after: dependencies) { run, stage in
+      core.add(task.level, task.closures, after: dependencies, hasRoom: hasRoom) { run, stage in
         try await task.body(with: input())(run, stage)
       })
   }
@@ -286,17 +286,6 @@ public actor ProcedureQueue {
   /// On a suspended queue the wait can last until the queue is resumed. Cancelling the caller does not shorten the wait. A body that
   /// waits for its own queue waits neither for itself nor for other bodies that wait for the queue.
   @concurrent public nonisolated func waitUntilIdle() async {
-    await core.waitUntilIdle()
-  }
-
-  /// Refuses further procedures, and returns when all procedures of the queue have finished.
-  ///
-  /// Later calls of `run` and `add` fail with ``ProcedureError/queueShutDown(procedure:queue:)``, except by bodies that
-  /// are still on the queue: calls of a body are parts of the body. The streams of ``events`` end with the last procedure.
-  /// A suspended queue is resumed. Cancelling the caller does not shorten the wait;
-  /// ``cancelAll(_:)`` does.
-  @concurrent public nonisolated func shutDown() async {
-    core.shutDown()
     await core.waitUntilIdle()
   }
 

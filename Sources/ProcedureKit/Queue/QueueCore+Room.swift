@@ -4,8 +4,9 @@ extension QueueCore {
   /// - Throws: `CancellationError`, or the reason of the cancel, if the caller is cancelled before there is room.
   func reserveRoom(for key: InternedKey?) async throws {
     guard limitsWaiting else { return }
-    let place = Place()
     let id = key.map(ObjectIdentifier.init)
+    if withState({ $0.room.reserve(for: id, $0.machine) }) { return }
+    let place = Place()
     let hasRoom = send { state, _ in
       if state.isShutDown { state.room.reserved(id) }
       if state.isShutDown || state.room.reserve(for: id, state.machine) { return true }
@@ -22,6 +23,12 @@ extension QueueCore {
     // The room may be enough for another caller.
     send { _, _ in }
     throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+  }
+
+  /// Reserves room for one more run if there is room at once and the queue admits the run; nobody is overtaken or replaced.
+  func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
+    if withState(\.isShutDown), !isAround(ProcedureContext.current?.run.living) { return false }
+    return !limitsWaiting || withState { $0.room.reserve(for: key.map(ObjectIdentifier.init), $0.machine) }
   }
 
   /// The runs one of which has to start so that there is room; none if a place is free or about to be used.

@@ -186,6 +186,28 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
+  private struct ServiceUnavailable: Error {}
+  private struct Convert: Procedure {
+    func execute(_ number: Int) async throws -> String { "\(number)" }
+  }
+
+  @Test("Asking for room, and ending a queue")
+  func ending() async throws {
+    var configuration = ProcedureQueue.Configuration("office", maxConcurrentProcedures: 1, isSuspended: true)
+    configuration.maxWaitingProcedures = 1
+    let queue = ProcedureQueue(configuration)
+    @Sendable func convert(_ request: Int) throws -> ProcedureHandle<String> {
+      guard let handle = queue.tryAdd(Convert(), input: request) else { throw ServiceUnavailable() }
+      return handle
+    }
+    let first = try convert(1)
+    #expect(throws: ServiceUnavailable.self) { try convert(2) }
+
+    await queue.cancelWaiting()  // executing bodies go on, with their parts
+    await queue.shutDown(grace: .seconds(10))  // on the clock of the queue
+    #expect(await first.outcome.isCancelled)
+  }
+
   @Test("Tenants take turns, and are bounded")
   func tenants() async throws {
     var configuration = ProcedureQueue.Configuration("reports", maxConcurrentProcedures: 8)

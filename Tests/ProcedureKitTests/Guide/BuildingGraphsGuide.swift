@@ -52,6 +52,25 @@ import TestingProcedureKit
     #expect(images.map(\.side) == [64, 512] && others.map(\.side) == [64, 512])
   }
 
+  @Test("Streams, and results as values")
+  func streams() async throws {
+    let queue = ProcedureQueue("downloads", maxConcurrentProcedures: 4)
+    var messages: [String] = []
+    let paths = ["a", "", "b"]
+    let pages = try await queue.map(paths, with: Download().asResult)
+    for case .failure(let error) in pages { messages.append("\(error)") }
+    #expect(pages.count == 3 && messages == ["NotFound()"])
+
+    let (requests, source) = AsyncStream.makeStream(of: String.self)
+    for number in 0..<100 { source.yield("\(number)") }
+    source.finish()
+    var total = 0
+    for try await page in queue.results(of: Download(), over: requests, limit: 8) {
+      total += page.count
+    }
+    #expect(total == 390)
+  }
+
   @Test("Passing values")
   func values() async throws {
     let disk = Disk()

@@ -23,6 +23,19 @@ import Testing
     #expect(message(limited).contains("\"thin\": its limit is 0"))
   }
 
+  @Test("A stream of results without any limit traps, as does one with a limit below 1")
+  func streamLimit() async {
+    let unlimited = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ProcedureQueue("wide").results(of: ProcedureTask("double") { (number: Int) in number * 2 }, over: 0..<5)
+    }
+    #expect(message(unlimited).contains("\"wide\": results(of: \"double\", over:) has no limit"))
+    #expect(message(unlimited).contains("Pass limit:"))
+    let none = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = ProcedureQueue("wide").results(of: ProcedureTask("id") { (number: Int) in number }, over: 0..<5, limit: 0)
+    }
+    #expect(message(none).contains("is 0; with less than 1"))
+  }
+
   @Test("A graph without nodes traps")
   func emptyGraph() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -83,9 +83,7 @@ extension QueueCore {
     let moment = time.moment()
     var needs = run.level.needs
     if !dependencies.isEmpty { needs.insert(.dependencies) }
-    // A body may add to its own queue as long as the body executes, also during a shutdown.
-    let isFromBody =
-      run.parent != nil || ProcedureContext.current?.run.living?.ancestors.contains { $0.core === self } ?? false
+    let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.living)
     var next = RunStep.wait
     let (refusal, replaced) = send { state, effects -> (WaitingRoom.Refusal?, Run?) in
       if hasRoom { state.room.reservationEnded(run.keyID) }
@@ -114,6 +112,9 @@ extension QueueCore {
     for dependency in dependencies { watch(dependency, for: run, priority) }
     if !dependencies.isEmpty, run.mayBeAwaited { WaitSearch.resolveDeadlock(from: run) }
   }
+
+  /// Whether the run is, or is a part of, a body on this queue: such a body may add to the queue also during a shutdown.
+  func isAround(_ run: Run?) -> Bool { run?.ancestors.contains { $0.core === self } ?? false }
 
   // MARK: Dependencies
 

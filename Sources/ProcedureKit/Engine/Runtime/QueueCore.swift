@@ -340,15 +340,21 @@ final class QueueCore: Sendable {
 
   /// Cancels every run at once: none of them starts because another one has ended by that.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
+    cancelRuns(includesLater: includesLater) { _, _ in Cancel(reason: reason) }
+  }
+
+  /// Cancels at once the runs for which `choose`, called under the lock, returns a cancel.
+  func cancelRuns(includesLater: Bool = false, _ choose: (Run, QueueMachine<Run>.Member) -> Cancel?) {
     let moment = time.moment()
-    let reached = send { state, effects -> [(Run, Run.CancelReach)] in
+    let reached = send { state, effects -> [(Run, Cancel, Run.CancelReach)] in
       if includesLater { state.cancelsArrivals = true }
       return state.machine.present.compactMap { member in
-        guard let run = state.machine[member].payload, run.isReported else { return nil }
-        return (run, run.mark(reason, at: moment, &state, &effects))
+        let entry = state.machine[member]
+        guard let run = entry.payload, run.isReported, let cancel = choose(run, entry) else { return nil }
+        return (run, cancel, run.mark(cancel.reason, at: moment, &state, &effects))
       }
     }
-    for (run, reach) in reached { run.spread(reason, reach) }
+    for (run, cancel, reach) in reached { run.spread(cancel.reason, reach) }
   }
 
   /// The queue takes nothing more; what is there goes on although the queue was suspended.

@@ -135,7 +135,7 @@ extension Run {
   /// A child has ended. The failure of a produced one stops this run, if its policy is to fail fast.
   func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, isProduced: Bool) {
     var failure: ProcedureFailure?
-    if isProduced, case .failed(let error) = outcome {
+    if isProduced, child.details?.countsForParent ?? true, case .failed(let error) = outcome {
       failure = ProcedureFailure(procedure: child.identity, error: error)
     }
     let (former, stops, settling) = core.withState { _ -> (Run?, Bool, Waiter?) in

@@ -198,8 +198,10 @@ final class RunDetails {
   var producedCount = 0
   var failures: [ProcedureFailure] = []
   var isStopping = false
-  /// Whether the run is a produced child, whose failure counts for its parent.
+  /// Whether the run is a produced child, which its parent awaits.
   var isProduced = false
+  /// Whether the failure of the produced child counts for its parent, and is not one of a sequence that the parent reads.
+  var countsForParent = true
   /// The driver that waits for the children.
   var settling: Waiter?
   /// Bodies of this run that wait for the slot.

@@ -626,7 +626,7 @@ extension Run {
     await Self.bind(bindings[...], operation)
   }
 
-  private static func bind(
+  static func bind(
     _ bindings: ArraySlice<ContextCarrier.Binding>, _ operation: @escaping @Sendable () async -> Void
   ) async {
     guard let first = bindings.first else { return await operation() }

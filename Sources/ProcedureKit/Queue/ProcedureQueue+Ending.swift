@@ -1,0 +1,60 @@
+extension ProcedureQueue {
+  /// Refuses further procedures, and returns when all procedures of the queue have finished.
+  ///
+  /// ```swift
+  /// await queue.shutDown(grace: .seconds(10))
+  /// ```
+  ///
+  /// Later calls of `run` and `add` fail with ``ProcedureError/queueShutDown(procedure:queue:)``, except by bodies that
+  /// are still on the queue: calls of a body are parts of the body. The streams of ``events`` end with the last procedure.
+  /// A suspended queue is resumed.
+  ///
+  /// When the grace period is over, all remaining procedures are cancelled, and so is all that bodies add later. The reason is
+  /// ``ProcedureError/queueShutDown(procedure:queue:)``, with the name of the cancelled procedure. The function still waits for
+  /// bodies that respond late. A body that waits for its own queue is neither awaited nor cancelled. Of several calls, the
+  /// shortest grace period counts.
+  ///
+  /// Cancelling the caller shortens neither the wait nor the grace period; ``cancelAll(_:)`` does.
+  ///
+  /// - Parameter grace: The time that procedures have to finish, on the clock of the queue, from the call. `zero`, or less, cancels at
+  ///   once. `nil` cancels no procedure.
+  @concurrent public nonisolated func shutDown(grace: Duration? = nil) async {
+    core.shutDown()
+    guard let grace else { return await core.waitUntilIdle() }
+    let callers = ProcedureContext.current?.run.living.map { Array($0.ancestors) } ?? []
+    let cancelRest: @Sendable () -> Void = { [core] in core.cancelForShutDown(sparing: callers) }
+    guard grace > .zero else {
+      cancelRest()
+      return await core.waitUntilIdle()
+    }
+    let timer = core.timers.schedule(after: grace, cancelRest)
+    await core.waitUntilIdle()
+    core.timers.cancel(timer)
+  }
+
+  /// Cancels the procedures of the queue that wait for their start: for dependencies, conditions, resources, a slot, or the
+  /// end of a suspension. A procedure that pauses, before its first attempt or between two, is cancelled, too.
+  ///
+  /// Procedures with an executing body go on, with all their parts: nodes of a graph, produced children, nested calls and elements of
+  /// ``results(of:over:limit:ordered:)`` are parts of a body, also while they wait. A call of `run` by the body of another queue's procedure
+  /// is no part on this queue. Callers that wait for room are not cancelled, and are admitted in the place of the cancelled procedures.
+  ///
+  /// - Parameter reason: The reason of the cancel. `nil` stands for `CancellationError`.
+  /// - Complexity: O(n log n) for n procedures on the queue.
+  public func cancelWaiting(_ reason: (any Error)? = nil) {
+    core.cancelRuns { run, entry in
+      let isPart = entry.isPart || (run.kind == .added && run.parent != nil)
+      return isPart || !entry.phase.isBeforeStart ? nil : Cancel(reason: reason)
+    }
+  }
+}
+
+extension QueueCore {
+  /// Cancels everything that a shutdown waits for. Parts of bodies are cancelled with the bodies.
+  fileprivate func cancelForShutDown(sparing callers: [Run]) {
+    cancelRuns(includesLater: true) { run, entry in
+      if entry.isPart || entry.idleWaits > 0 || callers.contains(where: { $0 === run }) { return nil }
+      return Cancel(reason: ProcedureError.queueShutDown(procedure: run.identity, queue: name))
+    }
+  }
+}

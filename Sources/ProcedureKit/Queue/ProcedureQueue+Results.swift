@@ -1,0 +1,110 @@
+extension ProcedureQueue {
+  /// Returns the values of a procedure for each element of a sequence, a few at a time, while the caller iterates.
+  ///
+  /// ```swift
+  /// for try await page in queue.results(of: Download(), over: urls, limit: 8) {
+  ///   await index.insert(page)
+  /// }
+  /// ```
+  ///
+  /// Nothing runs before the first value is asked for. From then on, at most `limit` procedures wait, execute, or have values that
+  /// the caller has not taken: the sequence is not read further ahead. Each element is a run of its own, added when the caller
+  /// asks for a value. An ignored element has no value and is left out. To take the failures of elements as values, use
+  /// ``Procedure/asResult``; to leave them out, ``Procedure/optional()`` and `compactMap`.
+  ///
+  /// The first failure, or cancel, of an element ends the iteration: the other elements are cancelled, and the error is thrown when they
+  /// have ended. In order, the values of the elements before the failed one come first. Cancelling the iterating task
+  /// does the same with `CancellationError`. Leaving the loop early cancels what executes, and does not wait.
+  ///
+  /// A body that iterates lends its slot while it waits. The elements are children of the body: they are cancelled with the body,
+  /// can claim its resources, need no room on the queue, and the run finishes after them; their failures reach only the
+  /// loop. Outside of a body, elements wait for room where ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that
+  /// is shut down ends the iteration with ``ProcedureError/queueShutDown(procedure:queue:)``.
+  ///
+  /// - Parameters:
+  ///   - procedure: The procedure for each element.
+  ///   - inputs: The elements. Each iteration of the result begins a new iteration of `inputs`, in the task of the caller.
+  ///   - limit: The largest number of elements between the sequence and the caller; below 1 traps. `nil` uses the width of the
+  ///     queue at the call, and traps if the width is not limited.
+  ///   - isOrdered: `true` for the values in the order of the elements; `false` for each value as soon as it is there.
+  /// - Returns: The values. Several iterations are independent of each other.
+  /// - Complexity: O(1) memory for each of `limit` elements.
+  public nonisolated func results<P: Procedure, Inputs: Sequence & Sendable>(
+    of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true
+  ) -> some AsyncSequence<P.Output, any Error> & Sendable where Inputs.Element == P.Input {
+    let task = procedure.procedureTask
+    return ResultSequence(queue: self, task: task, limit: resultLimit(limit, task.name), isOrdered: isOrdered) {
+      var iterator = inputs.makeIterator()
+      return .atOnce { iterator.next() }
+    }
+  }
+
+  /// Returns the values of a procedure for each element of an asynchronous sequence, a few at a time, while the caller iterates;
+  /// see ``results(of:over:limit:ordered:)`` for a plain sequence.
+  ///
+  /// A task of the queue reads `inputs`, so that an element starts as soon as it comes, also while the caller is busy with a
+  /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. An error of `inputs` is thrown
+  /// after the values of the elements before it. When the iteration ends early, the reading task is cancelled.
+  ///
+  /// - Parameters:
+  ///   - procedure: The procedure for each element.
+  ///   - inputs: The elements. Each iteration of the result begins a new iteration of `inputs`.
+  ///   - limit: The largest number of elements between the sequence and the caller; below 1 traps. `nil` uses the width of the
+  ///     queue at the call, and traps if the width is not limited.
+  ///   - isOrdered: `true` for the values in the order of the elements; `false` for each value as soon as it is there.
+  /// - Returns: The values.
+  /// - Complexity: O(1) memory for each of `limit` elements.
+  public nonisolated func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
+    of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true
+  ) -> some AsyncSequence<P.Output, any Error> & Sendable where Inputs.Element == P.Input {
+    let task = procedure.procedureTask
+    return ResultSequence(queue: self, task: task, limit: resultLimit(limit, task.name), isOrdered: isOrdered) {
+      .read { isWanted, take in
+        var iterator = inputs.makeAsyncIterator()
+        while await isWanted(), let input = try await iterator.next() { try await take(input) }
+      }
+    }
+  }
+
+  private nonisolated func resultLimit(_ limit: Int?, _ procedure: String) -> Int {
+    let most = limit ?? core.width
+    require(
+      limit != nil || most < .max,
+      "ProcedureQueue \"\(name)\": results(of: \"\(procedure)\", over:) has no limit, and the width of the queue is not limited. "
+        + "Pass limit:, or set maxConcurrentProcedures")
+    require(
+      most >= 1,
+      "ProcedureQueue \"\(name)\": the limit of results(of: \"\(procedure)\", over:) is \(most); with less than 1 nothing could run"
+    )
+    return most
+  }
+}
+
+/// Internal. The values of a procedure over a sequence of inputs.
+struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
+  let queue: ProcedureQueue
+  let task: ProcedureTask<Input, Output>
+  let limit: Int
+  let isOrdered: Bool
+  let makeInputs: @Sendable () -> ResultInputs<Input>
+
+  func makeAsyncIterator() -> Iterator { Iterator(flow: ResultFlow(self)) }
+
+  /// An iteration, by one task.
+  struct Iterator: AsyncIteratorProtocol {
+    let flow: ResultFlow<Input, Output>
+
+    mutating func next() async throws -> Output? { try await flow.next() }
+  }
+}
+
+/// Internal. How the inputs of a result sequence are read.
+enum ResultInputs<Input: Sendable> {
+  /// By the task that iterates, whenever it asks for a value.
+  case atOnce(() -> Input?)
+  /// By a task of the queue. `isWanted` waits until one more input can be taken; `false` ends the reading.
+  case read(
+    @Sendable (
+      _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
+    ) async throws -> Void)
+}

@@ -1,0 +1,84 @@
+extension ProcedureQueue {
+  /// Adds a procedure if the queue takes it at once; otherwise nothing happens.
+  ///
+  /// ```swift
+  /// guard let handle = queue.tryAdd(Convert(), input: request) else { throw ServiceUnavailable() }
+  /// ```
+  ///
+  /// Never replaces another procedure, whatever ``QueueOverflow`` says, and never overtakes a caller that waits for room. On a
+  /// queue without a limit, the function is equal to ``add(_:input:after:)`` until the queue is shut down. To wait for room, use
+  /// ``enqueue(_:input:after:)``.
+  ///
+  /// - Parameters:
+  ///   - procedure: The procedure to run.
+  ///   - input: The input of the procedure.
+  ///   - dependencies: Procedures that have to finish successfully before.
+  /// - Returns: The run; `nil` if the queue is full, or has been shut down. If the shutdown comes during the call, the run can be one
+  ///   that fails with ``ProcedureError/queueShutDown(procedure:queue:)``.
+  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
+  public nonisolated func tryAdd<P: Procedure>(
+    _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
+  ) -> ProcedureHandle<P.Output>? {
+    let task = procedure.procedureTask
+    guard core.reserveRoomAtOnce(for: task.level.traits.key) else { return nil }
+    return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
+  }
+
+  /// Adds a procedure without an input if the queue takes it at once; see ``tryAdd(_:input:after:)``.
+  ///
+  /// - Parameters:
+  ///   - procedure: The procedure to run.
+  ///   - dependencies: Procedures that have to finish successfully before.
+  /// - Returns: The run; `nil` if the queue is full, or has been shut down.
+  public nonisolated func tryAdd<P: Procedure>(
+    _ procedure: P, after dependencies: [any ProcedureDependency] = []
+  ) -> ProcedureHandle<P.Output>? where P.Input == Void {
+    tryAdd(procedure, input: (), after: dependencies)
+  }
+
+  /// Adds a procedure with the values of other procedures as the input, as soon as there is room.
+  ///
+  /// The function waits for room as ``enqueue(_:input:after:)`` does, and not for the other procedures: the run waits for these, as that of
+  /// ``add(_:from:after:)``. Cancelling the caller before there is room ends the wait, and the procedure is not added.
+  ///
+  /// - Parameters:
+  ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
+  ///   - handles: The procedures of the values.
+  ///   - dependencies: Further procedures that have to finish successfully before.
+  /// - Returns: The run.
+  /// - Throws: `CancellationError`, or the reason of the cancel.
+  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
+  @discardableResult @concurrent
+  public nonisolated func enqueue<each Value: Sendable, P: Procedure>(
+    _ procedure: P, from handles: repeat ProcedureHandle<each Value>, after dependencies: [any ProcedureDependency] = []
+  ) async throws -> ProcedureHandle<P.Output> where P.Input == (repeat each Value) {
+    let task = procedure.procedureTask
+    try await core.reserveRoom(for: task.level.traits.key)
+    var all = dependencies
+    for handle in repeat each handles { all.append(handle) }
+    return submit(task, after: all, hasRoom: core.limitsWaiting) {
+      (repeat (each handles).successfulValue)
+    }
+  }
+
+  /// Adds a procedure with an array of the values of other procedures as the input, as soon as there is room; see
+  /// ``add(_:from:after:)`` for the dependencies. Cancelling the caller before there is room ends the wait.
+  ///
+  /// - Parameters:
+  ///   - procedure: The procedure to run. Its input is the array of the values.
+  ///   - handles: The procedures of the values, in the order of the array.
+  ///   - dependencies: Further procedures that have to finish successfully before.
+  /// - Returns: The run.
+  /// - Throws: `CancellationError`, or the reason of the cancel.
+  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
+  @discardableResult @concurrent
+  public nonisolated func enqueue<Value: Sendable, P: Procedure>(
+    _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
+  ) async throws -> ProcedureHandle<P.Output> where P.Input == [Value] {
+    let task = procedure.procedureTask
+    try await core.reserveRoom(for: task.level.traits.key)
+    return submit(task, after: dependencies + handles, hasRoom: core.limitsWaiting) {
+      handles.map(\.successfulValue)
+    }
+  }
+}

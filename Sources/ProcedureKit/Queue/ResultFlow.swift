@@ -1,0 +1,168 @@
+/// Internal. One iteration of a result sequence: adds procedures, at most so many at a time, and hands out their values.
+///
+/// Used by one task at a time. When the iteration is dropped, the procedures that have not finished are cancelled.
+final class ResultFlow<Input: Sendable, Output: Sendable> {
+  private let sequence: ResultSequence<Input, Output>
+  private let adder: ResultAdder<Input, Output>
+  private let reader = CancellableWork()
+  /// Called when the reader has ended.
+  private let readerEnd = Place()
+  private var inputs: ResultInputs<Input>?
+  /// An input for which there was no room.
+  private var nextInput: Input?
+  private var inputError: (any Error)?
+  /// The procedures whose values were not taken, by their numbers.
+  private var inFlight: [Int: ProcedureHandle<Output>] = [:]
+  /// The numbers of those that have finished, where the order does not count; the latest first.
+  private var finished: [Int] = []
+  private var (added, taken, granted) = (0, 0, 0)
+  private var isOver = false
+
+  private var exchange: ResultExchange<Output> { adder.exchange }
+  private var readsAhead: Bool { granted > 0 }
+
+  init(_ sequence: ResultSequence<Input, Output>) {
+    self.sequence = sequence
+    adder = ResultAdder(sequence)
+    inputs = sequence.makeInputs()
+  }
+
+  deinit {
+    guard !isOver else { return }
+    // The reader cancels what it adds from now on.
+    reader.cancel()
+    cancelAdded()
+  }
+
+  /// Returns the next value; `nil` after the last one.
+  func next() async throws -> Output? {
+    guard !isOver else { return nil }
+    do {
+      while true {
+        try Self.requireNotCancelled()
+        if !isAhead { try await fill() }
+        guard let handle = try await nextFinished() else { break }
+        switch handle.finishedOutcome {
+        case .finished(let value): return value
+        case .ignored: continue
+        case .failed(let error): throw error
+        case .cancelled(let reason): throw reason ?? CancellationError()
+        }
+      }
+      if let inputError { throw inputError }
+      isOver = true
+      return nil
+    } catch {
+      await end()
+      throw error
+    }
+  }
+
+  // MARK: Inputs
+
+  /// Whether the procedures are faster than the caller: all that were added have finished, and half of their values are left. The next
+  /// ones are then added together, so that not each of them has to start a worker.
+  private var isAhead: Bool {
+    inFlight.count > sequence.limit / 2 && inFlight[added - 1]?.run.isFinished ?? false
+  }
+
+  /// Adds procedures for further inputs, or lets the reader do so, up to the limit.
+  private func fill() async throws {
+    switch inputs {
+    case nil: return
+    case .atOnce(let next):
+      while inFlight.count < sequence.limit {
+        guard let input = nextInput.take() ?? next() else {
+          inputs = nil
+          return
+        }
+        guard try await adder.reserveRoom(waiting: inFlight.isEmpty) else {
+          nextInput = input
+          return
+        }
+        track(adder.add(input))
+      }
+    case .read(let read):
+      let wanted = taken + sequence.limit - granted
+      guard wanted > 0 else { return }
+      let starts = granted == 0
+      granted += wanted
+      exchange.grant(wanted)
+      if starts { adder.start(reader, end: readerEnd, read) }
+    }
+  }
+
+  private func track(_ handle: ProcedureHandle<Output>) {
+    inFlight[added] = handle
+    if !sequence.isOrdered { adder.watch(handle, added) }
+    added += 1
+  }
+
+  // MARK: Values
+
+  /// Waits for the procedure whose value comes next; `nil` if there is none.
+  private func nextFinished() async throws -> ProcedureHandle<Output>? {
+    while true {
+      if let number = sequence.isOrdered ? taken : finished.popLast(), let handle = inFlight[number] {
+        if !handle.run.isFinished, await !handle.run.waitForEnd(endsWithCancel: true) { throw Self.cancelError }
+        inFlight[number] = nil
+        taken += 1
+        return handle
+      }
+      if inputs == nil, inFlight.isEmpty { return nil }
+      try await receive()
+    }
+  }
+
+  /// Waits for what the procedures and the reader leave.
+  private func receive() async throws {
+    if let place = exchange.waitForArrival() {
+      let isCalled = await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) {
+        guard let run = ProcedureContext.current?.run.living else { return await place.wait() }
+        return await run.wait(at: place)
+      }
+      guard isCalled else { throw Self.cancelError }
+    }
+    var numbers: [Int] = []
+    for arrival in exchange.takeAll() {
+      switch arrival {
+      case .added(let handle): track(handle)
+      case .finished(let number): numbers.append(number)
+      case .inputEnded(let error): (inputs, inputError) = (nil, error)
+      }
+    }
+    finished = numbers.reversed() + finished
+  }
+
+  // MARK: The end
+
+  /// Cancels what has not finished, and waits for its end.
+  private func end() async {
+    isOver = true
+    reader.cancel()
+    cancelAdded()
+    if readsAhead {
+      await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) { [readerEnd] in
+        await readerEnd.waitUntilCalled()
+      }
+      cancelAdded()
+    }
+    for handle in inFlight.values { _ = await handle.outcome }
+    (inFlight, inputs) = ([:], nil)
+  }
+
+  /// Cancels the procedures that have not finished, also those that the reader has added since the latest value.
+  private func cancelAdded() {
+    for arrival in exchange.takeAll() {
+      if case .added(let handle) = arrival { track(handle) }
+    }
+    for handle in inFlight.values { handle.cancel() }
+  }
+
+  private static var cancelError: any Error { ProcedureContext.current?.cancellationReason ?? CancellationError() }
+
+  private static func requireNotCancelled() throws {
+    if let context = ProcedureContext.current { return try context.requireNotCancelled() }
+    try Task.checkCancellation()
+  }
+}

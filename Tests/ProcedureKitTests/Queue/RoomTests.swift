@@ -1,0 +1,116 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+/// `tryAdd` and the variants of `enqueue`.
+@Suite struct RoomTests {
+  private func makeQueue(_ limit: Int, overflow: QueueOverflow = .refuse, isSuspended: Bool = true) -> ProcedureQueue {
+    var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: isSuspended)
+    configuration.maxWaitingProcedures = limit
+    configuration.overflow = overflow
+    return ProcedureQueue(configuration)
+  }
+
+  @Test(
+    "tryAdd takes what there is room for, and replaces nobody",
+    arguments: [QueueOverflow.refuse, .replaceOldest, .replaceNewest])
+  func tryAdd(_ overflow: QueueOverflow) async throws {
+    let queue = makeQueue(2, overflow: overflow)
+    let first = try #require(queue.tryAdd(ProcedureTask { 1 }))
+    let second = try #require(queue.tryAdd(ProcedureTask { (number: Int) in number }, input: 2, after: [first]))
+    #expect(queue.tryAdd(ProcedureTask {}) == nil)
+    #expect(queue.snapshot().procedures.count == 2)
+    first.cancel()
+    _ = await first.outcome
+    let third = try #require(queue.tryAdd(ProcedureTask { 3 }))
+    await queue.resume()
+    #expect(try await third.value == 3)
+    #expect(await second.outcome.isCancelled)
+    #expect(queue.tryAdd(ProcedureTask {}) != nil)
+  }
+
+  @Test("tryAdd does not overtake a caller that waits for room")
+  func line() async throws {
+    let queue = makeQueue(1)
+    let first = queue.add(ProcedureTask("first") { 1 })
+    let patient = Task { try await queue.enqueue(ProcedureTask("patient") { 2 }) }
+    let order = Box<[Int]>([])
+    for _ in 0..<50 {
+      #expect(queue.tryAdd(ProcedureTask { order.update { $0.append(3) } }) == nil)
+      await Task.yield()
+    }
+    await queue.resume()
+    #expect(try await first.value == 1)
+    #expect(try await patient.value.value == 2)
+    #expect(order.value == [])
+  }
+
+  @Test("tryAdd on a queue without a limit adds, and on one that is shut down does not, except for a body of the queue")
+  func closed() async throws {
+    let queue = ProcedureQueue("q")
+    #expect(try await queue.tryAdd(ProcedureTask { 1 })?.value == 1)
+    let (started, isDown) = (Signal(), Signal())
+    let body = queue.add(
+      ProcedureTask("body") { () -> Int in
+        started.set()
+        await isDown.wait()
+        return try await queue.tryAdd(ProcedureTask { 2 })?.value ?? 0
+      })
+    await started.wait()
+    async let end: Void = queue.shutDown()
+    while queue.tryAdd(ProcedureTask {}) != nil { await Task.yield() }
+    isDown.set()
+    #expect(try await body.value == 2)
+    await end
+  }
+
+  @Test("The limit holds for many callers at once, and no room is lost")
+  func race() async throws {
+    let queue = makeQueue(10)
+    let counts = await withTaskGroup(of: Int.self, returning: Int.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          var count = 0
+          for _ in 0..<100 where queue.tryAdd(ProcedureTask {}) != nil { count += 1 }
+          return count
+        }
+      }
+      return await group.reduce(0, +)
+    }
+    #expect(counts == 10)
+    await queue.resume()
+    await queue.waitUntilIdle()
+    await queue.suspend()
+    for _ in 0..<10 { #expect(queue.tryAdd(ProcedureTask {}) != nil) }
+    #expect(queue.tryAdd(ProcedureTask {}) == nil)
+    await queue.cancelAll()
+  }
+
+  @Test("enqueue takes the values of other procedures, typed and as an array, and waits for room")
+  func enqueueFrom() async throws {
+    let queue = makeQueue(2)
+    let source = ProcedureQueue("source")
+    let (one, word) = (source.add(ProcedureTask { 1 }), source.add(ProcedureTask { "a" }))
+    let typed = try await queue.enqueue(ProcedureTask { (n: Int, s: String) in "\(n)\(s)" }, from: one, word)
+    let array = try await queue.enqueue(ProcedureTask { (all: [Int]) in all }, from: [one, one])
+    let patient = Task { try await queue.enqueue(ProcedureTask { (n: Int) in n + 1 }, from: one, after: [array]) }
+    for _ in 0..<20 { await Task.yield() }
+    #expect(queue.snapshot().procedures.count == 2)
+    await queue.resume()
+    #expect(try await typed.value == "1a")
+    #expect(try await array.value == [1, 1])
+    #expect(try await patient.value.value == 2)
+  }
+
+  @Test("A cancelled wait of enqueue(from:) adds nothing")
+  func cancelledEnqueue() async {
+    let queue = makeQueue(1)
+    let first = queue.add(ProcedureTask { 1 })
+    let patient = Task { try await queue.enqueue(ProcedureTask { (all: [Int]) in all }, from: [first]) }
+    for _ in 0..<20 { await Task.yield() }
+    patient.cancel()
+    await #expect(throws: CancellationError.self) { try await patient.value }
+    #expect(queue.snapshot().procedures.count == 1)
+    await queue.cancelAll()
+  }
+}
