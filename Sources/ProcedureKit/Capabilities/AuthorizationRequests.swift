@@ -21,7 +21,7 @@ enum AuthorizationRequests {
   ///
   /// - Returns: The status that meets the requirement.
   /// - Throws: ``CapabilityError``; the capability's errors; `CancellationError`;
-  ///   ``ProcedureError/exclusionDeadlock(procedure:waits:)`` if the request under way waits for a resource that an
+  ///   ``ProcedureError/Kind/exclusionDeadlock`` if the request under way waits for a resource that an
   ///   enclosing body holds.
   static func authorize<C: Capability>(_ capability: C, _ requirement: C.Status.Requirement) async throws -> C.Status {
     guard await capability.isAvailable() else { throw CapabilityError.unavailable(capability: capability.name) }

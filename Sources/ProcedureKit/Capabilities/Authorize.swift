@@ -24,9 +24,9 @@ public struct Authorize<C: Capability>: InputlessProcedure {
   /// caller ends a wait for other requests at once.
   ///
   /// - Returns: A status that meets the requirement.
-  /// - Throws: ``ProcedureError/capabilityUnavailable(procedure:underlying:)`` or
-  ///   ``ProcedureError/capabilityUnauthorized(procedure:underlying:)`` around the ``CapabilityError``;
-  ///   ``ProcedureError/exclusionDeadlock(procedure:waits:)`` if another request waits for a resource that an
+  /// - Throws: ``ProcedureError/Kind/capabilityUnavailable`` or
+  ///   ``ProcedureError/Kind/capabilityUnauthorized`` around the ``CapabilityError``;
+  ///   ``ProcedureError/Kind/exclusionDeadlock`` if another request waits for a resource that an
   ///   enclosing body holds; the capability's errors; `CancellationError`, or the reason of the cancel.
   public func execute() async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }

@@ -14,7 +14,7 @@ extension Condition {
   ///   - ask: Returns `true` for consent, and `false` to ignore the procedure. An error fails the procedure. `ask` runs
   ///     in a task that is cancelled when the run is cancelled or another condition has failed, and should then close
   ///     its prompt. A run that is cancelled before its turn never calls `ask`.
-  /// - Returns: The condition. The condition fails with ``ProcedureError/exclusionDeadlock(procedure:waits:)`` if
+  /// - Returns: The condition. The condition fails with ``ProcedureError/Kind/exclusionDeadlock`` if
   ///   another prompt waits for a resource that an enclosing body holds.
   public static func userConfirmation(
     _ name: String = "user confirmation", ask: @escaping @concurrent @Sendable () async throws -> Bool

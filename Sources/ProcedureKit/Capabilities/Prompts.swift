@@ -25,7 +25,7 @@ enum Prompts {
   ///   - name: The name in errors.
   ///   - operation: The prompt.
   /// - Returns: The value of `operation`.
-  /// - Throws: The error of `operation`; ``ProcedureError/exclusionDeadlock(procedure:waits:)``; the reason of a
+  /// - Throws: The error of `operation`; ``ProcedureError/Kind/exclusionDeadlock``; the reason of a
   ///   cancel.
   @concurrent static func takeTurn<R: Sendable>(
     _ kind: Kind, named name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R

@@ -6,7 +6,7 @@
 public enum ElementFailurePolicy: Sendable, Hashable {
   /// The first failure cancels the remaining elements, and fails the collection with the error.
   case failFast
-  /// All elements are processed. The collection then fails with ``ProcedureError/partsFailed(procedure:failures:)``.
+  /// All elements are processed. The collection then fails with ``ProcedureError/Kind/partsFailed``.
   case collect
   /// Failed elements are omitted from the result.
   case drop

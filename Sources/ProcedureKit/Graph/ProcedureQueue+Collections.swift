@@ -10,7 +10,7 @@ extension ProcedureQueue {
   ///   - limit: The largest number of concurrent elements. A value below 1 traps.
   ///   - policy: The response to the failure of an element.
   /// - Returns: The values, in the order of the elements.
-  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/partsFailed(procedure:failures:)`` with the policy
+  /// - Throws: The errors of ``run(_:input:)``; ``ProcedureError/Kind/partsFailed`` with the policy
   ///   ``ElementFailurePolicy/collect``.
   /// - Complexity: O(n) for n elements.
   public nonisolated(nonsending) func map<P: Procedure>(

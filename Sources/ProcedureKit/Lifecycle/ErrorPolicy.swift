@@ -6,6 +6,6 @@ public enum ErrorPolicy: Sendable, Hashable {
   /// procedure.
   case failFast
   /// Every part that does not depend on a failed part still executes. The graph or the procedure then fails with
-  /// ``ProcedureError/partsFailed(procedure:failures:)``, which carries all errors.
+  /// ``ProcedureError/Kind/partsFailed``, which carries all errors.
   case `continue`
 }

@@ -1,4 +1,4 @@
-/// One wait of a deadlock that ``ProcedureError/exclusionDeadlock(procedure:waits:)`` reports: a procedure, the
+/// One wait of a deadlock that ``ProcedureError/Kind/exclusionDeadlock`` reports: a procedure, the
 /// resource it waits for, and the holder.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   /// The waiting procedure.

@@ -16,8 +16,8 @@
 /// ```
 ///
 /// Later versions can add kinds, so a `switch` has a `default`. The ``description`` says what happened and why, and the
-/// ``advice`` says what the programmer can do. The functions such as ``timedOut(procedure:duration:hasStarted:)`` make an
-/// error, for tests and for code that stands in for a queue.
+/// ``advice`` says what the programmer can do. The details are properties of the error: `error.duration`.
+@dynamicMemberLookup
 public struct ProcedureError: Error, Sendable {
   /// The kind of a ``ProcedureError``.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
@@ -66,155 +66,109 @@ public struct ProcedureError: Error, Sendable {
     public static let bodySkipped = Kind("bodySkipped")
   }
 
-  /// The details are behind one reference, since errors are passed through many hands.
-  private indirect enum Content {
-    case of(Details)
+  /// The details of an error. A detail that the kind does not have is `nil`, or empty.
+  public struct Details: Sendable {
+    /// The error behind this error: the cause, or the error of the first failed part; `nil` if the framework alone
+    /// decided.
+    public var underlying: (any Error)?
+    /// The name of the condition, of ``Kind/conditionFailed`` and ``Kind/ignored``.
+    public var condition: String?
+    /// The direct dependency that failed, of ``Kind/dependencyFailed``.
+    public var dependency: ProcedureIdentity?
+    /// The run in which a failure began: of ``Kind/dependencyFailed``, however long the chain of dependents is; of
+    /// ``Kind/stopped``, the part that failed first.
+    public var origin: ProcedureIdentity?
+    /// The name of the queue, of ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
+    public var queue: String?
+    /// The errors of all parts in the order of failing, of ``Kind/partsFailed``; the error of the body comes last. Empty for
+    /// every other kind.
+    public var failures: [ProcedureFailure] = []
+    /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind. Each wait is for a resource of the
+    /// next wait's run, which cannot release the resource before its own wait ends.
+    public var waits: [ExclusionWait] = []
+    /// The name of the resource, of ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
+    public var resource: String?
+    /// How many units the procedure needs, of ``Kind/capacityExceeded``.
+    public var units: Int?
+    /// The capacity that the procedure declares, of ``Kind/resourceConflict``, or that the resource has, of ``Kind/capacityExceeded``.
+    public var capacity: Int?
+    /// The procedure with the other declaration, of ``Kind/resourceConflict``.
+    public var other: ProcedureIdentity?
+    /// The capacity that ``other`` declares, of ``Kind/resourceConflict``.
+    public var otherCapacity: Int?
+    /// The run that was to produce the child, of ``Kind/producerFinished``.
+    public var producer: ProcedureIdentity?
+    /// How many procedures may wait on the queue, of ``Kind/queueFull``.
+    public var limit: Int?
+    /// The description of the key that the limit is for, of ``Kind/queueFull``; `nil` if the limit is for the whole queue.
+    public var key: String?
+    /// The run that has taken the place on the full queue, of ``Kind/replaced``.
+    public var replacement: ProcedureIdentity?
+    /// The time until a ``Kind/timedOut``: since the start of the body, or, for a deadline, since the procedure was admitted.
+    /// Zero for a deadline in the past.
+    public var duration: Duration?
+    /// Whether the body had started, of ``Kind/timedOut``. `false` if the deadline passed before; the body was then not
+    /// executed.
+    public var hasStarted: Bool?
+    /// The name of the circuit breaker, of ``Kind/circuitOpen``.
+    public var breaker: String?
+    /// The time until a call has a chance, of ``Kind/circuitOpen`` and ``Kind/rateExceeded``. `nil` while a probe of the circuit
+    /// breaker is under way, or if the rate limiter would never let the call through.
+    public var retryAfter: Duration?
   }
 
-  private struct Details {
-    let kind: Kind
-    let procedure: ProcedureIdentity
-    var underlying: (any Error)?
-    var condition: String?
-    var dependency: ProcedureIdentity?
-    var origin: ProcedureIdentity?
-    var queue: String?
-    var failures: [ProcedureFailure] = []
-    var waits: [ExclusionWait] = []
-    var resource: String?
-    var units: Int?
-    var capacity: Int?
-    var other: ProcedureIdentity?
-    var otherCapacity: Int?
-    var producer: ProcedureIdentity?
-    var limit: Int?
-    var key: String?
-    var replacement: ProcedureIdentity?
-    var duration: Duration?
-    var hasStarted: Bool?
-    var breaker: String?
-    var retryAfter: Duration?
+  /// The content is behind one reference, since errors are passed through many hands.
+  private indirect enum Content {
+    case of(kind: Kind, procedure: ProcedureIdentity, details: Details)
+
+    var all: (kind: Kind, procedure: ProcedureIdentity, details: Details) {
+      switch self {
+      case .of(let kind, let procedure, let details): (kind, procedure, details)
+      }
+    }
   }
 
   private let content: Content
 
-  private var details: Details {
-    switch content {
-    case .of(let details): details
-    }
-  }
-
-  private init(_ kind: Kind, _ procedure: ProcedureIdentity, _ set: (inout Details) -> Void) {
-    var details = Details(kind: kind, procedure: procedure)
-    set(&details)
-    content = .of(details)
-  }
-}
-
-// MARK: - The properties
-
-extension ProcedureError {
-  /// The kind of the error.
-  public var kind: Kind { details.kind }
-
-  /// The run concerned.
-  public var procedure: ProcedureIdentity { details.procedure }
-
-  /// The error behind this error: the cause, or the error of the first failed part; `nil` if the framework alone
-  /// decided.
-  public var underlying: (any Error)? { details.underlying }
-
-  /// The run in which a failure began: of ``Kind/dependencyFailed``, however long the chain of dependents is; of
-  /// ``Kind/stopped``, the part that failed first.
-  public var origin: ProcedureIdentity? { details.origin }
-
-  /// The direct dependency that failed, of ``Kind/dependencyFailed``.
-  public var dependency: ProcedureIdentity? { details.dependency }
-
-  /// The name of the condition, of ``Kind/conditionFailed`` and ``Kind/ignored``.
-  public var condition: String? { details.condition }
-
-  /// The name of the queue, of ``Kind/queueShutDown``, ``Kind/queueFull`` and ``Kind/bodySkipped``.
-  public var queue: String? { details.queue }
-
-  /// How many procedures may wait on the queue, of ``Kind/queueFull``.
-  public var limit: Int? { details.limit }
-
-  /// The description of the key that the limit is for, of ``Kind/queueFull``; `nil` if the limit is for the whole queue.
-  public var key: String? { details.key }
-
-  /// The name of the resource, of ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
-  public var resource: String? { details.resource }
-
-  /// How many units the procedure needs, of ``Kind/capacityExceeded``.
-  public var units: Int? { details.units }
-
-  /// The capacity that the procedure declares, of ``Kind/resourceConflict``, or that the resource has, of ``Kind/capacityExceeded``.
-  public var capacity: Int? { details.capacity }
-
-  /// The procedure with the other declaration, of ``Kind/resourceConflict``.
-  public var other: ProcedureIdentity? { details.other }
-
-  /// The capacity that ``other`` declares, of ``Kind/resourceConflict``.
-  public var otherCapacity: Int? { details.otherCapacity }
-
-  /// The errors of all parts in the order of failing, of ``Kind/partsFailed``; the error of the body comes last. Empty for
-  /// every other kind.
-  public var failures: [ProcedureFailure] { details.failures }
-
-  /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind. Each wait is for a resource of the
-  /// next wait's run, which cannot release the resource before its own wait ends.
-  public var waits: [ExclusionWait] { details.waits }
-
-  /// The run that was to produce the child, of ``Kind/producerFinished``.
-  public var producer: ProcedureIdentity? { details.producer }
-
-  /// The run that has taken the place on the full queue, of ``Kind/replaced``.
-  public var replacement: ProcedureIdentity? { details.replacement }
-
-  /// The time until a ``Kind/timedOut``: since the start of the body, or, for a deadline, since the procedure was admitted.
-  /// Zero for a deadline in the past.
-  public var duration: Duration? { details.duration }
-
-  /// Whether the body had started, of ``Kind/timedOut``. `false` if the deadline passed before; the body was then not
-  /// executed.
-  public var hasStarted: Bool? { details.hasStarted }
-
-  /// The name of the circuit breaker, of ``Kind/circuitOpen``.
-  public var breaker: String? { details.breaker }
-
-  /// The time until a call has a chance, of ``Kind/circuitOpen`` and ``Kind/rateExceeded``. `nil` while a probe of the circuit
-  /// breaker is under way, or if the rate limiter would never let the call through.
-  public var retryAfter: Duration? { details.retryAfter }
-}
-
-// MARK: - Making errors
-
-extension ProcedureError {
-  /// Makes an error of the kind ``Kind/conditionFailed``. `underlying` is the error of the condition.
-  public static func conditionFailed(
-    procedure: ProcedureIdentity, condition: String, underlying: any Error
-  ) -> ProcedureError {
-    ProcedureError(.conditionFailed, procedure) { ($0.condition, $0.underlying) = (condition, underlying) }
-  }
-
-  /// Makes an error of the kind ``Kind/ignored``. `condition` is the name of the condition.
-  public static func ignored(procedure: ProcedureIdentity, by condition: String) -> ProcedureError {
-    ProcedureError(.ignored, procedure) { $0.condition = condition }
-  }
-
-  /// Makes an error of the kind ``Kind/dependencyFailed``.
+  /// Makes an error, for tests and for code that stands in for a queue.
   ///
   /// - Parameters:
-  ///   - procedure: The dependent.
-  ///   - dependency: The direct dependency.
-  ///   - origin: The run in which the failure began.
-  ///   - underlying: The error of `origin`.
-  /// - Returns: The error.
-  public static func dependencyFailed(
+  ///   - kind: The kind.
+  ///   - procedure: The run concerned.
+  ///   - set: Sets the details.
+  public init(_ kind: Kind, procedure: ProcedureIdentity, _ set: (inout Details) -> Void = { _ in }) {
+    var details = Details()
+    set(&details)
+    content = .of(kind: kind, procedure: procedure, details: details)
+  }
+
+  /// The kind of the error.
+  public var kind: Kind { content.all.kind }
+
+  /// The run concerned.
+  public var procedure: ProcedureIdentity { content.all.procedure }
+
+  /// A detail of the error.
+  public subscript<Detail>(dynamicMember detail: KeyPath<Details, Detail>) -> Detail {
+    content.all.details[keyPath: detail]
+  }
+}
+
+// MARK: - Making errors, one function for each kind
+
+extension ProcedureError {
+  package static func conditionFailed(
+    procedure: ProcedureIdentity, condition: String, underlying: any Error
+  ) -> ProcedureError {
+    ProcedureError(.conditionFailed, procedure: procedure) { ($0.condition, $0.underlying) = (condition, underlying) }
+  }
+  package static func ignored(procedure: ProcedureIdentity, by condition: String) -> ProcedureError {
+    ProcedureError(.ignored, procedure: procedure) { $0.condition = condition }
+  }
+  package static func dependencyFailed(
     procedure: ProcedureIdentity, dependency: ProcedureIdentity, origin: ProcedureIdentity, underlying: any Error
   ) -> ProcedureError {
-    ProcedureError(.dependencyFailed, procedure) {
+    ProcedureError(.dependencyFailed, procedure: procedure) {
       ($0.dependency, $0.origin, $0.underlying) = (dependency, origin, underlying)
     }
   }
@@ -241,115 +195,66 @@ extension ProcedureError {
     return .dependencyFailed(
       procedure: procedure, dependency: dependency, origin: origin ?? dependency, underlying: error)
   }
-
-  /// Makes an error of the kind ``Kind/queueShutDown``. `queue` is the name of the queue.
-  public static func queueShutDown(procedure: ProcedureIdentity, queue: String) -> ProcedureError {
-    ProcedureError(.queueShutDown, procedure) { $0.queue = queue }
+  package static func queueShutDown(procedure: ProcedureIdentity, queue: String) -> ProcedureError {
+    ProcedureError(.queueShutDown, procedure: procedure) { $0.queue = queue }
   }
-
-  /// Makes an error of the kind ``Kind/partsFailed`` with the errors of all parts.
-  public static func partsFailed(procedure: ProcedureIdentity, failures: [ProcedureFailure]) -> ProcedureError {
-    ProcedureError(.partsFailed, procedure) { ($0.failures, $0.underlying) = (failures, failures.first?.error) }
+  package static func partsFailed(procedure: ProcedureIdentity, failures: [ProcedureFailure]) -> ProcedureError {
+    ProcedureError(.partsFailed, procedure: procedure) {
+      ($0.failures, $0.underlying) = (failures, failures.first?.error)
+    }
   }
-
-  /// Makes an error of the kind ``Kind/exclusionDeadlock`` with the waits of the deadlock.
-  public static func exclusionDeadlock(procedure: ProcedureIdentity, waits: [ExclusionWait]) -> ProcedureError {
-    ProcedureError(.exclusionDeadlock, procedure) { $0.waits = waits }
+  package static func exclusionDeadlock(procedure: ProcedureIdentity, waits: [ExclusionWait]) -> ProcedureError {
+    ProcedureError(.exclusionDeadlock, procedure: procedure) { $0.waits = waits }
   }
-
-  /// Makes an error of the kind ``Kind/resourceConflict``.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure that was not executed.
-  ///   - resource: The name of the resource.
-  ///   - capacity: The capacity that `procedure` declares.
-  ///   - other: The procedure that holds the resource or waits for it.
-  ///   - otherCapacity: The capacity that `other` declares.
-  /// - Returns: The error.
-  public static func resourceConflict(
+  package static func resourceConflict(
     procedure: ProcedureIdentity, resource: String, capacity: Int, other: ProcedureIdentity, otherCapacity: Int
   ) -> ProcedureError {
-    ProcedureError(.resourceConflict, procedure) {
+    ProcedureError(.resourceConflict, procedure: procedure) {
       ($0.resource, $0.capacity, $0.other, $0.otherCapacity) = (resource, capacity, other, otherCapacity)
     }
   }
-
-  /// Makes an error of the kind ``Kind/capacityExceeded``. The procedure needs `units` of a resource that has `capacity`.
-  public static func capacityExceeded(
+  package static func capacityExceeded(
     procedure: ProcedureIdentity, resource: String, units: Int, capacity: Int
   ) -> ProcedureError {
-    ProcedureError(.capacityExceeded, procedure) {
+    ProcedureError(.capacityExceeded, procedure: procedure) {
       ($0.resource, $0.units, $0.capacity) = (resource, units, capacity)
     }
   }
-
-  /// Makes an error of the kind ``Kind/producerFinished``. `producer` is the run that was to produce the child `procedure`.
-  public static func producerFinished(procedure: ProcedureIdentity, producer: ProcedureIdentity) -> ProcedureError {
-    ProcedureError(.producerFinished, procedure) { $0.producer = producer }
+  package static func producerFinished(procedure: ProcedureIdentity, producer: ProcedureIdentity) -> ProcedureError {
+    ProcedureError(.producerFinished, procedure: procedure) { $0.producer = producer }
   }
-
-  /// Makes an error of the kind ``Kind/queueFull``. `limit` is the number of procedures that may wait on the queue.
-  /// If `key` is not `nil`, the limit is that of the key with this description.
-  public static func queueFull(
+  package static func queueFull(
     procedure: ProcedureIdentity, queue: String, limit: Int, key: String? = nil
   ) -> ProcedureError {
-    ProcedureError(.queueFull, procedure) { ($0.queue, $0.limit, $0.key) = (queue, limit, key) }
+    ProcedureError(.queueFull, procedure: procedure) { ($0.queue, $0.limit, $0.key) = (queue, limit, key) }
   }
-
-  /// Makes an error of the kind ``Kind/replaced``. `replacement` is the run that has taken the place of `procedure`.
-  public static func replaced(procedure: ProcedureIdentity, by replacement: ProcedureIdentity) -> ProcedureError {
-    ProcedureError(.replaced, procedure) { $0.replacement = replacement }
+  package static func replaced(procedure: ProcedureIdentity, by replacement: ProcedureIdentity) -> ProcedureError {
+    ProcedureError(.replaced, procedure: procedure) { $0.replacement = replacement }
   }
-
-  /// Makes an error of the kind ``Kind/stopped``.
-  ///
-  /// - Parameters:
-  ///   - procedure: The graph, or the body with children.
-  ///   - origin: The node or the child that failed first, or the body itself.
-  ///   - underlying: The error of `origin`.
-  /// - Returns: The error.
-  public static func stopped(
+  package static func stopped(
     procedure: ProcedureIdentity, origin: ProcedureIdentity, underlying: any Error
   ) -> ProcedureError {
-    ProcedureError(.stopped, procedure) { ($0.origin, $0.underlying) = (origin, underlying) }
+    ProcedureError(.stopped, procedure: procedure) { ($0.origin, $0.underlying) = (origin, underlying) }
   }
-
-  /// Makes an error of the kind ``Kind/capabilityUnavailable``. `underlying` is the ``CapabilityError``.
-  public static func capabilityUnavailable(procedure: ProcedureIdentity, underlying: any Error) -> ProcedureError {
-    ProcedureError(.capabilityUnavailable, procedure) { $0.underlying = underlying }
+  package static func capabilityUnavailable(procedure: ProcedureIdentity, underlying: any Error) -> ProcedureError {
+    ProcedureError(.capabilityUnavailable, procedure: procedure) { $0.underlying = underlying }
   }
-
-  /// Makes an error of the kind ``Kind/capabilityUnauthorized``. `underlying` is the ``CapabilityError``.
-  public static func capabilityUnauthorized(procedure: ProcedureIdentity, underlying: any Error) -> ProcedureError {
-    ProcedureError(.capabilityUnauthorized, procedure) { $0.underlying = underlying }
+  package static func capabilityUnauthorized(procedure: ProcedureIdentity, underlying: any Error) -> ProcedureError {
+    ProcedureError(.capabilityUnauthorized, procedure: procedure) { $0.underlying = underlying }
   }
-
-  /// Makes an error of the kind ``Kind/timedOut``.
-  ///
-  /// - Parameters:
-  ///   - procedure: The run that exceeded its timeout or its deadline.
-  ///   - duration: The time until then; see ``duration``.
-  ///   - hasStarted: Whether the body had started.
-  /// - Returns: The error.
-  public static func timedOut(procedure: ProcedureIdentity, duration: Duration, hasStarted: Bool) -> ProcedureError {
-    ProcedureError(.timedOut, procedure) { ($0.duration, $0.hasStarted) = (duration, hasStarted) }
+  package static func timedOut(procedure: ProcedureIdentity, duration: Duration, hasStarted: Bool) -> ProcedureError {
+    ProcedureError(.timedOut, procedure: procedure) { ($0.duration, $0.hasStarted) = (duration, hasStarted) }
   }
-
-  /// Makes an error of the kind ``Kind/circuitOpen``. `retryAfter` is `nil` while a probe is under way.
-  public static func circuitOpen(
+  package static func circuitOpen(
     procedure: ProcedureIdentity, breaker: String, retryAfter: Duration?
   ) -> ProcedureError {
-    ProcedureError(.circuitOpen, procedure) { ($0.breaker, $0.retryAfter) = (breaker, retryAfter) }
+    ProcedureError(.circuitOpen, procedure: procedure) { ($0.breaker, $0.retryAfter) = (breaker, retryAfter) }
   }
-
-  /// Makes an error of the kind ``Kind/rateExceeded``. `retryAfter` is `nil` for never.
-  public static func rateExceeded(procedure: ProcedureIdentity, retryAfter: Duration?) -> ProcedureError {
-    ProcedureError(.rateExceeded, procedure) { $0.retryAfter = retryAfter }
+  package static func rateExceeded(procedure: ProcedureIdentity, retryAfter: Duration?) -> ProcedureError {
+    ProcedureError(.rateExceeded, procedure: procedure) { $0.retryAfter = retryAfter }
   }
-
-  /// Makes an error of the kind ``Kind/bodySkipped``. `queue` is the name of the queue.
-  public static func bodySkipped(procedure: ProcedureIdentity, queue: String) -> ProcedureError {
-    ProcedureError(.bodySkipped, procedure) { $0.queue = queue }
+  package static func bodySkipped(procedure: ProcedureIdentity, queue: String) -> ProcedureError {
+    ProcedureError(.bodySkipped, procedure: procedure) { $0.queue = queue }
   }
 }
 

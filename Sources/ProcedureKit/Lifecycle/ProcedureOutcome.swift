@@ -57,7 +57,7 @@ extension ProcedureOutcome {
   /// - Parameter procedure: The run with this outcome, for the errors of the framework.
   /// - Returns: The value.
   /// - Throws: The error of the body; the reason of a cancel, or `CancellationError` without a reason;
-  ///   ``ProcedureError/ignored(procedure:by:)``.
+  ///   ``ProcedureError/Kind/ignored``.
   func get(of procedure: @autoclosure () -> ProcedureIdentity) throws -> Output {
     switch self {
     case .finished(let value): return value
@@ -82,7 +82,7 @@ extension ProcedureOutcome {
 
   /// Makes the outcome of a body that threw `error` and whose run was not cancelled.
   ///
-  /// A body that passes on ``ProcedureError/ignored(procedure:by:)`` is ignored, too.
+  /// A body that passes on ``ProcedureError/Kind/ignored`` is ignored, too.
   init(thrown error: any Error) {
     if let error = error as? ProcedureError, error.kind == .ignored, let condition = error.condition {
       self = .ignored(by: condition)

@@ -33,7 +33,7 @@ extension Procedure {
   /// Returns the procedure with a recovery from failing and from being ignored. A cancel is not recovered.
   ///
   /// - Parameter replacement: Returns the value to use, or throws. The argument is the procedure's error;
-  ///   ``ProcedureError/ignored(procedure:by:)`` for a condition that was not satisfied.
+  ///   ``ProcedureError/Kind/ignored`` for a condition that was not satisfied.
   /// - Returns: The procedure with the recovery.
   public func recover(
     _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
@@ -62,7 +62,7 @@ extension Procedure {
   /// let pages = try await queue.map(urls, with: Download().asResult)  // [Result<Page, any Error>]
   /// ```
   ///
-  /// A condition that was not satisfied is a failure with ``ProcedureError/ignored(procedure:by:)``.
+  /// A condition that was not satisfied is a failure with ``ProcedureError/Kind/ignored``.
   public var asResult: ProcedureTask<Input, Result<Output, any Error>> {
     map { Result<Output, any Error>.success($0) }.recover { .failure($0) }
   }

@@ -1,6 +1,6 @@
 extension Procedure {
   /// Returns the procedure behind a circuit breaker. An open breaker fails the procedure at once with
-  /// ``ProcedureError/circuitOpen(procedure:breaker:retryAfter:)``, without executing the body.
+  /// ``ProcedureError/Kind/circuitOpen``, without executing the body.
   ///
   /// The breaker counts a success or a failure of the procedure; a timeout written before this modifier is a failure. A
   /// cancelled or ignored procedure does not count.
@@ -33,7 +33,7 @@ extension Procedure {
   ///
   /// A waiting procedure holds no slot and no resource, and a cancel ends the wait at once. If the wait would exceed
   /// the limiter's longest wait, the procedure fails at once with
-  /// ``ProcedureError/rateExceeded(procedure:retryAfter:)``.
+  /// ``ProcedureError/Kind/rateExceeded``.
   ///
   /// - Parameter limiter: The limiter of all callers of one service.
   /// - Returns: The procedure behind the limiter.

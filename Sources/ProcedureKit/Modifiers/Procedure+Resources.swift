@@ -21,7 +21,7 @@ extension Procedure {
   ///   - category: The category to hold exclusively.
   ///   - others: Further categories.
   /// - Returns: The procedure with the exclusion. A wait that would never end fails with
-  ///   ``ProcedureError/exclusionDeadlock(procedure:waits:)``.
+  ///   ``ProcedureError/Kind/exclusionDeadlock``.
   public func exclusive<Category: Hashable & Sendable>(
     _ category: Category, _ others: Category...
   ) -> ProcedureTask<Input, Output> {

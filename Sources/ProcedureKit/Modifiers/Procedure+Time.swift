@@ -1,6 +1,6 @@
 extension Procedure {
   /// Returns the procedure with a time limit. A procedure that takes longer is cancelled, and fails with
-  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
+  /// ``ProcedureError/Kind/timedOut``.
   ///
   /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits,
   /// use ``deadline(_:)``. The limit covers the whole body with its children, and all attempts together if the body is
@@ -20,7 +20,7 @@ extension Procedure {
   }
 
   /// Returns the procedure with a deadline. A procedure that has not ended at the deadline is cancelled, and fails with
-  /// ``ProcedureError/timedOut(procedure:duration:hasStarted:)``.
+  /// ``ProcedureError/Kind/timedOut``.
   ///
   /// In contrast to ``timeout(_:)``, waits before the body count. If the deadline passes during such a wait, or lies in
   /// the past, the body is not executed. A procedure whose deadline is past when the procedure is run or added is

@@ -15,7 +15,7 @@ extension ProcedureContext {
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
-  /// - Returns: The child, which fails with ``ProcedureError/producerFinished(procedure:producer:)`` if the parent has
+  /// - Returns: The child, which fails with ``ProcedureError/Kind/producerFinished`` if the parent has
   ///   already ended.
   /// - Complexity: O(1).
   @discardableResult

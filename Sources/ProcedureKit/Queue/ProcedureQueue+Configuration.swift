@@ -71,7 +71,7 @@ extension ProcedureQueue {
     /// The interceptor is called after the hooks before the body, with slot and resources; for a procedure that retries or
     /// repeats, it is called for each attempt, and sees the error of each. An interceptor that throws fails the procedure. One that
     /// returns cannot change the result; a procedure whose interceptor returns without calling `next` fails with
-    /// ``ProcedureError/bodySkipped(procedure:queue:)``. For one procedure, see ``Procedure/intercepted(_:)``.
+    /// ``ProcedureError/Kind/bodySkipped``. For one procedure, see ``Procedure/intercepted(_:)``.
     public var interceptor:
       (
         @concurrent @Sendable (

@@ -5,12 +5,12 @@ extension ProcedureQueue {
   /// await queue.shutDown(grace: .seconds(10))
   /// ```
   ///
-  /// Later calls of `run` and `add` fail with ``ProcedureError/queueShutDown(procedure:queue:)``, except by bodies that
+  /// Later calls of `run` and `add` fail with ``ProcedureError/Kind/queueShutDown``, except by bodies that
   /// are still on the queue: calls of a body are parts of the body. The streams of ``events`` end with the last procedure.
   /// A suspended queue is resumed.
   ///
   /// When the grace period is over, all remaining procedures are cancelled, and so is all that bodies add later. The reason is
-  /// ``ProcedureError/queueShutDown(procedure:queue:)``, with the name of the cancelled procedure. The function still waits for
+  /// ``ProcedureError/Kind/queueShutDown``, with the name of the cancelled procedure. The function still waits for
   /// bodies that respond late. A body that waits for its own queue is neither awaited nor cancelled. Of several calls, the
   /// shortest grace period counts.
   ///

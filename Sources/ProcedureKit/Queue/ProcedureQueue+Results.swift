@@ -19,7 +19,7 @@ extension ProcedureQueue {
   /// A body that iterates lends its slot while it waits. The elements are children of the body: they are cancelled with the body,
   /// can claim its resources, need no room on the queue, and the run finishes after them; their failures reach only the
   /// loop. Outside of a body, elements wait for room where ``Configuration/maxWaitingProcedures`` limits the queue, and a queue that
-  /// is shut down ends the iteration with ``ProcedureError/queueShutDown(procedure:queue:)``.
+  /// is shut down ends the iteration with ``ProcedureError/Kind/queueShutDown``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure for each element.

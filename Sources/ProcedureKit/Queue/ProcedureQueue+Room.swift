@@ -14,7 +14,7 @@ extension ProcedureQueue {
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that have to finish successfully before.
   /// - Returns: The run; `nil` if the queue is full, or has been shut down. If the shutdown comes during the call, the run can be one
-  ///   that fails with ``ProcedureError/queueShutDown(procedure:queue:)``.
+  ///   that fails with ``ProcedureError/Kind/queueShutDown``.
   /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []

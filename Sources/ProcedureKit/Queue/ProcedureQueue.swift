@@ -122,7 +122,7 @@ public actor ProcedureQueue {
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that have to finish successfully before.
-  /// - Returns: The run. The run fails at once with ``ProcedureError/queueShutDown(procedure:queue:)`` if the queue is shut
+  /// - Returns: The run. The run fails at once with ``ProcedureError/Kind/queueShutDown`` if the queue is shut
   ///   down. On a full queue, the run fails at once with ``ProcedureError/Kind/queueFull``, or replaces a
   ///   waiting procedure, as ``QueueOverflow`` says.
   /// - Complexity: O(1), and O(d) for d dependencies. Dependencies of lower priority are moved up, with their own dependencies;
@@ -154,7 +154,7 @@ public actor ProcedureQueue {
   /// procedures, on any queue, have finished.
   ///
   /// If a dependency fails, the procedure is not executed, and fails with
-  /// ``ProcedureError/dependencyFailed(procedure:dependency:origin:underlying:)``. If a dependency is cancelled or ignored,
+  /// ``ProcedureError/Kind/dependencyFailed``. If a dependency is cancelled or ignored,
   /// the procedure is cancelled or ignored, too. To run the procedure after any outcome, depend on
   /// ``ProcedureHandle/asResult``.
   ///

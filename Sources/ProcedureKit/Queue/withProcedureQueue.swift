@@ -43,7 +43,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 ///   - body: The function that adds procedures to the queue. A failure does not cancel the task of `body`.
 /// - Returns: The value of `body`.
 /// - Throws: With `failFast`, the first error, of an added procedure or of `body`; a `CancellationError` of `body` does not
-///   hide a failure. With `continue`, ``ProcedureError/partsFailed(procedure:failures:)`` with all failures, and the error of
+///   hide a failure. With `continue`, ``ProcedureError/Kind/partsFailed`` with all failures, and the error of
 ///   `body` behind them; the error of `body` alone if no procedure has failed.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
