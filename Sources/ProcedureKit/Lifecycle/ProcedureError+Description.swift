@@ -15,13 +15,13 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     switch kind {
     case .dependencyFailed: "To execute the procedure after any outcome of the dependency, depend on its asResult"
     case .queueShutDown: "Add procedures before shutDown(grace:), or give it a longer grace period"
-    case .exclusionDeadlock where waits.count == 1:
+    case .exclusionDeadlock where self.waits.count == 1:
       "A procedure can use the resources of a body if the body runs or produces it, not if the body adds it to a queue"
     case .exclusionDeadlock: "Let all of the procedures claim what they need at once, or in the same order"
     case .resourceConflict: "Declare the resource once; setCapacity(_:of:) of its table changes the capacity"
     case .producerFinished: "Produce the procedure inside the body, or add it to a queue"
     case .queueFull: "To wait for room, use enqueue"
-    case .timedOut where hasStarted == false:
+    case .timedOut where self.hasStarted == false:
       "Give the procedure a later deadline, or a timeout, which begins only when the body does"
     case .bodySkipped: "Let the interceptor call next(), or throw"
     default: nil
@@ -38,22 +38,22 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     naming name: (ProcedureIdentity) -> String, _ words: (any Error) -> String
   ) -> (event: String, reason: String?) {
     let subject = name(procedure)
-    let queue = "the queue \"\(queue ?? "")\""
-    let cause = underlying.map(words)
+    let queue = "the queue \"\(self.queue ?? "")\""
+    let cause = self.underlying.map(words)
     switch kind {
-    case .timedOut where hasStarted == true:
-      return ("\(subject) timed out after \((duration ?? .zero).inWords)", nil)
+    case .timedOut where self.hasStarted == true:
+      return ("\(subject) timed out after \((self.duration ?? .zero).inWords)", nil)
     case .partsFailed:
-      let parts = failures.map { "\(name($0.procedure)): \(words($0.error))" }.joined(separator: "; ")
-      return ("\(failures.count) of the parts of \(subject) failed", parts)
+      let parts = self.failures.map { "\(name($0.procedure)): \(words($0.error))" }.joined(separator: "; ")
+      return ("\(self.failures.count) of the parts of \(subject) failed", parts)
     case .queueFull:
-      let (reason, each) = key.map { (" for the key \"\($0)\"", " of a key") } ?? ("", "")
+      let (reason, each) = self.key.map { (" for the key \"\($0)\"", " of a key") } ?? ("", "")
       return (
         "\(subject) was not admitted",
-        "\(queue) is full\(reason), since no more than \(limit ?? 0)\(each) may wait on it"
+        "\(queue) is full\(reason), since no more than \(self.limit ?? 0)\(each) may wait on it"
       )
     case .stopped:
-      let culprit = origin?.id == procedure.id ? "it" : origin.map(name) ?? "a part"
+      let culprit = self.origin?.id == procedure.id ? "it" : self.origin.map(name) ?? "a part"
       return ("\(subject) was stopped", "\(culprit) failed: \(cause ?? "")")
     case .queueShutDown:
       return ("\(subject) was not executed, or not to its end", reason(naming: name, cause))
@@ -65,39 +65,42 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   /// The reason why the procedure was not executed.
   private func reason(naming name: (ProcedureIdentity) -> String, _ cause: String?) -> String? {
     func named(_ procedure: ProcedureIdentity?) -> String { procedure.map(name) ?? "another procedure" }
-    let queue = "the queue \"\(queue ?? "")\""
+    let queue = "the queue \"\(self.queue ?? "")\""
     switch kind {
-    case .conditionFailed: return "its condition \"\(condition ?? "")\" failed: \(cause ?? "")"
+    case .conditionFailed: return "its condition \"\(self.condition ?? "")\" failed: \(cause ?? "")"
     case .ignored:
-      return "the condition \"\(condition ?? "")\", its own or that of what it needs, was not satisfied"
+      return "the condition \"\(self.condition ?? "")\", its own or that of what it needs, was not satisfied"
     case .dependencyFailed:
-      let chain = origin?.id == dependency?.id ? "" : " because \(named(origin)) did"
-      return "it depends on \(named(dependency)), which failed\(chain): \(cause ?? "")"
+      let chain = self.origin?.id == self.dependency?.id ? "" : " because \(named(self.origin)) did"
+      return "it depends on \(named(self.dependency)), which failed\(chain): \(cause ?? "")"
     case .queueShutDown: return "\(queue) has been shut down"
     case .exclusionDeadlock:
-      let waits = waits.map { "\(name($0.procedure)) waits for \"\($0.resource)\", which \(name($0.holder)) holds" }
+      let waits = self.waits.map {
+        "\(name($0.procedure)) waits for \"\($0.resource)\", which \(name($0.holder)) holds"
+      }
       return "it would have waited for ever: " + waits.joined(separator: "; ")
         + (waits.count == 1 ? ", and the holder waits for \(name(procedure)) in turn" : "")
     case .resourceConflict:
       return
-        "it uses the resource \"\(resource ?? "")\" with a capacity of \(capacity ?? 0), and \(named(other)) uses it with "
-        + "\(otherCapacity ?? 0)"
+        "it uses the resource \"\(self.resource ?? "")\" with a capacity of \(self.capacity ?? 0), and \(named(self.other)) uses it with "
+        + "\(self.otherCapacity ?? 0)"
     case .capacityExceeded:
-      return "it needs \(units ?? 0) units of the resource \"\(resource ?? "")\", which has only \(capacity ?? 0)"
-    case .producerFinished: return "\(named(producer)), which was to produce it, had ended before"
+      return
+        "it needs \(self.units ?? 0) units of the resource \"\(self.resource ?? "")\", which has only \(self.capacity ?? 0)"
+    case .producerFinished: return "\(named(self.producer)), which was to produce it, had ended before"
     case .timedOut:
-      let time = duration ?? .zero
+      let time = self.duration ?? .zero
       return "its deadline passed before it started, "
         + (time > .zero ? "\(time.inWords) after it had come" : "and even before it came")
     case .circuitOpen:
-      return "its circuit breaker \"\(breaker ?? "")\" is open, since too many calls have failed"
-        + (retryAfter.map { "; it lets one through after \($0.inWords)" }
+      return "its circuit breaker \"\(self.breaker ?? "")\" is open, since too many calls have failed"
+        + (self.retryAfter.map { "; it lets one through after \($0.inWords)" }
           ?? ", and a call is under way that may close it")
     case .rateExceeded:
       return "its rate limiter would have let it through "
-        + (retryAfter.map { "only after \($0.inWords)" } ?? "never")
+        + (self.retryAfter.map { "only after \($0.inWords)" } ?? "never")
     case .bodySkipped: return "the interceptor of \(queue) returned without calling next()"
-    case .replaced: return "its place on the full queue went to \(named(replacement))"
+    case .replaced: return "its place on the full queue went to \(named(self.replacement))"
     default: return cause
     }
   }

@@ -39,7 +39,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     guard !isOver else { return nil }
     do {
       while true {
-        try Self.requireNotCancelled()
+        if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw Self.cancelError }
         if !isAhead { try await fill() }
         guard let handle = try await nextFinished() else { break }
         switch handle.finishedOutcome {
@@ -160,9 +160,4 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   }
 
   private static var cancelError: any Error { ProcedureContext.current?.cancellationReason ?? CancellationError() }
-
-  private static func requireNotCancelled() throws {
-    if let context = ProcedureContext.current { return try context.requireNotCancelled() }
-    try Task.checkCancellation()
-  }
 }

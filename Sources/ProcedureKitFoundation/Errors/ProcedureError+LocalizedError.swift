@@ -14,7 +14,7 @@ extension ProcedureError: LocalizedError {
   /// When another try makes sense; `nil` if another try would fail in the same way, or for an unknown reason.
   public var recoverySuggestion: String? {
     switch kind {
-    case .circuitOpen, .rateExceeded: retryAfter.map { "Try again in \(Self.words(for: $0))." }
+    case .circuitOpen, .rateExceeded: self.retryAfter.map { "Try again in \(Self.words(for: $0))." }
     case .queueFull, .timedOut, .replaced: "Try again later."
     default: nil
     }
