@@ -48,7 +48,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     queue.core.startTask {
       await reader.executeHere {
         await Run.bind(bindings[...]) {
-          await ProcedureContext.$current.withValue(parent) {
+          await ProcedureContext.bound.withValue(parent) {
             do {
               try await read {
                 await exchange.isWanted()
