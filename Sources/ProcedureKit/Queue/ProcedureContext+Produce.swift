@@ -24,20 +24,15 @@ extension ProcedureContext {
     return add(procedure.procedureTask, input, to: core)
   }
 
-  /// Adds a child of the executing procedure to a queue.
-  ///
-  /// - Parameter isElement: Whether the child works on an element of a sequence: its failure counts only for the reader of the sequence,
-  ///   and the parent does not report it.
+  /// Adds a child of the executing procedure to a queue. The failure of an element of a sequence counts only for the reader of the sequence,
+  /// and the parent does not report the element.
   func add<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, to core: QueueCore, isElement: Bool = false
   ) -> ProcedureHandle<Output> {
     let task = task.resolved(for: input)
     let parent = run
     let child = Run(core, task.level, .added, parent: parent, closures: task.closures, body: task.body(with: input))
-    core.withState { _ in
-      child.madeDetails.isProduced = true
-      child.details?.countsForParent = !isElement
-    }
+    core.withState { _ in child.madeDetails.production = isElement ? .element : .child }
     let handle = ProcedureHandle<Output>(child)
     let adoption = parent.adopt(child, isProduced: true)
     guard adoption != .refused else {

@@ -40,7 +40,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     do {
       while true {
         if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw Self.cancelError }
-        if !isAhead { try await fill() }
+        try await fill()
         guard let handle = try await nextFinished() else { break }
         switch handle.finishedOutcome {
         case .finished(let value): return value
@@ -59,12 +59,6 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   }
 
   // MARK: Inputs
-
-  /// Whether the procedures are faster than the caller: all that were added have finished, and half of their values are left. The next
-  /// ones are then added together, so that not each of them has to start a worker.
-  private var isAhead: Bool {
-    inFlight.count > sequence.limit / 2 && inFlight[added - 1]?.run.isFinished ?? false
-  }
 
   /// Adds procedures for further inputs, or lets the reader do so, up to the limit.
   private func fill() async throws {

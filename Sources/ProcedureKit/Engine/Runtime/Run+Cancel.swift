@@ -133,15 +133,15 @@ extension Run {
   }
 
   /// A child has ended. The failure of a produced one stops this run, if its policy is to fail fast.
-  func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, isProduced: Bool) {
+  func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Production) {
     var failure: ProcedureFailure?
-    if isProduced, child.details?.countsForParent ?? true, case .failed(let error) = outcome {
+    if production == .child, case .failed(let error) = outcome {
       failure = ProcedureFailure(procedure: child.identity, error: error)
     }
     let (former, stops, settling) = core.withState { _ -> (Run?, Bool, Waiter?) in
       // A refused child was never one.
       guard let details, let former = details.children.removeValue(forKey: child.id) else { return (nil, false, nil) }
-      if isProduced { details.producedCount -= 1 }
+      if production != .none { details.producedCount -= 1 }
       if let failure { details.failures.append(failure) }
       let stops = failure != nil && errorPolicy != .continue
       return (former, stops, details.producedCount == 0 ? details.settling.take() : nil)

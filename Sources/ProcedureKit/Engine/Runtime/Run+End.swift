@@ -156,7 +156,7 @@ extension Run {
     for dependency in former.dependencies { dependency.ofRun.dependencyRun.forget(self) }
     log?.close()
     if let parent {
-      parent.childEnded(self, outcome.withoutValue, isProduced: core.withState { _ in details?.isProduced ?? false })
+      parent.childEnded(self, outcome.withoutValue, as: core.withState { _ in details?.production ?? .none })
     }
   }
 

@@ -182,6 +182,15 @@ struct Cancel: Sendable {
 
 /// The state that few runs need. Guarded by the lock of the run's queue.
 final class RunDetails {
+  /// Whether a parent awaits the run at its end.
+  enum Production {
+    case none
+    /// A child, whose failure counts for the parent.
+    case child
+    /// An element of a sequence, whose failure counts for the reader of the sequence only.
+    case element
+  }
+
   typealias Listener = @Sendable (ProcedureOutcome<Void>) -> Void
 
   var cancel: Cancel?
@@ -198,10 +207,8 @@ final class RunDetails {
   var producedCount = 0
   var failures: [ProcedureFailure] = []
   var isStopping = false
-  /// Whether the run is a produced child, which its parent awaits.
-  var isProduced = false
-  /// Whether the failure of the produced child counts for its parent, and is not one of a sequence that the parent reads.
-  var countsForParent = true
+  /// What the run is to its parent.
+  var production = Production.none
   /// The driver that waits for the children.
   var settling: Waiter?
   /// Bodies of this run that wait for the slot.
