@@ -3,7 +3,7 @@ extension Condition {
   /// satisfied.
   public static prefix func ! (condition: Condition) -> Condition {
     Condition("not \(condition.name)") { prepares in
-      guard await condition.judge(prepares: prepares).isSatisfied else { return .satisfied }
+      guard await condition.evaluate(prepares: prepares).isSatisfied else { return .satisfied }
       return .failed(condition: "not \(condition.name)", error: ConditionError.satisfied(condition: condition.name))
     }
   }
@@ -29,7 +29,7 @@ extension Condition {
   private static func all(_ conditions: [Condition], named name: String) -> Condition {
     Condition(name) { prepares in
       guard !conditions.isEmpty else { return .ignored(by: name) }
-      return await judge(conditions, prepares: prepares)
+      return await evaluateAll(conditions, prepares: prepares)
     }
   }
 
@@ -45,7 +45,7 @@ extension Condition {
   private static func any(_ conditions: [Condition], named name: String) -> Condition {
     Condition(name) { prepares in
       let (results, satisfied) = await Condition.callAll(
-        conditions.count, operation: { await conditions[$0].judge(prepares: prepares) }, until: \.isSatisfied)
+        conditions.count, operation: { await conditions[$0].evaluate(prepares: prepares) }, until: \.isSatisfied)
       if satisfied != nil { return .satisfied }
       let errors = results.compactMap { result in
         if case .failed(_, let error) = result { error } else { nil }
@@ -57,13 +57,13 @@ extension Condition {
 
   /// Returns the condition without its `prepare` step: the state is tested, and nobody is asked.
   public static func silent(_ condition: Condition) -> Condition {
-    Condition(condition.name) { _ in await condition.judge(prepares: false) }
+    Condition(condition.name) { _ in await condition.evaluate(prepares: false) }
   }
 
   /// Returns the condition with failures turned into "not satisfied": the procedure is ignored instead of failing.
   public static func ignored(_ condition: Condition) -> Condition {
     Condition(condition.name) { prepares in
-      let result = await condition.judge(prepares: prepares)
+      let result = await condition.evaluate(prepares: prepares)
       return result.isFailed ? .ignored(by: condition.name) : result
     }
   }

@@ -13,7 +13,7 @@
 public struct Condition: Sendable {
   /// The name in errors, outcomes and logs.
   public let name: String
-  private let evaluation: @Sendable (_ prepares: Bool) async -> ConditionVerdict
+  private let evaluation: @Sendable (_ prepares: Bool) async -> ConditionEvaluation
 
   /// Makes a condition of an async predicate.
   ///
@@ -40,16 +40,16 @@ public struct Condition: Sendable {
     }
   }
 
-  init(_ name: String, judgement: @escaping @Sendable (_ prepares: Bool) async -> ConditionVerdict) {
+  init(_ name: String, evaluated: @escaping @Sendable (_ prepares: Bool) async -> ConditionEvaluation) {
     self.name = name
-    evaluation = judgement
+    evaluation = evaluated
   }
 
   /// Evaluates the condition once. Cancelling the caller cancels the evaluation, which still returns a result.
   ///
   /// - Parameter prepares: Whether the `prepare` step is performed.
   /// - Returns: The result of the evaluation.
-  func judge(prepares: Bool = true) async -> ConditionVerdict {
+  func evaluate(prepares: Bool = true) async -> ConditionEvaluation {
     await evaluation(prepares)
   }
 
@@ -57,15 +57,15 @@ public struct Condition: Sendable {
   ///
   /// The first failure cancels the other evaluations, and `onFailure` is called at once. The function returns when all
   /// evaluations have returned. Cancelling the caller cancels all evaluations.
-  static func judge(
-    _ conditions: [Condition], prepares: Bool = true, onFailure: (ConditionVerdict) -> Void = { _ in }
-  ) async -> ConditionVerdict {
-    if conditions.count == 1 { return await conditions[0].judge(prepares: prepares) }
+  static func evaluateAll(
+    _ conditions: [Condition], prepares: Bool = true, onFailure: (ConditionEvaluation) -> Void = { _ in }
+  ) async -> ConditionEvaluation {
+    if conditions.count == 1 { return await conditions[0].evaluate(prepares: prepares) }
     let (results, failure) = await Condition.callAll(
-      conditions.count, operation: { await conditions[$0].judge(prepares: prepares) },
-      until: { verdict in
-        if verdict.isFailed { onFailure(verdict) }
-        return verdict.isFailed
+      conditions.count, operation: { await conditions[$0].evaluate(prepares: prepares) },
+      until: { evaluation in
+        if evaluation.isFailed { onFailure(evaluation) }
+        return evaluation.isFailed
       })
     if let failure { return failure }
     return results.lazy.compactMap(\.self).first { !$0.isSatisfied } ?? .satisfied

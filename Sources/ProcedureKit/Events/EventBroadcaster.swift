@@ -6,7 +6,7 @@ import Synchronization
 /// one lock, which a reader takes once for many events: a reader fetches all events that are buffered.
 final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   /// The number of a subscription, by which its buffer is found.
-  struct Place: Hashable {
+  struct SubscriptionID: Hashable {
     fileprivate let number: Int
   }
 
@@ -38,7 +38,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   private struct Contents {
-    var buffers: [Place: Buffer] = [:]
+    var buffers: [SubscriptionID: Buffer] = [:]
     var subscriptionCount = 0
     var isClosed = false
 
@@ -86,14 +86,14 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   func subscribe(
     replaying past: ContiguousArray<Event> = [], limit: EventLimit<Event>? = nil
   ) -> EventSubscription<Event> {
-    let place = contents.withLock { contents in
+    let id = contents.withLock { contents in
       contents.subscriptionCount += 1
-      let place = Place(number: contents.subscriptionCount)
-      contents.buffers[place] = Buffer(limit: limit?.newest ?? .max, events: past)
+      let id = SubscriptionID(number: contents.subscriptionCount)
+      contents.buffers[id] = Buffer(limit: limit?.newest ?? .max, events: past)
       if !contents.isClosed { hasSubscribers.store(true, ordering: .relaxed) }
-      return place
+      return id
     }
-    return EventSubscription(broadcaster: self, place: place, limit: limit)
+    return EventSubscription(broadcaster: self, id: id, limit: limit)
   }
 
   /// Ends all subscriptions: no event follows those that are buffered.
@@ -115,9 +115,9 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   /// Ends a subscription. No task waits for its events, since a waiting task keeps the subscription. O(1).
   ///
   /// - Returns: The events that were not fetched, to be released outside of all locks.
-  func remove(_ place: Place) -> ContiguousArray<Event> {
+  func remove(_ id: SubscriptionID) -> ContiguousArray<Event> {
     contents.withLock { contents in
-      let removed = contents.buffers.removeValue(forKey: place)
+      let removed = contents.buffers.removeValue(forKey: id)
       if contents.buffers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
       return removed?.events ?? []
     }
@@ -127,26 +127,26 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   ///
   /// - Returns: The index of the oldest event, which the newer ones follow around the end of the array; and how many events
   ///   before the oldest were lost.
-  func fetch(_ events: inout ContiguousArray<Event>, at place: Place) -> (oldest: Int, lost: Int) {
+  func fetch(_ events: inout ContiguousArray<Event>, of id: SubscriptionID) -> (oldest: Int, lost: Int) {
     contents.withLock { contents in
-      contents.buffers[place]?.fetch(&events) ?? (0, 0)
+      contents.buffers[id]?.fetch(&events) ?? (0, 0)
     }
   }
 
   /// Stores a reader, to be resumed when there is an event, unless the reader need not wait.
-  func register(_ reader: Waiter, at place: Place) -> EventWait {
+  func register(_ reader: Waiter, of id: SubscriptionID) -> EventWait {
     contents.withLock { contents in
-      guard contents.buffers[place]?.events.isEmpty ?? true else { return .notAtAll }
+      guard contents.buffers[id]?.events.isEmpty ?? true else { return .notAtAll }
       // Asked under the lock: a cancel that comes later finds the waiter among the readers.
       if contents.isClosed || Task.isCancelled { return .inVain }
-      contents.buffers[place]?.readers.append(reader)
+      contents.buffers[id]?.readers.append(reader)
       return .forEvents
     }
   }
 
   /// Resumes all readers of one subscription, which look again.
-  func wakeReaders(at place: Place) {
-    let readers = contents.withLock { $0.buffers[place]?.readers.takeAll() ?? [] }
+  func wakeReaders(of id: SubscriptionID) {
+    let readers = contents.withLock { $0.buffers[id]?.readers.takeAll() ?? [] }
     for reader in readers { reader.resume() }
   }
 }

@@ -8,20 +8,20 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   private static var mostKept: Int { 16_384 }
 
   private let broadcaster: EventBroadcaster<Event>
-  private let place: EventBroadcaster<Event>.Place
+  private let id: EventBroadcaster<Event>.SubscriptionID
   private let limit: EventLimit<Event>?
   /// The events that were fetched and not read yet, from the newest to the oldest, so that reading moves the last one out
   /// of the array and nothing is released under the lock. This lock is taken before that of the broadcaster.
   private let fetched = Mutex<ContiguousArray<Event>>([])
 
-  init(broadcaster: EventBroadcaster<Event>, place: EventBroadcaster<Event>.Place, limit: EventLimit<Event>?) {
+  init(broadcaster: EventBroadcaster<Event>, id: EventBroadcaster<Event>.SubscriptionID, limit: EventLimit<Event>?) {
     self.broadcaster = broadcaster
-    self.place = place
+    self.id = id
     self.limit = limit
   }
 
   deinit {
-    _ = broadcaster.remove(place)
+    _ = broadcaster.remove(id)
   }
 
   func take() -> Event? {
@@ -33,17 +33,17 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
 
   func register(_ waiter: Waiter) -> EventWait {
     // Another reader may have fetched meanwhile what it does not read.
-    fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, at: place) : .notAtAll }
+    fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, of: id) : .notAtAll }
   }
 
   func wake() {
-    broadcaster.wakeReaders(at: place)
+    broadcaster.wakeReaders(of: id)
   }
 
   private func fetch(_ events: inout ContiguousArray<Event>) {
     // The memory of the events that were read goes to those who send, unless it is that of a burst.
     if events.capacity > Self.mostKept { events = [] }
-    let (oldest, lost) = broadcaster.fetch(&events, at: place)
+    let (oldest, lost) = broadcaster.fetch(&events, of: id)
     guard lost > 0, let limit else { return events.reverse() }
     let gap = limit.gap(lost, events[oldest])
     events[..<oldest].reverse()

@@ -52,9 +52,9 @@ extension ElementWork {
   /// Work that returns the elements for which a predicate returns `true`, and `nil` for the others.
   init(keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy)
   where Output == Element? {
-    let verdict = ProcedureTask<Element, Element?>(predicate.name, priority: predicate.priority) { element in
+    let evaluation = ProcedureTask<Element, Element?>(predicate.name, priority: predicate.priority) { element in
       try await predicate.executeWithinBody(element) ? element : nil
     }
-    self.init(verdict, limit: limit, policy: policy)
+    self.init(evaluation, limit: limit, policy: policy)
   }
 }

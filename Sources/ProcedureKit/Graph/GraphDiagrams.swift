@@ -36,8 +36,8 @@ extension ProcedureGraph {
       }
     }
     for node in plan.traits.indices {
-      for place in plan.shape.successorRange(of: Int32(node)) {
-        let edge = plan.shape.successors[place]
+      for position in plan.shape.successorRange(of: Int32(node)) {
+        let edge = plan.shape.successors[position]
         diagram.arrows.append(.init(from: "n\(node)", to: "n\(edge >> 1)", isDotted: edge & 1 == 1))
       }
     }

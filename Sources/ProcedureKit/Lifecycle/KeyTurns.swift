@@ -5,7 +5,7 @@
 /// beside the lines:     a2, a3 · b2 · d1  the others of these keys, and those of keys that are full
 /// ```
 /// The shown member is the first of its key: bodies that go on, then higher priority, then order of admission. With turns, the
-/// fair-queueing tag of a key is its place in line: a key comes to the end when it gets work, and each time when a run of it starts. A
+/// fair-queueing tag of a key is its position in line: a key comes to the end when it gets work, and each time when a run of it starts. A
 /// key that lacks room keeps its tag.
 ///
 /// A key without runs is forgotten. Each event is O(log n) for the n runs of the key that wait.
@@ -14,7 +14,7 @@ struct KeyTurns: Sendable {
   struct Change: Equatable {
     var hidden: Int32 = -1
     var shown: Int32 = -1
-    /// The place of the shown member among those of its priority.
+    /// The position of the shown member among those of its priority.
     var order: UInt64 = 0
   }
 
@@ -52,8 +52,8 @@ struct KeyTurns: Sendable {
   private var keys: ContiguousArray<Key> = []
   private var free: ContiguousArray<Int32> = []
   private var numbers: [ObjectIdentifier?: Int32] = [:]
-  /// The places of the members in the heaps of their keys.
-  private var places: ContiguousArray<Int32> = []
+  /// The positions of the members in the heaps of their keys.
+  private var positions: ContiguousArray<Int32> = []
   private var lastTag: UInt64 = 0
   /// The keys with fewer waiting runs than before.
   private var roomy: ContiguousArray<ObjectIdentifier> = []
@@ -93,8 +93,8 @@ struct KeyTurns: Sendable {
     numbers[keys[Int(key)].id] = nil
     keys[Int(key)].line = []
     free.append(key)
-    guard numbers.isEmpty, max(keys.count, places.count) > 4_096 else { return }
-    (keys, free, numbers, places) = ([], [], [:], [])
+    guard numbers.isEmpty, max(keys.count, positions.count) > 4_096 else { return }
+    (keys, free, numbers, positions) = ([], [], [:], [])
   }
 
   // MARK: Slots
@@ -115,7 +115,7 @@ struct KeyTurns: Sendable {
 
   /// A member of the key stands in line for a slot; ``change(of:)`` has to follow.
   mutating func linedUp(_ member: Int32, of key: Int32, goesOn: Bool, priority: UInt8, order: UInt64) {
-    while places.count <= Int(member) { places.append(-1) }
+    while positions.count <= Int(member) { positions.append(-1) }
     if keys[Int(key)].line.isEmpty { tag(key) }
     keys[Int(key)].line.append(Entry(member: member, goesOn: goesOn, priority: priority, order: order))
     moveUp(from: keys[Int(key)].line.count - 1, in: Int(key))
@@ -123,14 +123,14 @@ struct KeyTurns: Sendable {
 
   /// A member of the key has left the line; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
   mutating func leftLine(_ member: Int32, of key: Int32) -> Bool {
-    let (key, place) = (Int(key), Int(places[Int(member)]))
-    places[Int(member)] = -1
+    let (key, position) = (Int(key), Int(positions[Int(member)]))
+    positions[Int(member)] = -1
     let last = keys[key].line.removeLast()
-    if place < keys[key].line.count {
-      keys[key].line[place] = last
-      places[Int(last.member)] = Int32(place)
-      moveUp(from: place, in: key)
-      moveDown(from: Int(places[Int(last.member)]), in: key)
+    if position < keys[key].line.count {
+      keys[key].line[position] = last
+      positions[Int(last.member)] = Int32(position)
+      moveUp(from: position, in: key)
+      moveDown(from: Int(positions[Int(last.member)]), in: key)
     }
     guard keys[key].shown == member else { return false }
     keys[key].shown = -1
@@ -139,15 +139,15 @@ struct KeyTurns: Sendable {
 
   /// The priority of a member in line was raised; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
   mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
-    keys[Int(key)].line[Int(places[Int(member)])].priority = priority
-    moveUp(from: Int(places[Int(member)]), in: Int(key))
+    keys[Int(key)].line[Int(positions[Int(member)])].priority = priority
+    moveUp(from: Int(positions[Int(member)]), in: Int(key))
     guard keys[Int(key)].shown == member else { return false }
     keys[Int(key)].shown = -1
     return true
   }
 
   /// Whether a member stands in line.
-  func isInLine(_ member: Int32) -> Bool { Int(member) < places.count && places[Int(member)] >= 0 }
+  func isInLine(_ member: Int32) -> Bool { Int(member) < positions.count && positions[Int(member)] >= 0 }
 
   /// The members in line, in no order. O(n).
   var members: [Int32] { keys.flatMap { $0.line.map(\.member) } }
@@ -170,29 +170,29 @@ struct KeyTurns: Sendable {
 
   private mutating func moveUp(from start: Int, in key: Int) {
     let entry = keys[key].line[start]
-    var place = start
-    while place > 0, entry.isBefore(keys[key].line[(place - 1) / 2]) {
-      keys[key].line[place] = keys[key].line[(place - 1) / 2]
-      places[Int(keys[key].line[place].member)] = Int32(place)
-      place = (place - 1) / 2
+    var position = start
+    while position > 0, entry.isBefore(keys[key].line[(position - 1) / 2]) {
+      keys[key].line[position] = keys[key].line[(position - 1) / 2]
+      positions[Int(keys[key].line[position].member)] = Int32(position)
+      position = (position - 1) / 2
     }
-    keys[key].line[place] = entry
-    places[Int(entry.member)] = Int32(place)
+    keys[key].line[position] = entry
+    positions[Int(entry.member)] = Int32(position)
   }
 
   private mutating func moveDown(from start: Int, in key: Int) {
     let entry = keys[key].line[start]
-    var place = start
-    while 2 * place + 1 < keys[key].line.count {
-      var child = 2 * place + 1
+    var position = start
+    while 2 * position + 1 < keys[key].line.count {
+      var child = 2 * position + 1
       if child + 1 < keys[key].line.count, keys[key].line[child + 1].isBefore(keys[key].line[child]) { child += 1 }
       guard keys[key].line[child].isBefore(entry) else { break }
-      keys[key].line[place] = keys[key].line[child]
-      places[Int(keys[key].line[place].member)] = Int32(place)
-      place = child
+      keys[key].line[position] = keys[key].line[child]
+      positions[Int(keys[key].line[position].member)] = Int32(position)
+      position = child
     }
-    keys[key].line[place] = entry
-    places[Int(entry.member)] = Int32(place)
+    keys[key].line[position] = entry
+    positions[Int(entry.member)] = Int32(position)
   }
 
   // MARK: Waiting runs

@@ -15,12 +15,12 @@ struct QueueTime: Sendable {
   }
 
   /// The present moment, read before the lock is taken.
-  func moment() -> Moment { Moment(time: self, reading: now) }
+  func reading() -> Reading { Reading(time: self, reading: now) }
 
   /// A moment that few ask for: read when it is asked for, but from a user's clock, which is not called under a lock.
-  func momentIfAsked() -> Moment { Moment(time: self, reading: isSystem ? nil : now) }
+  func readingIfAsked() -> Reading { Reading(time: self, reading: isSystem ? nil : now) }
 
-  struct Moment {
+  struct Reading {
     fileprivate let time: QueueTime
     fileprivate let reading: ProcedureInstant?
 

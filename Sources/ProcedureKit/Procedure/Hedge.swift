@@ -16,7 +16,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   ///
   /// - Throws: The error of the copy that ended last, if none has succeeded; `CancellationError` for a cancel.
   func execute(after delay: Duration) async throws -> Output {
-    let start = Place()
+    let start = Wakeup()
     let timer = run.core.timers.schedule(after: delay) { start.call() }
     run.core.waitStarted(run)
     let result = await withTaskGroup(of: Result<Output, any Error>?.self) { group in

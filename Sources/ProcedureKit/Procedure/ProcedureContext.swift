@@ -90,7 +90,7 @@ public struct ProcedureContext: Sendable {
   /// Registers a wait of the current body, which lends its slot, and executes the operation.
   static func waiting(for wait: RunWait, _ operation: () async -> Void) async {
     guard let run = current?.run.living else { return await operation() }
-    let key = Place()
+    let key = Wakeup()
     wait.queue?.withState { $0.awaitingBodies += 1 }
     run.addWait(wait, key)
     run.core.waitStarted(run)
@@ -106,7 +106,7 @@ public struct ProcedureContext: Sendable {
     forEventOf name: String, _ operation: @concurrent @Sendable () async -> R
   ) async -> R {
     guard let run = current?.run else { return await operation() }
-    let key = Place()
+    let key = Wakeup()
     run.addWait(.events(of: name), key)
     run.core.waitStarted(run)
     let result = await operation()

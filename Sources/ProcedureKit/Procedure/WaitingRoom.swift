@@ -5,7 +5,7 @@
 struct WaitingRoom: Sendable {
   /// A call that waits for room for a run of a key.
   struct Caller: Sendable {
-    let place: Place
+    let wakeup: Wakeup
     let key: ObjectIdentifier?
   }
 
@@ -39,7 +39,7 @@ struct WaitingRoom: Sendable {
 
     var isEmpty: Bool { called == callers.count }
     /// Whether one of the callers still waits.
-    var isAwaited: Bool { callers[called...].contains { !$0.place.isOver } }
+    var isAwaited: Bool { callers[called...].contains { !$0.wakeup.isOver } }
 
     mutating func append(_ caller: Caller) {
       callers.append(caller)
@@ -61,7 +61,7 @@ struct WaitingRoom: Sendable {
     }
 
     mutating func takeAll() -> [Caller] {
-      let waiting = callers[called...].filter { !$0.place.isOver }
+      let waiting = callers[called...].filter { !$0.wakeup.isOver }
       (callers, called) = ([], 0)
       return Array(waiting)
     }
@@ -142,7 +142,7 @@ struct WaitingRoom: Sendable {
     while !isFull(machine), let (caller, hasComeBack) = popFirst() {
       // The room of a key that a caller has left goes to the next one, and there may be room for another one, too.
       defer { if let key = caller.key { comeBack(key, machine) } }
-      if caller.place.isOver { continue }
+      if caller.wakeup.isOver { continue }
       guard let key = caller.key, isFull(key, machine) else {
         reserved(caller.key)
         return caller
@@ -161,7 +161,7 @@ struct WaitingRoom: Sendable {
   /// A key may have room: its first caller comes back, unless one has already.
   private mutating func comeBack(_ key: ObjectIdentifier, _ machine: QueueMachine<Run>) {
     while let state = keys[key], !state.hasComeBack, !isFull(key, machine), let caller = keys[key]?.line.popFirst() {
-      guard !caller.place.isOver else { continue }
+      guard !caller.wakeup.isOver else { continue }
       keys[key]?.hasComeBack = true
       front.append(caller)
     }

@@ -51,10 +51,10 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       guard let run = ProcedureContext.current?.run.living else { return try await timers.pause(for: delay) }
       guard delay > .zero else { return }
-      let place = Place()
-      let timer = timers.schedule(at: end) { place.call() }
+      let wakeup = Wakeup()
+      let timer = timers.schedule(at: end) { wakeup.call() }
       run.core.waitStarted(run)
-      let isCalled = await run.wait(at: place)
+      let isCalled = await run.wait(at: wakeup)
       await run.core.waitEnded(run)
       if !isCalled {
         timers.cancel(timer)

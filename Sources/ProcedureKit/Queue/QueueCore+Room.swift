@@ -6,20 +6,20 @@ extension QueueCore {
     guard limitsWaiting else { return }
     let id = key.map(ObjectIdentifier.init)
     if withState({ $0.room.reserve(for: id, $0.machine) }) { return }
-    let place = Place()
+    let wakeup = Wakeup()
     let hasRoom = send { state, _ in
       if state.isShutDown { state.room.reserved(id) }
       if state.isShutDown || state.room.reserve(for: id, state.machine) { return true }
-      state.room.enter(WaitingRoom.Caller(place: place, key: id))
+      state.room.enter(WaitingRoom.Caller(wakeup: wakeup, key: id))
       return false
     }
     guard !hasRoom else { return }
     if let run = ProcedureContext.current?.run.living {
-      await ProcedureContext.waiting(for: .room(self, key)) { _ = await run.wait(at: place) }
+      await ProcedureContext.waiting(for: .room(self, key)) { _ = await run.wait(at: wakeup) }
     } else {
-      _ = await place.wait()
+      _ = await wakeup.wait()
     }
-    guard place.wasLeft else { return }
+    guard wakeup.wasLeft else { return }
     // The room may be enough for another caller.
     send { _, _ in }
     throw ProcedureContext.current?.cancellationReason ?? CancellationError()
@@ -31,7 +31,7 @@ extension QueueCore {
     return !limitsWaiting || withState { $0.room.reserve(for: key.map(ObjectIdentifier.init), $0.machine) }
   }
 
-  /// The runs one of which has to start so that there is room; none if a place is free or about to be used.
+  /// The runs one of which has to start so that there is room; none if there is room, or room is about to be used.
   func runsWaiting(for key: InternedKey?) -> [Run] {
     let id = key.map(ObjectIdentifier.init)
     return withState { state in

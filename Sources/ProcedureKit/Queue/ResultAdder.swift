@@ -38,7 +38,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Starts a task that reads the inputs, and adds a procedure for each.
   func start(
-    _ reader: CancellableWork, end: Place,
+    _ reader: CancellableWork, end: Wakeup,
     _ read:
       @escaping @Sendable (
         _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void

@@ -14,8 +14,8 @@ final class ResultExchange<Output: Sendable>: @unchecked Sendable {
   private let core: QueueCore
   private var arrivals: ContiguousArray<Arrival> = []
   private var credit = 0
-  private var consumer: Place?
-  private var reader: Place?
+  private var consumer: Wakeup?
+  private var reader: Wakeup?
 
   init(_ core: QueueCore) { self.core = core }
 
@@ -29,13 +29,13 @@ final class ResultExchange<Output: Sendable>: @unchecked Sendable {
 
   func takeAll() -> ContiguousArray<Arrival> { core.withState { _ in arrivals.takeAll() } }
 
-  /// Returns a place that is called with the next arrival; `nil` if there are arrivals.
-  func waitForArrival() -> Place? {
-    let place = Place()
+  /// Returns a wakeup that is called with the next arrival; `nil` if there are arrivals.
+  func waitForArrival() -> Wakeup? {
+    let wakeup = Wakeup()
     return core.withState { _ in
       guard arrivals.isEmpty else { return nil }
-      consumer = place
-      return place
+      consumer = wakeup
+      return wakeup
     }
   }
 
@@ -51,17 +51,17 @@ final class ResultExchange<Output: Sendable>: @unchecked Sendable {
   /// Waits until one more input may be read. Returns `false` if the reader is cancelled before.
   func isWanted() async -> Bool {
     while !takeCredit(orWaitAt: nil) {
-      let place = Place()
-      if takeCredit(orWaitAt: place) { return true }
-      guard await place.wait() else { return false }
+      let wakeup = Wakeup()
+      if takeCredit(orWaitAt: wakeup) { return true }
+      guard await wakeup.wait() else { return false }
     }
     return !Task.isCancelled
   }
 
-  private func takeCredit(orWaitAt place: Place?) -> Bool {
+  private func takeCredit(orWaitAt wakeup: Wakeup?) -> Bool {
     core.withState { _ in
       guard credit > 0 else {
-        reader = place
+        reader = wakeup
         return false
       }
       credit -= 1

@@ -6,7 +6,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   private let adder: ResultAdder<Input, Output>
   private let reader = CancellableWork()
   /// Called when the reader has ended.
-  private let readerEnd = Place()
+  private let readerEnd = Wakeup()
   private var inputs: ResultInputs<Input>?
   /// An input for which there was no room.
   private var nextInput: Input?
@@ -110,10 +110,10 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   /// Waits for what the procedures and the reader leave.
   private func receive() async throws {
-    if let place = exchange.waitForArrival() {
+    if let wakeup = exchange.waitForArrival() {
       let isCalled = await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) {
-        guard let run = ProcedureContext.current?.run.living else { return await place.wait() }
-        return await run.wait(at: place)
+        guard let run = ProcedureContext.current?.run.living else { return await wakeup.wait() }
+        return await run.wait(at: wakeup)
       }
       guard isCalled else { throw Self.cancelError }
     }

@@ -12,14 +12,14 @@ public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
     /// The waiting callers, without the head.
-    var places: [RateLimiterMachine.Ticket: Place] = [:]
-    /// The place at which the head sleeps until its turn.
-    var head: Place?
+    var wakeups: [RateLimiterMachine.Ticket: Wakeup] = [:]
+    /// The wakeup at which the head sleeps until its turn.
+    var head: Wakeup?
 
-    /// Returns the places of granted calls, and the place of a new head.
-    mutating func called(_ granted: [RateLimiterMachine.Ticket]) -> [Place] {
-      var called = granted.compactMap { places.removeValue(forKey: $0) }
-      if let head = places.removeValue(forKey: machine.head) { called.append(head) }
+    /// Returns the wakeups of granted calls, and the wakeup of a new head.
+    mutating func called(_ granted: [RateLimiterMachine.Ticket]) -> [Wakeup] {
+      var called = granted.compactMap { wakeups.removeValue(forKey: $0) }
+      if let head = wakeups.removeValue(forKey: machine.head) { called.append(head) }
       return called
     }
   }
@@ -32,10 +32,10 @@ public final class RateLimiter: Sendable {
     case waits(Wait)
   }
 
-  /// Internal. A place in line; none for the head.
+  /// Internal. A wakeup in line; none for the head.
   struct Wait {
     fileprivate let ticket: RateLimiterMachine.Ticket
-    fileprivate let place: Place?
+    fileprivate let wakeup: Wakeup?
   }
 
   private let time: QueueTime
@@ -73,20 +73,20 @@ public final class RateLimiter: Sendable {
 
   /// Internal. A call arrives. For the answer `waits`, the caller has to call `wait(for:_:at:)`.
   func arrive() -> Arrival {
-    let (now, place) = (time.now.sinceStart, Place())
+    let (now, wakeup) = (time.now.sinceStart, Wakeup())
     let (admission, isHead, called) = contents.withLock { contents in
       let called = contents.called(contents.machine.timePassed(to: now))
       let admission = contents.machine.arrived(at: now)
       guard case .waiting(let ticket) = admission else { return (admission, false, called) }
       let isHead = contents.machine.head == ticket
-      if !isHead { contents.places[ticket] = place }
+      if !isHead { contents.wakeups[ticket] = wakeup }
       return (admission, isHead, called)
     }
     for other in called { other.call() }
     switch admission {
     case .granted: return .granted
     case .refused(let end): return .refused(retryAfter: end.map { ($0 - now).saturated })
-    case .waiting(let ticket): return .waits(Wait(ticket: ticket, place: isHead ? nil : place))
+    case .waiting(let ticket): return .waits(Wait(ticket: ticket, wakeup: isHead ? nil : wakeup))
     }
   }
 
@@ -95,15 +95,15 @@ public final class RateLimiter: Sendable {
   /// - Parameters:
   ///   - wait: The answer of `arrive`.
   ///   - timers: The timers of the queue.
-  ///   - isCalled: Waits at a place, and returns whether the place was called.
+  ///   - isCalled: Waits at a wakeup, and returns whether the wakeup was called.
   /// - Returns: Whether the turn has come.
-  func wait(for wait: Wait, _ timers: Timers, at isCalled: (Place) async -> Bool) async -> Bool {
-    if let place = wait.place, await !isCalled(place) { return leave(wait.ticket) }
+  func wait(for wait: Wait, _ timers: Timers, at isCalled: (Wakeup) async -> Bool) async -> Bool {
+    if let wakeup = wait.wakeup, await !isCalled(wakeup) { return leave(wait.ticket) }
     while true {
-      let place = Place()
-      guard let due = turn(of: wait.ticket, awaitedAt: place) else { return true }
-      let timer = timers.schedule(after: due - time.now.sinceStart) { place.call() }
-      let wasCalled = await isCalled(place)
+      let wakeup = Wakeup()
+      guard let due = turn(of: wait.ticket, awaitedAt: wakeup) else { return true }
+      let timer = timers.schedule(after: due - time.now.sinceStart) { wakeup.call() }
+      let wasCalled = await isCalled(wakeup)
       timers.cancel(timer)
       guard wasCalled else { return leave(wait.ticket) }
       let now = time.now.sinceStart
@@ -123,13 +123,13 @@ public final class RateLimiter: Sendable {
     head?.call()
   }
 
-  /// Makes the head wait at a place for its turn.
+  /// Makes the head wait at a wakeup for its turn.
   ///
   /// - Returns: The instant of the turn; `nil` if the turn has come.
-  private func turn(of ticket: RateLimiterMachine.Ticket, awaitedAt place: Place) -> Duration? {
+  private func turn(of ticket: RateLimiterMachine.Ticket, awaitedAt wakeup: Wakeup) -> Duration? {
     contents.withLock { contents in
       guard contents.machine.isWaiting(ticket) else { return nil }
-      contents.head = place
+      contents.head = wakeup
       return contents.machine.nextGrant
     }
   }
@@ -137,7 +137,7 @@ public final class RateLimiter: Sendable {
   private func leave(_ ticket: RateLimiterMachine.Ticket) -> Bool {
     let (isGranted, called) = contents.withLock { contents in
       let isGranted = !contents.machine.isWaiting(ticket)
-      contents.places[ticket] = nil
+      contents.wakeups[ticket] = nil
       contents.machine.left(ticket)
       return (isGranted, contents.called([]))
     }

@@ -69,22 +69,22 @@ struct ResourceRequest: Sendable {
   /// The demands with one for each resource: a demand to share and to exclude excludes; units add up. O(n).
   static func merged(_ demands: [Demand]) -> (demands: [Demand], Contradiction?) {
     guard demands.count > 1 else { return (demands, nil) }
-    var places: [ResourceKey: Int] = [:]
+    var positions: [ResourceKey: Int] = [:]
     var merged: [Demand] = []
     for demand in demands {
-      guard let place = places[demand.key] else {
-        places[demand.key] = merged.count
+      guard let position = positions[demand.key] else {
+        positions[demand.key] = merged.count
         merged.append(demand)
         continue
       }
-      guard demand.capacity == merged[place].capacity else {
+      guard demand.capacity == merged[position].capacity else {
         return (
           [],
           Contradiction(
-            key: demand.key, capacity: demand.capacity, otherCapacity: Int(merged[place].capacity))
+            key: demand.key, capacity: demand.capacity, otherCapacity: Int(merged[position].capacity))
         )
       }
-      merged[place].add(demand)
+      merged[position].add(demand)
     }
     return (merged, nil)
   }

@@ -35,8 +35,8 @@ final class GraphCountdown: Sendable {
   /// A node has succeeded.
   func nodeSucceeded(_ node: Int32) -> Released {
     var released = Released()
-    for place in shape.successorRange(of: node) {
-      let target = shape.successors[place] >> 1
+    for position in shape.successorRange(of: node) {
+      let target = shape.successors[position] >> 1
       if settlesLast(target) { released.append(target) }
     }
     return released
@@ -72,8 +72,8 @@ final class GraphCountdown: Sendable {
   }
 
   private func skipDependents(of node: Int32, _ ending: GraphProgress.Ending, _ skipped: inout [Skipped]) {
-    for place in shape.successorRange(of: node) where shape.successors[place] & 1 == 0 {
-      let target = shape.successors[place] >> 1
+    for position in shape.successorRange(of: node) where shape.successors[position] & 1 == 0 {
+      let target = shape.successors[position] >> 1
       if values.skip(target) <= shape.dependencyCounts[Int(target)] {
         skipped.append(Skipped(node: target, cause: node, ending: ending))
       }
@@ -81,8 +81,8 @@ final class GraphCountdown: Sendable {
   }
 
   private func releaseAccepting(_ node: Int32, _ released: inout Released) {
-    for place in shape.successorRange(of: node) where shape.successors[place] & 1 == 1 {
-      let target = shape.successors[place] >> 1
+    for position in shape.successorRange(of: node) where shape.successors[position] & 1 == 1 {
+      let target = shape.successors[position] >> 1
       if settlesLast(target) { released.append(target) }
     }
   }

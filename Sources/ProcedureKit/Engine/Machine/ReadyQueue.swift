@@ -8,10 +8,10 @@ struct ReadyQueue: Sendable {
     var before: Int32 = -1
     var after: Int32 = -1
     var priority: UInt8 = 0
-    var place = Place.nowhere
+    var position = Position.nowhere
   }
 
-  enum Place: UInt8, Sendable {
+  enum Position: UInt8, Sendable {
     case nowhere
     case list
     case heap
@@ -31,7 +31,7 @@ struct ReadyQueue: Sendable {
   var isEmpty: Bool { count == 0 }
 
   func contains(_ member: Int32) -> Bool {
-    Int(member) < links.count && links[Int(member)].place != .nowhere
+    Int(member) < links.count && links[Int(member)].position != .nowhere
   }
 
   mutating func insert(_ member: Int32, priority: UInt8, order: UInt64) {
@@ -42,11 +42,11 @@ struct ReadyQueue: Sendable {
     count += 1
     let last = lanes[lane].last
     if last >= 0, links[Int(last)].order > order {
-      links[Int(member)].place = .heap
+      links[Int(member)].position = .heap
       lanes[lane].overtaken.insert(member, order: order)
       return
     }
-    links[Int(member)].place = .list
+    links[Int(member)].position = .list
     links[Int(member)].before = last
     links[Int(member)].after = -1
     if last >= 0 { links[Int(last)].after = member } else { lanes[lane].first = member }
@@ -55,10 +55,10 @@ struct ReadyQueue: Sendable {
 
   mutating func remove(_ member: Int32) {
     let link = links[Int(member)]
-    guard link.place != .nowhere, let lane = lanes.firstIndex(where: { $0.priority == link.priority }) else { return }
-    links[Int(member)].place = .nowhere
+    guard link.position != .nowhere, let lane = lanes.firstIndex(where: { $0.priority == link.priority }) else { return }
+    links[Int(member)].position = .nowhere
     count -= 1
-    if link.place == .heap {
+    if link.position == .heap {
       lanes[lane].overtaken.remove(member)
     } else {
       if link.before >= 0 { links[Int(link.before)].after = link.after } else { lanes[lane].first = link.after }

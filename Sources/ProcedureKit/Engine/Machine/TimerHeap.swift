@@ -5,7 +5,7 @@
 struct TimerHeap: Sendable {
   /// A pending timer, or one that was: numbers are not used again.
   struct ID: Hashable, Sendable {
-    /// A place for what belongs to the timer; used again once it is not pending.
+    /// A position for what belongs to the timer; used again once it is not pending.
     let slot: Int32
     fileprivate let sequence: UInt64
   }
@@ -23,8 +23,8 @@ struct TimerHeap: Sendable {
   static let noSlot: Int32 = -1
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// For each slot the place in `entries`, or, where it is free, the next free one as `-2 - slot`, `-1` after the last.
-  private(set) var places: ContiguousArray<Int32> = []
+  /// For each slot the position in `entries`, or, where it is free, the next free one as `-2 - slot`, `-1` after the last.
+  private(set) var positions: ContiguousArray<Int32> = []
   private(set) var firstFree = noSlot
   private var sequence: UInt64 = 0
 
@@ -48,10 +48,10 @@ struct TimerHeap: Sendable {
 
   /// Takes a timer out. Says whether it was pending; if it was not, nothing happens.
   mutating func cancel(_ id: ID) -> Bool {
-    guard id.slot < places.count else { return false }
-    let place = Int(places[Int(id.slot)])
-    guard place >= 0, entries[place].sequence == id.sequence else { return false }
-    remove(at: place)
+    guard id.slot < positions.count else { return false }
+    let position = Int(positions[Int(id.slot)])
+    guard position >= 0, entries[position].sequence == id.sequence else { return false }
+    remove(at: position)
     return true
   }
 
@@ -64,27 +64,27 @@ struct TimerHeap: Sendable {
 
   private mutating func takeSlot() -> Int32 {
     guard firstFree != Self.noSlot else {
-      places.append(Self.noSlot)
-      return Int32(places.count - 1)
+      positions.append(Self.noSlot)
+      return Int32(positions.count - 1)
     }
     let slot = firstFree
-    firstFree = -2 - places[Int(slot)]
+    firstFree = -2 - positions[Int(slot)]
     return slot
   }
 
   private mutating func giveBack(_ slot: Int32) {
-    places[Int(slot)] = -2 - firstFree
+    positions[Int(slot)] = -2 - firstFree
     firstFree = slot
   }
 
-  private mutating func remove(at place: Int) {
-    giveBack(entries[place].slot)
+  private mutating func remove(at position: Int) {
+    giveBack(entries[position].slot)
     let last = entries.removeLast()
-    if place < entries.count {
-      if place > 0, last.comes(before: entries[(place - 1) / 2]) {
-        siftUp(last, from: place)
+    if position < entries.count {
+      if position > 0, last.comes(before: entries[(position - 1) / 2]) {
+        siftUp(last, from: position)
       } else {
-        siftDown(last, from: place)
+        siftDown(last, from: position)
       }
     } else if entries.isEmpty {
       releaseStorage()
@@ -93,35 +93,35 @@ struct TimerHeap: Sendable {
 
   /// An empty heap releases its memory.
   private mutating func releaseStorage() {
-    guard places.count > 1_024 else { return }
+    guard positions.count > 1_024 else { return }
     entries = []
-    places = []
+    positions = []
     firstFree = Self.noSlot
   }
 
   private mutating func siftUp(_ entry: Entry, from start: Int) {
-    var place = start
-    while place > 0, entry.comes(before: entries[(place - 1) / 2]) {
-      put(entries[(place - 1) / 2], at: place)
-      place = (place - 1) / 2
+    var position = start
+    while position > 0, entry.comes(before: entries[(position - 1) / 2]) {
+      put(entries[(position - 1) / 2], at: position)
+      position = (position - 1) / 2
     }
-    put(entry, at: place)
+    put(entry, at: position)
   }
 
   private mutating func siftDown(_ entry: Entry, from start: Int) {
-    var place = start
-    while place * 2 + 1 < entries.count {
-      var child = place * 2 + 1
+    var position = start
+    while position * 2 + 1 < entries.count {
+      var child = position * 2 + 1
       if child + 1 < entries.count, entries[child + 1].comes(before: entries[child]) { child += 1 }
       guard entries[child].comes(before: entry) else { break }
-      put(entries[child], at: place)
-      place = child
+      put(entries[child], at: position)
+      position = child
     }
-    put(entry, at: place)
+    put(entry, at: position)
   }
 
-  private mutating func put(_ entry: Entry, at place: Int) {
-    entries[place] = entry
-    places[Int(entry.slot)] = Int32(place)
+  private mutating func put(_ entry: Entry, at position: Int) {
+    entries[position] = entry
+    positions[Int(entry.slot)] = Int32(position)
   }
 }

@@ -6,7 +6,7 @@ final class GraphRun: Sendable {
     var progress: GraphProgress
     var failures: [ProcedureFailure] = []
     var isCancelled = false
-    var desk: CrewDesk?
+    var inbox: GroupInbox?
     /// The worker that waits for a slot.
     var startingWorker: Run?
     /// The nodes whose events somebody observes and that have not ended.
@@ -62,18 +62,18 @@ final class GraphRun: Sendable {
   }
 
   private func executeByWorkers(takingOverFrom node: Int32) async {
-    let desk = CrewDesk()
+    let inbox = GroupInbox()
     let isComplete = state.withLock { state in
       if node >= 0 { state.progress.nodePutBack(node) }
-      state.desk = desk
+      state.inbox = inbox
       return state.progress.isComplete
     }
     guard !isComplete else { return }
     run.core.waitStarted(run)
     addWorker()
-    await Spawner.runCrew(at: desk)
+    await Spawner.runGroup(from: inbox)
     await run.core.waitEnded(run)
-    state.withLock { $0.desk = nil }
+    state.withLock { $0.inbox = nil }
   }
 
   private func throwIfFailed() throws {
@@ -232,11 +232,11 @@ final class GraphRun: Sendable {
   private func carryOut(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
     guard advance.addsWorker || advance.cancelsWorkers || advance.isComplete else { return advance }
     if advance.cancelsWorkers { run.cancelParts() }
-    guard let desk = state.withLock({ $0.desk }) else { return advance }
+    guard let inbox = state.withLock({ $0.inbox }) else { return advance }
     if advance.addsWorker { addWorker() }
-    if advance.cancelsWorkers { desk.place(.cancelAll) }
+    if advance.cancelsWorkers { inbox.put(.cancelAll) }
     if advance.isComplete {
-      desk.close()
+      inbox.close()
       state.withLock { $0.startingWorker.take() }?.cancel(nil)
     }
     return advance
@@ -257,12 +257,12 @@ final class GraphRun: Sendable {
       _ = await GraphWorker(self, worker: worker).execute(from: carryOut(first), leavesWhenMoreIsReady: false)
       return ()
     }
-    let desk = state.withLock { state -> CrewDesk? in
+    let inbox = state.withLock { state -> GroupInbox? in
       guard !state.progress.isComplete else { return nil }
       state.startingWorker = worker
-      return state.desk
+      return state.inbox
     }
-    _ = desk?.place(
+    _ = inbox?.put(
       .add {
         do {
           try await worker.driveToEnd(admitted: nil, as: Void.self)

@@ -8,15 +8,15 @@ extension QueueCore {
     let run = Run(self, level, .structured, parent: parent)
     guard parent == nil, level.isPlain, isPlain, !Task.isCancelled else { return (run, false) }
     let priority = level.traits.rawPriority ?? Task.currentPriority.rawValue
-    let moment = time.momentIfAsked()
+    let reading = time.readingIfAsked()
     let starts = send { state, effects in
       guard !state.isShutDown, !state.cancelsArrivals else { return false }
       let step = arrived(run, priority: priority, needs: [], &state, &effects)
-      run.record(.didAttach, at: moment.instant, &effects)
+      run.record(.didAttach, at: reading.instant, &effects)
       guard step == .start else { return false }
       state.machine.bodyStarted(run.member)
       run.hasStarted = true
-      run.record(.willExecute(attempt: 1), at: moment.instant, &effects)
+      run.record(.willExecute(attempt: 1), at: reading.instant, &effects)
       return true
     }
     return (run, starts)
@@ -35,12 +35,12 @@ extension QueueCore {
   @usableFromInline
   func leave(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
-    let moment = time.momentIfAsked()
+    let reading = time.readingIfAsked()
     return send { state, effects in
       guard run.details == nil else { return false }
-      run.record(.didExecute(attempt: 1), at: moment.instant, &effects)
+      run.record(.didExecute(attempt: 1), at: reading.instant, &effects)
       state.machine.bodyEnded(run.member, &effects.next)
-      run.publish(.finished(()), at: moment, &effects)
+      run.publish(.finished(()), at: reading, &effects)
       run.leave(&state, &effects)
       return true
     }
@@ -80,7 +80,7 @@ extension QueueCore {
     }
     let own = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
     let priority = max(own, run.parent?.currentPriority ?? 0)
-    let moment = time.moment()
+    let reading = time.reading()
     var needs = run.level.needs
     if !dependencies.isEmpty { needs.insert(.dependencies) }
     let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.living)
@@ -97,9 +97,9 @@ extension QueueCore {
         run.madeDetails.dependencies = dependencies
         run.madeDetails.missingDependencies = dependencies.count
       }
-      run.attached = run.stamp(moment.instant).nanoseconds
+      run.attached = run.stamp(reading.instant).nanoseconds
       let step = arrived(run, priority: priority, needs: needs, &state, &effects)
-      run.record(.didAttach, at: moment.instant, &effects)
+      run.record(.didAttach, at: reading.instant, &effects)
       if limitsWaiting { state.room.admitted(run, state.machine) }
       next = step
       if state.cancelsArrivals { effects.add(.cancel(run)) }
@@ -129,23 +129,23 @@ extension QueueCore {
 
   /// The next run for a worker, or `nil`: the worker ends then.
   func nextRun(for worker: Worker, isStarting: Bool) -> Run? {
-    let moment = time.moment()
-    return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: moment, &state, &effects) }
+    let reading = time.reading()
+    return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: reading, &state, &effects) }
   }
 
   /// The next run for a worker that has executed `run`.
   func nextRun(for worker: Worker, after run: Run) -> Run? {
-    let moment = time.moment()
+    let reading = time.reading()
     return send { state, effects in
       if run.worker === worker { run.worker = nil }
       // The task may be cancelled: it takes nothing more.
       guard run.details?.cancel == nil, !(run.details?.isStopping ?? false) else { return nil }
-      return takeNext(for: worker, isStarting: false, at: moment, &state, &effects)
+      return takeNext(for: worker, isStarting: false, at: reading, &state, &effects)
     }
   }
 
   private func takeNext(
-    for worker: Worker, isStarting: Bool, at moment: QueueTime.Moment, _ state: inout State, _ effects: inout Effects
+    for worker: Worker, isStarting: Bool, at reading: QueueTime.Reading, _ state: inout State, _ effects: inout Effects
   ) -> Run? {
     state.machine.workerAsked(isStarting: isStarting, &effects.next)
     guard let member = effects.next.execute, let run = state.machine[member].payload else { return nil }
@@ -153,8 +153,8 @@ extension QueueCore {
     if run.startsPlainly {
       state.machine.bodyStarted(member)
       run.hasStarted = true
-      run.started = run.stamp(moment.instant).nanoseconds
-      run.record(.willExecute(attempt: 1), at: moment.instant, &effects)
+      run.started = run.stamp(reading.instant).nanoseconds
+      run.record(.willExecute(attempt: 1), at: reading.instant, &effects)
     }
     return run
   }
@@ -174,20 +174,20 @@ extension QueueCore {
       granted = resources.giveBack(run)
       for other in granted where other.core !== self { other.claimGranted() }
     }
-    let moment = time.moment()
+    let reading = time.reading()
     let (following, former, log) = send { state, effects -> (Following?, Run.Former?, EventLog?) in
       let endsPlainly = run.endsPlainly
       if endsPlainly {
         run.worker = nil
-        run.ended = run.stamp(moment.instant).nanoseconds
-        run.record(.didExecute(attempt: 1), at: moment.instant, &effects)
+        run.ended = run.stamp(reading.instant).nanoseconds
+        run.record(.didExecute(attempt: 1), at: reading.instant, &effects)
         state.machine.bodyEnded(run.member, &effects.next)
-        run.publish(Run.Outcome(result), at: moment, &effects)
+        run.publish(Run.Outcome(result), at: reading, &effects)
         run.leave(&state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
       guard endsPlainly else { return (nil, nil, nil) }
-      let following = Following(run: takeNext(for: worker, isStarting: false, at: moment, &state, &effects))
+      let following = Following(run: takeNext(for: worker, isStarting: false, at: reading, &state, &effects))
       return (following, run.takeFormer(keepingHooks: false), run.details?.log)
     }
     _ = former
@@ -265,23 +265,23 @@ extension Run {
       refuse(lateness)
       return .finish
     }
-    // A run of a body on its own queue is a part of the body: it has the body's place in line, and goes on with it.
+    // A run of a body on its own queue is a part of the body: it has the order of the body, and goes on with it.
     let around = ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
     let isPart = around != nil || slotOwner !== self
-    let moment = core.time.moment()
+    let reading = core.time.reading()
     let step = core.send { state, effects -> RunStep? in
       // `enter` may have admitted the run already.
       if member >= 0 { return .wait }
       guard !state.isShutDown || isPart else { return nil }
-      let place = around.flatMap { $0.member >= 0 ? state.machine[$0.member] : nil }
-      let own = rawPriority ?? place?.priority ?? Task.currentPriority.rawValue
-      attached = stamp(moment.instant).nanoseconds
+      let enclosing = around.flatMap { $0.member >= 0 ? state.machine[$0.member] : nil }
+      let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
+      attached = stamp(reading.instant).nanoseconds
       let step = core.arrived(
-        self, priority: max(own, place?.priority ?? 0), needs: level.needs, order: place?.order ?? 0, isPart: isPart,
+        self, priority: max(own, enclosing?.priority ?? 0), needs: level.needs, order: enclosing?.order ?? 0, isPart: isPart,
         &state,
         &effects)
       // The graph has reported its nodes.
-      if kind != .node { record(.didAttach, at: moment.instant, &effects) }
+      if kind != .node { record(.didAttach, at: reading.instant, &effects) }
       if state.cancelsArrivals { isCancelled = true }
       return step
     }

@@ -12,22 +12,22 @@ final class QueueCore: Sendable {
   struct State: Sendable {
     var machine: QueueMachine<Run>
     var room: WaitingRoom
-    var crews = WorkerCrews()
+    var groups = WorkerGroups()
     /// The source of random numbers for schedules, in tests.
     var seeds: SplitMix64?
     var isShutDown = false
     /// Whether nobody can add anything more, so that the events end with the last run.
     var isReleased = false
     /// Workers of graphs that wait for the queue to be resumed.
-    var resumption: [Place] = []
+    var resumption: [Wakeup] = []
     /// Whether what comes is cancelled at once.
     var cancelsArrivals = false
     /// The failures that a scope will throw; the first alone if the scope fails fast.
     var failures: [ProcedureFailure] = []
     /// Tasks that wait until no run is there.
-    var emptyWaiters: [Place] = []
+    var emptyWaiters: [Wakeup] = []
     /// Bodies of this queue that wait until no run is there but such bodies.
-    var idleWaiters: [Place] = []
+    var idleWaiters: [Wakeup] = []
     /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
     var awaitingBodies = 0
     var stall = StallWatch()
@@ -43,7 +43,7 @@ final class QueueCore: Sendable {
 
     enum Action: Sendable {
       case resume(Waiter)
-      case call(Place)
+      case call(Wakeup)
       case giveRoom(WaitingRoom.Caller)
       case event(EventEffect)
       case endEvents
@@ -64,7 +64,7 @@ final class QueueCore: Sendable {
     }
 
     mutating func add(_ action: Action) { actions.append(action) }
-    mutating func call(_ places: some Sequence<Place>) { for place in places { actions.append(.call(place)) } }
+    mutating func call(_ wakeups: some Sequence<Wakeup>) { for wakeup in wakeups { actions.append(.call(wakeup)) } }
   }
 
   typealias Interceptor =
@@ -117,7 +117,7 @@ final class QueueCore: Sendable {
   }
 
   deinit {
-    for desk in withState(\.crews.desks) { desk.close() }
+    for inbox in withState(\.groups.inboxes) { inbox.close() }
     timers.close()
   }
 
@@ -183,8 +183,8 @@ final class QueueCore: Sendable {
   private func perform(_ action: Effects.Action) {
     switch action {
     case .resume(let waiter): waiter.resume()
-    case .call(let place): place.call()
-    case .giveRoom(let caller): if !caller.place.call() { send { state, _ in state.room.reservationEnded(caller.key) } }
+    case .call(let wakeup): wakeup.call()
+    case .giveRoom(let caller): if !caller.wakeup.call() { send { state, _ in state.room.reservationEnded(caller.key) } }
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()
     case .goOn(let run, let step): run.goOn(from: step)
@@ -198,13 +198,13 @@ final class QueueCore: Sendable {
 
   /// Starts a task of the queue.
   func startTask(_ operation: @escaping @Sendable () async -> Void) {
-    let (desk, isNew) = withState { $0.crews.joined() }
-    desk.place(
+    let (inbox, isNew) = withState { $0.groups.joined() }
+    inbox.put(
       .add { [self] in
         await operation()
-        withState { $0.crews.left(desk) }?.close()
+        withState { $0.groups.left(inbox) }?.close()
       })
-    if isNew { Spawner.startCrew(at: desk, executor: executor) }
+    if isNew { Spawner.startGroup(from: inbox, executor: executor) }
   }
 
   /// Returns a generator for one use of a schedule, which calls functions of the user's and so cannot share one under the lock.
@@ -245,25 +245,25 @@ final class QueueCore: Sendable {
 
   /// A body goes on, with its slot, or without one if it was cancelled (Q3).
   func goesOn(_ run: Run, slotOf owner: Run, endsWait: Bool = false) async {
-    let place = Place()
+    let wakeup = Wakeup()
     let isReady = owner.core.send { state, effects in
       guard owner.member >= 0 else { return true }
       if endsWait { state.machine.waitEnded(owner.member) }
       let isCancelled = run.details?.cancel != nil || owner.details?.cancel != nil || owner.details?.isStopping ?? false
       guard !isCancelled, !state.machine.slotNeeded(owner.member) else { return true }
-      owner.madeDetails.slotWaiters.append(place)
+      owner.madeDetails.slotWaiters.append(wakeup)
       return false
     }
     if isReady { return }
     // Not for a cancel of the task alone: it may be one of several tasks of the body.
-    await run.whileToldToGoOn(place) {
-      await place.waitUntilCalled()
+    await run.whileToldToGoOn(wakeup) {
+      await wakeup.waitUntilCalled()
     } onStop: {
-      place.leave()
+      wakeup.leave()
     }
-    guard place.wasLeft else { return }
+    guard wakeup.wasLeft else { return }
     owner.core.send { state, effects in
-      owner.details?.slotWaiters.removeAll { $0 === place }
+      owner.details?.slotWaiters.removeAll { $0 === wakeup }
       if owner.member >= 0, owner.details?.slotWaiters.isEmpty ?? true { state.machine.returnGivenUp(owner.member) }
     }
   }
@@ -299,14 +299,14 @@ final class QueueCore: Sendable {
   /// Waits while the queue is suspended: a graph that executes starts no further node (Q2).
   func waitWhileSuspended(_ run: Run) async {
     while gate.load(ordering: .acquiring), !run.isToldToStop {
-      let place = Place()
+      let wakeup = Wakeup()
       let isSuspended = withState { state in
-        if state.machine.isSuspended { state.resumption.append(place) }
+        if state.machine.isSuspended { state.resumption.append(wakeup) }
         return state.machine.isSuspended
       }
       guard isSuspended else { return }
       waitStarted(run)
-      _ = await run.wait(at: place)
+      _ = await run.wait(at: wakeup)
       await waitEnded(run)
     }
   }
@@ -345,13 +345,13 @@ final class QueueCore: Sendable {
 
   /// Cancels at once the runs for which `choose`, called under the lock, returns a cancel.
   func cancelRuns(includesLater: Bool = false, _ choose: (Run, QueueMachine<Run>.Member) -> Cancel?) {
-    let moment = time.moment()
+    let reading = time.reading()
     let reached = send { state, effects -> [(Run, Cancel, Run.CancelReach)] in
       if includesLater { state.cancelsArrivals = true }
       return state.machine.present.compactMap { member in
         let entry = state.machine[member]
         guard let run = entry.payload, run.isReported, let cancel = choose(run, entry) else { return nil }
-        return (run, cancel, run.mark(cancel.reason, at: moment, &state, &effects))
+        return (run, cancel, run.mark(cancel.reason, at: reading, &state, &effects))
       }
     }
     for (run, cancel, reach) in reached { run.spread(cancel.reason, reach) }
@@ -370,14 +370,14 @@ final class QueueCore: Sendable {
   /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same (Q4).
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.living?.ancestors.filter { $0.core === self } ?? []
-    let place = Place()
+    let wakeup = Wakeup()
     send { state, effects in
       for body in bodies where body.member >= 0 { state.machine.idleWaitStarted(body.member) }
-      if bodies.isEmpty { state.emptyWaiters.append(place) } else { state.idleWaiters.append(place) }
+      if bodies.isEmpty { state.emptyWaiters.append(wakeup) } else { state.idleWaiters.append(wakeup) }
       Self.wakeIfIdle(&state, &effects)
     }
-    if !place.isOver {
-      await ProcedureContext.waiting(for: .idle(self)) { await place.waitUntilCalled() }
+    if !wakeup.isOver {
+      await ProcedureContext.waiting(for: .idle(self)) { await wakeup.waitUntilCalled() }
     }
     withState { state in
       for body in bodies where body.member >= 0 { state.machine.idleWaitEnded(body.member) }

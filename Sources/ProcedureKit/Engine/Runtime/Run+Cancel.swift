@@ -1,8 +1,8 @@
 extension Run {
   /// Cancels the run and everything in it. The first cancel wins; one that comes after the outcome is decided does nothing (C1, C2).
   func cancel(_ reason: (any Error)?) {
-    let moment = core.time.moment()
-    let reach = core.send { state, effects in mark(reason, at: moment, &state, &effects) }
+    let reading = core.time.reading()
+    let reach = core.send { state, effects in mark(reason, at: reading, &state, &effects) }
     spread(reason, reach)
   }
 
@@ -15,15 +15,15 @@ extension Run {
 
   /// Marks the run as cancelled, under the lock. A run that has not started leaves every line.
   func mark(
-    _ reason: (any Error)?, at moment: QueueTime.Moment, _ state: inout QueueCore.State,
+    _ reason: (any Error)?, at reading: QueueTime.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) -> CancelReach {
     guard member >= 0, !isDecided, cancellation == nil else { return CancelReach() }
     let details = madeDetails
     details.eventsBeforeCancel = pastEventCount
     details.cancel = Cancel(reason: reason)
-    details.cancelInstant = stamp(moment.instant).nanoseconds
-    if isReported { record(.didCancel(reason: reason), at: moment.instant, &effects) }
+    details.cancelInstant = stamp(reading.instant).nanoseconds
+    if isReported { record(.didCancel(reason: reason), at: reading.instant, &effects) }
     var reach = CancelReach(
       children: Array(details.children.values), handlers: Array(details.handlers.values),
       pauseTimer: details.pauseTimer.take())

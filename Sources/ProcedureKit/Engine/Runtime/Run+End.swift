@@ -147,9 +147,9 @@ extension Run {
 
   /// Makes the outcome visible. Wakes those that wait for the run.
   private func publish(_ outcome: Outcome, isLast: Bool) {
-    let moment = core.time.moment()
+    let reading = core.time.reading()
     let (parent, former, log) = core.send { state, effects -> (Run?, Former, EventLog?) in
-      publish(outcome, at: moment, &effects)
+      publish(outcome, at: reading, &effects)
       if isLast { leave(&state, &effects) }
       return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
     }
@@ -161,13 +161,13 @@ extension Run {
   }
 
   /// Publishes under the lock (L4).
-  func publish(_ outcome: Outcome, at moment: QueueTime.Moment, _ effects: inout QueueCore.Effects) {
+  func publish(_ outcome: Outcome, at reading: QueueTime.Reading, _ effects: inout QueueCore.Effects) {
     isDecided = true
     self.outcome = outcome
-    if ended < 0, kind == .added { ended = stamp(moment.instant).nanoseconds }
+    if ended < 0, kind == .added { ended = stamp(reading.instant).nanoseconds }
     if isReported {
-      record(.willFinish(outcome.withoutValue), at: moment.instant, &effects)
-      record(.didFinish(outcome.withoutValue), at: moment.instant, &effects)
+      record(.willFinish(outcome.withoutValue), at: reading.instant, &effects)
+      record(.didFinish(outcome.withoutValue), at: reading.instant, &effects)
     }
     if let details {
       effects.call(details.waiters.values)

@@ -26,11 +26,11 @@ extension Run {
   /// Records an event that not every run has, under the id of the reporting run.
   func report(_ step: ProcedureEvent.Step) {
     let run = reported
-    let moment = run.core.time.moment()
+    let reading = run.core.time.reading()
     run.core.send { _, effects in
       guard run.outcome == nil else { return }
       if run.kind == .added { _ = run.madeLog }
-      run.recordForced(step, at: moment.instant, &effects)
+      run.recordForced(step, at: reading.instant, &effects)
     }
   }
 

@@ -9,41 +9,41 @@ extension Run {
     require(
       isFinished || !waiting.ancestors.contains { $0 === self },
       "\(identity) awaits its own outcome, in its body or in a part of its body, and would wait for ever")
-    let place = Place()
-    guard register(place, isAwaited: true) else { return true }
-    waiting.addWait(.run(self), place)
+    let wakeup = Wakeup()
+    guard register(wakeup, isAwaited: true) else { return true }
+    waiting.addWait(.run(self), wakeup)
     waiting.core.waitStarted(waiting)
     WaitSearch.resolveDeadlock(from: waiting)
     if endsWithCancel {
-      _ = await waiting.wait(at: place)
+      _ = await waiting.wait(at: wakeup)
     } else {
-      await place.waitUntilCalled()
+      await wakeup.waitUntilCalled()
     }
-    waiting.removeWait(place)
+    waiting.removeWait(wakeup)
     await waiting.core.waitEnded(waiting)
-    return unregister(place)
+    return unregister(wakeup)
   }
 
   private func waitOutside(endsWithCancel: Bool) async -> Bool {
-    let place = Place()
-    guard register(place, isAwaited: false) else { return true }
-    if endsWithCancel { _ = await place.wait() } else { await place.waitUntilCalled() }
-    return unregister(place)
+    let wakeup = Wakeup()
+    guard register(wakeup, isAwaited: false) else { return true }
+    if endsWithCancel { _ = await wakeup.wait() } else { await wakeup.waitUntilCalled() }
+    return unregister(wakeup)
   }
 
-  /// Whether the run has not ended, so that the place will be called.
-  private func register(_ place: Place, isAwaited: Bool) -> Bool {
+  /// Whether the run has not ended, so that the wakeup will be called.
+  private func register(_ wakeup: Wakeup, isAwaited: Bool) -> Bool {
     core.withState { _ in
       guard outcome == nil else { return false }
-      madeDetails.waiters[ObjectIdentifier(place)] = place
+      madeDetails.waiters[ObjectIdentifier(wakeup)] = wakeup
       if isAwaited { details?.isAwaited = true }
       return true
     }
   }
 
-  private func unregister(_ place: Place) -> Bool {
+  private func unregister(_ wakeup: Wakeup) -> Bool {
     core.withState { _ in
-      details?.waiters[ObjectIdentifier(place)] = nil
+      details?.waiters[ObjectIdentifier(wakeup)] = nil
       return outcome != nil
     }
   }

@@ -212,9 +212,9 @@ final class RunDetails {
   /// The driver that waits for the children.
   var settling: Waiter?
   /// Bodies of this run that wait for the slot.
-  var slotWaiters: [Place] = []
+  var slotWaiters: [Wakeup] = []
   /// Tasks that wait for the end.
-  var waiters: [ObjectIdentifier: Place] = [:]
+  var waiters: [ObjectIdentifier: Wakeup] = [:]
   /// The functions to call at the end, by the run that waits, or by a number of their own.
   var listeners: [ProcedureID: Listener] = [:]
   /// Whether another procedure waits for this run.
@@ -230,8 +230,8 @@ final class RunDetails {
   var timeToDeadline: Duration?
   var pauseTimer: TimerHeap.ID?
   var pauseEnd: ProcedureInstant?
-  /// The place of a level that waits for the resources that the level has given back for a pause.
-  var reclaiming: Place?
+  /// The wakeup of a level that waits for the resources that the level has given back for a pause.
+  var reclaiming: Wakeup?
   var claimRefusal: ProcedureError?
   var isRetrying = false
   var log: EventLog?

@@ -161,7 +161,7 @@ extension Run {
   /// Evaluates the conditions. `nil` if an added run has ended meanwhile (K1).
   private func evaluate() async -> RunStep? {
     let conditions = core.withState { _ in closures }?.conditions.elements ?? []
-    let judgement = ResultBox<ConditionVerdict>()
+    let evaluated = ResultBox<ConditionEvaluation>()
     let work = CancellableWork()
     let wait = RunWait.conditions(conditions.map(\.name))
     let usesSlotOfParent = slotOwner !== self
@@ -173,11 +173,11 @@ extension Run {
           await withTaskExecutorPreference(self.core.executor) {
             await work.execute(startsAtOnce: false) {
               if self.core.withState({ state in self.member >= 0 && state.machine.evaluationStarts(self.member) }) {
-                let verdict = await Condition.judge(conditions) { failure in
+                let evaluation = await Condition.evaluateAll(conditions) { failure in
                   // The run does not wait for a condition that ignores its cancel.
                   if self.isDrivenByWorker, let outcome = self.outcome(of: failure) { self.end(outcome) }
                 }
-                judgement.store(.success(verdict))
+                evaluated.store(.success(evaluation))
               }
             }
           }
@@ -189,10 +189,10 @@ extension Run {
     removeWait(work)
     if usesSlotOfParent { await core.waitEnded(self) }
     if isTaskCancelled { cancelLikeParent() }
-    guard let verdict = try? judgement.result?.get() else { return .wait }
+    guard let evaluation = try? evaluated.result?.get() else { return .wait }
     return core.send { state, effects in
       guard member >= 0, state.machine[member].phase == .evaluating else { return isDrivenByWorker ? nil : .finish }
-      guard let outcome = outcome(of: verdict) else {
+      guard let outcome = outcome(of: evaluation) else {
         return state.machine.conditionsSatisfied(member, &effects.next)
       }
       endedWithoutStart(outcome, &state)
@@ -201,8 +201,8 @@ extension Run {
   }
 
   /// The outcome of a run whose conditions are not satisfied; `nil` if they are.
-  private func outcome(of verdict: ConditionVerdict) -> Outcome? {
-    switch verdict {
+  private func outcome(of evaluation: ConditionEvaluation) -> Outcome? {
+    switch evaluation {
     case .satisfied: nil
     case .ignored(let condition): .ignored(by: condition)
     case .failed(let condition, let error):
@@ -276,9 +276,9 @@ extension Run {
 
   /// The resources that the run has waited for are its own now.
   func claimGranted() {
-    if let place = core.withState({ _ in details?.reclaiming }) {
+    if let wakeup = core.withState({ _ in details?.reclaiming }) {
       // Not the grant of a claim that was given back since.
-      if core.resources.isHeld(by: self) { place.call() }
+      if core.resources.isHeld(by: self) { wakeup.call() }
       return
     }
     core.send { state, effects in claimGranted(&state, &effects) }
@@ -293,9 +293,9 @@ extension Run {
   /// The claim is refused, since it would wait for ever.
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
-      if let place = details?.reclaiming.take() {
+      if let wakeup = details?.reclaiming.take() {
         details?.claimRefusal = error
-        effects.add(.call(place))
+        effects.add(.call(wakeup))
         return
       }
       guard member >= 0, state.machine[member].phase == .claiming else { return }
@@ -446,7 +446,7 @@ extension Run {
 
   /// The body is about to execute; `nil` if the run was cancelled before.
   private func startBody() -> Body? {
-    let moment = core.time.moment()
+    let reading = core.time.reading()
     if isTaskCancelled { cancelLikeParent() }
     // The timer may be about to say so.
     if let deadline = level.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
@@ -455,10 +455,10 @@ extension Run {
       state.machine.bodyStarted(member)
       details?.abandonPause = nil
       if !hasStarted || details?.isRetrying ?? false {
-        if !hasStarted { started = stamp(moment.instant).nanoseconds }
+        if !hasStarted { started = stamp(reading.instant).nanoseconds }
         hasStarted = true
         details?.isRetrying = false
-        record(.willExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
+        record(.willExecute(attempt: details?.currentAttempt ?? 1), at: reading.instant, &effects)
       }
       return body
     }
@@ -467,13 +467,13 @@ extension Run {
   /// The body has ended. The hooks that are called then, if there are any.
   @discardableResult
   func bodyEnded(_ result: Result<any Sendable, any Error>?) -> Level.Hooks? {
-    let moment = core.time.moment()
+    let reading = core.time.reading()
     return core.send { _, effects in
       if let result { madeDetails.result = result }
       // The end of the attempt before a pause was recorded then.
       if !(details?.isRetrying ?? false) {
-        ended = stamp(moment.instant).nanoseconds
-        record(.didExecute(attempt: details?.currentAttempt ?? 1), at: moment.instant, &effects)
+        ended = stamp(reading.instant).nanoseconds
+        record(.didExecute(attempt: details?.currentAttempt ?? 1), at: reading.instant, &effects)
       }
       let hasHooks = level.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
       return hasHooks ? closures?.hooks ?? Level.Hooks() : nil
@@ -506,10 +506,10 @@ extension Run {
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {
-      let moment = core.time.moment()
+      let reading = core.time.reading()
       core.send { _, effects in
-        attached = moment.instant.nanoseconds
-        record(.didAttach, at: moment.instant, &effects)
+        attached = reading.instant.nanoseconds
+        record(.didAttach, at: reading.instant, &effects)
       }
       return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
     }
@@ -580,8 +580,8 @@ extension Run {
   func reclaim(_ levels: [Run]) async -> (any Error)? {
     for level in levels.reversed() where !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level)
     {
-      let place = Place()
-      level.core.withState { _ in level.madeDetails.reclaiming = place }
+      let wakeup = Wakeup()
+      level.core.withState { _ in level.madeDetails.reclaiming = wakeup }
       switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
       case .granted: break
       case .refused(let error):
@@ -589,7 +589,7 @@ extension Run {
         return error
       case .waits:
         core.waitStarted(self)
-        if await !wait(at: place) { _ = level.core.resources.withdraw(level) }
+        if await !wait(at: wakeup) { _ = level.core.resources.withdraw(level) }
         await core.waitEnded(self)
       }
       let (refusal, _) = level.core.withState { _ in
@@ -601,14 +601,14 @@ extension Run {
     return nil
   }
 
-  /// Waits at a place until it is called, or the run is cancelled. Whether it was called.
-  func wait(at place: Place) async -> Bool {
-    await whileCancellable(place) {
-      await place.waitUntilCalled()
+  /// Waits at a wakeup until it is called, or the run is cancelled. Whether it was called.
+  func wait(at wakeup: Wakeup) async -> Bool {
+    await whileCancellable(wakeup) {
+      await wakeup.waitUntilCalled()
     } onCancel: {
-      place.leave()
+      wakeup.leave()
     }
-    return !place.wasLeft
+    return !wakeup.wasLeft
   }
 
   // MARK: The state of a level that pauses

@@ -3,16 +3,16 @@ enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
   /// The task is unstructured, because added procedures outlive the caller of `add`, and detached, so that it carries nothing of that caller.
-  /// Nobody cancels the task: it ends when the queue closes the desk, after the queue's last reference and last procedure have gone.
-  static func startCrew(at desk: CrewDesk, executor: (any TaskExecutor)?) {
-    Task.detached(executorPreference: executor) { await runCrew(at: desk) }
+  /// Nobody cancels the task: it ends when the queue closes the inbox, after the queue's last reference and last procedure have gone.
+  static func startGroup(from inbox: GroupInbox, executor: (any TaskExecutor)?) {
+    Task.detached(executorPreference: executor) { await runGroup(from: inbox) }
   }
 
-  /// Runs the workers that the desk orders as children of one task group. Returns when the desk has been closed and all workers have ended.
+  /// Runs the workers that the inbox orders as children of one task group. Returns when the inbox has been closed and all workers have ended.
   /// Cancelling the caller cancels the workers.
-  static func runCrew(at desk: CrewDesk) async {
+  static func runGroup(from inbox: GroupInbox) async {
     await withDiscardingTaskGroup { group in
-      while let orders = await desk.next() {
+      while let orders = await inbox.next() {
         for order in orders {
           switch order {
           case .add(let work): group.addTask { await work() }

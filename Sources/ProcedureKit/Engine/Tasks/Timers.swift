@@ -52,9 +52,9 @@ final class Timers: Sendable {
   func pause(for duration: Duration) async throws {
     try Task.checkCancellation()
     guard duration > .zero else { return }
-    let place = Place()
-    let id = schedule(after: duration) { place.call() }
-    guard await place.wait() else {
+    let wakeup = Wakeup()
+    let id = schedule(after: duration) { wakeup.call() }
+    guard await wakeup.wait() else {
       cancel(id)
       throw CancellationError()
     }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Internal. A wait for a call, which the waiting task may leave before the call comes: only the first of both counts.
-final class Place: Sendable {
+final class Wakeup: Sendable {
   private enum State {
     case waiting(Waiter?)
     case called
@@ -27,7 +27,7 @@ final class Place: Sendable {
     return !wasLeft
   }
 
-  /// Waits until the place is called or left, also if the caller is cancelled.
+  /// Waits until the wakeup is called or left, also if the caller is cancelled.
   func waitUntilCalled() async {
     await Waiter.suspend { waiter in
       state.withLock { state in
@@ -38,12 +38,12 @@ final class Place: Sendable {
     }
   }
 
-  /// Whether the place was called or left.
+  /// Whether the wakeup was called or left.
   var isOver: Bool {
     state.withLock { if case .waiting = $0 { false } else { true } }
   }
 
-  /// Whether the place was left before the call.
+  /// Whether the wakeup was left before the call.
   var wasLeft: Bool {
     state.withLock { if case .left = $0 { true } else { false } }
   }

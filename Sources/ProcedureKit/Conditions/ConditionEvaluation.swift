@@ -1,5 +1,5 @@
 /// Internal. The result of evaluating one condition, or all conditions of one level.
-enum ConditionVerdict: Sendable {
+enum ConditionEvaluation: Sendable {
   case satisfied
   /// Not satisfied: the body is not executed, and the run does not fail.
   case ignored(by: String)

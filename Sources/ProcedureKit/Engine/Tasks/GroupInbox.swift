@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Internal. An order to the owner of a task group; only the owner may add tasks to the group.
-enum CrewOrder: Sendable {
+enum GroupOrder: Sendable {
   /// Add one worker.
   case add(@Sendable () async -> Void)
   /// Cancel all workers, also later ones.
@@ -9,17 +9,17 @@ enum CrewOrder: Sendable {
 }
 
 /// Internal. Where the owner of a task group waits for orders.
-final class CrewDesk: Sendable {
+final class GroupInbox: Sendable {
   private struct Contents {
-    var orders: [CrewOrder] = []
+    var orders: [GroupOrder] = []
     var isClosed = false
     var owner: Waiter?
   }
 
   private let contents = Mutex(Contents())
 
-  /// Places an order. A closed desk ignores the order.
-  func place(_ order: CrewOrder) {
+  /// Adds an order. A closed inbox ignores the order.
+  func put(_ order: GroupOrder) {
     let owner = contents.withLock { contents -> Waiter? in
       guard !contents.isClosed else { return nil }
       contents.orders.append(order)
@@ -28,7 +28,7 @@ final class CrewDesk: Sendable {
     owner?.resume()
   }
 
-  /// No more orders follow; those that were placed are still carried out.
+  /// No more orders follow; those that were added are still carried out.
   func close() {
     let owner = contents.withLock { contents in
       contents.isClosed = true
@@ -37,8 +37,8 @@ final class CrewDesk: Sendable {
     owner?.resume()
   }
 
-  /// The next orders, at least one; `nil` once the desk is closed. Cancelling the caller changes nothing: a desk is always closed.
-  func next() async -> [CrewOrder]? {
+  /// The next orders, at least one; `nil` once the inbox is closed. Cancelling the caller changes nothing: a inbox is always closed.
+  func next() async -> [GroupOrder]? {
     while true {
       let (orders, isClosed) = contents.withLock { ($0.orders.takeAll(), $0.isClosed) }
       if !orders.isEmpty { return orders }
