@@ -55,7 +55,9 @@ struct ReadyQueue: Sendable {
 
   mutating func remove(_ member: Int32) {
     let link = links[Int(member)]
-    guard link.position != .nowhere, let lane = lanes.firstIndex(where: { $0.priority == link.priority }) else { return }
+    guard link.position != .nowhere, let lane = lanes.firstIndex(where: { $0.priority == link.priority }) else {
+      return
+    }
     links[Int(member)].position = .nowhere
     count -= 1
     if link.position == .heap {

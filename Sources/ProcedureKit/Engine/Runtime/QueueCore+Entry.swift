@@ -277,7 +277,8 @@ extension Run {
       let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
       attached = stamp(reading.instant).nanoseconds
       let step = core.arrived(
-        self, priority: max(own, enclosing?.priority ?? 0), needs: level.needs, order: enclosing?.order ?? 0, isPart: isPart,
+        self, priority: max(own, enclosing?.priority ?? 0), needs: level.needs, order: enclosing?.order ?? 0,
+        isPart: isPart,
         &state,
         &effects)
       // The graph has reported its nodes.

@@ -184,7 +184,8 @@ final class QueueCore: Sendable {
     switch action {
     case .resume(let waiter): waiter.resume()
     case .call(let wakeup): wakeup.call()
-    case .giveRoom(let caller): if !caller.wakeup.call() { send { state, _ in state.room.reservationEnded(caller.key) } }
+    case .giveRoom(let caller):
+      if !caller.wakeup.call() { send { state, _ in state.room.reservationEnded(caller.key) } }
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()
     case .goOn(let run, let step): run.goOn(from: step)
