@@ -158,7 +158,7 @@ import TestingProcedureKit
     queue.add(thumbnails, input: "kitten.ppm")
     await queue.shutDown()  // ends the events
     for await event in events {
-      if event.kind == .didFinish, event.error == nil { names.append(event.name) }
+      if event.kind == .didFinish, case .finished? = event.outcome { names.append(event.name) }
     }
     #expect(names.sorted() == ["LoadImage", "ResizeImage", "ResizeImage", "pack", "thumbnails"])
   }

@@ -18,8 +18,10 @@ import TestingProcedureKit
   struct Crawl: Procedure {
     let seen: Seen
     func execute(_ page: String) async throws {
-      for link in try await links(on: page) where await seen.insert(link) {
-        ProcedureContext.current?.produce(self, input: link)
+      let fetch = ProcedureTask("fetch") { (page: String) in try await links(on: page) }
+      let found = try await fetch.timeout(.seconds(10)).retry(.immediate, maxAttempts: 2)(page)
+      for link in found where await seen.insert(link) {
+        ProcedureContext.current?.produce(ignoringErrors(), input: link)
       }
     }
   }
