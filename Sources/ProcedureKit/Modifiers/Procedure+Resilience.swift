@@ -40,7 +40,7 @@ extension Procedure {
   public func rateLimited(_ limiter: RateLimiter) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
-      try await ProcedureContext.ofBody(task.name).run.pass(limiter, name: task.name)
+      try await ProcedureContext.ofBody(task.name).run.pass(limiter)
       return try await task.executeAsLevel(input)
     }
   }
@@ -83,17 +83,22 @@ extension Procedure {
 }
 
 extension Run {
-  fileprivate func pass(_ limiter: RateLimiter, name: String) async throws {
+  /// Waits for the turn of a call. The procedure holds neither slot nor resources meanwhile.
+  fileprivate func pass(_ limiter: RateLimiter) async throws {
     switch limiter.arrive() {
     case .granted: return
     case .refused(let delay):
       throw ProcedureError.rateExceeded(procedure: levelIdentity, retryAfter: delay)
-    case .waits(let wait):
-      try await pausing {
-        await limiter.wait(for: wait, core.timers, at: wait(at:))
-      } onAbandon: { hasTurn in
-        if hasTurn { limiter.callAbandoned(wait) }
-      }
+    case .waits(let ticket):
+      let levels = [self] + enclosingLevels
+      giveBackResources(levels)
+      core.waitStarted(self)
+      let hasTurn = await limiter.wait(for: ticket, core.timers, at: wait(at:))
+      await core.waitEnded(self)
+      let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+      guard let error else { return }
+      if hasTurn { limiter.callAbandoned(ticket) }
+      throw error
     }
   }
 }
@@ -103,21 +108,5 @@ extension Error {
   var isNoFailure: Bool {
     if (self as? ProcedureError)?.kind == .ignored { return true }
     return self is CancellationError
-  }
-}
-
-extension Run {
-  /// Executes an operation that waits, while the procedure holds neither slot nor resources.
-  fileprivate func pausing<R>(_ operation: () async -> R, onAbandon: (R) -> Void) async throws {
-    let levels = [self] + enclosingLevels
-    giveBackResources(levels)
-    core.waitStarted(self)
-    let result = await operation()
-    await core.waitEnded(self)
-    let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
-    if let error {
-      onAbandon(result)
-      throw error
-    }
   }
 }
