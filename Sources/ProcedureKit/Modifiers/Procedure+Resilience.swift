@@ -53,15 +53,8 @@ extension Procedure {
   public func fallback<Other: Procedure>(
     to replacement: Other
   ) -> ProcedureTask<Input, Output> where Other.Input == Input, Other.Output == Output {
-    let (task, replacement) = (procedureTask, replacement.procedureTask)
-    return task.wrapped { (input: Input) in
-      do {
-        return try await task.executeAsLevel(input)
-      } catch {
-        if ProcedureContext.ofBody(task.name).isCancelled { throw error }
-        return try await replacement.executeAsLevel(input)
-      }
-    }
+    let replacement = replacement.procedureTask
+    return recovered { _, input in try await replacement.executeAsLevel(input) }
   }
 
   /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`. Hedging
