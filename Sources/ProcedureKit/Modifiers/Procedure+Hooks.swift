@@ -75,7 +75,13 @@ extension Procedure {
   /// The task, with a level around a timeout, which does not count the hooks that are written after it.
   private var aroundTimeout: ProcedureTask<Input, Output> {
     let task = procedureTask
-    guard task.level.traits.timeout != nil else { return task }
-    return task.wrapped { try await task.executeAsLevel($0) }
+    return task.level.traits.timeout == nil ? task : task.inLevel()
+  }
+}
+
+extension ProcedureTask {
+  /// Opens a level around the task, with the traits that `change` sets.
+  func inLevel(_ change: (inout Level.Traits) -> Void = { _ in }) -> ProcedureTask {
+    wrapped(change) { try await executeAsLevel($0) }
   }
 }

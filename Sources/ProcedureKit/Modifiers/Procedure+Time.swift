@@ -57,12 +57,7 @@ extension Procedure {
   /// - Parameter duration: The length of the pause. A value that is not positive means no pause.
   /// - Returns: The procedure with the pause.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
-    let task = procedureTask
-    return task.wrapped {
-      $0.delay = duration
-    } _: { input in
-      try await task.executeAsLevel(input)
-    }
+    procedureTask.inLevel { $0.delay = duration }
   }
 }
 
