@@ -13,15 +13,9 @@ enum Prompts {
   /// Calls `operation` when no other prompt of `kind` is open. The wait holds no slot; `operation` holds the slot and
   /// resources of the caller.
   ///
-  /// Cancelling the caller, or its run, ends the wait at once and cancels `operation`.
+  /// Cancelling the caller, or its run, ends the wait at once and cancels `operation`. Errors have the given name.
   ///
-  /// - Parameters:
-  ///   - kind: The group of prompts.
-  ///   - name: The name in errors.
-  ///   - operation: The prompt.
-  /// - Returns: The value of `operation`.
-  /// - Throws: The error of `operation`; ``ProcedureError/Kind/exclusionDeadlock``; the reason of a
-  ///   cancel.
+  /// - Throws: The error of `operation`; ``ProcedureError/Kind/exclusionDeadlock``; the reason of a cancel.
   @concurrent static func takeTurn<R: Sendable>(
     _ kind: Kind, named name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {

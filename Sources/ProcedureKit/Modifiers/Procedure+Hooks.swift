@@ -37,10 +37,11 @@ extension Procedure {
   /// Returns the procedure with a hook between the decision on the outcome and its publication, which is awaited.
   ///
   /// The hook is called with the outcome so far, when the children of the run have ended. The run holds no slot and no
-  /// resource meanwhile. The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. If
-  /// the hook throws, the procedure fails; a cancelled procedure stays cancelled. The hook is not called for a node
-  /// that a graph never reaches, nor for a run that is refused: by a queue that is shut down or full, or because its
-  /// producer has ended.
+  /// resource meanwhile. If the hook throws, the procedure fails; a cancelled procedure stays cancelled.
+  ///
+  /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. The
+  /// hook is not called for a node that a graph never reaches, nor for a run that is refused: by a queue that is shut
+  /// down or full, or because its producer has ended.
   public func onWillFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -49,8 +50,9 @@ extension Procedure {
 
   /// Returns the procedure with a hook after the publication of the outcome, which is awaited.
   ///
-  /// The hook is called with the outcome. The run holds no slot and no resource meanwhile. `run` returns after the hook,
-  /// and the queue is not idle before. Dependents, and tasks that await a handle, go on without waiting for the hook.
+  /// The hook is called with the outcome. The run holds no slot and no resource meanwhile. `run` returns after the
+  /// hook, and the queue is not idle before. Dependents, and tasks that await a handle, go on without waiting for the
+  /// hook.
   public func onDidFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async -> Void
   ) -> ProcedureTask<Input, Output> {

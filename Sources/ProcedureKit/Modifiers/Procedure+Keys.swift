@@ -12,8 +12,8 @@ extension Procedure {
     procedureTask.relabelled { $0.key = InternedKey.of(key) }
   }
 
-  /// Returns the procedure with an execution shared by all runs with an equal key and an equal type of value. The key is
-  /// the identity of the work.
+  /// Returns the procedure with an execution shared by all runs with an equal key and an equal type of value. The key
+  /// is the identity of the work.
   ///
   /// The shared runs execute once, and all have the value or the error of the execution. Keys are process-wide, unless
   /// the queue has its own ``ResourceTable``. The input is not compared: equal keys mean equal work. A waiting run

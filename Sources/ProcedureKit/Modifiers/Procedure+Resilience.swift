@@ -2,8 +2,8 @@ extension Procedure {
   /// Returns the procedure behind a circuit breaker. An open breaker fails the procedure at once with
   /// ``ProcedureError/Kind/circuitOpen``, without executing the body.
   ///
-  /// All callers of one service share one breaker, which counts a success or a failure of the procedure; a timeout written
-  /// before this modifier is a failure. A cancelled or ignored procedure does not count.
+  /// All callers of one service share one breaker, which counts a success or a failure of the procedure; a timeout
+  /// written before this modifier is a failure. A cancelled or ignored procedure does not count.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in

@@ -26,7 +26,7 @@ struct CircuitBreakerMachine {
     let cooldown: Duration
   }
 
-  /// The right to make one call, whose end has to be reported: the number of states before the state of the admission.
+  /// The right to make one call, whose end has to be reported: the period in which the call was admitted.
   typealias Permit = Int
 
   enum Admission: Equatable {

@@ -69,8 +69,8 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Internal. Waits for the turn of a call. The head sleeps until its turn; the others are called when they are granted or
-  /// become the head.
+  /// Internal. Waits for the turn of a call. The head sleeps until its turn; the others are called when they are
+  /// granted or become the head.
   ///
   /// - Parameters:
   ///   - ticket: The answer of `arrive`.

@@ -10,12 +10,7 @@ enum RepetitionPace: Sendable {
     case delays(Schedule.Delays)
     case beats(period: Duration, start: ProcedureInstant, latest: Int128)
 
-    /// Begins a use of a pace.
-    ///
-    /// - Parameters:
-    ///   - pace: The pace to use.
-    ///   - start: The start of the first execution.
-    ///   - generator: The source of random delays.
+    /// Begins a use of a pace, from the start of the first execution. The generator gives the random delays.
     init(_ pace: RepetitionPace, from start: ProcedureInstant, _ generator: any RandomNumberGenerator) {
       switch pace {
       case .after(let schedule): self = .delays(schedule.delays(using: generator))
