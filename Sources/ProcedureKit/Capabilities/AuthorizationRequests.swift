@@ -5,15 +5,10 @@ import Synchronization
 ///
 /// A request asks for a capability and a requirement. Callers with an equal request share one answer, including a
 /// refusal. A caller with another request reads the status at its turn and asks only if the status is insufficient. An
-/// error or a cancel is not an answer. Types without open requests use no memory.
+/// error or a cancel is not an answer.
 enum AuthorizationRequests {
-  private struct Open {
-    let question: Question
-    var isAnswered = false
-  }
-
-  /// The open requests, by capability type.
-  private static let questions = Mutex<[ObjectIdentifier: [ObjectIdentifier: Open]]>([:])
+  /// The open requests, by identity.
+  private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
 
   /// Authorizes `capability`, and asks if the status does not meet `requirement`. The caller holds no slot meanwhile.
   ///
@@ -26,11 +21,11 @@ enum AuthorizationRequests {
   static func authorize<C: Capability>(_ capability: C, _ requirement: C.Status.Requirement) async throws -> C.Status {
     guard await capability.isAvailable() else { throw CapabilityError.unavailable(capability: capability.name) }
     let question = Question(of: capability, requirement)
-    open(question)
-    defer { close(question) }
+    openRequests.withLock { $0[ObjectIdentifier(question)] = (question, false) }
+    defer { _ = openRequests.withLock { $0.removeValue(forKey: ObjectIdentifier(question)) } }
     let status = try await capability.authorizationStatus()
     if status.meets(requirement) { return status }
-    return try await Prompts.takeTurn(Prompts.Kind(C.self), named: "authorize \(capability.name)") {
+    return try await Prompts.takeTurn(Prompts.Kind(type: TypeCategory(C.self)), named: "authorize \(capability.name)") {
       try await ask(capability, requirement, question)
     }
   }
@@ -43,7 +38,7 @@ enum AuthorizationRequests {
       try await capability.requestAuthorization(requirement)
       status = try await capability.authorizationStatus()
       if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw CancellationError() }
-      answered(question)
+      markAnswered(question)
     }
     guard status.meets(requirement) else {
       throw CapabilityError.unauthorized(capability: capability.name, status: status)
@@ -51,37 +46,25 @@ enum AuthorizationRequests {
     return status
   }
 
-  private static func open(_ question: Question) {
-    questions.withLock { $0[question.type, default: [:]][ObjectIdentifier(question)] = Open(question: question) }
-  }
-
-  private static func close(_ question: Question) {
-    questions.withLock { questions in
-      questions[question.type]?[ObjectIdentifier(question)] = nil
-      if questions[question.type]?.isEmpty ?? false { questions[question.type] = nil }
-    }
-  }
-
-  /// Marks all equal requests as answered.
-  ///
-  /// - Complexity: O(n) for n open requests of the type.
-  private static func answered(_ question: Question) {
-    let others = questions.withLock { $0[question.type].map { $0.values.map(\.question) } ?? [] }
-    let same = others.filter { $0.isSame(as: question) }
-    questions.withLock { questions in
-      for other in same { questions[question.type]?[ObjectIdentifier(other)]?.isAnswered = true }
-    }
-  }
-
   private static func isAnswered(_ question: Question) -> Bool {
-    questions.withLock { $0[question.type]?[ObjectIdentifier(question)]?.isAnswered ?? false }
+    openRequests.withLock { $0[ObjectIdentifier(question)]?.isAnswered ?? false }
+  }
+
+  /// Marks all equal requests as answered. The values are compared without the lock.
+  ///
+  /// - Complexity: O(n) for n open requests.
+  private static func markAnswered(_ question: Question) {
+    let equal = openRequests.withLock { $0.values.map(\.question) }.filter(question.isSame)
+    openRequests.withLock { requests in
+      for question in equal { requests[ObjectIdentifier(question)]?.isAnswered = true }
+    }
   }
 }
 
 extension AuthorizationRequests {
   /// A request: a capability and a requirement.
   fileprivate final class Question: Sendable {
-    let type: ObjectIdentifier
+    private let type: ObjectIdentifier
     private let subject: any Sendable
     private let requirement: any Sendable
 
@@ -92,7 +75,7 @@ extension AuthorizationRequests {
     }
 
     func isSame(as other: Question) -> Bool {
-      areSame(subject, other.subject) && areSame(requirement, other.requirement)
+      type == other.type && areSame(subject, other.subject) && areSame(requirement, other.requirement)
     }
   }
 }

@@ -56,8 +56,6 @@ extension CapabilityError {
 
 extension Authorize where C.Status.Requirement == Void {
   /// Makes a procedure that authorizes a capability without a requirement.
-  ///
-  /// - Parameter capability: The capability to authorize.
   public init(_ capability: C) {
     self.init(capability, ())
   }

@@ -25,9 +25,6 @@ extension Condition {
 
   /// Returns a condition that is satisfied when a capability without a requirement is authorized; see
   /// ``authorized(for:_:)``.
-  ///
-  /// - Parameter capability: The capability to test.
-  /// - Returns: The condition.
   public static func authorized<C: Capability>(for capability: C) -> Condition where C.Status.Requirement == Void {
     authorized(for: capability, ())
   }

@@ -32,7 +32,7 @@ extension Condition {
 
 extension Prompts.Kind {
   /// The kind of all confirmations.
-  fileprivate static let confirmations = Prompts.Kind(UserConfirmation.self)
+  fileprivate static let confirmations = Prompts.Kind(type: TypeCategory(UserConfirmation.self))
 
   private enum UserConfirmation {}
 }

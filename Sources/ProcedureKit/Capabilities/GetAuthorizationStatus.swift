@@ -3,8 +3,6 @@ public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
   private let capability: C
 
   /// Makes a procedure that reads the authorization of a capability.
-  ///
-  /// - Parameter capability: The capability to read.
   public init(_ capability: C) {
     self.capability = capability
   }

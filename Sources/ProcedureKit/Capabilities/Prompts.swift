@@ -6,35 +6,19 @@
 enum Prompts {
   /// A group of prompts that do not overlap.
   struct Kind: Hashable, Sendable, CustomStringConvertible {
-    private let type: ObjectIdentifier
-    let description: String
-
-    init(_ type: Any.Type) {
-      self.type = ObjectIdentifier(type)
-      description = "prompts of \(type)"
-    }
+    let type: TypeCategory
+    var description: String { "prompts of \(type)" }
   }
 
   /// Calls `operation` when no other prompt of `kind` is open. The wait holds no slot; `operation` holds the slot and
   /// resources of the caller.
   ///
-  /// Cancelling the caller, or its run, ends the wait at once and cancels `operation`.
+  /// Cancelling the caller, or its run, ends the wait at once and cancels `operation`. Errors have the given name.
   ///
-  /// - Parameters:
-  ///   - kind: The group of prompts.
-  ///   - name: The name in errors.
-  ///   - operation: The prompt.
-  /// - Returns: The value of `operation`.
-  /// - Throws: The error of `operation`; ``ProcedureError/Kind/exclusionDeadlock``; the reason of a
-  ///   cancel.
+  /// - Throws: The error of `operation`; ``ProcedureError/Kind/exclusionDeadlock``; the reason of a cancel.
   @concurrent static func takeTurn<R: Sendable>(
     _ kind: Kind, named name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {
-    let prompt = ProcedureTask(name, operation: operation)
-    let kinds = ResourceRequest(categories: [kind], isShared: false).demands
-    return try await prompt.changing { traits in
-      for demand in kinds { traits.demands.append(demand) }
-    }
-    .executeAsLevel(())
+    try await ProcedureTask(name, operation: operation).exclusive(kind).executeAsLevel(())
   }
 }

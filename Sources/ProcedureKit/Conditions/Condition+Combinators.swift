@@ -44,11 +44,10 @@ extension Condition {
 
   private static func any(_ conditions: [Condition], named name: String) -> Condition {
     Condition(name) { prepares in
-      let (results, satisfied) = await Condition.callAll(
-        conditions.count, operation: { await conditions[$0].evaluate(prepares: prepares) }, until: \.isSatisfied)
-      if satisfied != nil { return .satisfied }
-      let errors = results.compactMap { result in
-        if case .failed(_, let error) = result { error } else { nil }
+      let evaluations = await evaluateEach(conditions, prepares: prepares, until: \.isSatisfied)
+      if evaluations.contains(where: \.isSatisfied) { return .satisfied }
+      let errors = evaluations.compactMap { evaluation in
+        if case .failed(_, let error) = evaluation { error } else { nil }
       }
       return errors.isEmpty
         ? .ignored(by: name) : .failed(condition: name, error: ConditionError.noneSatisfied(errors: errors))

@@ -61,13 +61,35 @@ public struct Condition: Sendable {
     _ conditions: [Condition], prepares: Bool = true, onFailure: (ConditionEvaluation) -> Void = { _ in }
   ) async -> ConditionEvaluation {
     if conditions.count == 1 { return await conditions[0].evaluate(prepares: prepares) }
-    let (results, failure) = await Condition.callAll(
-      conditions.count, operation: { await conditions[$0].evaluate(prepares: prepares) },
-      until: { evaluation in
-        if evaluation.isFailed { onFailure(evaluation) }
-        return evaluation.isFailed
-      })
-    if let failure { return failure }
-    return results.lazy.compactMap(\.self).first { !$0.isSatisfied } ?? .satisfied
+    let evaluations = await evaluateEach(conditions, prepares: prepares) { evaluation in
+      if evaluation.isFailed { onFailure(evaluation) }
+      return evaluation.isFailed
+    }
+    return evaluations.first { !$0.isSatisfied } ?? .satisfied
+  }
+
+  /// Evaluates all conditions concurrently, until all have returned or one evaluation is conclusive.
+  ///
+  /// A conclusive evaluation cancels the others, which are awaited. Cancelling the caller cancels all evaluations.
+  ///
+  /// - Returns: The conclusive evaluation alone, or, without one, all evaluations in the order of the conditions.
+  static func evaluateEach(
+    _ conditions: [Condition], prepares: Bool, until isConclusive: (ConditionEvaluation) -> Bool
+  ) async -> [ConditionEvaluation] {
+    await withTaskGroup(of: (Int, ConditionEvaluation).self) { group in
+      for (index, condition) in conditions.enumerated() {
+        group.addTask { (index, await condition.evaluate(prepares: prepares)) }
+      }
+      var evaluations = [ConditionEvaluation](repeating: .satisfied, count: conditions.count)
+      var conclusive: ConditionEvaluation?
+      for await (index, evaluation) in group where conclusive == nil {
+        evaluations[index] = evaluation
+        if isConclusive(evaluation) {
+          conclusive = evaluation
+          group.cancelAll()
+        }
+      }
+      return conclusive.map { [$0] } ?? evaluations
+    }
   }
 }

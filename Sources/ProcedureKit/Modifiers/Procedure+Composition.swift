@@ -38,13 +38,20 @@ extension Procedure {
   public func recover(
     _ replacement: @escaping @concurrent @Sendable (any Error) async throws -> Output
   ) -> ProcedureTask<Input, Output> {
+    recovered { error, _ in try await replacement(error) }
+  }
+
+  /// Returns the procedure with a function that replaces its value after a failure. A cancel is passed on.
+  func recovered(
+    _ replacement: @escaping @concurrent @Sendable (any Error, Input) async throws -> Output
+  ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { input in
       do {
         return try await task.executeAsLevel(input)
       } catch {
         if ProcedureContext.ofBody(task.name).isCancelled { throw error }
-        return try await replacement(error)
+        return try await replacement(error, input)
       }
     }
   }

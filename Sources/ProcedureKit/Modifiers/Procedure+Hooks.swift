@@ -4,10 +4,8 @@ extension Procedure {
   /// The hook is called with the input, when the conditions are satisfied and the run holds its resources and a slot.
   /// If the hook throws, the procedure fails without executing the body. If the hook calls
   /// ``ProcedureContext/cancel(_:)``, the procedure is cancelled without executing the body. Of several hooks, the last
-  /// one written is called first, since modifiers wrap.
-  ///
-  /// - Parameter hook: The function to call. A hook never runs concurrently with the body or another hook of the run.
-  /// - Returns: The procedure with the hook.
+  /// one written is called first, since modifiers wrap. A hook never runs concurrently with the body or another hook of
+  /// the run.
   public func onWillExecute(
     _ hook: @escaping @concurrent @Sendable (Input) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -17,11 +15,8 @@ extension Procedure {
   /// Returns the procedure with a hook after the body, which is awaited while the run still holds its slot and
   /// resources.
   ///
-  /// Of several hooks, the first one written is called first. If a hook throws, the procedure fails.
-  ///
-  /// - Parameter hook: The function to call, with the outcome of the body. A cancel during the hook does not change the
-  ///   argument.
-  /// - Returns: The procedure with the hook.
+  /// The hook is called with the outcome of the body, which a cancel during the hook does not change. Of several hooks,
+  /// the first one written is called first. If a hook throws, the procedure fails.
   public func onDidExecute(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -31,11 +26,8 @@ extension Procedure {
   /// Returns the procedure with a hook for cancellation, which is awaited. If the body was executing, the hook is
   /// called after the body has ended.
   ///
-  /// A timeout or a deadline that the level of the hook includes is a failure, and calls no `onDidCancel`.
-  ///
-  /// - Parameter hook: The function to call, with the reason of the cancel. The run holds no slot and no resource
-  ///   meanwhile.
-  /// - Returns: The procedure with the hook.
+  /// The hook is called with the reason of the cancel. The run holds no slot and no resource meanwhile. A timeout or a
+  /// deadline that the level of the hook includes is a failure, and calls no `onDidCancel`.
   public func onDidCancel(
     _ hook: @escaping @concurrent @Sendable ((any Error)?) async -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -44,15 +36,12 @@ extension Procedure {
 
   /// Returns the procedure with a hook between the decision on the outcome and its publication, which is awaited.
   ///
-  /// The children of the run have ended by then.
+  /// The hook is called with the outcome so far, when the children of the run have ended. The run holds no slot and no
+  /// resource meanwhile. If the hook throws, the procedure fails; a cancelled procedure stays cancelled.
   ///
-  /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. If
-  /// the hook throws, the procedure fails; a cancelled procedure stays cancelled. The hook is not called for a node
-  /// that a graph never reaches, nor for a run that is refused: by a queue that is shut down or full, or because its
-  /// producer has ended.
-  ///
-  /// - Parameter hook: The function to call, with the outcome so far. The run holds no slot and no resource meanwhile.
-  /// - Returns: The procedure with the hook.
+  /// The hook is also called if the body was not executed because the procedure was cancelled, ignored or failed. The
+  /// hook is not called for a node that a graph never reaches, nor for a run that is refused: by a queue that is shut
+  /// down or full, or because its producer has ended.
   public func onWillFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async throws -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -61,11 +50,9 @@ extension Procedure {
 
   /// Returns the procedure with a hook after the publication of the outcome, which is awaited.
   ///
-  /// `run` returns after the hook, and the queue is not idle before. Dependents, and tasks that await a handle, go on
-  /// without waiting for the hook.
-  ///
-  /// - Parameter hook: The function to call, with the outcome. The run holds no slot and no resource meanwhile.
-  /// - Returns: The procedure with the hook.
+  /// The hook is called with the outcome. The run holds no slot and no resource meanwhile. `run` returns after the
+  /// hook, and the queue is not idle before. Dependents, and tasks that await a handle, go on without waiting for the
+  /// hook.
   public func onDidFinish(
     _ hook: @escaping @concurrent @Sendable (ProcedureOutcome<Output>) async -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -75,7 +62,13 @@ extension Procedure {
   /// The task, with a level around a timeout, which does not count the hooks that are written after it.
   private var aroundTimeout: ProcedureTask<Input, Output> {
     let task = procedureTask
-    guard task.level.traits.timeout != nil else { return task }
-    return task.wrapped { try await task.executeAsLevel($0) }
+    return task.level.traits.timeout == nil ? task : task.inLevel()
+  }
+}
+
+extension ProcedureTask {
+  /// Opens a level around the task, with the traits that `change` sets.
+  func inLevel(_ change: (inout Level.Traits) -> Void = { _ in }) -> ProcedureTask {
+    wrapped(change) { try await executeAsLevel($0) }
   }
 }

@@ -24,14 +24,8 @@ extension Procedure {
 
   /// Returns the procedure repeated after each success at a fixed rate; see ``repeating(_:maxCount:while:)``.
   ///
-  /// After an execution that takes longer than the period, the next execution starts at the next multiple of the
-  /// period. Missed multiples are skipped.
-  ///
-  /// - Parameters:
-  ///   - period: The time from one start to the next. A value that is not positive means no pause.
-  ///   - maxCount: The largest number of executions. A value below 1 traps.
-  ///   - goesOn: Returns whether to execute again, given the value of an execution.
-  /// - Returns: The procedure with its repetitions.
+  /// `period` is the time from one start to the next; a value that is not positive means no pause. After an execution
+  /// that takes longer, the next execution starts at the next multiple of the period. Missed multiples are skipped.
   public func repeating(
     every period: Duration, maxCount: Int = .max,
     while goesOn: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }

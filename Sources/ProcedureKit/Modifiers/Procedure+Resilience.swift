@@ -2,11 +2,8 @@ extension Procedure {
   /// Returns the procedure behind a circuit breaker. An open breaker fails the procedure at once with
   /// ``ProcedureError/Kind/circuitOpen``, without executing the body.
   ///
-  /// The breaker counts a success or a failure of the procedure; a timeout written before this modifier is a failure. A
-  /// cancelled or ignored procedure does not count.
-  ///
-  /// - Parameter breaker: The breaker of all callers of one service.
-  /// - Returns: The procedure behind the breaker.
+  /// All callers of one service share one breaker, which counts a success or a failure of the procedure; a timeout
+  /// written before this modifier is a failure. A cancelled or ignored procedure does not count.
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -29,51 +26,34 @@ extension Procedure {
     }
   }
 
-  /// Returns the procedure behind a rate limiter.
+  /// Returns the procedure behind a rate limiter, which all callers of one service share.
   ///
   /// A waiting procedure holds no slot and no resource, and a cancel ends the wait at once. If the wait would exceed
-  /// the limiter's longest wait, the procedure fails at once with
-  /// ``ProcedureError/Kind/rateExceeded``.
-  ///
-  /// - Parameter limiter: The limiter of all callers of one service.
-  /// - Returns: The procedure behind the limiter.
+  /// the limiter's longest wait, the procedure fails at once with ``ProcedureError/Kind/rateExceeded``.
   public func rateLimited(_ limiter: RateLimiter) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
-      try await ProcedureContext.ofBody(task.name).run.pass(limiter, name: task.name)
+      try await ProcedureContext.ofBody(task.name).run.pass(limiter)
       return try await task.executeAsLevel(input)
     }
   }
 
-  /// Returns the procedure with a replacement, which is executed if the procedure fails or is ignored. A cancel is
-  /// passed on.
-  ///
-  /// - Parameter replacement: The procedure to execute instead, with the input of this procedure.
-  /// - Returns: The procedure with the replacement.
+  /// Returns the procedure with a replacement, which is executed with the same input if the procedure fails or is
+  /// ignored. A cancel is passed on.
   public func fallback<Other: Procedure>(
     to replacement: Other
   ) -> ProcedureTask<Input, Output> where Other.Input == Input, Other.Output == Output {
-    let (task, replacement) = (procedureTask, replacement.procedureTask)
-    return task.wrapped { (input: Input) in
-      do {
-        return try await task.executeAsLevel(input)
-      } catch {
-        if ProcedureContext.ofBody(task.name).isCancelled { throw error }
-        return try await replacement.executeAsLevel(input)
-      }
-    }
+    let replacement = replacement.procedureTask
+    return recovered { _, input in try await replacement.executeAsLevel(input) }
   }
 
-  /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`. Hedging
-  /// shortens the slowest cases of reads.
+  /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`; at once, if
+  /// `delay` is not positive. Hedging shortens the slowest cases of reads.
   ///
   /// The first success counts; the other copy is cancelled, and awaited. If one copy fails, the other copy decides; if
   /// both fail, the later error is thrown. A copy that fails before the second has started is not repeated. Each copy
   /// has its own slot, and waits for the slot in order. Both copies belong to one run. A category of a modifier written
   /// before this one excludes the copies from each other.
-  ///
-  /// - Parameter delay: The wait before the second copy. A value that is not positive starts both copies at once.
-  /// - Returns: The procedure with the hedge.
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
@@ -83,17 +63,22 @@ extension Procedure {
 }
 
 extension Run {
-  fileprivate func pass(_ limiter: RateLimiter, name: String) async throws {
+  /// Waits for the turn of a call. The procedure holds neither slot nor resources meanwhile.
+  fileprivate func pass(_ limiter: RateLimiter) async throws {
     switch limiter.arrive() {
     case .granted: return
     case .refused(let delay):
       throw ProcedureError.rateExceeded(procedure: levelIdentity, retryAfter: delay)
-    case .waits(let wait):
-      try await pausing {
-        await limiter.wait(for: wait, core.timers, at: wait(at:))
-      } onAbandon: { hasTurn in
-        if hasTurn { limiter.callAbandoned(wait) }
-      }
+    case .waits(let ticket):
+      let levels = [self] + enclosingLevels
+      giveBackResources(levels)
+      core.waitStarted(self)
+      let hasTurn = await limiter.wait(for: ticket, core.timers, at: wait(at:))
+      await core.waitEnded(self)
+      let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+      guard let error else { return }
+      if hasTurn { limiter.callAbandoned(ticket) }
+      throw error
     }
   }
 }
@@ -103,21 +88,5 @@ extension Error {
   var isNoFailure: Bool {
     if (self as? ProcedureError)?.kind == .ignored { return true }
     return self is CancellationError
-  }
-}
-
-extension Run {
-  /// Executes an operation that waits, while the procedure holds neither slot nor resources.
-  fileprivate func pausing<R>(_ operation: () async -> R, onAbandon: (R) -> Void) async throws {
-    let levels = [self] + enclosingLevels
-    giveBackResources(levels)
-    core.waitStarted(self)
-    let result = await operation()
-    await core.waitEnded(self)
-    let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
-    if let error {
-      onAbandon(result)
-      throw error
-    }
   }
 }

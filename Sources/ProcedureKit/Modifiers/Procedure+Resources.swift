@@ -29,10 +29,7 @@ extension Procedure {
   }
 
   /// Returns the procedure with mutual exclusion by a type: the body executes only while no other run holds the
-  /// category of `type`.
-  ///
-  /// - Parameter type: The category; see ``exclusive(_:_:)``.
-  /// - Returns: The procedure with the exclusion.
+  /// category of `type`; see ``exclusive(_:_:)``.
   public func exclusive<Category>(with type: Category.Type) -> ProcedureTask<Input, Output> {
     claiming(ResourceRequest(categories: [TypeCategory(type)], isShared: false))
   }

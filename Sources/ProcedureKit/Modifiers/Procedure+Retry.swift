@@ -32,82 +32,51 @@ extension Procedure {
     let task = procedureTask
     require(
       maxAttempts >= 1, "Procedure \"\(task.name)\": maxAttempts is \(maxAttempts); with less than 1 nothing could run")
-    let policy = RetryPolicy(schedule: schedule, maxAttempts: maxAttempts, budget: budget, decide: decide)
     return task.wrapped {
       $0.mayPause = true
     } _: { input in
-      let run = ProcedureContext.ofBody(task.name).run
-      let state = run.pacing() ?? RetryState(task, policy.schedule, in: run)
-      return try await state.executeAttempt(input, policy, of: run)
+      let context = ProcedureContext.ofBody(task.name)
+      let run = context.run
+      var state =
+        run.pacing() ?? RetryState(task: task, delays: schedule.delays(using: run.core.makeGenerator()))
+      let attempt = state.attempt
+      let failure: any Error
+      do {
+        let output = try await state.task.executeAsLevel(input, attempt: attempt)
+        budget?.recordSuccess()
+        return output
+      } catch {
+        failure = error
+      }
+      guard !context.isCancelled, !failure.isNoFailure, attempt < maxAttempts, var delay = state.delays.next() else {
+        throw failure
+      }
+      switch await decide(failure, attempt) {
+      case .retry: break
+      case .retryAfter(let other): delay = max(other, .zero)
+      case .stop: throw failure
+      case .replace(let other): state.task = other.procedureTask
+      }
+      guard !context.isCancelled, budget?.takeRetry() ?? true else { throw failure }
+      state.attempt += 1
+      run.retries(attempt: attempt, failure, delay, with: state) { budget?.returnRetry() }
+      throw Pause(duration: delay, error: failure)
     }
   }
-}
-
-/// The parameters of a retry, common to all runs of the procedure.
-private struct RetryPolicy<Input: Sendable, Output: Sendable>: Sendable {
-  let schedule: Schedule
-  let maxAttempts: Int
-  let budget: RetryBudget?
-  let decide: @concurrent @Sendable (any Error, Int) async -> RetryDecision<Input, Output>
 }
 
 /// The state of a retry between two attempts.
-private struct RetryState<Input: Sendable, Output: Sendable>: Sendable {
-  private var task: ProcedureTask<Input, Output>
-  private var delays: Schedule.Iterator
-  private var generator: RunGenerator
-  private var attempt = 1
-
-  init(_ task: ProcedureTask<Input, Output>, _ schedule: Schedule, in run: Run) {
-    self.task = task
-    delays = schedule.makeIterator()
-    generator = RunGenerator(numbers: run.core.makeGenerator())
-  }
-
-  /// Executes the next attempt. Throws `Pause` if another attempt follows, and the last error if none does.
-  func executeAttempt(_ input: Input, _ policy: RetryPolicy<Input, Output>, of run: Run) async throws -> Output {
-    let failure: any Error
-    do {
-      let output = try await task.executeAsLevel(input, attempt: attempt)
-      policy.budget?.recordSuccess()
-      return output
-    } catch {
-      failure = error
-    }
-    var next = self
-    guard let delay = await next.delay(after: failure, policy, run) else { throw failure }
-    next.attempt += 1
-    run.retries(attempt: attempt, failure, delay, with: next) { policy.budget?.returnRetry() }
-    throw Pause(duration: delay, error: failure)
-  }
-
-  private mutating func delay(after error: any Error, _ policy: RetryPolicy<Input, Output>, _ run: Run) async
-    -> Duration?
-  {
-    guard ProcedureContext.current?.isCancelled != true, !error.isNoFailure, attempt < policy.maxAttempts,
-      var delay = delays.next(using: &generator.numbers)
-    else { return nil }
-    switch await policy.decide(error, attempt) {
-    case .retry: break
-    case .retryAfter(let other): delay = max(other, .zero)
-    case .stop: return nil
-    case .replace(let other): task = other.procedureTask
-    }
-    guard ProcedureContext.current?.isCancelled != true, policy.budget?.takeRetry() ?? true else { return nil }
-    return delay
-  }
-}
-
-/// Random numbers of one run.
 ///
-/// Invariant of `@unchecked Sendable`: the driver of the run uses them, one step after another.
-struct RunGenerator: @unchecked Sendable {
-  var numbers: any RandomNumberGenerator
+/// Invariant of `@unchecked Sendable`: the driver of the run uses the state, one step after another.
+private struct RetryState<Input: Sendable, Output: Sendable>: @unchecked Sendable {
+  var task: ProcedureTask<Input, Output>
+  var delays: Schedule.Delays
+  var attempt = 1
 }
 
 extension Run {
   /// An attempt has failed, and another one follows after a delay. `abandon` is called if a cancel ends the pause.
-  func retries(
+  fileprivate func retries(
     attempt: Int, _ error: any Error, _ delay: Duration, with state: any Sendable,
     abandon: @escaping @Sendable () -> Void
   ) {

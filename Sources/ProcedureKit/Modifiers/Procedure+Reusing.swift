@@ -17,11 +17,8 @@ extension Procedure {
   public func reusing(
     _ name: String, _ find: @escaping @concurrent @Sendable (Input) async throws -> Output?
   ) -> ProcedureTask<Input, Output> {
-    let task = procedureTask
-    return task.wrapped {
+    procedureTask.inLevel {
       $0.reuse = Level.Reuse(name: name) { input in try await find(input as! Input).map(Level.Reused.init) }
-    } _: { input in
-      try await task.executeAsLevel(input)
     }
   }
 }

@@ -1,6 +1,6 @@
 extension Procedure {
   /// Returns the procedure with a time limit. A procedure that takes longer is cancelled, and fails with
-  /// ``ProcedureError/Kind/timedOut``.
+  /// ``ProcedureError/Kind/timedOut``. A `duration` that is not positive means no limit.
   ///
   /// The time starts with the body: waits for conditions, resources and a slot do not count. To include these waits,
   /// use ``deadline(_:)``. The limit covers the whole body with its children, and all attempts together if the body is
@@ -9,9 +9,6 @@ extension Procedure {
   ///
   /// Modifiers around the procedure, such as `recover` and `retry`, receive the error like any other. Of several
   /// timeouts, the shortest counts.
-  ///
-  /// - Parameter duration: The time limit. A value that is not positive means no limit.
-  /// - Returns: The procedure with the limit.
   public func timeout(_ duration: Duration) -> ProcedureTask<Input, Output> {
     procedureTask.changing { traits in
       guard duration > .zero else { return }
@@ -40,37 +37,23 @@ extension Procedure {
   }
 
   /// Returns the procedure with a deadline of the continuous clock; see ``deadline(_:on:)``.
-  ///
-  /// - Parameter instant: The deadline.
-  /// - Returns: The procedure with the deadline.
   public func deadline(_ instant: ContinuousClock.Instant) -> ProcedureTask<Input, Output> {
     deadline(instant, on: ContinuousClock())
   }
 
   /// Returns the procedure with a pause before the body. The pause holds no slot; the outermost level pauses without a
-  /// task. A cancel ends the pause at once.
+  /// task. A cancel ends the pause at once. A `duration` that is not positive means no pause.
   ///
   /// Resources that are claimed directly after the pause, as in `work.delay(.seconds(1)).exclusive("disk")`, are claimed when
   /// the pause has ended. The resources of a level around the pause are held during the pause: the modifier `map` opens
   /// such a level in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
-  ///
-  /// - Parameter duration: The length of the pause. A value that is not positive means no pause.
-  /// - Returns: The procedure with the pause.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
-    let task = procedureTask
-    return task.wrapped {
-      $0.delay = duration
-    } _: { input in
-      try await task.executeAsLevel(input)
-    }
+    procedureTask.inLevel { $0.delay = duration }
   }
 }
 
 extension ProcedureTask where Input == Void, Output == Void {
-  /// Returns a procedure that only pauses. The pause holds no slot, and a cancel ends the pause at once.
-  ///
-  /// - Parameter duration: The length of the pause. A value that is not positive means no pause.
-  /// - Returns: The procedure.
+  /// Returns a procedure that only pauses; see ``Procedure/delay(_:)``.
   public static func delay(_ duration: Duration) -> ProcedureTask<Void, Void> {
     ProcedureTask("delay") {}.delay(duration)
   }

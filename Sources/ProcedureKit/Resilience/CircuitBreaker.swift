@@ -68,14 +68,12 @@ public final class CircuitBreaker: Sendable {
 
   /// Internal. Asks to make a call. The caller reports the end of an admitted call by `callEnded`.
   func callWanted() -> CircuitBreakerMachine.Admission {
-    let now = time.now.sinceStart
-    return change { $0.callWanted(at: now) }
+    change { $0.callWanted(at: $1) }
   }
 
   /// Internal. Reports the end of an admitted call.
   func callEnded(_ permit: CircuitBreakerMachine.Permit, _ ending: CircuitBreakerMachine.Ending) {
-    let now = time.now.sinceStart
-    change { $0.callEnded(permit, ending, at: now) }
+    change { $0.callEnded(permit, ending, at: $1) }
   }
 
   /// Internal. Returns the time from now until an instant, at least zero.
@@ -83,11 +81,12 @@ public final class CircuitBreaker: Sendable {
     (instant - time.now.sinceStart).saturated
   }
 
-  private func change<R: Sendable>(_ event: (inout CircuitBreakerMachine) -> R) -> R {
+  private func change<R: Sendable>(_ event: (inout CircuitBreakerMachine, Duration) -> R) -> R {
+    let now = time.now.sinceStart
     var effects: [EventEffect] = []
     let result = machine.withLock { machine in
       let before = machine.publicState
-      let result = event(&machine)
+      let result = event(&machine, now)
       // Sent under the lock, so that all subscribers see the states in the order of the changes.
       if machine.publicState != before, broadcaster.isObserved { broadcaster.send(machine.publicState, &effects) }
       return result

@@ -26,10 +26,8 @@ struct CircuitBreakerMachine {
     let cooldown: Duration
   }
 
-  /// The right to make one call, whose end has to be told.
-  struct Permit: Equatable {
-    fileprivate let period: Int
-  }
+  /// The right to make one call, whose end has to be reported: the period in which the call was admitted.
+  typealias Permit = Int
 
   enum Admission: Equatable {
     case admitted(Permit)
@@ -64,11 +62,11 @@ struct CircuitBreakerMachine {
       enter(.halfOpen)
     case .halfOpen: return .refused(until: nil)
     }
-    return .admitted(Permit(period: period))
+    return .admitted(period)
   }
 
   mutating func callEnded(_ permit: Permit, _ ending: Ending, at now: Duration) {
-    guard permit.period == period else { return }
+    guard permit == period else { return }
     switch (state, ending) {
     case (.closed, .succeeded): window.callEnded(failed: false, at: now)
     case (.closed, .failed):

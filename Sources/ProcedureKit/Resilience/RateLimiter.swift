@@ -11,17 +11,8 @@ import Synchronization
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
-    /// The waiting callers, without the head.
+    /// The wakeups at which the waiting calls sleep.
     var wakeups: [RateLimiterMachine.Ticket: Wakeup] = [:]
-    /// The wakeup at which the head sleeps until its turn.
-    var head: Wakeup?
-
-    /// Returns the wakeups of granted calls, and the wakeup of a new head.
-    mutating func called(_ granted: [RateLimiterMachine.Ticket]) -> [Wakeup] {
-      var called = granted.compactMap { wakeups.removeValue(forKey: $0) }
-      if let head = wakeups.removeValue(forKey: machine.head) { called.append(head) }
-      return called
-    }
   }
 
   /// Internal. The answer to an arriving call.
@@ -29,13 +20,8 @@ public final class RateLimiter: Sendable {
     case granted
     /// No token is available before `retryAfter` has passed; `nil` if no token ever will be.
     case refused(retryAfter: Duration?)
-    case waits(Wait)
-  }
-
-  /// Internal. A wakeup in line; none for the head.
-  struct Wait {
-    fileprivate let ticket: RateLimiterMachine.Ticket
-    fileprivate let wakeup: Wakeup?
+    /// The caller has to call `wait(for:_:at:)`.
+    case waits(RateLimiterMachine.Ticket)
   }
 
   private let time: QueueTime
@@ -71,77 +57,78 @@ public final class RateLimiter: Sendable {
     contents.withLock { $0.machine.waitingCount }
   }
 
-  /// Internal. A call arrives. For the answer `waits`, the caller has to call `wait(for:_:at:)`.
+  /// Internal. A call arrives.
   func arrive() -> Arrival {
-    let (now, wakeup) = (time.now.sinceStart, Wakeup())
-    let (admission, isHead, called) = contents.withLock { contents in
-      let called = contents.called(contents.machine.timePassed(to: now))
-      let admission = contents.machine.arrived(at: now)
-      guard case .waiting(let ticket) = admission else { return (admission, false, called) }
-      let isHead = contents.machine.head == ticket
-      if !isHead { contents.wakeups[ticket] = wakeup }
-      return (admission, isHead, called)
-    }
-    for other in called { other.call() }
-    switch admission {
-    case .granted: return .granted
-    case .refused(let end): return .refused(retryAfter: end.map { ($0 - now).saturated })
-    case .waiting(let ticket): return .waits(Wait(ticket: ticket, wakeup: isHead ? nil : wakeup))
+    change { contents, now in
+      contents.machine.timePassed(to: now)
+      switch contents.machine.arrived(at: now) {
+      case .granted: return .granted
+      case .refused(let end): return .refused(retryAfter: end.map { ($0 - now).saturated })
+      case .waiting(let ticket): return .waits(ticket)
+      }
     }
   }
 
-  /// Waits for the turn of a call.
+  /// Internal. Waits for the turn of a call. The head sleeps until its turn; the others are called when they are
+  /// granted or become the head.
   ///
   /// - Parameters:
-  ///   - wait: The answer of `arrive`.
+  ///   - ticket: The answer of `arrive`.
   ///   - timers: The timers of the queue.
   ///   - isCalled: Waits at a wakeup, and returns whether the wakeup was called.
   /// - Returns: Whether the turn has come.
-  func wait(for wait: Wait, _ timers: Timers, at isCalled: (Wakeup) async -> Bool) async -> Bool {
-    if let wakeup = wait.wakeup, await !isCalled(wakeup) { return leave(wait.ticket) }
+  func wait(
+    for ticket: RateLimiterMachine.Ticket, _ timers: Timers, at isCalled: (Wakeup) async -> Bool
+  ) async -> Bool {
     while true {
       let wakeup = Wakeup()
-      guard let due = turn(of: wait.ticket, awaitedAt: wakeup) else { return true }
-      let timer = timers.schedule(after: due - time.now.sinceStart) { wakeup.call() }
+      let (isWaiting, due) = change { contents, now -> (Bool, Duration?) in
+        contents.machine.timePassed(to: now)
+        guard contents.machine.isWaiting(ticket) else { return (false, nil) }
+        contents.wakeups[ticket] = wakeup
+        guard contents.machine.head == ticket else { return (true, nil) }
+        return (true, contents.machine.nextGrant)
+      }
+      guard isWaiting else { return true }
+      let timer = due.map { timers.schedule(after: $0 - time.now.sinceStart) { wakeup.call() } }
       let wasCalled = await isCalled(wakeup)
-      timers.cancel(timer)
-      guard wasCalled else { return leave(wait.ticket) }
-      let now = time.now.sinceStart
-      let called = contents.withLock { $0.called($0.machine.timePassed(to: now)) }
-      for other in called { other.call() }
+      if let timer { timers.cancel(timer) }
+      guard wasCalled else { return leave(ticket) }
     }
   }
 
   /// Internal. Reports that a granted call is not made, since the caller was cancelled before.
-  func callAbandoned(_ wait: Wait) {
-    let now = time.now.sinceStart
-    let head = contents.withLock { contents in
-      contents.machine.callAbandoned(wait.ticket, at: now)
-      return contents.head.take()
-    }
+  func callAbandoned(_ ticket: RateLimiterMachine.Ticket) {
     // The turn of the head comes earlier now.
+    let head = change { contents, now in
+      contents.machine.callAbandoned(ticket, at: now)
+      return contents.wakeups.removeValue(forKey: contents.machine.head)
+    }
     head?.call()
   }
 
-  /// Makes the head wait at a wakeup for its turn.
-  ///
-  /// - Returns: The instant of the turn; `nil` if the turn has come.
-  private func turn(of ticket: RateLimiterMachine.Ticket, awaitedAt wakeup: Wakeup) -> Duration? {
-    contents.withLock { contents in
-      guard contents.machine.isWaiting(ticket) else { return nil }
-      contents.head = wakeup
-      return contents.machine.nextGrant
-    }
-  }
-
+  /// Ends a wait. Returns whether the turn had come before.
   private func leave(_ ticket: RateLimiterMachine.Ticket) -> Bool {
-    let (isGranted, called) = contents.withLock { contents in
+    change { contents, _ in
       let isGranted = !contents.machine.isWaiting(ticket)
       contents.wakeups[ticket] = nil
       contents.machine.left(ticket)
-      return (isGranted, contents.called([]))
+      return isGranted
     }
-    for other in called { other.call() }
-    return isGranted
+  }
+
+  /// Performs an event, and calls the wakeups of the calls that the event has granted, and of a new head.
+  private func change<R: Sendable>(_ event: (inout Contents, Duration) -> R) -> R {
+    let now = time.now.sinceStart
+    let (result, called) = contents.withLock { contents in
+      let head = contents.machine.head
+      let result = event(&contents, now)
+      let newHead = contents.machine.head
+      // A call that has left its place has no wakeup.
+      let passed = newHead == head ? nil : head...newHead
+      return (result, passed?.compactMap { contents.wakeups.removeValue(forKey: $0) } ?? [])
+    }
+    for wakeup in called { wakeup.call() }
+    return result
   }
 }

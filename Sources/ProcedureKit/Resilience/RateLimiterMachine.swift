@@ -76,6 +76,7 @@ struct RateLimiterMachine {
   }
 
   /// Grants what is due by then, in order.
+  @discardableResult
   mutating func timePassed(to now: Duration) -> [Ticket] {
     var granted: [Ticket] = []
     while let due = nextGrant, due <= now, bucket.take(at: due) {

@@ -6,24 +6,15 @@ enum RepetitionPace: Sendable {
   case every(Duration)
 
   /// One use of a pace.
-  struct Iterator {
-    private enum State {
-      case delays(Schedule.Iterator, any RandomNumberGenerator)
-      case beats(period: Duration, start: ProcedureInstant, latest: Int128)
-    }
+  enum Iterator {
+    case delays(Schedule.Delays)
+    case beats(period: Duration, start: ProcedureInstant, latest: Int128)
 
-    private var state: State
-
-    /// Begins a use of a pace.
-    ///
-    /// - Parameters:
-    ///   - pace: The pace to use.
-    ///   - start: The start of the first execution.
-    ///   - generator: The source of random delays.
+    /// Begins a use of a pace, from the start of the first execution. The generator gives the random delays.
     init(_ pace: RepetitionPace, from start: ProcedureInstant, _ generator: any RandomNumberGenerator) {
       switch pace {
-      case .after(let schedule): state = .delays(schedule.makeIterator(), generator)
-      case .every(let period): state = .beats(period: period.saturated, start: start, latest: 0)
+      case .after(let schedule): self = .delays(schedule.delays(using: generator))
+      case .every(let period): self = .beats(period: period.saturated, start: start, latest: 0)
       }
     }
 
@@ -31,17 +22,16 @@ enum RepetitionPace: Sendable {
     ///
     /// A multiple of the period that has passed is skipped.
     mutating func delay(at now: ProcedureInstant) -> Duration? {
-      switch state {
-      case .delays(var delays, var generator):
-        let delay = delays.next(using: &generator)
-        state = .delays(delays, generator)
-        return delay
+      switch self {
+      case .delays(var delays):
+        defer { self = .delays(delays) }
+        return delays.next()
       case .beats(let period, let start, let latest):
         guard period > .zero else { return .zero }
         let elapsed = start.duration(to: now).attoseconds
         let (whole, rest) = elapsed.quotientAndRemainder(dividingBy: period.attoseconds)
         let next = max(latest + 1, rest > 0 ? whole + 1 : whole)
-        state = .beats(period: period, start: start, latest: next)
+        self = .beats(period: period, start: start, latest: next)
         return Duration(attoseconds: next * period.attoseconds - elapsed)
       }
     }

@@ -1,7 +1,7 @@
 extension Schedule {
   /// Returns a schedule of the longer of each pair of delays, which ends with the shorter schedule.
   public func and(_ other: Schedule) -> Schedule {
-    Schedule(from: (makeIterator(), other.makeIterator())) { both, generator in
+    Schedule(from: (self, other)) { both, generator in
       guard let one = both.0.next(using: &generator), let other = both.1.next(using: &generator) else { return nil }
       return max(one, other)
     }
@@ -9,7 +9,7 @@ extension Schedule {
 
   /// Returns a schedule of the shorter of each pair of delays, which goes on with the longer schedule alone.
   public func or(_ other: Schedule) -> Schedule {
-    Schedule(from: (makeIterator(), other.makeIterator())) { both, generator in
+    Schedule(from: (self, other)) { both, generator in
       switch (both.0.next(using: &generator), both.1.next(using: &generator)) {
       case (let one?, let other?): min(one, other)
       case (let one, let other): one ?? other
@@ -19,7 +19,7 @@ extension Schedule {
 
   /// Returns a schedule of all delays of this schedule, followed by all delays of `other`.
   public func then(_ other: Schedule) -> Schedule {
-    Schedule(from: (makeIterator(), other.makeIterator())) { both, generator in
+    Schedule(from: (self, other)) { both, generator in
       both.0.next(using: &generator) ?? both.1.next(using: &generator)
     }
   }
@@ -51,7 +51,7 @@ extension Schedule {
 
   /// Returns a schedule of the first `count` delays; a negative `count` gives none.
   public func prefix(_ count: Int) -> Schedule {
-    Schedule(from: (rest: makeIterator(), left: count)) { state, generator in
+    Schedule(from: (rest: self, left: count)) { state, generator in
       guard state.left > 0 else { return nil }
       state.left -= 1
       return state.rest.next(using: &generator)
@@ -61,7 +61,7 @@ extension Schedule {
   /// Returns a schedule that ends before the sum of its delays exceeds `total`. The time of the work between the delays
   /// does not count.
   public func upTo(_ total: Duration) -> Schedule {
-    Schedule(from: (rest: makeIterator(), left: total)) { state, generator in
+    Schedule(from: (rest: self, left: total)) { state, generator in
       guard let delay = state.rest.next(using: &generator), delay <= state.left else { return nil }
       state.left -= delay
       return delay
@@ -71,7 +71,7 @@ extension Schedule {
   private func map(
     _ change: @escaping @Sendable (Duration, inout any RandomNumberGenerator) -> Duration
   ) -> Schedule {
-    Schedule(from: makeIterator()) { rest, generator in
+    Schedule(from: self) { rest, generator in
       rest.next(using: &generator).map { change($0, &generator) }
     }
   }

@@ -10,7 +10,8 @@
 ///
 /// Delays saturate: every delay lies between zero and 292 years.
 public struct Schedule: Sendable {
-  private let beginning: Iterator
+  /// The delays that are left; `nil` after the end.
+  private var rest: (any Unfoldable)?
 
   /// Makes a schedule that computes each delay from a state.
   ///
@@ -22,7 +23,14 @@ public struct Schedule: Sendable {
     from state: State,
     next: @escaping @Sendable (_ state: inout State, _ generator: inout any RandomNumberGenerator) -> Duration?
   ) {
-    beginning = Iterator(Unfolding(state: state, step: next))
+    rest = Unfolding(state: state, step: next)
+  }
+
+  /// Internal. Takes the next delay, saturated; `nil` from the end on. A copy of a schedule advances separately.
+  mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
+    let delay = rest?.next(using: &generator)
+    if delay == nil { rest = nil }
+    return delay?.saturated
   }
 
   /// Makes a schedule of `delay(0)`, `delay(1)`, `delay(2)` and so on, up to the first `nil`.
@@ -89,28 +97,6 @@ extension Schedule: ExpressibleByArrayLiteral {
   public init(arrayLiteral delays: Duration...) {
     self.init(delays)
   }
-}
-
-extension Schedule {
-  /// Internal. The remaining delays of one use of a schedule. A copy advances separately.
-  struct Iterator: Sendable {
-    /// The remaining delays; `nil` after the end.
-    private var rest: (any Unfoldable)?
-
-    fileprivate init(_ rest: any Unfoldable) {
-      self.rest = rest
-    }
-
-    /// Returns the next delay, saturated; `nil` from the end on.
-    mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
-      let delay = rest?.next(using: &generator)
-      if delay == nil { rest = nil }
-      return delay?.saturated
-    }
-  }
-
-  /// Internal. Begins a use of this schedule.
-  func makeIterator() -> Iterator { beginning }
 }
 
 private protocol Unfoldable: Sendable {
