@@ -5,11 +5,6 @@ import Synchronization
 /// There is a buffer for each subscriber. Sending appends to each buffer and never waits for a reader. All buffers are under
 /// one lock, which a reader takes once for many events: a reader fetches all events that are buffered.
 final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
-  /// The number of a subscription, by which its buffer is found.
-  struct SubscriptionID: Hashable {
-    fileprivate let number: Int
-  }
-
   private struct Buffer {
     /// The number of events that are kept.
     let limit: Int
@@ -38,8 +33,8 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   private struct Contents {
-    var buffers: [SubscriptionID: Buffer] = [:]
-    var subscriptionCount = 0
+    /// The buffer of each ``EventSubscription``, which removes its buffer before its identity can be used again.
+    var buffers: [ObjectIdentifier: Buffer] = [:]
     var isClosed = false
 
     /// Changes all buffers in place. A loop over `buffers.values.indices` would keep a copy, so that each change would copy
@@ -86,14 +81,12 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   func subscribe(
     replaying past: ContiguousArray<Event> = [], limit: EventLimit<Event>? = nil
   ) -> EventSubscription<Event> {
-    let id = contents.withLock { contents in
-      contents.subscriptionCount += 1
-      let id = SubscriptionID(number: contents.subscriptionCount)
-      contents.buffers[id] = Buffer(limit: limit?.newest ?? .max, events: past)
+    let subscription = EventSubscription(broadcaster: self, limit: limit)
+    contents.withLock { contents in
+      contents.buffers[subscription.id] = Buffer(limit: limit?.newest ?? .max, events: past)
       if !contents.isClosed { hasSubscribers.store(true, ordering: .relaxed) }
-      return id
     }
-    return EventSubscription(broadcaster: self, id: id, limit: limit)
+    return subscription
   }
 
   /// Ends all subscriptions: no event follows those that are buffered.
@@ -115,7 +108,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   /// Ends a subscription. No task waits for its events, since a waiting task keeps the subscription. O(1).
   ///
   /// - Returns: The events that were not fetched, to be released outside of all locks.
-  func remove(_ id: SubscriptionID) -> ContiguousArray<Event> {
+  func remove(_ id: ObjectIdentifier) -> ContiguousArray<Event> {
     contents.withLock { contents in
       let removed = contents.buffers.removeValue(forKey: id)
       if contents.buffers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
@@ -127,14 +120,12 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   ///
   /// - Returns: The index of the oldest event, which the newer ones follow around the end of the array; and how many events
   ///   before the oldest were lost.
-  func fetch(_ events: inout ContiguousArray<Event>, of id: SubscriptionID) -> (oldest: Int, lost: Int) {
-    contents.withLock { contents in
-      contents.buffers[id]?.fetch(&events) ?? (0, 0)
-    }
+  func fetch(_ events: inout ContiguousArray<Event>, of id: ObjectIdentifier) -> (oldest: Int, lost: Int) {
+    contents.withLock { $0.buffers[id]?.fetch(&events) ?? (0, 0) }
   }
 
   /// Stores a reader, to be resumed when there is an event, unless the reader need not wait.
-  func register(_ reader: Waiter, of id: SubscriptionID) -> EventWait {
+  func register(_ reader: Waiter, of id: ObjectIdentifier) -> EventWait {
     contents.withLock { contents in
       guard contents.buffers[id]?.events.isEmpty ?? true else { return .notAtAll }
       // Asked under the lock: a cancel that comes later finds the waiter among the readers.
@@ -145,7 +136,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   /// Resumes all readers of one subscription, which look again.
-  func wakeReaders(of id: SubscriptionID) {
+  func wakeReaders(of id: ObjectIdentifier) {
     let readers = contents.withLock { $0.buffers[id]?.readers.takeAll() ?? [] }
     for reader in readers { reader.resume() }
   }

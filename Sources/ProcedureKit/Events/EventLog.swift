@@ -4,7 +4,7 @@ import Synchronization
 final class EventLog: Sendable {
   private struct Contents {
     var events: ContiguousArray<ProcedureEvent>
-    /// The number of events that each cursor has read.
+    /// The number of events that each cursor has read; a cursor without an entry has read none.
     var positions: [ObjectIdentifier: Int] = [:]
     var readers: [(cursor: ObjectIdentifier, waiter: Waiter)] = []
     var isClosed = false
@@ -46,7 +46,6 @@ final class EventLog: Sendable {
 
     fileprivate init(_ log: EventLog) {
       self.log = log
-      log.contents.withLock { $0.positions[id] = 0 }
     }
 
     deinit {
@@ -55,7 +54,8 @@ final class EventLog: Sendable {
 
     func take() -> ProcedureEvent? {
       log.contents.withLock { contents in
-        guard let position = contents.positions[id], position < contents.events.count else { return nil }
+        let position = contents.positions[id, default: 0]
+        guard position < contents.events.count else { return nil }
         contents.positions[id] = position + 1
         return contents.events[position]
       }
@@ -63,7 +63,7 @@ final class EventLog: Sendable {
 
     func register(_ waiter: Waiter) -> EventWait {
       log.contents.withLock { contents in
-        guard contents.positions[id] == contents.events.count else { return .notAtAll }
+        guard contents.positions[id, default: 0] == contents.events.count else { return .notAtAll }
         // Asked under the lock: a cancel that comes later finds the waiter among the readers.
         if contents.isClosed || Task.isCancelled { return .inVain }
         contents.readers.append((id, waiter))

@@ -8,15 +8,16 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   private static var mostKept: Int { 16_384 }
 
   private let broadcaster: EventBroadcaster<Event>
-  private let id: EventBroadcaster<Event>.SubscriptionID
   private let limit: EventLimit<Event>?
   /// The events that were fetched and not read yet, from the newest to the oldest, so that reading moves the last one out
   /// of the array and nothing is released under the lock. This lock is taken before that of the broadcaster.
   private let fetched = Mutex<ContiguousArray<Event>>([])
 
-  init(broadcaster: EventBroadcaster<Event>, id: EventBroadcaster<Event>.SubscriptionID, limit: EventLimit<Event>?) {
+  /// The identity under which the broadcaster keeps the buffer of the subscription.
+  var id: ObjectIdentifier { ObjectIdentifier(self) }
+
+  init(broadcaster: EventBroadcaster<Event>, limit: EventLimit<Event>?) {
     self.broadcaster = broadcaster
-    self.id = id
     self.limit = limit
   }
 

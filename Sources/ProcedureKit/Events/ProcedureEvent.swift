@@ -39,9 +39,8 @@ public struct ProcedureEvent: Sendable {
   /// The kind of an event.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     private enum Name: UInt8 {
-      case didAttach, willExecute, didExecute, reused, retrying, didCancel, willProduce, didProduce, willFinish,
-        didFinish,
-        gap
+      case didAttach, willExecute, didExecute, reused, retrying, didCancel, willProduce, didProduce
+      case willFinish, didFinish, gap
     }
 
     private let name: Name
@@ -192,10 +191,8 @@ extension ProcedureEvent {
     case .didAttach: (kind, hasDetails) = (.didAttach, false)
     case .willExecute(let number): (kind, hasDetails, attempt) = (.willExecute, false, number)
     case .didExecute(let number): (kind, hasDetails, attempt) = (.didExecute, false, number)
-    case .willFinish(.finished): (kind, hasDetails) = (.willFinish, false)
-    case .didFinish(.finished): (kind, hasDetails) = (.didFinish, false)
-    case .willFinish: kind = .willFinish
-    case .didFinish: kind = .didFinish
+    case .willFinish(let outcome): (kind, hasDetails) = (.willFinish, outcome.value == nil)
+    case .didFinish(let outcome): (kind, hasDetails) = (.didFinish, outcome.value == nil)
     case .reused: kind = .reused
     case .retrying(let number, _, _): (kind, attempt) = (.retrying, number)
     case .didCancel: kind = .didCancel
@@ -229,12 +226,8 @@ extension ProcedureEvent: CustomStringConvertible {
     case .didCancel(let reason): reason.map { "(reason: \($0))" } ?? ""
     case .willProduce(let child), .didProduce(let child): "(\(child))"
     case .gap(let count): "(\(count))"
-    default:
-      switch kind {
-      case .willExecute, .didExecute: "(attempt: \(attempt))"
-      case .willFinish, .didFinish: outcome.map { "(\($0))" } ?? ""
-      default: ""
-      }
+    case nil where kind == .willExecute || kind == .didExecute: "(attempt: \(attempt))"
+    default: outcome.map { "(\($0))" } ?? ""
     }
   }
 }

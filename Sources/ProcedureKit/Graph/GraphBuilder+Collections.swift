@@ -18,13 +18,6 @@ extension GraphBuilder {
   }
 
   /// Adds a node like ``map(_:with:limit:onFailure:)`` that omits every `nil`.
-  ///
-  /// - Parameters:
-  ///   - elements: The node with the array.
-  ///   - procedure: The procedure for each element.
-  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
-  ///   - policy: The response to the failure of an element.
-  /// - Returns: A node with the values that are not `nil`, in the order of the elements.
   public func compactMap<Element, Output, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast
@@ -33,14 +26,8 @@ extension GraphBuilder {
     return add(work.task.named("compactMap \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node that keeps the elements for which a procedure returns `true`.
-  ///
-  /// - Parameters:
-  ///   - elements: The node with the array.
-  ///   - predicate: The procedure for each element.
-  ///   - limit: The largest number of concurrent elements. A value below 1 traps.
-  ///   - policy: The response to the failure of an element.
-  /// - Returns: A node with the remaining elements, in their order.
+  /// Adds a node like ``map(_:with:limit:onFailure:)`` that keeps the elements for which a procedure returns `true`, in their
+  /// order.
   public func filter<Element, P: Procedure>(
     _ elements: Node<[Element]>, with predicate: P, limit: Int = .max,
     onFailure policy: ElementFailurePolicy = .failFast
@@ -74,13 +61,7 @@ extension GraphBuilder {
 
   // MARK: Constants and arrays of nodes
 
-  /// Adds a procedure with a constant input.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to execute.
-  ///   - input: The input in every run of the graph.
-  ///   - dependencies: Nodes that have to finish successfully first.
-  /// - Returns: A node with the value of the procedure.
+  /// Adds a procedure whose input is the same value in every run of the graph; see ``add(_:from:after:)``.
   @discardableResult
   public func add<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any GraphDependency] = []
@@ -93,14 +74,8 @@ extension GraphBuilder {
       after: dependencies)
   }
 
-  /// Adds a function of the values of an array of nodes.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the node in errors, events and diagrams.
-  ///   - nodes: The nodes with the arguments, in order; the array can be empty.
-  ///   - dependencies: Further nodes that have to finish successfully first.
-  ///   - operation: The function, which never executes on the caller's actor.
-  /// - Returns: A node with the value of the function.
+  /// Adds a function of the values of an array of nodes, in their order; see ``add(_:from:after:operation:)``. The array can
+  /// be empty.
   @discardableResult
   public func add<Value, Output: Sendable>(
     _ name: String, from nodes: [Node<Value>], after dependencies: [any GraphDependency] = [],

@@ -1,14 +1,7 @@
 /// Specializations of the general function node for one, two and three inputs, with the same behaviour. Without a
 /// parameter pack, the compiler knows all types in the caller's code, and a run looks no types up.
 extension GraphBuilder {
-  /// Adds a function of the value of one node.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the node in errors, events and diagrams.
-  ///   - a: The node with the argument.
-  ///   - dependencies: Further nodes that have to finish successfully first.
-  ///   - operation: The function, which never executes on the caller's actor.
-  /// - Returns: A node with the value of the function.
+  /// Adds a function of the value of one node; see ``add(_:from:after:operation:)``.
   @discardableResult
   @inlinable
   public func add<A: Sendable, Output: Sendable>(
@@ -23,15 +16,7 @@ extension GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a function of the values of two nodes.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the node in errors, events and diagrams.
-  ///   - a: The node with the first argument.
-  ///   - b: The node with the second argument.
-  ///   - dependencies: Further nodes that have to finish successfully first.
-  ///   - operation: The function, which never executes on the caller's actor.
-  /// - Returns: A node with the value of the function.
+  /// Adds a function of the values of two nodes; see ``add(_:from:after:operation:)``.
   @discardableResult
   @inlinable
   public func add<A: Sendable, B: Sendable, Output: Sendable>(
@@ -46,16 +31,7 @@ extension GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a function of the values of three nodes.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the node in errors, events and diagrams.
-  ///   - a: The node with the first argument.
-  ///   - b: The node with the second argument.
-  ///   - c: The node with the third argument.
-  ///   - dependencies: Further nodes that have to finish successfully first.
-  ///   - operation: The function, which never executes on the caller's actor.
-  /// - Returns: A node with the value of the function.
+  /// Adds a function of the values of three nodes; see ``add(_:from:after:operation:)``.
   @discardableResult
   @inlinable
   public func add<A: Sendable, B: Sendable, C: Sendable, Output: Sendable>(

@@ -3,13 +3,8 @@
 /// Every `add` returns a ``Node``, which stands for a future value. A builder is valid until the closure that received
 /// the builder returns: a later `add` traps, and so does a node of another builder.
 public final class GraphBuilder {
-  /// The identity of a builder, which marks the builder's nodes.
-  @usableFromInline
-  struct Identity: Equatable, Sendable {
-    let number: ProcedureID
-  }
-
-  @usableFromInline let identity = Identity(number: .reserve())
+  /// The identity that marks the builder's nodes.
+  @usableFromInline let identity = ProcedureID.reserve()
   let graphName: String
   private var draft = GraphDraft()
   private var isBuilt = false
@@ -40,13 +35,7 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure whose input is a tuple of the values of any number of nodes.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to execute.
-  ///   - nodes: The nodes with the input.
-  ///   - dependencies: Further nodes that have to finish successfully first.
-  /// - Returns: A node with the value of the procedure.
+  /// Adds a procedure whose input is a tuple of the values of any number of nodes; see ``add(_:from:after:)``.
   @discardableResult
   @inlinable
   public func add<each Value: Sendable, P: Procedure>(
@@ -61,12 +50,7 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure without an input.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to execute.
-  ///   - dependencies: Nodes that have to finish successfully first.
-  /// - Returns: A node with the value of the procedure.
+  /// Adds a procedure without an input; see ``add(_:from:after:)``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -114,13 +98,8 @@ public final class GraphBuilder {
     add(ProcedureTask(name) { (values: [Value]) in values }, from: nodes)
   }
 
-  /// Adds a procedure whose input is the values of an array of nodes, in their order.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to execute.
-  ///   - nodes: The nodes with the input; the array can be empty.
-  ///   - dependencies: Further nodes that have to finish successfully first.
-  /// - Returns: A node with the value of the procedure.
+  /// Adds a procedure whose input is the values of an array of nodes, in their order; see ``add(_:from:after:)``. The array
+  /// can be empty.
   @discardableResult
   @inlinable
   public func add<Value, P: Procedure>(
@@ -155,22 +134,22 @@ public final class GraphBuilder {
   func addSlot(
     _ kind: ValueKind, of name: String, _ a: NodeReference?, _ b: NodeReference?, _ c: NodeReference?
   ) -> (index: Int32, offset: Int32) {
-    if let a { requireOwn(a, for: name) }
-    if let b { requireOwn(b, for: name) }
-    if let c { requireOwn(c, for: name) }
-    return draft.addSlot(kind, a, b, c)
+    if let a { addInput(a, of: name) }
+    if let b { addInput(b, of: name) }
+    if let c { addInput(c, of: name) }
+    return draft.addSlot(kind)
   }
 
   /// Adds an input to the next node, and returns the source of the input's value.
   @inlinable
   func addInput<Value>(_ node: Node<Value>, of traits: NodeTraits) -> Node<Value>.Source {
-    addInput(node.reference, of: traits)
+    addInput(node.reference, of: traits.name)
     return node.source
   }
 
   @usableFromInline
-  func addInput(_ node: NodeReference, of traits: NodeTraits) {
-    requireOwn(node, for: traits.name)
+  func addInput(_ node: NodeReference, of name: String) {
+    requireOwn(node, for: name)
     draft.addInput(node)
   }
 

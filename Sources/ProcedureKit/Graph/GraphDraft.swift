@@ -12,16 +12,9 @@ struct GraphDraft {
   private var dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
   private var layout = ValueLayout()
 
-  private static let mediumPriority = TaskPriority.medium.rawValue
-
-  /// Lays out the value of the next node, and adds up to three inputs to the node.
-  mutating func addSlot(
-    _ kind: ValueKind, _ a: NodeReference?, _ b: NodeReference?, _ c: NodeReference?
-  ) -> (index: Int32, offset: Int32) {
-    if let a { addInput(a) }
-    if let b { addInput(b) }
-    if let c { addInput(c) }
-    return layout.addSlot(for: kind)
+  /// Lays out the value of the next node.
+  mutating func addSlot(_ kind: ValueKind) -> (index: Int32, offset: Int32) {
+    layout.addSlot(for: kind)
   }
 
   /// Adds an input to the next node.
@@ -35,7 +28,7 @@ struct GraphDraft {
   }
 
   mutating func addNode(_ traits: NodeTraits, _ body: NodeBody) {
-    priorities.append(traits.priority ?? Self.mediumPriority)
+    priorities.append(traits.priority ?? TaskPriority.medium.rawValue)
     bodies.append(body)
     self.traits.append(traits)
     inputEnds.append(Int32(inputs.count))
@@ -49,13 +42,10 @@ struct GraphDraft {
     var layout = layout
     layout.countConsumers(inputs: inputs, output: output?.slot)
     let acceptedOutput = output.map { $0.edge == .acceptsFailure ? $0.slot - 1 : -1 } ?? -1
+    let edges = DraftEdges(inputs: inputs, inputEnds: inputEnds, dependencies: dependencies)
     let shape = GraphShape(count: bodies.count, edges: edges, priorities: priorities, acceptedOutput: acceptedOutput)
     return GraphPlan(
       shape: shape, bodies: bodies, traits: traits, layout: layout, inputs: inputs, inputEnds: inputEnds)
-  }
-
-  private var edges: DraftEdges {
-    DraftEdges(inputs: inputs, inputEnds: inputEnds, dependencies: dependencies)
   }
 }
 
@@ -64,16 +54,9 @@ private struct DraftEdges: Sequence, IteratorProtocol {
   let inputs: ContiguousArray<Int32>
   let inputEnds: ContiguousArray<Int32>
   let dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)>
-  private var node = 0
-  private var input = 0
-  private var dependency = 0
-
-  init(
-    inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>,
-    dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)>
-  ) {
-    (self.inputs, self.inputEnds, self.dependencies) = (inputs, inputEnds, dependencies)
-  }
+  var node = 0
+  var input = 0
+  var dependency = 0
 
   mutating func next() -> (from: Int32, to: Int32, kind: GraphShape.Edge)? {
     while input < inputs.count {

@@ -3,7 +3,7 @@
 /// A ``GraphBuilder`` makes nodes, and only accepts its own nodes. Since a node exists only after its dependencies, a
 /// graph cannot have a cycle.
 public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
-  @usableFromInline let builder: GraphBuilder.Identity
+  @usableFromInline let builder: ProcedureID
   @usableFromInline let source: Source
   let edge: GraphShape.Edge
 
@@ -12,7 +12,7 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
   struct Source: Sendable {
     /// The slot of the value, or of the value from which `making` makes the value.
     @usableFromInline let slot: ValueSlot<Value>
-    @usableFromInline let making: Making?
+    @usableFromInline var making: Making?
 
     /// Makes a value from the value of another type in the slot. A class, since most nodes need no conversion.
     @usableFromInline
@@ -22,12 +22,6 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
       init(_ make: @escaping @Sendable (GraphValues) -> Value) {
         self.make = make
       }
-    }
-
-    @usableFromInline
-    init(slot: ValueSlot<Value>, making: Making? = nil) {
-      self.slot = slot
-      self.making = making
     }
 
     /// Returns a consumer's copy of the value in one run.
@@ -51,20 +45,16 @@ public struct Node<Value: Sendable>: GraphDependency, ReferencedNode {
       edge: .acceptsFailure)
   }
 
-  /// Makes a node that reads `slot`.
-  @usableFromInline
-  init(builder: GraphBuilder.Identity, reading slot: ValueSlot<Value>) {
-    self.init(builder: builder, source: Source(slot: slot), edge: .requiresSuccess)
-  }
-
-  init(builder: GraphBuilder.Identity, source: Source, edge: GraphShape.Edge) {
-    self.builder = builder
-    self.source = source
-    self.edge = edge
-  }
-
   /// The node's entry in its builder.
   @usableFromInline var reference: NodeReference {
     NodeReference(builder: builder, slot: source.slot.index, edge: edge)
+  }
+}
+
+extension Node {
+  /// Makes a node that reads `slot`.
+  @usableFromInline
+  init(builder: ProcedureID, reading slot: ValueSlot<Value>) {
+    self.init(builder: builder, source: Source(slot: slot), edge: .requiresSuccess)
   }
 }

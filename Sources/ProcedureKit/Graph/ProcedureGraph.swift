@@ -21,7 +21,6 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The name in errors, events and diagrams.
   public let name: String
   let plan: GraphPlan
-  private let input: Node<Input>
   private let takeOutput: @Sendable (GraphValues) -> Output
   private let outputSlot: Int32?
   private var policy: ErrorPolicy?
@@ -34,38 +33,24 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///   - build: Adds the nodes, and returns the node with the value of the graph. A graph without nodes traps.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Node<Output>) {
     let builder = GraphBuilder(graphName: name)
-    let input = builder.addInput(of: Input.self)
-    let output = build(builder, input)
-    self.init(name, builder, input, output: output.reference, takeOutput: output.source.take)
+    let output = build(builder, builder.addInput(of: Input.self))
+    self.init(builder, output: output.reference, takeOutput: output.source.take)
   }
 
-  /// Makes a graph without an input and with a value.
-  ///
-  /// - Parameters:
-  ///   - name: The name in errors, events and diagrams.
-  ///   - build: Adds the nodes, and returns the node with the value of the graph. A graph without nodes traps.
+  /// Makes a graph without an input and with a value. A graph without nodes traps.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Node<Output>) where Input == Void {
     self.init(name) { builder, _ in build(builder) }
   }
 
-  /// Makes a graph with an input and without a value.
-  ///
-  /// - Parameters:
-  ///   - name: The name in errors, events and diagrams.
-  ///   - build: Adds the nodes. A graph without nodes traps.
+  /// Makes a graph with an input and without a value. A graph without nodes traps.
   @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
-    let input = builder.addInput(of: Input.self)
-    build(builder, input)
-    self.init(name, builder, input, output: nil) { _ in }
+    build(builder, builder.addInput(of: Input.self))
+    self.init(builder, output: nil) { _ in }
   }
 
-  /// Makes a graph without an input and without a value.
-  ///
-  /// - Parameters:
-  ///   - name: The name in errors, events and diagrams.
-  ///   - build: Adds the nodes. A graph without nodes traps.
+  /// Makes a graph without an input and without a value. A graph without nodes traps.
   @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void
@@ -74,11 +59,9 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   private init(
-    _ name: String, _ builder: GraphBuilder, _ input: Node<Input>, output: NodeReference?,
-    takeOutput: @escaping @Sendable (GraphValues) -> Output
+    _ builder: GraphBuilder, output: NodeReference?, takeOutput: @escaping @Sendable (GraphValues) -> Output
   ) {
-    self.name = name
-    self.input = input
+    name = builder.graphName
     self.takeOutput = takeOutput
     outputSlot = output?.slot
     plan = builder.finish(output: output)

@@ -99,12 +99,7 @@ extension ProcedureQueue {
 
   /// Returns the values of a procedure that runs at a fixed rate; see ``repeating(_:input:_:maxCount:)``.
   ///
-  /// - Parameters:
-  ///   - procedure: The procedure to run.
-  ///   - input: The input of each run.
-  ///   - period: The time from one start to the next start. Missed multiples of the period are skipped.
-  ///   - maxCount: The largest number of runs.
-  /// - Returns: The values, in the order of the runs.
+  /// The period is the time from one start to the next start. Missed multiples of the period are skipped.
   public nonisolated func repeating<P: Procedure>(
     _ procedure: P, input: P.Input, every period: Duration, maxCount: Int = .max
   ) -> ProcedureRepetition<P.Input, P.Output> {

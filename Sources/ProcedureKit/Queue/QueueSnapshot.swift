@@ -12,7 +12,7 @@ public struct QueueSnapshot: Sendable {
   /// Whether the queue starts no procedure until the queue is resumed.
   public let isSuspended: Bool
   /// Every procedure that has not finished, in order of admission.
-  public let procedures: [Entry]
+  public fileprivate(set) var procedures: [Entry]
 
   /// One procedure on the queue.
   public struct Entry: Sendable {
@@ -79,7 +79,8 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
   /// The awaited procedures, conditions or resources, in logs.
   public var description: String {
     switch self {
-    case .dependencies(let procedures): procedures.map(\.description).joined(separator: ", ")
+    case .dependencies(let procedures), .procedures(let procedures):
+      procedures.map(\.description).joined(separator: ", ")
     case .conditions(let names): "its conditions " + names.map { "\"\($0)\"" }.joined(separator: ", ")
     case .resources([]): "its turn to claim what it needs"
     case .resources(let waits): waits.map { "\"\($0.resource)\", which \($0.holder) holds" }.joined(separator: ", ")
@@ -87,7 +88,6 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .slot: "a slot"
     case .key(let key, let limit): "one of the \(limit) \(limit == 1 ? "slot" : "slots") of its key \"\(key)\""
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
-    case .procedures(let procedures): procedures.map(\.description).joined(separator: ", ")
     case .idleness(let queue): "all procedures of the queue \"\(queue)\""
     case .room(let queue): "room on the queue \"\(queue)\""
     case .events(let name): "an event of \"\(name)\""
@@ -109,27 +109,27 @@ extension ProcedureQueue {
 extension QueueCore {
   /// Returns the runs that are there, with the wait of each.
   func snapshot() -> QueueSnapshot {
-    let (snapshot, looks) = withState { state in
+    let (empty, looks) = withState { state in
       let looks = state.machine.present.compactMap { member in
         state.machine[member].payload.map { RunLook($0, state.machine) }
       }
-      let snapshot = QueueSnapshot(
+      let empty = QueueSnapshot(
         name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
         isSuspended: state.machine.isSuspended, procedures: [])
-      return (snapshot, looks)
+      return (empty, looks)
     }
     let parts = Dictionary(grouping: looks, by: { ObjectIdentifier($0.run.reported) })
     let runs = Set(looks.map(\.run.id))
-    let entries = looks.filter(\.run.isReported).flatMap { look in
-      [
+    var snapshot = empty
+    for look in looks where look.run.isReported {
+      let levels = parts[ObjectIdentifier(look.run)] ?? []
+      snapshot.procedures.append(
         QueueSnapshot.Entry(
           procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity,
-          wait: (parts[ObjectIdentifier(look.run)] ?? []).lazy.compactMap { $0.wait(snapshot.isSuspended) }.first)
-      ] + (parts[ObjectIdentifier(look.run)] ?? []).flatMap(\.nodes).filter { !runs.contains($0.procedure.id) }
+          wait: levels.lazy.compactMap { $0.wait(empty.isSuspended) }.first))
+      snapshot.procedures += levels.flatMap(\.nodes).filter { !runs.contains($0.procedure.id) }
     }
-    return QueueSnapshot(
-      name: snapshot.name, maxConcurrentProcedures: snapshot.maxConcurrentProcedures,
-      slotsInUse: snapshot.slotsInUse, isSuspended: snapshot.isSuspended, procedures: entries)
+    return snapshot
   }
 }
 
