@@ -25,13 +25,13 @@ struct KeyTurns: Sendable {
   /// Whether the keys are listed that have fewer waiting runs than before.
   let listsRoom: Bool
 
-  private struct Entry {
-    let member: Int32
+  private struct Entry: IndexedHeapEntry {
+    let index: Int32
     let goesOn: Bool
     var priority: UInt8
     let order: UInt64
 
-    func isBefore(_ other: Entry) -> Bool {
+    func comes(before other: Entry) -> Bool {
       if goesOn != other.goesOn { return goesOn }
       if priority != other.priority { return priority > other.priority }
       return order < other.order
@@ -45,8 +45,8 @@ struct KeyTurns: Sendable {
     var waiting = 0
     var tag: UInt64 = 0
     var shown: Int32 = -1
-    /// The members in line, as a heap: the first one in front.
-    var line: ContiguousArray<Entry> = []
+    /// The members in line.
+    var line = IndexedHeap<Entry>()
   }
 
   private var keys: ContiguousArray<Key> = []
@@ -91,7 +91,7 @@ struct KeyTurns: Sendable {
     keys[Int(key)].runs -= 1
     guard keys[Int(key)].runs == 0 else { return }
     numbers[keys[Int(key)].id] = nil
-    keys[Int(key)].line = []
+    keys[Int(key)].line = IndexedHeap()
     free.append(key)
     guard numbers.isEmpty, max(keys.count, positions.count) > 4_096 else { return }
     (keys, free, numbers, positions) = ([], [], [:], [])
@@ -115,52 +115,40 @@ struct KeyTurns: Sendable {
 
   /// A member of the key stands in line for a slot; ``change(of:)`` has to follow.
   mutating func linedUp(_ member: Int32, of key: Int32, goesOn: Bool, priority: UInt8, order: UInt64) {
-    while positions.count <= Int(member) { positions.append(-1) }
     if keys[Int(key)].line.isEmpty { tag(key) }
-    keys[Int(key)].line.append(Entry(member: member, goesOn: goesOn, priority: priority, order: order))
-    moveUp(from: keys[Int(key)].line.count - 1, in: Int(key))
+    keys[Int(key)].line.insert(Entry(index: member, goesOn: goesOn, priority: priority, order: order), &positions)
   }
 
   /// A member of the key has left the line; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
   mutating func leftLine(_ member: Int32, of key: Int32) -> Bool {
-    let (key, position) = (Int(key), Int(positions[Int(member)]))
-    positions[Int(member)] = -1
-    let last = keys[key].line.removeLast()
-    if position < keys[key].line.count {
-      keys[key].line[position] = last
-      positions[Int(last.member)] = Int32(position)
-      moveUp(from: position, in: key)
-      moveDown(from: Int(positions[Int(last.member)]), in: key)
-    }
-    guard keys[key].shown == member else { return false }
-    keys[key].shown = -1
-    return true
+    keys[Int(key)].line.remove(at: Int(positions[Int(member)]), &positions)
+    return hideIfShown(member, of: key)
   }
 
   /// The priority of a member in line was raised; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
   mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
-    keys[Int(key)].line[Int(positions[Int(member)])].priority = priority
-    moveUp(from: Int(positions[Int(member)]), in: Int(key))
-    guard keys[Int(key)].shown == member else { return false }
-    keys[Int(key)].shown = -1
-    return true
+    let position = Int(positions[Int(member)])
+    var entry = keys[Int(key)].line.entries[position]
+    entry.priority = priority
+    keys[Int(key)].line.replace(at: position, with: entry, &positions)
+    return hideIfShown(member, of: key)
   }
 
   /// Whether a member stands in line.
   func isInLine(_ member: Int32) -> Bool { Int(member) < positions.count && positions[Int(member)] >= 0 }
 
   /// The members in line, in no order. O(n).
-  var members: [Int32] { keys.flatMap { $0.line.map(\.member) } }
+  var members: [Int32] { keys.flatMap { $0.line.entries.map(\.index) } }
 
   /// Returns how the shown member of the key changes, if it does.
   mutating func change(of key: Int32) -> Change? {
     let first = isFull(key) ? nil : keys[Int(key)].line.first
     let shown = keys[Int(key)].shown
-    guard first?.member ?? -1 != shown else { return nil }
-    keys[Int(key)].shown = first?.member ?? -1
+    guard first?.index ?? -1 != shown else { return nil }
+    keys[Int(key)].shown = first?.index ?? -1
     guard let first else { return Change(hidden: shown) }
     return Change(
-      hidden: shown, shown: first.member, order: takesTurns && !first.goesOn ? keys[Int(key)].tag : first.order)
+      hidden: shown, shown: first.index, order: takesTurns && !first.goesOn ? keys[Int(key)].tag : first.order)
   }
 
   private mutating func tag(_ key: Int32) {
@@ -168,31 +156,11 @@ struct KeyTurns: Sendable {
     keys[Int(key)].tag = lastTag
   }
 
-  private mutating func moveUp(from start: Int, in key: Int) {
-    let entry = keys[key].line[start]
-    var position = start
-    while position > 0, entry.isBefore(keys[key].line[(position - 1) / 2]) {
-      keys[key].line[position] = keys[key].line[(position - 1) / 2]
-      positions[Int(keys[key].line[position].member)] = Int32(position)
-      position = (position - 1) / 2
-    }
-    keys[key].line[position] = entry
-    positions[Int(entry.member)] = Int32(position)
-  }
-
-  private mutating func moveDown(from start: Int, in key: Int) {
-    let entry = keys[key].line[start]
-    var position = start
-    while 2 * position + 1 < keys[key].line.count {
-      var child = 2 * position + 1
-      if child + 1 < keys[key].line.count, keys[key].line[child + 1].isBefore(keys[key].line[child]) { child += 1 }
-      guard keys[key].line[child].isBefore(entry) else { break }
-      keys[key].line[position] = keys[key].line[child]
-      positions[Int(keys[key].line[position].member)] = Int32(position)
-      position = child
-    }
-    keys[key].line[position] = entry
-    positions[Int(entry.member)] = Int32(position)
+  /// Hides a member if it is shown. Returns whether the member was shown.
+  private mutating func hideIfShown(_ member: Int32, of key: Int32) -> Bool {
+    guard keys[Int(key)].shown == member else { return false }
+    keys[Int(key)].shown = -1
+    return true
   }
 
   // MARK: Waiting runs

@@ -47,9 +47,6 @@ extension ProcedureContext {
   }
 
   /// Adds a procedure without an input as a child; see ``produce(_:input:)``.
-  ///
-  /// - Parameter procedure: The procedure to run.
-  /// - Returns: The child.
   @discardableResult
   public func produce<P: Procedure>(_ procedure: P) -> ProcedureHandle<P.Output> where P.Input == Void {
     produce(procedure, input: ())

@@ -45,15 +45,6 @@ extension ProcedureQueue {
   /// A task of the queue reads `inputs`, so that an element starts as soon as it comes, also while the caller is busy with a
   /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. An error of `inputs` is thrown
   /// after the values of the elements before it. When the iteration ends early, the reading task is cancelled.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure for each element.
-  ///   - inputs: The elements. Each iteration of the result begins a new iteration of `inputs`.
-  ///   - limit: The largest number of elements between the sequence and the caller; below 1 traps. `nil` uses the width of the
-  ///     queue at the call, and traps if the width is not limited.
-  ///   - isOrdered: `true` for the values in the order of the elements; `false` for each value as soon as it is there.
-  /// - Returns: The values.
-  /// - Complexity: O(1) memory for each of `limit` elements.
   public nonisolated func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
     of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true
   ) -> some AsyncSequence<P.Output, any Error> & Sendable where Inputs.Element == P.Input {

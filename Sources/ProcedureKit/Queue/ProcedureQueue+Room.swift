@@ -25,11 +25,6 @@ extension ProcedureQueue {
   }
 
   /// Adds a procedure without an input if the queue takes it at once; see ``tryAdd(_:input:after:)``.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to run.
-  ///   - dependencies: Procedures that have to finish successfully before.
-  /// - Returns: The run; `nil` if the queue is full, or has been shut down.
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output>? where P.Input == Void {
@@ -62,15 +57,7 @@ extension ProcedureQueue {
   }
 
   /// Adds a procedure with an array of the values of other procedures as the input, as soon as there is room; see
-  /// ``add(_:from:after:)`` for the dependencies. Cancelling the caller before there is room ends the wait.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to run. Its input is the array of the values.
-  ///   - handles: The procedures of the values, in the order of the array.
-  ///   - dependencies: Further procedures that have to finish successfully before.
-  /// - Returns: The run.
-  /// - Throws: `CancellationError`, or the reason of the cancel.
-  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
+  /// ``enqueue(_:from:after:)``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []

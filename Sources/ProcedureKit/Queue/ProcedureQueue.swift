@@ -78,11 +78,7 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: input)
   }
 
-  /// Runs a procedure without an input; see ``run(_:input:)``. Cancelling the caller cancels the procedure.
-  ///
-  /// - Parameter procedure: The procedure to run.
-  /// - Returns: The procedure's result.
-  /// - Throws: The errors of ``run(_:input:)``.
+  /// Runs a procedure without an input; see ``run(_:input:)``, also for the errors. Cancelling the caller cancels the procedure.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P) async throws -> P.Output
   where P.Input == Void {
@@ -136,12 +132,6 @@ public actor ProcedureQueue {
   }
 
   /// Adds a procedure without an input; see ``add(_:input:after:)``.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to run.
-  ///   - dependencies: Procedures that have to finish successfully before.
-  /// - Returns: The run.
-  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -173,18 +163,8 @@ public actor ProcedureQueue {
     return submit(procedure.procedureTask, after: all) { (repeat (each handles).successfulValue) }
   }
 
-  /// Adds a procedure with an array of the values of other procedures as the input. The procedure starts when all of the
-  /// other procedures, on any queue, have finished.
-  ///
-  /// If a dependency fails, is cancelled or is ignored, the procedure is not executed, and fails, is cancelled or is ignored,
-  /// too. To run the procedure after any outcome, depend on the results: `from: handles.map(\.asResult)`.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to run. Its input is the array of the values.
-  ///   - handles: The procedures of the values, in the order of the array.
-  ///   - dependencies: Further procedures that have to finish successfully before.
-  /// - Returns: The run.
-  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
+  /// Adds a procedure with an array of the values of other procedures as the input, in the order of `handles`; see
+  /// ``add(_:from:after:)``. To run the procedure after any outcome, depend on the results: `from: handles.map(\.asResult)`.
   @discardableResult
   public nonisolated func add<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
@@ -194,11 +174,9 @@ public actor ProcedureQueue {
 
   /// Adds a procedure as soon as there is room among those that wait to be started, in all and for the procedure's key.
   ///
-  /// Callers wait for room in order of arrival; one whose key is full does not hold up others. A body that waits lends its slot. On a queue without a limit, the function
-  /// is equal to ``add(_:input:after:)``.
-  ///
-  /// Cancelling the caller before there is room ends the wait, and the procedure is not added. A later
-  /// cancel of the caller has no effect.
+  /// Callers wait for room in order of arrival; one whose key is full does not hold up others. A body that waits lends its slot. On
+  /// a queue without a limit, the function is equal to ``add(_:input:after:)``. Cancelling the caller before there is room ends the
+  /// wait, and the procedure is not added. A later cancel of the caller has no effect.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -218,12 +196,6 @@ public actor ProcedureQueue {
 
   /// Adds a procedure without an input as soon as there is room; see ``enqueue(_:input:after:)``. Cancelling the caller
   /// before ends the wait.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to run.
-  ///   - dependencies: Procedures that have to finish successfully before.
-  /// - Returns: The run.
-  /// - Throws: `CancellationError`, or the reason of the cancel.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []

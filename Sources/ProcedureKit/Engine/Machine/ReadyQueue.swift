@@ -21,11 +21,13 @@ struct ReadyQueue: Sendable {
     let priority: UInt8
     var first: Int32 = -1
     var last: Int32 = -1
-    var overtaken = OrderHeap()
+    var overtaken = IndexedHeap<Overtaken>()
   }
 
   private var lanes: ContiguousArray<Lane> = []
   private var links: ContiguousArray<Link> = []
+  /// The positions of the members in the heaps.
+  private var positions: ContiguousArray<Int32> = []
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
@@ -43,7 +45,7 @@ struct ReadyQueue: Sendable {
     let last = lanes[lane].last
     if last >= 0, links[Int(last)].order > order {
       links[Int(member)].position = .heap
-      lanes[lane].overtaken.insert(member, order: order)
+      lanes[lane].overtaken.insert(Overtaken(order: order, index: member), &positions)
       return
     }
     links[Int(member)].position = .list
@@ -61,7 +63,7 @@ struct ReadyQueue: Sendable {
     links[Int(member)].position = .nowhere
     count -= 1
     if link.position == .heap {
-      lanes[lane].overtaken.remove(member)
+      lanes[lane].overtaken.remove(at: Int(positions[Int(member)]), &positions)
     } else {
       if link.before >= 0 { links[Int(link.before)].after = link.after } else { lanes[lane].first = link.after }
       if link.after >= 0 { links[Int(link.after)].before = link.before } else { lanes[lane].last = link.before }
@@ -78,7 +80,7 @@ struct ReadyQueue: Sendable {
         continue
       }
       guard let overtaken = lanes[index].overtaken.first else { continue }
-      return first < 0 || overtaken.order < links[Int(first)].order ? overtaken.member : first
+      return first < 0 || overtaken.order < links[Int(first)].order ? overtaken.index : first
     }
     return nil
   }
@@ -87,7 +89,7 @@ struct ReadyQueue: Sendable {
   var all: [Int32] {
     var all: [Int32] = []
     for lane in lanes {
-      all += lane.overtaken.members
+      all += lane.overtaken.entries.map(\.index)
       var member = lane.first
       while member >= 0 {
         all.append(member)
@@ -98,7 +100,7 @@ struct ReadyQueue: Sendable {
   }
 
   /// Gives back the memory of an empty queue.
-  mutating func releaseMemory() { (links, lanes) = ([], []) }
+  mutating func releaseMemory() { (links, lanes, positions) = ([], [], []) }
 
   private mutating func lane(for priority: UInt8) -> Int {
     for index in lanes.indices {
@@ -113,29 +115,10 @@ struct ReadyQueue: Sendable {
   }
 }
 
-/// Members by the order of their admission, the earliest first. Each member occurs once.
-struct OrderHeap: Sendable {
-  private var heap = TimerHeap()
-  private var ids: [Int32: TimerHeap.ID] = [:]
-  private var memberOfSlot: [Int32: (member: Int32, order: UInt64)] = [:]
+/// A member that became ready after a later one.
+private struct Overtaken: IndexedHeapEntry {
+  let order: UInt64
+  let index: Int32
 
-  var isEmpty: Bool { heap.isEmpty }
-
-  var first: (member: Int32, order: UInt64)? {
-    heap.firstSlot.flatMap { memberOfSlot[$0] }
-  }
-
-  var members: some Collection<Int32> { ids.keys }
-
-  mutating func insert(_ member: Int32, order: UInt64) {
-    let id = heap.insert(ProcedureInstant(nanoseconds: Int64(order)))
-    ids[member] = id
-    memberOfSlot[id.slot] = (member, order)
-  }
-
-  mutating func remove(_ member: Int32) {
-    guard let id = ids.removeValue(forKey: member) else { return }
-    memberOfSlot[id.slot] = nil
-    _ = heap.cancel(id)
-  }
+  func comes(before other: Overtaken) -> Bool { order < other.order }
 }

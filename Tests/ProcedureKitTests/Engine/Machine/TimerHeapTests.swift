@@ -77,17 +77,12 @@ import Testing
 }
 
 extension TimerHeap {
-  /// Traps where places and entries contradict each other, an entry comes before its parent, or a slot is lost.
+  /// Traps where positions and entries contradict each other, an entry comes before its parent, or a slot is lost.
   func checkInvariants() {
-    for (place, entry) in entries.enumerated() {
-      precondition(places[Int(entry.slot)] == place)
-      precondition(place == 0 || entries[(place - 1) / 2].comes(before: entry))
+    for (position, entry) in heap.entries.enumerated() {
+      precondition(positions[Int(entry.index)] == position)
+      precondition(position == 0 || heap.entries[(position - 1) / 2].comes(before: entry))
     }
-    var (free, count) = (firstFree, 0)
-    while free != Self.noSlot {
-      count += 1
-      free = -2 - places[Int(free)]
-    }
-    precondition(count + entries.count == places.count)
+    precondition(free.allSatisfy { positions[Int($0)] == -1 } && free.count + count == positions.count)
   }
 }
