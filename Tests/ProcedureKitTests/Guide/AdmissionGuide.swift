@@ -143,7 +143,7 @@ import TestingProcedureKit
 
     let starter = ProcedureTask("starter") {
       ProcedureContext.detached {
-        Task { try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value }  // nobody's part, too
+        _ = Task { try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value }  // nobody's part, too
       }
     }.exclusive("printer")
     try await queue.run(starter)
