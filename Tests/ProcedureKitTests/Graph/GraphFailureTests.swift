@@ -63,9 +63,9 @@ import Testing
     }
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let later = [
-      graph.timeout(.seconds(60)).errorPolicy(.continue),
+      graph.condition("yes") { true }.errorPolicy(.continue),
       graph.retry(.immediate, maxAttempts: 2).errorPolicy(.continue),
-      graph.errorPolicy(.continue).timeout(.seconds(60)).errorPolicy(.failFast),
+      graph.errorPolicy(.continue).condition("yes") { true }.errorPolicy(.failFast),
     ]
     for procedure in later {
       for run in [procedure, procedure.map { _ in }] {
@@ -76,7 +76,7 @@ import Testing
       let error = await #expect(throws: ProcedureError.self) { try await queue.run(node) }
       #expect(error?.kind == .partsFailed && error?.failures.count == 3)
     }
-    let own = graph.errorPolicy(.failFast).timeout(.seconds(60)).errorPolicy(.continue)
+    let own = graph.errorPolicy(.failFast).condition("yes") { true }.errorPolicy(.continue)
     await #expect(throws: TestError(code: 1)) { try await queue.run(own) }
     let calling = ProcedureTask("caller") { try await graph() }.errorPolicy(.continue)
     await #expect(throws: TestError(code: 1), "another procedure's policy") { try await queue.run(calling) }

@@ -1,5 +1,7 @@
 import ProcedureKit
+import TestSupport
 import Testing
+import TestingProcedureKit
 
 /// The code of the guide *Dynamic graphs*, compiled and run; `ProjectTests` compares the two.
 @Suite struct DynamicGraphsGuide {
@@ -34,7 +36,7 @@ import Testing
 
   @Test("Making a graph from items")
   func items() async throws {
-    let (queue, expected) = (ProcedureQueue("build", maxConcurrentProcedures: 2), products)
+    let (queue, expected) = (ProcedureQueue("build", maxConcurrentProcedures: 2, clock: VirtualClock()), products)
     let build = try ProcedureGraph(targets, named: "build", id: \.name, needs: \.needs) { target, libraries in
       try await compile(target, linking: libraries)
     }
@@ -50,7 +52,7 @@ import Testing
     let careful = try ProcedureGraph(targets, named: "build", id: \.name, needs: \.needs) { target in
       Compile(target: target).timeout(.seconds(60)).retry(.immediate, maxAttempts: 2).uses(memory, units: target.weight)
     }
-    #expect(try await careful() == products)
+    #expect(try await ProcedureQueue("build", clock: VirtualClock()).run(careful) == products)
   }
 
   @Test("Errors in the data")
