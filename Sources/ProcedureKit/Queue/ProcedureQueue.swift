@@ -78,11 +78,7 @@ public actor ProcedureQueue {
     try await run(procedure.procedureTask, given: input)
   }
 
-  /// Runs a procedure without an input; see ``run(_:input:)``. Cancelling the caller cancels the procedure.
-  ///
-  /// - Parameter procedure: The procedure to run.
-  /// - Returns: The procedure's result.
-  /// - Throws: The errors of ``run(_:input:)``.
+  /// Runs a procedure without an input; see ``run(_:input:)``, also for the errors. Cancelling the caller cancels the procedure.
   @inlinable
   public nonisolated(nonsending) final func run<P: Procedure>(_ procedure: P) async throws -> P.Output
   where P.Input == Void {
@@ -136,12 +132,6 @@ public actor ProcedureQueue {
   }
 
   /// Adds a procedure without an input; see ``add(_:input:after:)``.
-  ///
-  /// - Parameters:
-  ///   - procedure: The procedure to run.
-  ///   - dependencies: Procedures that have to finish successfully before.
-  /// - Returns: The run.
-  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
