@@ -2,7 +2,7 @@ import Foundation
 
 /// How long the random, explored and stress tests go on: the environment variable `PROCEDUREKIT_DEPTH`.
 ///
-/// Each test names its count at the gate's depth. An ordinary `swift test` does a tenth of it, `deep` ten times as much.
+/// Each test names a count. The gate does a third of this count, an ordinary `swift test` a tenth, `deep` ten times as much.
 /// The seeds are the same at each depth, so that a greater depth repeats what a smaller one has tried.
 public enum TestDepth: String, Sendable {
   /// The variable is not set: quick, for an ordinary `swift test`.
@@ -29,14 +29,14 @@ public enum TestDepth: String, Sendable {
   /// The count of seeds, schedules, scripts or procedures at the current depth.
   ///
   /// - Parameters:
-  ///   - gate: The count at the gate's depth.
-  ///   - least: The smallest count that still shows something, where `gate` is not smaller yet.
-  /// - Returns: The count, at least one where `gate` is.
-  public static func count(_ gate: Int, least: Int = 20) -> Int {
+  ///   - named: The count that the test names.
+  ///   - least: The smallest count that still shows something, where `named` is not smaller yet.
+  /// - Returns: The count, at least one where `named` is.
+  public static func count(_ named: Int, least: Int = 20) -> Int {
     switch current {
-    case .ordinary: max(gate / 10, min(gate, least))
-    case .gate: gate
-    case .deep: gate * 10
+    case .ordinary: max(named / 10, min(named, least))
+    case .gate: max(named / 3, min(named, least))
+    case .deep: named * 10
     }
   }
 
@@ -51,8 +51,7 @@ public enum TestDepth: String, Sendable {
   /// The number of rounds of a stress test.
   public static var rounds: Int {
     switch current {
-    case .ordinary: 1
-    case .gate: 2
+    case .ordinary, .gate: 1
     case .deep: 20
     }
   }

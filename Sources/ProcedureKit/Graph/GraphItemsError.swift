@@ -21,8 +21,8 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
     return "the graph \"\(graph)\" was not made: " + (cycles + unknown + duplicates).joined(separator: "; ")
   }
 
-  /// Returns the order of the items, or throws all reasons against one.
-  static func order(of ids: [ID], needs: [[ID]], graph: String) throws(GraphItemsError) -> ItemOrder {
+  /// Returns the order of the items, or all reasons against one.
+  static func order(of ids: [ID], needs: [[ID]], graph: String) -> Result<ItemOrder, GraphItemsError> {
     var (error, indices) = (GraphItemsError(graph: graph), [ID: Int](minimumCapacity: ids.count))
     for (index, id) in ids.enumerated() where indices.updateValue(index, forKey: id) != nil {
       error.duplicates.append(id)
@@ -33,7 +33,7 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
         return needs.compactMap { indices[$0] }
       })
     error.cycles = order.cycles.map { $0.map { ids[$0] } }
-    if error.duplicates.isEmpty, error.unknownNeeds.isEmpty, error.cycles.isEmpty { return order }
-    throw error
+    if error.duplicates.isEmpty, error.unknownNeeds.isEmpty, error.cycles.isEmpty { return .success(order) }
+    return .failure(error)
   }
 }

@@ -23,9 +23,10 @@ extension ProcedureGraph where Input == Void {
     needs: (Items.Element) -> [ID],
     operation: @escaping @concurrent @Sendable (Items.Element, [Value]) async throws -> Value
   ) throws(GraphItemsError<ID>) where Items.Element: Sendable, Output == [ID: Value] {
-    try self.init(items, named: name, id: id, needs: needs) { item in
+    let graph = Self.graph(of: items, named: name, id: id, needs: needs) { item in
       ProcedureTask<[Value], Value> { values in try await operation(item, values) }
     }
+    self = try graph.get()
   }
 
   /// Makes a graph like ``init(_:named:id:needs:operation:)`` in which each item is a procedure with its own modifiers.
@@ -38,17 +39,26 @@ extension ProcedureGraph where Input == Void {
     _ items: Items, named name: String = "ProcedureGraph", id: (Items.Element) -> ID,
     needs: (Items.Element) -> [ID], procedure: (Items.Element) -> P
   ) throws(GraphItemsError<ID>) where P.Input == [P.Output], Output == [ID: P.Output] {
+    self = try Self.graph(of: items, named: name, id: id, needs: needs, procedure: procedure).get()
+  }
+
+  /// Makes the graph, or returns the error: the optimizer of Swift 6.3 crashes where one of the initializers calls the other.
+  private static func graph<Items: Sequence, ID: Hashable & Sendable, P: Procedure>(
+    of items: Items, named name: String, id: (Items.Element) -> ID, needs: (Items.Element) -> [ID],
+    procedure: (Items.Element) -> P
+  ) -> Result<ProcedureGraph, GraphItemsError<ID>> where P.Input == [P.Output], Output == [ID: P.Output] {
     let items = Array(items)
     let ids = items.map(id)
-    let order = try GraphItemsError.order(of: ids, needs: items.map(needs), graph: name)
-    self.init(name) { builder in
-      var nodes = [Node<P.Output>?](repeating: nil, count: items.count)
-      for index in order.order {
-        let task = procedure(items[index]).procedureTask.relabelled { $0.name = "\(ids[index])" }
-        nodes[index] = builder.add(task, from: order.needs[index].compactMap { nodes[$0] })
-      }
-      return builder.add("gather", from: nodes.compactMap(\.self)) { values in
-        Dictionary(uniqueKeysWithValues: zip(ids, values))
+    return GraphItemsError.order(of: ids, needs: items.map(needs), graph: name).map { order in
+      ProcedureGraph(name) { builder in
+        var nodes = [Node<P.Output>?](repeating: nil, count: items.count)
+        for index in order.order {
+          let task = procedure(items[index]).procedureTask.relabelled { $0.name = "\(ids[index])" }
+          nodes[index] = builder.add(task, from: order.needs[index].compactMap { nodes[$0] })
+        }
+        return builder.add("gather", from: nodes.compactMap(\.self)) { values in
+          Dictionary(uniqueKeysWithValues: zip(ids, values))
+        }
       }
     }
   }
