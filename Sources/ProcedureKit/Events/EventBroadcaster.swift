@@ -56,11 +56,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
     hasSubscribers.load(ordering: .relaxed)
   }
 
-  /// Passes an event on.
-  ///
-  /// - Parameters:
-  ///   - event: The event.
-  ///   - effects: Receives the effects that the caller performs outside of all locks.
+  /// Passes an event on. The caller performs the `effects` outside of all locks.
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
@@ -73,11 +69,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   /// Makes a subscription. Its events end when the broadcaster is closed. Dropping the subscription ends it.
-  ///
-  /// - Parameters:
-  ///   - past: Events that are read first.
-  ///   - limit: How many events are buffered; all of them if `nil`.
-  /// - Returns: The subscription, which reads from the first of `past` on.
+  /// The subscription reads from the first event of `past` on, and buffers `limit` events; all if `nil`.
   func subscribe(
     replaying past: ContiguousArray<Event> = [], limit: EventLimit<Event>? = nil
   ) -> EventSubscription<Event> {

@@ -4,18 +4,8 @@
 public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible {
   let nanoseconds: Int64
 
-  init(nanoseconds: Int64) {
-    self.nanoseconds = nanoseconds
-  }
-
-  init(sinceStart duration: Duration) {
-    nanoseconds = Int64(clamping: duration.attoseconds / 1_000_000_000)
-  }
-
   /// The time since the creation of the queue.
-  public var sinceStart: Duration {
-    .nanoseconds(nanoseconds)
-  }
+  public var sinceStart: Duration { .nanoseconds(nanoseconds) }
 
   /// Returns the instant `duration` later.
   public func advanced(by duration: Duration) -> ProcedureInstant {
@@ -33,7 +23,11 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStrin
   }
 
   /// The instant in seconds, to the microsecond: `0.0123 seconds`.
-  public var description: String {
-    sinceStart.inSeconds
+  public var description: String { sinceStart.inSeconds }
+}
+
+extension ProcedureInstant {
+  init(sinceStart duration: Duration) {
+    self.init(nanoseconds: Int64(clamping: duration.attoseconds / 1_000_000_000))
   }
 }

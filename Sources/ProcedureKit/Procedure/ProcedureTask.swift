@@ -24,12 +24,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self.init(Level.Traits(name: name, rawPriority: priority?.rawValue), operation)
   }
 
-  /// Creates a procedure from an async function without an input.
-  ///
-  /// - Parameters:
-  ///   - name: The name in events, errors and snapshots.
-  ///   - priority: The priority in the ready queue. `nil` uses the priority of the calling task.
-  ///   - operation: The body. The body executes on the executor of the queue, or on the global one.
+  /// Creates a procedure from an async function without an input, otherwise like the initializer for one input.
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable () async throws -> Output
@@ -157,7 +152,5 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
 extension ProcedureTask: CustomStringConvertible {
   /// The kind and the name.
-  public var description: String {
-    "ProcedureTask \"\(name)\""
-  }
+  public var description: String { "ProcedureTask \"\(name)\"" }
 }

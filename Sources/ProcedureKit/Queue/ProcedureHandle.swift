@@ -130,7 +130,5 @@ extension ProcedureHandle: Hashable {
 
 extension ProcedureHandle: CustomStringConvertible {
   /// The name, the id and the state.
-  public var description: String {
-    "\(identity), \(state)"
-  }
+  public var description: String { "\(identity), \(state)" }
 }

@@ -23,8 +23,7 @@ public actor ProcedureQueue {
   ///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, otherwise the call traps.
   ///   - isSuspended: Whether the queue waits to be resumed before starting procedures.
   public init(_ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false) {
-    self.init(
-      Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
+    self.init(Configuration(name, maxConcurrentProcedures: maxConcurrentProcedures, isSuspended: isSuspended))
   }
 
   /// Creates a queue with all settings.
@@ -39,9 +38,7 @@ public actor ProcedureQueue {
     core.withState { $0.queue = self }
   }
 
-  deinit {
-    core.release()
-  }
+  deinit { core.release() }
 
   /// The name of the queue in errors and snapshots.
   public nonisolated var name: String { core.name }
@@ -226,14 +223,10 @@ public actor ProcedureQueue {
   // MARK: The queue as a whole
 
   /// Suspends the queue: no further procedure is evaluated or started. Executing bodies go on.
-  public func suspend() {
-    core.suspend()
-  }
+  public func suspend() { core.suspend() }
 
   /// Goes on after ``suspend()``.
-  public func resume() {
-    core.resume()
-  }
+  public func resume() { core.resume() }
 
   /// Changes how many bodies may execute at once. Takes effect at once for what starts next; no body is interrupted.
   ///
@@ -249,9 +242,7 @@ public actor ProcedureQueue {
   ///
   /// - Parameter reason: The reason of the cancel. `nil` stands for `CancellationError`.
   /// - Complexity: O(n log n) for n procedures on the queue.
-  public func cancelAll(_ reason: (any Error)? = nil) {
-    core.cancelAll(reason)
-  }
+  public func cancelAll(_ reason: (any Error)? = nil) { core.cancelAll(reason) }
 
   /// Returns when all procedures of the queue have finished; at once on an idle queue.
   ///
@@ -264,9 +255,7 @@ public actor ProcedureQueue {
   /// The events of every procedure on the queue and of every node of a graph, from now on; the newest 65,536 are buffered.
   ///
   /// Each access is a new subscriber. See ``events(bufferingNewest:)``.
-  public nonisolated var events: AsyncStream<ProcedureEvent> {
-    events(bufferingNewest: 65_536)
-  }
+  public nonisolated var events: AsyncStream<ProcedureEvent> { events(bufferingNewest: 65_536) }
 
   /// Subscribes to the events of every procedure on the queue, from now on.
   ///

@@ -7,13 +7,8 @@
 /// }
 /// ```
 ///
-/// - Parameters:
-///   - name: The name of the queue in errors.
-///   - maxConcurrentProcedures: How many bodies may execute at once; at least 1, otherwise the call traps.
-///   - errorPolicy: The response to the failure of an added procedure.
-///   - body: The function that adds procedures to the queue.
-/// - Returns: The value of `body`.
-/// - Throws: The errors of ``withProcedureQueue(_:errorPolicy:_:)``, where cancelling is described.
+/// At most `maxConcurrentProcedures` bodies execute at once; less than 1 traps. Failures, cancelling and errors are described at
+/// ``withProcedureQueue(_:errorPolicy:_:)``.
 @discardableResult
 public nonisolated(nonsending) func withProcedureQueue<R>(
   _ name: String = "withProcedureQueue", maxConcurrentProcedures: Int = .max, errorPolicy: ErrorPolicy = .failFast,

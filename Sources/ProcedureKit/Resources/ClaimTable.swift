@@ -105,13 +105,8 @@ struct ClaimTable {
   /// Whether no run holds the resource or waits for it.
   func isUnused(_ resource: ResourceNumber) -> Bool { pools[resource].entryCount == 0 }
 
-  /// The capacity of a resource in use has changed.
-  ///
-  /// - Parameters:
-  ///   - resource: The resource.
-  ///   - capacity: The new capacity.
-  ///   - granted: Receives the runs whose requests are granted by that.
-  /// - Returns: The waiting runs that need more units than that, and the others.
+  /// The capacity of a resource in use has changed. Appends the runs with newly granted requests to `granted`, and returns the
+  /// waiting runs that need more units than the capacity, and the others.
   mutating func capacityChanged(
     _ resource: ResourceNumber, to capacity: Int32, _ granted: inout [RunNumber]
   ) -> (lacking: [RunNumber], waiting: [RunNumber]) {
@@ -136,14 +131,11 @@ struct ClaimTable {
   // MARK: Claims
 
   /// A run needs `demands` together; otherwise it waits for them together.
+  /// Returns whether the run holds the units at once.
   ///
-  /// - Parameters:
-  ///   - run: The run, which has no claim, or has ended one that a nested run still uses: the run goes on with the same units.
-  ///   - demands: The needs of the run, of different resources.
-  ///   - ancestors: The ancestors of the run that have claims, nearest first. An ancestor that has ended counts only if a nearer
-  ///     one has not: a task that a body has left behind stands in line as any other run.
-  ///   - priority: The priority of the run.
-  /// - Returns: Whether the run holds the units at once.
+  /// The run has no claim, or has ended one that a nested run still uses: then the run goes on with the same units. `ancestors` are
+  /// the ancestors of the run that have claims, nearest first. An ancestor that has ended counts only if a nearer one has not: a
+  /// task that a body has left behind stands in line as any other run.
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
@@ -167,12 +159,8 @@ struct ClaimTable {
     return false
   }
 
-  /// A run gives back its units, or withdraws its request; nothing if the run has no claim, or has ended.
-  ///
-  /// - Parameters:
-  ///   - run: The run.
-  ///   - granted: Receives the runs whose requests are granted by that, in the order of the requests.
-  ///   - vacated: Receives the resources that are unused by that.
+  /// A run gives back its units, or withdraws its request; nothing if the run has no claim, or has ended. Appends the runs with
+  /// newly granted requests to `granted`, in the order of the requests, and the resources that are unused now to `vacated`.
   mutating func ended(_ run: RunNumber, _ granted: inout [RunNumber], vacated: inout [ResourceNumber]) {
     guard let claim = numbers[run], claims[claim].phase != .ended else { return }
     guard claims[claim].nestedEntries == 0 else {
@@ -185,13 +173,8 @@ struct ClaimTable {
   }
 
   /// A waiting run goes before the delayed runs that stand directly before it, since they wait for a run that waits for it.
-  ///
-  /// - Parameters:
-  ///   - run: The run.
-  ///   - delayed: The runs that it may overtake, from ``WaitGraph/overtakings(for:)``.
-  ///   - granted: Receives the runs whose requests are granted by that.
-  /// - Returns: The highest priority of the runs that it has overtaken; ``raised(_:to:_:)`` has to follow if that is higher.
-  /// - Complexity: O(d) for d runs that are overtaken.
+  /// The delayed runs come from ``WaitGraph/overtakings(for:)``. Appends the runs with newly granted requests to `granted`, and returns
+  /// the highest priority of the overtaken runs; ``raised(_:to:_:)`` has to follow if that priority is higher. O(d) for d overtaken runs.
   mutating func overtook(_ run: RunNumber, _ delayed: Set<RunNumber>, _ granted: inout [RunNumber]) -> UInt8 {
     guard let claim = numbers[run], claims[claim].phase == .waiting else { return 0 }
     var highest = claims[claim].priority
@@ -211,13 +194,9 @@ struct ClaimTable {
   }
 
   /// A run has this priority now, if its own is lower; to be told of each run that starts to wait (Q7).
-  ///
-  /// - Parameters:
-  ///   - run: The run.
-  ///   - priority: The priority.
-  ///   - raised: Receives the holders and earlier waiters, direct and indirect, that have a lower priority: they get this one, so
-  ///     that a line never holds back a higher priority.
-  /// - Complexity: O(r + e) for r runs that are raised and e entries of the run; O(h) more for h holders if it is first.
+  /// Appends the holders and earlier waiters, direct and indirect, that have a lower priority to `raised`: these runs get the
+  /// priority, so that a line never holds back a higher priority. O(r + e) for r raised runs and e entries of the run; O(h) more for
+  /// h holders if the run is first.
   mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {
     guard let claim = numbers[run] else { return }
     claims[claim].priority = max(claims[claim].priority, priority)

@@ -48,9 +48,7 @@ struct ResourceRequest: Sendable {
   init(categories: [any Hashable & Sendable], isShared: Bool) {
     let units = isShared ? 1 : Self.wholeCategory
     for category in categories {
-      add(
-        Demand(
-          key: .category(.of(category)), units: units, capacity: Self.wholeCategory))
+      add(Demand(key: .category(.of(category)), units: units, capacity: Self.wholeCategory))
     }
   }
 
@@ -78,11 +76,8 @@ struct ResourceRequest: Sendable {
         continue
       }
       guard demand.capacity == merged[position].capacity else {
-        return (
-          [],
-          Contradiction(
-            key: demand.key, capacity: demand.capacity, otherCapacity: Int(merged[position].capacity))
-        )
+        let other = Int(merged[position].capacity)
+        return ([], Contradiction(key: demand.key, capacity: demand.capacity, otherCapacity: other))
       }
       merged[position].add(demand)
     }
