@@ -21,7 +21,7 @@ import TestingProcedureKit
     configuration.maxConcurrentProceduresPerKey = 2
     configuration.contextCarriers = [ContextCarrier(RequestID.$current)]
     configuration.onUnobservedFailure = { failure in log("\(failure.procedure.name) failed: \(failure.error)") }
-    configuration.interceptor = { context, next in
+    configuration.interceptor = { context, next in  // a span around each body
       try await Span.$current.withValue(Span(context.name)) { try await next() }
     }
     let jobs = ProcedureQueue(configuration)

@@ -65,7 +65,7 @@ import TestingProcedureKit
       try await withProcedureQueue(configuration) { queue in
         let visit = Visit(web: web, index: index)
         if await index.isNew(start) { queue.add(visit.following(start), input: start) }
-      }  // left when no page is left
+      }
       let visits = await web.visits
       // Of each host 39 pages, but for those that only the broken pages name.
       env.check(visits.filter { $0.key.path != 7 }.allSatisfy { $0.value == 1 })
