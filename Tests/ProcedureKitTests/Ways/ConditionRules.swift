@@ -13,7 +13,10 @@ extension Rule {
       stage.expect(["condition", "body"])
       stage.expectTold { $0.value == 1 }
     },
-    Rule(id: "K1 ignored", sentence: "a condition that is not satisfied: ignored, and the body never runs") { stage in
+    Rule(
+      id: "K1 ignored", sentence: "a condition that is not satisfied: ignored, and the body never runs",
+      ways: Way.withoutElements
+    ) { stage in
       let result = await stage.result(of: stage.subject().condition("no") { false })
       let error = result.failure as? ProcedureError
       #expect(error?.kind == .ignored && error?.condition == "no", "\(result)")
@@ -104,7 +107,7 @@ extension Rule {
     },
     Rule(
       id: "K1 deaf run", sentence: "a condition that ignores its cancel is waited for by `run`",
-      ways: Way.allCases.filter { ![.add, .child].contains($0) }
+      ways: Way.withoutElements.filter { !Way.handled.contains($0) }
     ) { stage in
       let running = stage.start(stage.deafSubject())
       await stage.started.wait()

@@ -48,7 +48,7 @@ extension Rule {
       #expect(recorder.events.orderViolations() == [])
       let runs =
         switch stage.way {
-        case .child, .node: 2
+        case .child, .node, .element, .unorderedElement: 2
         case .nodeWithInput: 3
         default: 1
         }
@@ -62,7 +62,8 @@ extension Rule {
       await stage.queue.shutDown()
       try await recorder.waitUntilEnded()
       let host = recorder.events.first { $0.name == "host" }?.id
-      let (isChild, isNode) = (stage.way == .child, stage.way == .node || stage.way == .nodeWithInput)
+      let isChild = stage.way == .child || Way.elements.contains(stage.way)
+      let isNode = stage.way == .node || stage.way == .nodeWithInput
       for event in recorder.events {
         let isInside = event.name != "host" && (isChild || isNode)
         #expect(event.parent == (isInside ? host : nil) && event.graph == (isInside && isNode ? host : nil), "\(event)")

@@ -14,7 +14,7 @@ extension Rule {
     },
     Rule(
       id: "L3 awaited", sentence: "`run` returns after the last hook",
-      ways: Way.allCases.filter { !Way.handled.contains($0) }
+      ways: Way.withoutElements.filter { !Way.handled.contains($0) }
     ) {
       stage in
       let subject = stage.subject().onDidFinish { _ in

@@ -14,7 +14,10 @@ extension Rule {
       #expect(await stage.result(of: subject.map { $0 - 1 }).value == 1)
       stage.expect(["configured", "hook", "body"])
     },
-    Rule(id: "configured condition", sentence: "a condition that depends on the input decides as any other") { stage in
+    Rule(
+      id: "configured condition", sentence: "a condition that depends on the input decides as any other",
+      ways: Way.withoutElements
+    ) { stage in
       let subject = stage.subject().configured { _, procedure in procedure.condition("no") { false } }
       let result = await stage.result(of: subject)
       #expect((result.failure as? ProcedureError)?.kind == .ignored, "\(result)")

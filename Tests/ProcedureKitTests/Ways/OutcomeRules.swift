@@ -27,7 +27,10 @@ extension Rule {
         #expect(isExpected, "\(result)")
       }
     },
-    Rule(id: "L1 ignored", sentence: "a body that lets through that what it called was ignored is ignored") { stage in
+    Rule(
+      id: "L1 ignored", sentence: "a body that lets through that what it called was ignored is ignored",
+      ways: Way.withoutElements
+    ) { stage in
       let inner = ProcedureTask<Void, Int>("inner") { 1 }.condition("no") { false }
       let result = await stage.result(of: ProcedureTask("subject") { try await inner.called() })
       #expect((result.failure as? ProcedureError)?.kind == .ignored, "\(result)")

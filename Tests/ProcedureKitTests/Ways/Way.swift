@@ -18,9 +18,15 @@ enum Way: String, CaseIterable, Sendable {
   case attempt, secondAttempt
   /// The first copy of a hedge.
   case copy
+  /// An element of a result sequence that the body of another iterates, in order and as the values come.
+  case element, unorderedElement
 
   /// Those that are on a queue.
   static let queued = allCases.filter { $0 != .alone }
+  /// Those that are elements, of which an ignored one is left out.
+  static let elements: [Way] = [.element, .unorderedElement]
+  /// Those that are no elements.
+  static let withoutElements = allCases.filter { !elements.contains($0) }
   /// Those that have a handle of their own.
   static let handled: [Way] = [.add, .child]
   /// Those that have events of their own which a queue tells; a run without a queue has no stream that can be had.
@@ -55,6 +61,14 @@ enum Way: String, CaseIterable, Sendable {
       ProcedureTask<Void, Int>(subject.name) { throw TestError(code: -2) }
         .retry(.immediate) { _, attempt in attempt == 1 ? .replace(by: subject) : .stop }
     case .copy: subject.hedged(after: .seconds(1_000_000_000))
+    case .element, .unorderedElement:
+      ProcedureTask("host") {
+        guard let queue = ProcedureContext.current?.queue else { throw TestError(code: -1) }
+        for try await value in queue.results(of: subject, over: [()], limit: 1, ordered: self == .element) {
+          return value
+        }
+        throw TestError(code: -3)
+      }
     }
   }
 
