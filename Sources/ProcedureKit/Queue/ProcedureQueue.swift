@@ -197,7 +197,9 @@ public actor ProcedureQueue {
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> where P.Input == Void {
-    try await enqueue(procedure, input: (), after: dependencies)
+    let task = procedure.procedureTask
+    try await core.reserveRoom(for: task.level.traits.key)
+    return submit(task, (), after: dependencies, hasRoom: core.limitsWaiting)
   }
 
   nonisolated func submit<Input, Output>(
