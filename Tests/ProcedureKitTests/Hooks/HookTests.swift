@@ -81,7 +81,9 @@ struct HookTests {
     }
   }
 
-  @Test("L3: the end is told also where the body was not executed", arguments: Way.hooked)
+  @Test(
+    "L3: the end is told also where the body was not executed",
+    arguments: Way.hooked.filter { !Way.elements.contains($0) })
   fileprivate func notExecuted(way: Way) async throws {
     let journal = Journal()
     let procedure = ProcedureTask<Void, Int>("body") { 1 }.condition("never") { false }.noting("n", in: journal)

@@ -36,7 +36,7 @@ import TestingProcedureKit
       clock.advance(by: .seconds(10))
       await Task.yield()
     }
-    let isInside = way == .child || way == .node || way == .nodeWithInput
+    let isInside = [.child, .node, .nodeWithInput, .element, .unorderedElement].contains(way)
     #expect(names.value == (way == .part ? ["host"] : isInside ? ["host", "subject"] : ["subject"]))
     #expect(clock.sleeperCount == 0 && queue.core.timers.count == 0)
     goOn.set()
