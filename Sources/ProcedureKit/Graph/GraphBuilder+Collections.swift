@@ -61,7 +61,7 @@ extension GraphBuilder {
 
   // MARK: Constants and arrays of nodes
 
-  /// Adds a procedure whose input is the same value in every run of the graph; see ``add(_:from:after:)``.
+  /// Adds a procedure whose input is the same value in every run of the graph; see ``add(_:from:after:)-(_,Node<P.Input>,_)``.
   @discardableResult
   public func add<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any GraphDependency] = []
@@ -74,8 +74,8 @@ extension GraphBuilder {
       after: dependencies)
   }
 
-  /// Adds a function of the values of an array of nodes, in their order; see ``add(_:from:after:operation:)``. The array can
-  /// be empty.
+  /// Adds a function of the values of an array of nodes, in their order; the array can be empty. See
+  /// ``add(_:from:after:operation:)-(_,Node<Value>,_,_)``.
   @discardableResult
   public func add<Value, Output: Sendable>(
     _ name: String, from nodes: [Node<Value>], after dependencies: [any GraphDependency] = [],

@@ -35,7 +35,7 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure whose input is a tuple of the values of any number of nodes; see ``add(_:from:after:)``.
+  /// Adds a procedure whose input is a tuple of the values of any number of nodes; see ``add(_:from:after:)-(_,Node<P.Input>,_)``.
   @discardableResult
   @inlinable
   public func add<each Value: Sendable, P: Procedure>(
@@ -50,7 +50,7 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure without an input; see ``add(_:from:after:)``.
+  /// Adds a procedure without an input; see ``add(_:from:after:)-(_,Node<P.Input>,_)``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -98,8 +98,8 @@ public final class GraphBuilder {
     add(ProcedureTask(name) { (values: [Value]) in values }, from: nodes)
   }
 
-  /// Adds a procedure whose input is the values of an array of nodes, in their order; see ``add(_:from:after:)``. The array
-  /// can be empty.
+  /// Adds a procedure whose input is the values of an array of nodes, in their order; the array can be empty. See
+  /// ``add(_:from:after:)-(_,Node<P.Input>,_)``.
   @discardableResult
   @inlinable
   public func add<Value, P: Procedure>(

@@ -40,7 +40,7 @@ extension ProcedureQueue {
   }
 
   /// Returns the values of a procedure for each element of an asynchronous sequence, a few at a time, while the caller iterates;
-  /// see ``results(of:over:limit:ordered:)`` for a plain sequence.
+  /// see ``results(of:over:limit:ordered:)-1k82i`` for a plain sequence.
   ///
   /// A task of the queue reads `inputs`, so that an element starts as soon as it comes, also while the caller is busy with a
   /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. An error of `inputs` is thrown

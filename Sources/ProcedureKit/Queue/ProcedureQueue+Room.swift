@@ -33,8 +33,8 @@ extension ProcedureQueue {
 
   /// Adds a procedure with the values of other procedures as the input, as soon as there is room.
   ///
-  /// The function waits for room as ``enqueue(_:input:after:)`` does, and not for the other procedures: the run waits for these, as that of
-  /// ``add(_:from:after:)``. Cancelling the caller before there is room ends the wait, and the procedure is not added.
+  /// The function waits for room as ``enqueue(_:input:after:)`` does; the run waits for the other procedures. Cancelling
+  /// the caller before there is room ends the wait, and the procedure is not added.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
@@ -57,7 +57,7 @@ extension ProcedureQueue {
   }
 
   /// Adds a procedure with an array of the values of other procedures as the input, as soon as there is room; see
-  /// ``enqueue(_:from:after:)``. Cancelling the caller before there is room ends the wait.
+  /// ``enqueue(_:from:after:)-(_,ProcedureHandle<Value>,_)``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []

@@ -161,7 +161,7 @@ public actor ProcedureQueue {
   }
 
   /// Adds a procedure with an array of the values of other procedures as the input, in the order of `handles`; see
-  /// ``add(_:from:after:)``. To run the procedure after any outcome, depend on the results: `from: handles.map(\.asResult)`.
+  /// ``add(_:from:after:)-(_,ProcedureHandle<Value>,_)``. To run the procedure after any outcome, depend on the results: `from: handles.map(\.asResult)`.
   @discardableResult
   public nonisolated func add<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
