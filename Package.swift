@@ -17,15 +17,18 @@ let package = Package(
   products: [
     .library(name: "ProcedureKit", targets: ["ProcedureKit"]),
     .library(name: "ProcedureKitFoundation", targets: ["ProcedureKitFoundation"]),
+    .library(name: "ProcedureKitDiagnostics", targets: ["ProcedureKitDiagnostics"]),
     .library(name: "TestingProcedureKit", targets: ["TestingProcedureKit"]),
   ],
   targets: [
     .target(name: "ProcedureKit", swiftSettings: settings),
     .target(name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitDiagnostics", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit"], swiftSettings: settings),
 
     .executableTarget(
-      name: "kitten", dependencies: ["ProcedureKit"], path: "Examples/Kitten", resources: [.copy("Resources")],
+      name: "kitten", dependencies: ["ProcedureKit", "ProcedureKitDiagnostics"], path: "Examples/Kitten",
+      resources: [.copy("Resources")],
       swiftSettings: settings),
     .executableTarget(
       name: "Benchmark", dependencies: ["ProcedureKit"], path: "Examples/Benchmark", swiftSettings: settings),
@@ -37,6 +40,9 @@ let package = Package(
     .testTarget(
       name: "ProcedureKitFoundationTests", dependencies: ["ProcedureKitFoundation", "TestingProcedureKit"],
       swiftSettings: settings),
+    .testTarget(
+      name: "ProcedureKitDiagnosticsTests",
+      dependencies: ["ProcedureKitDiagnostics", "TestingProcedureKit", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "ReadmeTests", dependencies: ["ProcedureKit", "TestingProcedureKit"], swiftSettings: settings),
     .testTarget(

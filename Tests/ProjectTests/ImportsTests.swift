@@ -4,7 +4,7 @@ import Testing
 @Suite struct ImportsTests {
   static let allowed: [String: Set<String>] = [
     "Sources/ProcedureKit": ["Synchronization"],
-    "Sources/ProcedureKit/Logging/StandardError.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],
+    "Sources/ProcedureKit/Logging/Messages/StandardError.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],
     "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation"],
     "Sources/ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
     "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Foundation"],

@@ -5,8 +5,10 @@ import Testing
   ///
   /// A run, the procedure that it executes and its claims know each other: their folders stand side by side.
   static let folders = [
-    ["Lifecycle"], ["Logging"], ["Engine/Machine"], ["Engine/Tasks"], ["Schedule"], ["Events"], ["Conditions"],
-    ["Resources", "Procedure", "Engine/Runtime"], ["Resilience"], ["Capabilities"], ["Queue"], ["Graph"], ["Modifiers"],
+    ["Lifecycle", "Metrics/Values"], ["Logging/Messages"], ["Progress"], ["Engine/Machine"], ["Engine/Tasks"],
+    ["Schedule"], ["Events"], ["Conditions"],
+    ["Resources", "Procedure", "Engine/Runtime", "Logging/Runs"], ["Resilience"], ["Capabilities"],
+    ["Queue", "Metrics"], ["Graph"], ["Modifiers"],
   ]
 
   static func findings(in files: [TextFile]) -> [String] {

@@ -1,0 +1,29 @@
+/// The time that one run has spent in each part of its life, and its attempts.
+///
+/// All durations are measured on the clock of the queue. See ``ProcedureEvent/metrics``.
+public struct ProcedureMetrics: Hashable, Codable, Sendable {
+  /// The time in which the run waited for its dependencies.
+  public var pending: Duration
+  /// The time in which conditions were evaluated.
+  public var evaluating: Duration
+  /// The time in which the run waited for resources, for its slot, or for room on the queue.
+  public var waiting: Duration
+  /// The time in which the body executed; for several attempts, the sum.
+  public var executing: Duration
+  /// The time of the pauses: of a delay, between attempts, between repetitions.
+  public var paused: Duration
+  /// The number of attempts that have started; 0 if the body was never called.
+  public var attempts: Int
+
+  /// Creates metrics from their parts.
+  public init(
+    pending: Duration = .zero, evaluating: Duration = .zero, waiting: Duration = .zero, executing: Duration = .zero,
+    paused: Duration = .zero, attempts: Int = 0
+  ) {
+    (self.pending, self.evaluating, self.waiting) = (pending, evaluating, waiting)
+    (self.executing, self.paused, self.attempts) = (executing, paused, attempts)
+  }
+
+  /// The sum of all durations.
+  public var total: Duration { pending + evaluating + waiting + executing + paused }
+}
