@@ -8,6 +8,7 @@ import Testing
     "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation"],
     "Sources/ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
     "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Foundation"],
+    "Sources/ProcedureKitDiagnostics/Logging/UnifiedLogHandler.swift": ["ProcedureKit", "os"],
     "Sources/ProcedureKitDiagnostics": ["ProcedureKit", "Synchronization", "Foundation"],
     "Sources/TestingProcedureKit": ["ProcedureKit", "Synchronization", "Testing"],
     // The explorer tells threads apart, for which it needs the platform's own module.

@@ -18,7 +18,7 @@ extension ProcedureQueue {
     configuration.resources = resources
     configuration.hooks = hooks
     configuration.seed = seed
-    configuration.onUnobservedFailure = nil
+    configuration.onUnobservedFailure = { _ in }
     self.init(configuration)
   }
 }

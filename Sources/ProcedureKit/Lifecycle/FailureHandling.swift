@@ -2,6 +2,6 @@
 enum FailureHandling: Sendable {
   /// A scope collects the failures, cancels the rest as the policy says, and throws at its end.
   case scope(ErrorPolicy)
-  /// The function is called with each failure that no handle has shown to anybody.
+  /// The function is called with each failure that no handle has shown to anybody; `nil` writes to the log.
   case unobserved((@Sendable (ProcedureFailure) -> Void)?)
 }

@@ -84,6 +84,7 @@ extension Run {
     let isOutermost = isReported
     if isOutermost { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
+    log.info("attempt \(attempt) has failed, the next one follows after \(delay.inWords): \(error)")
     core.withState { _ in
       madeDetails.pacing = state
       details?.abandonPause = abandon

@@ -82,12 +82,14 @@ extension ProcedureQueue {
     /// The seed of the random delays in schedules, for tests; `nil` for true chance.
     public var seed: UInt64?
 
-    /// Called with the failure of an added procedure that nobody can learn of; `nil` drops such failures.
+    /// The log of the queue; `nil` for ``ProcedureLog/shared`` at the time of each message.
+    public var log: ProcedureLog?
+
+    /// Called with the failure of an added procedure that nobody can learn of; `nil` writes a warning to the log.
     ///
     /// A failure is unobserved if the last handle of the procedure goes, and nobody has read the handle's `value`, `result`
     /// or `outcome`, subscribed to its events, or depended on the procedure. Within ``withProcedureQueue(_:errorPolicy:_:)``
     /// a failure is thrown instead. The function is called by the task that drops the last handle, and must return soon.
-    /// The default writes one line to standard error.
     public var onUnobservedFailure: (@Sendable (ProcedureFailure) -> Void)?
 
     /// How long nothing may move until the queue counts as stalled, and calls ``onStall``; `nil` for no such watch. Not
@@ -102,13 +104,11 @@ extension ProcedureQueue {
     /// the latest after twice this time.
     public var stallTimeout: Duration?
 
-    /// Called with the snapshot when the queue has stalled: once, and again only after something has moved.
+    /// Called with the snapshot when the queue has stalled: once, and again only after something has moved. `nil` writes
+    /// the snapshot to the log, as a warning.
     ///
-    /// The function is called by the task of the queue's timers, and must return soon. The default writes the snapshot to
-    /// standard error.
-    public var onStall: @Sendable (QueueSnapshot) -> Void = { snapshot in
-      StandardError.write("warning: nothing moves on the \(snapshot)")
-    }
+    /// The function is called by the task of the queue's timers, and must return soon.
+    public var onStall: (@Sendable (QueueSnapshot) -> Void)?
 
     /// Creates a configuration with default settings.
     ///
@@ -122,11 +122,6 @@ extension ProcedureQueue {
       self.name = name
       self.maxConcurrentProcedures = maxConcurrentProcedures
       self.isSuspended = isSuspended
-      onUnobservedFailure = { failure in
-        StandardError.write(
-          "warning: \(failure.procedure) failed, and its handle was dropped unread: \(failure.error). "
-            + "Await its value, or set onUnobservedFailure.")
-      }
     }
 
     /// Makes the parts of a queue. `scope` is the error policy of a scope, which collects the failures itself.
@@ -159,7 +154,9 @@ extension ProcedureQueue {
           takesTurns: fairness == .byKey, limit: maxConcurrentProceduresPerKey,
           listsRoom: maxWaitingProceduresPerKey < .max), seed: seed,
         interceptor: interceptor, failures: scope.map { .scope($0) } ?? .unobserved(onUnobservedFailure),
-        stallReport: stallTimeout.map { [onStall] in StallReport(timeout: $0) { onStall($0.snapshot()) } })
+        stallReport: stallTimeout.map { [onStall] in
+          StallReport(timeout: $0) { core in onStall.map { $0(core.snapshot()) } ?? core.logStall() }
+        }, log: log)
     }
   }
 }

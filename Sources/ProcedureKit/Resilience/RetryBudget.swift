@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A limit for the retries of all callers of one service, so that retries do not overload a failing service.
 ///
 /// When every call fails, retries multiply the load by the number of attempts. A budget saves up a few retries; each
@@ -19,7 +17,7 @@ public final class RetryBudget: Sendable {
   public let capacity: Int
   private let successesPerRetry: Int
   private let time: QueueTime
-  private let bucket: Mutex<TokenBucket>
+  private let bucket: Locked<TokenBucket>
 
   /// Makes a full budget.
   ///
@@ -39,7 +37,7 @@ public final class RetryBudget: Sendable {
     self.capacity = bucket.capacity
     self.successesPerRetry = successesPerRetry
     time = QueueTime(clock)
-    self.bucket = Mutex(bucket)
+    self.bucket = Locked(bucket)
   }
 
   /// The number of retries available now.

@@ -186,14 +186,14 @@ final class GraphRun: Sendable {
     values.recordError(error, of: plan.slot(of: node))
     for skip in skipped { values.recordError(self.error(of: skip, since: node, error), of: plan.slot(of: skip.node)) }
     let released = countdown.release(byStopping: node, skipped)
-    let advance = state.withLock { state in
+    let (advance, counts) = state.withLock { state in
       let wasStopping = state.progress.isStopping
       let (advance, isUnaccepted) = state.progress.nodeStopped(node, ending, releasing: released)
-      if isUnaccepted, !wasStopping {
-        state.failures.append(ProcedureFailure(procedure: identity(of: node), error: error))
-      }
-      return advance
+      let counts = isUnaccepted && !wasStopping
+      if counts { state.failures.append(ProcedureFailure(procedure: identity(of: node), error: error)) }
+      return (advance, counts)
     }
+    if counts, stopsAtFirstFailure { logStop(by: node, error, of: run) }
     for skip in skipped { finishSkipped(skip, since: node, error, isCancelled: isCancelled) }
     return carryOut(advance)
   }

@@ -84,6 +84,8 @@ final class QueueCore: Sendable {
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
   let stallReport: StallReport?
+  /// The log of the queue; `nil` for that of the process.
+  let ownLog: ProcedureLog?
   /// Whether runs are told apart by their keys.
   let usesKeys: Bool
   /// Whether bodies execute as they are: no executor of its own, no hooks and no interceptor.
@@ -96,9 +98,11 @@ final class QueueCore: Sendable {
     executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
     hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse),
     turns: KeyTurns = KeyTurns(), seed: UInt64? = nil,
-    interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil
+    interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil,
+    log: ProcedureLog? = nil
   ) {
     self.stallReport = stallReport
+    ownLog = log
     failureHandling = failures
     self.name = name
     self.executor = executor
@@ -423,7 +427,7 @@ final class QueueCore: Sendable {
   }
 
   func tellOfUnobserved(_ failure: ProcedureFailure) {
-    if case .unobserved(let handler?) = failureHandling { handler(failure) }
+    if case .unobserved(let handler) = failureHandling { handler.map { $0(failure) } ?? logUnobserved(failure) }
   }
 
   // MARK: Priority

@@ -147,7 +147,10 @@ extension Run {
       return (former, stops, details.producedCount == 0 ? details.settling.take() : nil)
     }
     _ = former
-    if stops { stop() }
+    if stops {
+      logStop(by: child, outcome)
+      stop()
+    }
     settling?.resume()
   }
 

@@ -427,6 +427,7 @@ extension Run {
     guard let body, let name, let reused = try await body(self, .reuse) as? Level.Reused else { return false }
     core.withState { _ in madeDetails.result = .success(reused.value) }
     report(.reused(by: name))
+    log.debug("reuses \(name)")
     return true
   }
 

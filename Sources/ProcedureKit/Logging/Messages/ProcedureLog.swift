@@ -1,0 +1,141 @@
+/// Where messages go, from which level on, and what is said of their sender.
+///
+/// The library writes few messages: a failure that nobody can see and a stalled queue at `warning`; a retry, and the failure
+/// that stops a graph or a parent, at `info`; a reused value at `debug`. A body writes its own messages to the log of its
+/// procedure:
+///
+/// ```swift
+/// let upload = ProcedureTask("upload") { (photo: Photo) in
+///   ProcedureContext.current?.log.notice("\(photo.count) bytes", metadata: ["photo": photo.name])
+///   try await send(photo)
+/// }
+/// ```
+///
+/// Messages go to ``ProcedureQueue/Configuration/log`` of the queue, else to ``shared``, the log of the process: set
+/// one of them to redirect. The default is standard error, from `notice` on. A message below the level of the log is not built.
+public struct ProcedureLog: Sendable {
+  /// The facts that belong to a message, by their names.
+  public typealias Metadata = [String: String]
+
+  /// The least level of messages that reach the handler.
+  public var level: Level
+  /// The destination of the messages.
+  public var handler: any ProcedureLogHandler
+  /// Facts for each message. The facts of a procedure and of a single message come before these, if the names are equal.
+  public var metadata: Metadata
+  /// The facts of the sender, made for a message that reaches the handler.
+  private var sender: (@Sendable () -> Metadata)?
+
+  /// Creates a log.
+  ///
+  /// - Parameters:
+  ///   - level: The least level of messages that reach the handler.
+  ///   - metadata: Facts for each message.
+  ///   - handler: The destination of the messages.
+  public init(
+    level: Level = .notice, metadata: Metadata = [:], to handler: any ProcedureLogHandler = StandardErrorLogHandler()
+  ) {
+    (self.level, self.metadata, self.handler) = (level, metadata, handler)
+  }
+
+  private static let process = Locked(ProcedureLog())
+
+  /// The log of the process, for queues without a log of their own, and for procedures without a queue.
+  ///
+  /// Setting takes effect for the next message. Safe from any task.
+  public static var shared: ProcedureLog {
+    get { process.withLock { $0 } }
+    set {
+      // The former handler is released outside of the lock.
+      let former = process.withLock { log in
+        defer { log = newValue }
+        return log
+      }
+      _ = former
+    }
+  }
+
+  /// A log with the facts of a sender, which are made only for messages that reach the handler.
+  func from(_ sender: @escaping @Sendable () -> Metadata) -> ProcedureLog {
+    var log = self
+    log.sender = sender
+    return log
+  }
+
+  // MARK: Messages
+
+  /// Passes a message to the handler, if the level suffices; otherwise neither the text nor the metadata is built.
+  ///
+  /// - Parameters:
+  ///   - level: How important the message is.
+  ///   - text: The text.
+  ///   - metadata: Facts for this message alone.
+  public func log(
+    level: Level, _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
+    file: String = #fileID, function: String = #function, line: UInt = #line
+  ) {
+    guard level >= self.level else { return }
+    var facts = self.metadata
+    if let sender { facts.merge(sender()) { $1 } }
+    facts.merge(metadata()) { $1 }
+    handler.handle(
+      ProcedureLogMessage(
+        level: level, text: text(), metadata: facts, file: file, function: function, line: line))
+  }
+
+  /// Passes a message of the level `trace` to the handler; see ``log(level:_:metadata:file:function:line:)``.
+  public func trace(
+    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
+    file: String = #fileID, function: String = #function, line: UInt = #line
+  ) {
+    log(level: .trace, text(), metadata: metadata(), file: file, function: function, line: line)
+  }
+
+  /// Passes a message of the level `debug` to the handler; see ``log(level:_:metadata:file:function:line:)``.
+  public func debug(
+    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
+    file: String = #fileID, function: String = #function, line: UInt = #line
+  ) {
+    log(level: .debug, text(), metadata: metadata(), file: file, function: function, line: line)
+  }
+
+  /// Passes a message of the level `info` to the handler; see ``log(level:_:metadata:file:function:line:)``.
+  public func info(
+    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
+    file: String = #fileID, function: String = #function, line: UInt = #line
+  ) {
+    log(level: .info, text(), metadata: metadata(), file: file, function: function, line: line)
+  }
+
+  /// Passes a message of the level `notice` to the handler; see ``log(level:_:metadata:file:function:line:)``.
+  public func notice(
+    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
+    file: String = #fileID, function: String = #function, line: UInt = #line
+  ) {
+    log(level: .notice, text(), metadata: metadata(), file: file, function: function, line: line)
+  }
+
+  /// Passes a message of the level `warning` to the handler; see ``log(level:_:metadata:file:function:line:)``.
+  public func warning(
+    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
+    file: String = #fileID, function: String = #function, line: UInt = #line
+  ) {
+    log(level: .warning, text(), metadata: metadata(), file: file, function: function, line: line)
+  }
+
+  /// Passes a message of the level `error` to the handler; see ``log(level:_:metadata:file:function:line:)``.
+  public func error(
+    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
+    file: String = #fileID, function: String = #function, line: UInt = #line
+  ) {
+    log(level: .error, text(), metadata: metadata(), file: file, function: function, line: line)
+  }
+
+  /// Passes a message of the level `critical` to the handler; see ``log(level:_:metadata:file:function:line:)``.
+  public func critical(
+    _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
+    file: String = #fileID, function: String = #function, line: UInt = #line
+  ) {
+    log(level: .critical, text(), metadata: metadata(), file: file, function: function, line: line)
+  }
+}

@@ -1,0 +1,36 @@
+#if canImport(os)
+  public import ProcedureKit
+  import os
+
+  /// Writes messages to the unified log of Apple's systems.
+  ///
+  /// `notice` and `warning` become `default`, `error` stays, `critical` becomes `fault`. The text and the metadata are
+  /// public, so that they can be read in Console.
+  public struct UnifiedLogHandler: ProcedureLogHandler {
+    private let logger: os.Logger
+
+    /// Creates the handler.
+    ///
+    /// - Parameters:
+    ///   - subsystem: The subsystem, by convention the bundle identifier.
+    ///   - category: The category within the subsystem.
+    public init(subsystem: String, category: String = "ProcedureKit") {
+      logger = os.Logger(subsystem: subsystem, category: category)
+    }
+
+    /// Writes the message.
+    public func handle(_ message: ProcedureLogMessage) {
+      logger.log(level: Self.type(of: message.level), "\(message.description, privacy: .public)")
+    }
+
+    private static func type(of level: ProcedureLog.Level) -> OSLogType {
+      switch level {
+      case .trace, .debug: .debug
+      case .info: .info
+      case .notice, .warning: .default
+      case .error: .error
+      case .critical: .fault
+      }
+    }
+  }
+#endif

@@ -1,0 +1,34 @@
+public import ProcedureKit
+import Synchronization
+
+/// Collects the messages of a ``/ProcedureKit/ProcedureLog``, for tests.
+///
+/// ```swift
+/// let collector = LogCollector()
+/// var configuration = ProcedureQueue.Configuration("uploads")
+/// configuration.log = ProcedureLog(level: .trace, to: collector)
+/// let queue = ProcedureQueue(configuration)
+/// _ = try await queue.run(upload, input: photo)
+/// #expect(collector.texts(.warning) == [])
+/// ```
+///
+/// Messages are kept in the order in which the tasks passed them on, as long as the collector lives. Safe from any task.
+public final class LogCollector: ProcedureLogHandler {
+  private let collected = Mutex<[ProcedureLogMessage]>([])
+
+  /// Creates an empty collector.
+  public init() {}
+
+  /// Keeps the message.
+  public func handle(_ message: ProcedureLogMessage) {
+    collected.withLock { $0.append(message) }
+  }
+
+  /// The messages until now.
+  public var messages: [ProcedureLogMessage] { collected.withLock { $0 } }
+
+  /// The texts of the messages of one level.
+  public func texts(_ level: ProcedureLog.Level) -> [String] {
+    messages.filter { $0.level == level }.map(\.text)
+  }
+}

@@ -1,0 +1,42 @@
+import ProcedureKit
+import Testing
+import TestingProcedureKit
+
+private struct Photo {
+  var name: String
+  var size: Int
+}
+
+struct PrintHandler: ProcedureLogHandler {
+  func handle(_ message: ProcedureLogMessage) {
+    // With swift-log: logger.log(level: .init(rawValue: "\(message.level)")!, "\(message.text)", metadata: …)
+    print(message)
+  }
+}
+
+/// The code of the guide *Seeing what happens*, compiled and run; `ProjectTests` compares the two.
+@Suite struct SeeingWhatHappensGuide {
+  @Test("Logs")
+  func logs() async throws {
+    let send = ProcedureTask("send") { (photo: Photo) in
+      ProcedureContext.current?.log.notice("\(photo.size) bytes", metadata: ["photo": photo.name])
+    }
+    let collector = LogCollector()
+    var collecting = ProcedureQueue.Configuration("uploads")
+    collecting.log = ProcedureLog(to: collector)
+    try await ProcedureQueue(collecting).run(send, input: Photo(name: "kitten", size: 4_096))
+    let message = try #require(collector.messages.first)
+    let id = try #require(message.metadata["procedure.id"])
+    #expect(
+      message.description
+        == "notice: 4096 bytes [attempt=1 photo=kitten procedure.id=\(id) procedure.name=send queue.name=uploads]"
+    )
+  }
+
+  @Test("Redirecting")
+  func redirecting() async throws {
+    var configuration = ProcedureQueue.Configuration("uploads")
+    configuration.log = ProcedureLog(level: .debug, metadata: ["service": "photos"], to: PrintHandler())
+    #expect(configuration.log?.level == .debug)
+  }
+}

@@ -1,0 +1,198 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+@Suite struct ProcedureLogTests {
+  @Test("Messages below the level are not built, and none is passed on", arguments: ProcedureLog.Level.allCases)
+  func levels(_ least: ProcedureLog.Level) {
+    let collector = LogCollector()
+    let log = ProcedureLog(level: least, to: collector)
+    let built = Box(0)
+    func text() -> String {
+      built.update { $0 += 1 }
+      return "text"
+    }
+    for level in ProcedureLog.Level.allCases { log.log(level: level, text(), metadata: ["text": text()]) }
+    let expected = ProcedureLog.Level.allCases.filter { $0 >= least }
+    #expect(collector.messages.map(\.level) == expected)
+    #expect(built.value == 2 * expected.count)
+  }
+
+  @Test("Each level has a function of its name, which tells where the message comes from")
+  func functions() throws {
+    let collector = LogCollector()
+    let log = ProcedureLog(level: .trace, metadata: ["a": "1", "b": "1"], to: collector)
+    log.trace("0")
+    log.debug("1")
+    log.info("2")
+    log.notice("3")
+    log.warning("4")
+    log.error("5")
+    log.critical("6", metadata: ["b": "2"])
+    #expect(collector.messages.map(\.level) == ProcedureLog.Level.allCases)
+    #expect(collector.messages.map(\.text) == ["0", "1", "2", "3", "4", "5", "6"])
+    let last = try #require(collector.messages.last)
+    #expect(last.metadata == ["a": "1", "b": "2"])
+    #expect(last.file == #fileID && last.function == "functions()" && last.line > 0)
+  }
+
+  @Test("A line of the log stays one line, whatever the text is, and has a bounded length")
+  func oneLine() {
+    let message = ProcedureLogMessage(
+      level: .warning, text: "a\nb\u{1B}[31m\u{2028}\"🐈\"</script>", metadata: ["z": "1\r\n2", "procedure.name": "x"])
+    #expect(
+      message.description == "warning: a b\u{FFFD}[31m \"🐈\"</script> [procedure.name=x z=1  2]")
+    let long = ProcedureLogMessage(
+      level: .info, text: String(repeating: "x", count: 1 << 20),
+      metadata: ["name": String(repeating: "y", count: 1 << 20)])
+    #expect(long.description.count == "info: ".count + 4_097 + " [name=]".count + 257)
+  }
+
+  // MARK: Procedures
+
+  /// A queue, and the collector of its messages.
+  private static func queue(_ level: ProcedureLog.Level = .trace) -> (ProcedureQueue, LogCollector) {
+    let collector = LogCollector()
+    var configuration = ProcedureQueue.Configuration("logged")
+    configuration.log = ProcedureLog(level: level, to: collector)
+    return (ProcedureQueue(configuration), collector)
+  }
+
+  @Test("The log of a body says which procedure, on which queue, in which attempt, and whose child")
+  func context() async throws {
+    let (queue, collector) = Self.queue()
+    let body = ProcedureTask("inner") { ProcedureContext.current?.log.notice("here") }
+    let outer = ProcedureTask("outer") { _ = try await ProcedureContext.current?.produce(body).value }
+    let handle = queue.add(outer)
+    try await handle.value
+    let message = try #require(collector.messages.first)
+    #expect(message.metadata["procedure.name"] == "inner")
+    #expect(message.metadata["queue.name"] == "logged")
+    #expect(message.metadata["attempt"] == "1")
+    #expect(message.metadata["parent"] == "\(handle.id)")
+    #expect(message.metadata["procedure.id"].map { $0 != "\(handle.id)" } == true)
+  }
+
+  @Test("A node's log names the node, and the graph as its parent")
+  func node() async throws {
+    let (queue, collector) = Self.queue()
+    let graph = ProcedureGraph("graph") { g in
+      let first = g.add("first") { ProcedureContext.current?.log.notice("1") }
+      return g.add(
+        ProcedureTask("second") { ProcedureContext.current?.log.notice("2") }.condition("always") { true },
+        after: [first])
+    }
+    let handle = queue.add(graph)
+    try await handle.value
+    #expect(collector.messages.map(\.text) == ["1", "2"])
+    #expect(collector.messages.map { $0.metadata["procedure.name"] } == ["first", "second"])
+    #expect(collector.messages.map { $0.metadata["parent"] } == ["\(handle.id)", "\(handle.id)"])
+  }
+
+  @Test("A retry is told at info, with the number of the attempt and the error")
+  func retry() async throws {
+    let (queue, collector) = Self.queue()
+    let failures = Box(2)
+    let body = ProcedureTask("flaky") {
+      if failures.update({
+        $0 -= 1
+        return $0 >= 0
+      }) {
+        throw TestError(code: 7)
+      }
+    }
+    try await queue.run(body.retry(.immediate, maxAttempts: 5))
+    #expect(collector.messages.map(\.level) == [.info, .info])
+    #expect(collector.texts(.info).first?.hasPrefix("attempt 1 has failed") == true)
+    #expect(collector.texts(.info).last?.hasPrefix("attempt 2 has failed") == true)
+    #expect(collector.messages.allSatisfy { $0.text.contains("7") && $0.metadata["procedure.name"] == "flaky" })
+  }
+
+  @Test("A reused value is told at debug")
+  func reused() async throws {
+    let (queue, collector) = Self.queue()
+    try await queue.run(ProcedureTask("compile") {}.reusing("up to date") { () })
+    #expect(collector.texts(.debug) == ["reuses up to date"])
+  }
+
+  @Test("The node or child whose failure stops the others is named at info")
+  func failFast() async throws {
+    let (queue, collector) = Self.queue()
+    let graph = ProcedureGraph("graph") { g in
+      _ = g.add("good") {}
+      return g.add("bad") { throw TestError(code: 1) }
+    }
+    _ = try? await queue.run(graph)
+    #expect(collector.texts(.info).contains { $0.contains("\"bad\"") && $0.contains("stops the graph") })
+    let parent = ProcedureTask("parent") {
+      ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 1) })
+    }
+    _ = try? await queue.run(parent)
+    #expect(collector.texts(.info).contains { $0.contains("\"child\"") && $0.contains("stops its parent") })
+  }
+
+  @Test("An unobserved failure is a warning that names the procedure, unless a function takes it")
+  func unobserved() async throws {
+    let (told, arrival) = (Box<[ProcedureLogMessage]>([]), Signal())
+    var configuration = ProcedureQueue.Configuration("logged")
+    configuration.log = ProcedureLog(to: SignallingLogHandler(messages: told, arrival: arrival))
+    let queue = ProcedureQueue(configuration)
+    queue.add(ProcedureTask("lost") { throw TestError(code: 1) })
+    await arrival.wait()
+    #expect(told.value.map(\.level) == [.warning])
+    #expect(told.value.first?.metadata["procedure.name"] == "lost")
+    #expect(told.value.first?.text.contains("dropped unread") == true)
+  }
+
+  @Test("A stalled queue is a warning with the snapshot, unless a function takes it")
+  func stalled() async throws {
+    let collector = LogCollector()
+    let clock = VirtualClock()
+    var configuration = ProcedureQueue.Configuration("stuck")
+    configuration.clock = clock
+    configuration.stallTimeout = .seconds(10)
+    configuration.log = ProcedureLog(to: collector)
+    let queue = ProcedureQueue(configuration)
+    let goOn = Signal()
+    let handle = queue.add(ProcedureTask("waits") { await goOn.wait() })
+    try await clock.nextSleep()
+    while collector.messages.isEmpty {
+      clock.advance(by: .seconds(10))
+      await Task.yield()
+    }
+    goOn.set()
+    try await handle.value
+    #expect(collector.texts(.warning).first?.contains("stuck") == true)
+    #expect(collector.messages.first?.metadata["queue.name"] == "stuck")
+  }
+}
+
+/// Keeps the messages in a box, and signals each.
+private struct SignallingLogHandler: ProcedureLogHandler {
+  let messages: Box<[ProcedureLogMessage]>
+  let arrival: Signal
+
+  func handle(_ message: ProcedureLogMessage) {
+    messages.update { $0.append(message) }
+    arrival.set()
+  }
+}
+
+/// The log of the process: the only tests that change it.
+@Suite(.serialized) struct SharedLogTests {
+  @Test("A queue without a log uses that of the process, at the time of the message")
+  func shared() async throws {
+    let before = ProcedureLog.shared
+    defer { ProcedureLog.shared = before }
+    let collector = LogCollector()
+    let queue = ProcedureQueue("plain")
+    ProcedureLog.shared = ProcedureLog(level: .trace, to: collector)
+    try await queue.run(ProcedureTask("here, on a queue") { ProcedureContext.current?.log.debug("1") })
+    try await ProcedureTask("here, alone") { ProcedureContext.current?.log.debug("2") }()
+    let own = collector.messages.filter { $0.metadata["procedure.name"]?.hasPrefix("here, ") == true }
+    #expect(own.map(\.text) == ["1", "2"])
+    #expect(own.map { $0.metadata["queue.name"] } == ["plain", nil])
+    #expect(before.level == .notice)
+  }
+}
