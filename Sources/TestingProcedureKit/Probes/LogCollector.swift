@@ -1,7 +1,7 @@
 public import ProcedureKit
 import Synchronization
 
-/// Collects the messages of a ``/ProcedureKit/ProcedureLog``, for tests.
+/// Collects the messages of a `ProcedureLog`, for tests.
 ///
 /// ```swift
 /// let collector = LogCollector()

@@ -70,6 +70,9 @@ public struct ProcedureLog: Sendable {
   ///   - level: How important the message is.
   ///   - text: The text.
   ///   - metadata: Facts for this message alone.
+  ///   - file: The file of the call.
+  ///   - function: The function of the call.
+  ///   - line: The line of the call.
   public func log(
     level: Level, _ text: @autoclosure () -> String, metadata: @autoclosure () -> Metadata = [:],
     file: String = #fileID, function: String = #function, line: UInt = #line
