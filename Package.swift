@@ -17,12 +17,14 @@ let package = Package(
   products: [
     .library(name: "ProcedureKit", targets: ["ProcedureKit"]),
     .library(name: "ProcedureKitFoundation", targets: ["ProcedureKitFoundation"]),
+    .library(name: "ProcedureKitProcess", targets: ["ProcedureKitProcess"]),
     .library(name: "ProcedureKitDiagnostics", targets: ["ProcedureKitDiagnostics"]),
     .library(name: "TestingProcedureKit", targets: ["TestingProcedureKit"]),
   ],
   targets: [
     .target(name: "ProcedureKit", swiftSettings: settings),
     .target(name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitDiagnostics", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit"], swiftSettings: settings),
 
@@ -39,6 +41,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitFoundationTests", dependencies: ["ProcedureKitFoundation", "TestingProcedureKit"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ProcedureKitProcessTests", dependencies: ["ProcedureKitProcess", "TestingProcedureKit", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitDiagnosticsTests",

@@ -7,7 +7,7 @@ import Testing
     "Sources/ProcedureKit/Logging/Messages/StandardError.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],
     "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation"],
     "Sources/ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
-    "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Foundation"],
+    "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Dispatch", "Foundation"],
     "Sources/ProcedureKitDiagnostics/Logging/UnifiedLogHandler.swift": ["ProcedureKit", "os"],
     "Sources/ProcedureKitDiagnostics": ["ProcedureKit", "Synchronization", "Foundation"],
     "Sources/TestingProcedureKit": ["ProcedureKit", "Synchronization", "Testing"],

@@ -85,6 +85,25 @@ public struct ProcedureContext: Sendable {
     run.reported.cancel(reason)
   }
 
+  /// Executes an operation, and calls a function when the task or the procedure is cancelled; at once if it was before.
+  ///
+  /// A body in the task of its caller can be cancelled while its task is not; see ``isCancelled``. Outside of any procedure,
+  /// this is `withTaskCancellationHandler`.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation, which is awaited, whatever `onCancel` does.
+  ///   - onCancel: The function, which is called by the task that cancels, and must return soon. It is called once more if the other
+  ///     of the two is cancelled, too.
+  /// - Throws: The error of `operation`.
+  public nonisolated(nonsending) static func withCancellationHandler<R>(
+    operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
+  ) async rethrows -> R {
+    guard let run = current?.run.living else {
+      return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
+    }
+    return try await run.whileCancellable(Wakeup(), operation: operation, onCancel: onCancel)
+  }
+
   // MARK: Waiting
 
   /// Registers a wait of the current body, which lends its slot, and executes the operation.
@@ -101,8 +120,16 @@ public struct ProcedureContext: Sendable {
     await run.core.waitEnded(run)
   }
 
-  /// Executes the operation, which waits for an event, while the current body lends its slot.
-  @concurrent static func lendingSlot<R: Sendable>(
+  /// Executes an operation that waits for other work, while the current body lends its slot to other procedures (Q3).
+  ///
+  /// The library's own waits lend the slot by themselves. Use this function for a wait of another kind that only another
+  /// procedure of the queue can end. The body goes on when it has a slot again. Outside of any procedure, the operation
+  /// is just executed. Cancelling does not end the wait: that is up to the operation.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the awaited work, for snapshots.
+  ///   - operation: The operation, which must not use the slot: it waits and does not compute.
+  @concurrent public static func lendingSlot<R: Sendable>(
     forEventOf name: String, _ operation: @concurrent @Sendable () async -> R
   ) async -> R {
     guard let run = current?.run else { return await operation() }

@@ -1,0 +1,31 @@
+import Foundation
+
+/// The bytes and lines of one output of a program.
+struct OutputCollector {
+  let source: ProcessLine.Source
+  /// How many bytes are kept.
+  let limit: Int
+  private(set) var kept = Data()
+  private(set) var droppedCount = 0
+  private var splitter = LineSplitter()
+  private let splitsLines: Bool
+
+  init(_ source: ProcessLine.Source, limit: Int, splitsLines: Bool) {
+    self.source = source
+    self.limit = limit
+    self.splitsLines = splitsLines
+  }
+
+  /// Keeps what has room. Returns the lines that have ended.
+  mutating func take(_ part: Data) -> [ProcessLine] {
+    let room = max(limit - kept.count, 0)
+    kept += part.prefix(room)
+    droppedCount += max(part.count - room, 0)
+    return splitsLines ? splitter.take(part).map { ProcessLine($0, from: source) } : []
+  }
+
+  /// Returns the last line, if nothing has ended it.
+  mutating func finish() -> [ProcessLine] {
+    splitter.finish().map { ProcessLine($0, from: source) }
+  }
+}

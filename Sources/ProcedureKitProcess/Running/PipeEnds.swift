@@ -1,0 +1,23 @@
+import Foundation
+
+/// The two ends of a pipe, which other programs do not inherit.
+struct PipeEnds {
+  let reading: Int32
+  let writing: Int32
+
+  init() throws {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    (reading, writing) = (ends[0], ends[1])
+  }
+
+  func closeWriting() {
+    _ = Foundation.close(writing)
+  }
+
+  func close() {
+    _ = Foundation.close(reading)
+    _ = Foundation.close(writing)
+  }
+}

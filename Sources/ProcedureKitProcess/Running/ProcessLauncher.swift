@@ -1,0 +1,158 @@
+import Foundation
+import Synchronization
+
+/// Starts programs with `posix_spawn`.
+///
+/// Foundation's `Process` does not serve here: on Linux, it reports the end of a program only when all processes that the
+/// program has left behind have ended, too (seen with Swift 6.3.1).
+enum ProcessLauncher {
+  /// What is known of a program that has started.
+  struct Launch {
+    let processIdentifier: Int32
+    let output: PipeReader
+    let errorOutput: PipeReader
+  }
+
+  private static let launching = Mutex(())
+
+  /// Starts the program of a request, as the first process of a new group. Signals that this process ignores have their
+  /// default effect there.
+  ///
+  /// - Throws: ``ProcessError``.
+  static func launch(_ request: ProcessRequest) throws -> Launch {
+    let path = try check(request)
+    do {
+      // One at a time, so that no program inherits the pipes of another.
+      return try launching.withLock { _ in try launch(request, path) }
+    } catch {
+      throw ProcessError(.launchFailed, request, underlying: error)
+    }
+  }
+
+  private static func launch(_ request: ProcessRequest, _ path: String) throws -> Launch {
+    let input = try openInput(request)
+    defer { try? input.close() }
+    let output = try PipeEnds()
+    let errorOutput: PipeEnds
+    do {
+      errorOutput = try PipeEnds()
+    } catch {
+      output.close()
+      throw error
+    }
+    do {
+      let id = try spawn(path, request, descriptors: [input.fileDescriptor, output.writing, errorOutput.writing])
+      output.closeWriting()
+      errorOutput.closeWriting()
+      return Launch(
+        processIdentifier: id, output: PipeReader(output.reading), errorOutput: PipeReader(errorOutput.reading))
+    } catch {
+      output.close()
+      errorOutput.close()
+      throw error
+    }
+  }
+
+  /// Returns the path of the program.
+  private static func check(_ request: ProcessRequest) throws -> String {
+    let variables = request.environment ?? [:]
+    let texts = [request.executable] + request.arguments + variables.keys + variables.values
+    guard texts.allSatisfy({ !$0.utf8.contains(0) }), variables.keys.allSatisfy({ !$0.isEmpty && !$0.contains("=") })
+    else { throw ProcessError(.invalidText, request) }
+    let path = try ExecutablePath.find(request)
+    if let folder = request.workingDirectory, !ExecutablePath.isFolder(folder) {
+      throw ProcessError(.noWorkingDirectory, request)
+    }
+    return path
+  }
+
+  private static func openInput(_ request: ProcessRequest) throws -> FileHandle {
+    guard let input = request.standardInput, !input.isEmpty else {
+      return try FileHandle(forReadingFrom: URL(fileURLWithPath: "/dev/null"))
+    }
+    return try UnlinkedFile.containing(input)
+  }
+
+  // MARK: The system
+
+  private static func spawn(_ path: String, _ request: ProcessRequest, descriptors: [Int32]) throws -> Int32 {
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
+      let closesOthers = Int16(POSIX_SPAWN_CLOEXEC_DEFAULT)
+    #else
+      var actions = posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
+      let closesOthers: Int16 = 0
+    #endif
+    try require(posix_spawn_file_actions_init(&actions))
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (target, descriptor) in descriptors.enumerated() {
+      try require(posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target)))
+    }
+    try require(posix_spawnattr_init(&attributes))
+    defer { posix_spawnattr_destroy(&attributes) }
+    var (defaults, blocked) = (sigset_t(), sigset_t())
+    sigemptyset(&defaults)
+    sigemptyset(&blocked)
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGCHLD] { sigaddset(&defaults, signal) }
+    try require(posix_spawnattr_setsigdefault(&attributes, &defaults))
+    try require(posix_spawnattr_setsigmask(&attributes, &blocked))
+    try require(posix_spawnattr_setpgroup(&attributes, 0))
+    let flags = Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
+    try require(posix_spawnattr_setflags(&attributes, flags | closesOthers))
+
+    var (path, arguments) = (path, [request.executable] + request.arguments)
+    if let folder = request.workingDirectory {
+      // The function that changes the folder is not part of POSIX. The shell becomes the program.
+      arguments = ["sh", "-c", "cd -- \"$0\" && exec \"$@\"", folder, path] + request.arguments
+      path = "/bin/sh"
+    }
+    let variables = request.environment ?? ProcessInfo.processInfo.environment
+    var id: pid_t = 0
+    try withCStrings(arguments) { arguments in
+      try withCStrings(variables.map { "\($0.key)=\($0.value)" }) { variables in
+        try require(posix_spawn(&id, path, &actions, &attributes, arguments, variables))
+      }
+    }
+    return id
+  }
+
+  private static func require(_ code: Int32) throws {
+    guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EINVAL) }
+  }
+
+  /// Calls a function with copies of the texts, which end with the call.
+  private static func withCStrings<R>(
+    _ texts: [String], _ body: ([UnsafeMutablePointer<CChar>?]) throws -> R
+  ) rethrows -> R {
+    let copies = texts.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    return try body(copies + [nil])
+  }
+
+  // MARK: The end
+
+  /// Waits in a thread of its own for the end of a program.
+  ///
+  /// - Parameters:
+  ///   - ended: Called when the program has ended, while the system still keeps its id.
+  ///   - collected: Called after that, when the id is free.
+  static func awaitEnd(
+    of id: Int32, ended: @escaping @Sendable () -> Void, collected: @escaping @Sendable (ProcessStatus) -> Void
+  ) {
+    let thread = Thread {
+      var information = siginfo_t()
+      while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+      ended()
+      // Where this process ignores SIGCHLD, the status is lost.
+      var status: Int32 = 255 << 8
+      while waitpid(id, &status, 0) < 0, errno == EINTR {}
+      let signal = status & 0x7f
+      collected(signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal))
+    }
+    thread.name = "ProcedureKitProcess \(id)"
+    thread.stackSize = 128 << 10
+    thread.start()
+  }
+}

@@ -1,0 +1,76 @@
+public import Foundation
+
+/// Why a program was not started, or has not succeeded.
+public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedError {
+  /// The kind of a ``ProcessError``. Later versions can add kinds, so a `switch` has a `default`.
+  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind: `notFound`.
+    public let description: String
+
+    /// The request names no program.
+    public static let noExecutable = Kind(description: "noExecutable")
+    /// There is no such program.
+    public static let notFound = Kind(description: "notFound")
+    /// The file is there, and this process may not execute it.
+    public static let notExecutable = Kind(description: "notExecutable")
+    /// A text of the request contains U+0000, or a variable of the environment has no name, or one with `=`.
+    public static let invalidText = Kind(description: "invalidText")
+    /// The working directory is no folder.
+    public static let noWorkingDirectory = Kind(description: "noWorkingDirectory")
+    /// The system could not start the program; see ``ProcessError/underlying``.
+    public static let launchFailed = Kind(description: "launchFailed")
+    /// The program has ended with a status that the procedure does not accept; see ``ProcessError/result``.
+    public static let uncleanExit = Kind(description: "uncleanExit")
+  }
+
+  /// The kind of the error.
+  public let kind: Kind
+  /// The request concerned.
+  public let request: ProcessRequest
+  /// What the program has left, of ``Kind-swift.struct/uncleanExit``.
+  public let result: ProcessResult?
+  /// The error of the system, of ``Kind-swift.struct/launchFailed``.
+  public let underlying: (any Error)?
+
+  init(_ kind: Kind, _ request: ProcessRequest, result: ProcessResult? = nil, underlying: (any Error)? = nil) {
+    self.kind = kind
+    self.request = request
+    self.result = result
+    self.underlying = underlying
+  }
+
+  /// The status with which the program has ended, of ``Kind-swift.struct/uncleanExit``.
+  public var status: ProcessStatus? { result?.status }
+
+  /// What has happened, to which program, and what can be done.
+  public var description: String {
+    let program = "the program \"\(request.executable)\""
+    switch kind {
+    case .noExecutable: return "no program was started, since the request names none. Set ProcessRequest.executable."
+    case .notFound:
+      let place = request.executable.contains("/") ? "at this path" : "in the folders of PATH"
+      return "\(program) was not started, since there is none \(place)."
+    case .notExecutable: return "\(program) was not started, since this process may not execute the file."
+    case .invalidText:
+      return
+        "\(program) was not started, since an argument or variable contains U+0000, or a variable has no proper name."
+    case .noWorkingDirectory:
+      return
+        "\(program) was not started, since its working directory \"\(request.workingDirectory ?? "")\" is no folder."
+    case .launchFailed: return "\(program) was not started: \(underlying.map { "\($0)" } ?? "unknown error")."
+    default:
+      let status = status.map { "\($0)" } ?? "an unknown status"
+      let pid = result.map { " (process \($0.processIdentifier))" } ?? ""
+      return "\(program) has ended with \(status)\(pid)\(lastWords)"
+    }
+  }
+
+  /// The last line of what the program has written to its standard error.
+  private var lastWords: String {
+    let last = result?.errorText.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }
+    return last.map { ": \($0.prefix(500))" } ?? "."
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}

@@ -1,0 +1,33 @@
+public import Foundation
+
+/// What a program has left: its output, and how it has ended.
+public struct ProcessResult: Hashable, Sendable {
+  /// The id of the process.
+  public var processIdentifier: Int32
+  /// How the program has ended.
+  public var status: ProcessStatus
+  /// The bytes of the standard output, up to the limit of the procedure.
+  public var output: Data
+  /// The bytes of the standard error, up to the limit of the procedure.
+  public var errorOutput: Data
+  /// How many bytes of both outputs came after the limit, and were dropped.
+  public var droppedByteCount: Int
+
+  /// Creates a result, for tests.
+  public init(
+    processIdentifier: Int32 = 0, status: ProcessStatus = .exited(0), output: Data = Data(), errorOutput: Data = Data(),
+    droppedByteCount: Int = 0
+  ) {
+    self.processIdentifier = processIdentifier
+    self.status = status
+    self.output = output
+    self.errorOutput = errorOutput
+    self.droppedByteCount = droppedByteCount
+  }
+
+  /// The standard output as text. Bytes that are not UTF-8 become U+FFFD.
+  public var text: String { String(decoding: output, as: UTF8.self) }
+
+  /// The standard error as text. Bytes that are not UTF-8 become U+FFFD.
+  public var errorText: String { String(decoding: errorOutput, as: UTF8.self) }
+}

@@ -1,0 +1,26 @@
+/// How a program has ended.
+public enum ProcessStatus: Hashable, Sendable, CustomStringConvertible {
+  /// The program has ended by itself, with an exit status from 0 to 255.
+  case exited(Int32)
+  /// A signal has ended the program.
+  case signalled(Int32)
+
+  /// Whether the program has ended by itself with the status 0.
+  public var isSuccess: Bool { self == .exited(0) }
+
+  /// The status as a shell reports it: the exit status, or 128 and the signal.
+  public var shellStatus: Int32 {
+    switch self {
+    case .exited(let status): status
+    case .signalled(let signal): 128 + signal
+    }
+  }
+
+  /// The status in messages: `exit status 2`, `signal 15`.
+  public var description: String {
+    switch self {
+    case .exited(let status): "exit status \(status)"
+    case .signalled(let signal): "signal \(signal)"
+    }
+  }
+}

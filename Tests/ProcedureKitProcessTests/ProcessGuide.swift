@@ -1,0 +1,37 @@
+import ProcedureKit
+import ProcedureKitProcess
+import Testing
+
+/// The code of the guide of `ProcedureKitProcess`, compiled and run; `ProjectTests` compares the two.
+@Suite struct ProcessGuide {
+  private let queue = ProcedureQueue("programs", maxConcurrentProcedures: 2)
+
+  @Test("A program")
+  func program() async throws {
+    let compile = ProcessProcedure("compile").timeout(.seconds(60))
+    do {
+      let result = try await queue.run(compile, input: ProcessRequest("cc", ["--version"]))
+      print(result.text)
+    } catch let error as ProcessError {
+      // A machine without a compiler.
+      #expect(error.kind == .notFound)
+    }
+  }
+
+  @Test("Lines")
+  func lines() async throws {
+    var lines: [String] = []
+    for try await line in queue.lines(of: ProcessProcedure("log"), input: .shell("seq 1 3; echo done >&2")) {
+      lines.append(line.source == .error ? "! \(line.text)" : line.text)
+    }
+    #expect(lines.sorted() == ["! done", "1", "2", "3"])
+  }
+
+  @Test("A status that is no failure")
+  func status() async throws {
+    var search = ProcessProcedure("search")
+    search.acceptsStatus = { $0 == .exited(0) || $0 == .exited(1) }  // 1: nothing was found
+    let result = try await queue.run(search, input: .shell("echo a | grep b"))
+    #expect(result.status == .exited(1))
+  }
+}

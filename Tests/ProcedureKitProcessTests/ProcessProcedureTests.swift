@@ -1,0 +1,269 @@
+import Foundation
+import ProcedureKit
+import ProcedureKitProcess
+import Synchronization
+import Testing
+import TestingProcedureKit
+
+/// PARITY.md: ProcessProcedure.
+@Suite(.serialized) struct ProcessProcedureTests {
+  private let queue = ProcedureQueue("programs", maxConcurrentProcedures: 8)
+
+  private func run(_ command: String, _ procedure: ProcessProcedure = ProcessProcedure()) async throws -> ProcessResult
+  {
+    try await queue.run(procedure, input: .shell(command))
+  }
+
+  @Test("A program's outputs and status are its result")
+  func result() async throws {
+    let result = try await run("echo out; echo err >&2")
+    #expect(result.text == "out\n" && result.errorText == "err\n")
+    #expect(result.status == .exited(0) && result.processIdentifier > 0 && result.droppedByteCount == 0)
+  }
+
+  @Test("A name is looked up in PATH; arguments are passed as they are, to the byte")
+  func arguments() async throws {
+    let arguments = ["a b", "\"quoted\"", "$HOME", "🐈", "line\nline", ""]
+    let result = try await queue.run(
+      ProcessProcedure(), input: ProcessRequest("printf", ["%s|"] + arguments))
+    #expect(result.text == arguments.map { $0 + "|" }.joined())
+  }
+
+  @Test("Environment, working directory and standard input are those of the request")
+  func surroundings() async throws {
+    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path
+    var request = ProcessRequest.shell(
+      "pwd; echo $KITTEN; cat", environment: ["KITTEN": "Mia"], workingDirectory: folder)
+    request.standardInput = Data("purr".utf8)
+    let result = try await queue.run(ProcessProcedure(), input: request)
+    #expect(result.text == "\(folder)\nMia\npurr")
+    let inherited = try await run("echo $PATH; cat")
+    #expect(inherited.text == "\(ProcessInfo.processInfo.environment["PATH"] ?? "")\n")
+  }
+
+  @Test(
+    "Bad requests are errors before the start, which name the program",
+    arguments: [
+      (ProcessRequest(""), ProcessError.Kind.noExecutable as ProcessError.Kind?),
+      (ProcessRequest("/no/such/program"), .notFound),
+      (ProcessRequest("no-such-program-anywhere"), .notFound), (ProcessRequest("/etc/passwd"), .notExecutable),
+      (ProcessRequest("/tmp"), .notExecutable), (ProcessRequest("true", environment: [:]), nil),
+      (ProcessRequest("true", workingDirectory: "/no/such/folder"), .noWorkingDirectory),
+      (ProcessRequest("true", ["a\0b"]), .invalidText),
+      (ProcessRequest("true", environment: ["A=B": ""]), .invalidText),
+      (ProcessRequest("true", workingDirectory: "/etc/passwd"), .noWorkingDirectory),
+    ])
+  func badRequests(_ request: ProcessRequest, _ kind: ProcessError.Kind?) async throws {
+    do {
+      _ = try await queue.run(ProcessProcedure(), input: request)
+      #expect(kind == nil)
+    } catch let error as ProcessError {
+      #expect(error.kind == kind && error.request == request)
+      #expect(request.executable.isEmpty || error.description.contains(request.executable))
+    }
+  }
+
+  @Test("An unclean exit is an error with status, output and last words; a signal, too; the procedure may accept it")
+  func uncleanExit() async throws {
+    let error = await #expect(throws: ProcessError.self) {
+      try await run("echo half; echo 'no space left' >&2; exit 3")
+    }
+    #expect(error?.kind == .uncleanExit && error?.status == .exited(3) && error?.result?.text == "half\n")
+    #expect(error?.description.hasSuffix("no space left") == true)
+    let signal = await #expect(throws: ProcessError.self) { try await run("kill -9 $$") }
+    #expect(signal?.status == .signalled(9) && signal?.status?.shellStatus == 137)
+    var lenient = ProcessProcedure()
+    lenient.acceptsStatus = { $0 == .exited(3) }
+    #expect(try await run("exit 3", lenient).status == .exited(3))
+  }
+
+  // MARK: Output
+
+  @Test("A hundred megabytes on both outputs neither block the program nor grow beyond the limit")
+  func muchOutput() async throws {
+    var procedure = ProcessProcedure()
+    procedure.outputLimit = 1 << 20
+    let result = try await run(
+      "head -c 100000000 /dev/zero & head -c 100000000 /dev/zero >&2; wait", procedure)
+    #expect(result.output.count == 1 << 20 && result.errorOutput.count == 1 << 20)
+    #expect(result.droppedByteCount == 200_000_000 - (2 << 20))
+  }
+
+  @Test("Lines come one by one, also the last one without an end, and bytes that are no text")
+  func lines() async throws {
+    let lines = Mutex<[ProcessLine]>([])
+    var procedure = ProcessProcedure()
+    procedure.onLine = { line in lines.withLock { $0.append(line) } }
+    _ = try await run("printf 'a\\r\\n\\nb🐈\\n\\377c'; printf 'e\\nf' >&2", procedure)
+    let all = lines.withLock { $0 }
+    #expect(all.filter { $0.source == .output }.map(\.text) == ["a", "", "b🐈", "\u{FFFD}c"])
+    #expect(all.filter { $0.source == .error }.map(\.text) == ["e", "f"])
+  }
+
+  @Test("A sequence of lines starts the program, and throws its error after the last line")
+  func sequence() async throws {
+    var texts: [String] = []
+    await #expect(throws: ProcessError.self) {
+      for try await line in queue.lines(of: ProcessProcedure(), input: .shell("seq 1 1000; exit 1")) {
+        texts.append(line.text)
+      }
+    }
+    #expect(texts == (1...1_000).map(String.init))
+  }
+
+  @Test("Q3: a body that iterates over lines lends its slot")
+  func lending() async throws {
+    let narrow = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
+    let count = ProcedureTask("count") {
+      var count = 0
+      for try await _ in narrow.lines(of: ProcessProcedure(), input: .shell("seq 1 500")) { count += 1 }
+      return count
+    }
+    #expect(try await narrow.run(count) == 500)
+  }
+
+  @Test("Leaving the loop ends an endless program; so does cancelling the task that iterates")
+  func leaving() async throws {
+    for try await line in queue.lines(of: ProcessProcedure(), input: .shell("yes")) {
+      #expect(line.text == "y")
+      break
+    }
+    await queue.waitUntilIdle()
+    let reader = Task {  // cancelled below
+      for try await _ in queue.lines(of: ProcessProcedure(), input: .shell("yes")) {
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
+    }
+    await #expect(throws: CancellationError.self) { try await reader.value }
+    await queue.waitUntilIdle()
+  }
+
+  @Test("A program that leaves a process behind, which holds the output, does not keep the procedure")
+  func leftBehind() async throws {
+    let clock = VirtualClock()
+    let (handle, control) = try await start("sleep 1000 & echo ready") { $0.clock = clock }
+    while !isFinished(handle) {
+      clock.advance(by: .seconds(5))
+      await Task.yield()
+    }
+    #expect(try await handle.value.text == "ready\n")
+    kill(-control.processIdentifier, SIGKILL)
+  }
+
+  private func isFinished<T>(_ handle: ProcedureHandle<T>) -> Bool { handle.state.isFinished }
+
+  // MARK: Ending
+
+  /// Starts a program that says "ready", and returns when it has.
+  private func start(
+    _ command: String, _ change: (inout ProcessProcedure) -> Void = { _ in }
+  ) async throws -> (ProcedureHandle<ProcessResult>, ProcessControl) {
+    let (ready, tell) = AsyncStream.makeStream(of: Void.self)
+    let launched = Mutex<ProcessControl?>(nil)
+    var procedure = ProcessProcedure()
+    procedure.onLaunch = { control in launched.withLock { $0 = control } }
+    procedure.onLine = { line in if line.text == "ready" { tell.yield() } }
+    change(&procedure)
+    let handle = queue.add(procedure, input: .shell(command))
+    for await _ in ready { break }
+    return (handle, try #require(launched.withLock { $0 }))
+  }
+
+  private func isAlive(_ pid: Int32) -> Bool { kill(-pid, 0) == 0 }
+
+  @Test("A cancel ends the program with SIGTERM, and what the program has started")
+  func cancel() async throws {
+    let child = Mutex<Int32>(0)
+    let (handle, control) = try await start("sleep 1000 & echo $!; echo ready; wait") { procedure in
+      let onLine = procedure.onLine
+      procedure.onLine = { line in
+        if let id = Int32(line.text) { child.withLock { $0 = id } }
+        await onLine?(line)
+      }
+    }
+    handle.cancel()
+    #expect(await handle.outcome.isCancelled)
+    #expect(!control.send(SIGTERM))
+    #expect(child.withLock { $0 } > 0 && state(of: child.withLock { $0 }, becomes: "Z"))
+  }
+
+  @Test("A program that ignores SIGTERM is killed after the grace period, and not before")
+  func kill9() async throws {
+    let clock = VirtualClock()
+    let (handle, control) = try await start("trap '' TERM; echo ready; while :; do sleep 0.05; done") {
+      $0.clock = clock
+    }
+    handle.cancel()
+    _ = try await clock.nextSleep()
+    #expect(isAlive(control.processIdentifier))
+    clock.advance(by: .seconds(4))
+    #expect(isAlive(control.processIdentifier) && !isFinished(handle))
+    clock.advance(by: .seconds(1))
+    #expect(await handle.outcome.isCancelled)
+  }
+
+  @Test("C3: a program in the task of a caller ends, too, when the queue is cancelled")
+  func cancelOfRun() async throws {
+    let (ready, tell) = AsyncStream.makeStream(of: Void.self)
+    var procedure = ProcessProcedure()
+    procedure.onLine = { _ in tell.yield() }
+    let caller = Task { [procedure] in  // ends with the procedure, which is cancelled below
+      try await queue.run(procedure, input: .shell("echo ready; exec sleep 1000"))
+    }
+    for await _ in ready { break }
+    await queue.cancelAll()
+    await #expect(throws: CancellationError.self) { _ = try await caller.value }
+  }
+
+  @Test("A timeout ends the program")
+  func timeout() async throws {
+    let clock = VirtualClock()
+    var configuration = ProcedureQueue.Configuration("timed")
+    configuration.clock = clock
+    let timed = ProcedureQueue(configuration)
+    let handle = timed.add(ProcessProcedure().timeout(.seconds(9)), input: .shell("exec sleep 1000"))
+    _ = try await clock.nextSleep()
+    clock.advance(by: .seconds(9))
+    let error = await #expect(throws: ProcedureError.self) { try await handle.value }
+    #expect(error?.kind == .timedOut)
+  }
+
+  @Test("A program can be suspended and resumed; a suspended one can be cancelled")
+  func suspend() async throws {
+    let (handle, control) = try await start("echo ready; exec sleep 1000")
+    #expect(control.suspend())
+    #expect(state(of: control.processIdentifier, becomes: "T"))
+    #expect(control.resume())
+    #expect(state(of: control.processIdentifier, becomes: "S"))
+    #expect(control.suspend())
+    handle.cancel()
+    #expect(await handle.outcome.isCancelled)
+    #expect(!control.resume())
+  }
+
+  /// Whether the system shows the state of a process at last. A process that is gone counts as `Z`.
+  private func state(of pid: Int32, becomes state: Character) -> Bool {
+    for _ in 0..<1_000_000 {
+      guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else {
+        return state == "Z" || !FileManager.default.fileExists(atPath: "/proc/self")
+      }
+      if text.split(separator: ")").last?.first(where: { $0 != " " }) == state { return true }
+    }
+    return false
+  }
+
+  @Test("A thousand programs, eight at a time, leave no process and no descriptor behind")
+  func many() async throws {
+    _ = try await run("true")
+    let before = openFileCount()
+    let results = try await queue.map(
+      (0..<1_000).map { ProcessRequest.shell("echo \($0)") }, with: ProcessProcedure().map(\.text), limit: 8)
+    #expect(results == (0..<1_000).map { "\($0)\n" })
+    for _ in 0..<100_000 where openFileCount() > before + 4 { await Task.yield() }
+    #expect(openFileCount() <= before + 4)
+  }
+
+  private func openFileCount() -> Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+  }
+}
