@@ -4,7 +4,8 @@ import Testing
 /// What starts an unstructured task decides its executor, its priority and its end: one file of a module does.
 @Suite struct SpawnerTests {
   static let spawners: Set = [
-    "Sources/ProcedureKit/Engine/Tasks/Spawner.swift", "Sources/TestingProcedureKit/Tasks/KitSpawner.swift",
+    "Sources/ProcedureKit/Engine/Tasks/Spawner.swift", "Sources/ProcedureKitProcess/Running/LaunchedProcess.swift",
+    "Sources/TestingProcedureKit/Tasks/KitSpawner.swift",
   ]
 
   static func starts(in file: TextFile) -> [String] {

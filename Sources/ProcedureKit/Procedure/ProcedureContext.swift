@@ -94,6 +94,7 @@ public struct ProcedureContext: Sendable {
   ///   - operation: The operation, which is awaited, whatever `onCancel` does.
   ///   - onCancel: The function, which is called by the task that cancels, and must return soon. It is called once more if the other
   ///     of the two is cancelled, too.
+  /// - Returns: The result of `operation`.
   /// - Throws: The error of `operation`.
   public nonisolated(nonsending) static func withCancellationHandler<R>(
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
@@ -129,6 +130,7 @@ public struct ProcedureContext: Sendable {
   /// - Parameters:
   ///   - name: The name of the awaited work, for snapshots.
   ///   - operation: The operation, which must not use the slot: it waits and does not compute.
+  /// - Returns: The result of `operation`.
   @concurrent public static func lendingSlot<R: Sendable>(
     forEventOf name: String, _ operation: @concurrent @Sendable () async -> R
   ) async -> R {

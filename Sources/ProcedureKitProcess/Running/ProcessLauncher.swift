@@ -136,6 +136,7 @@ enum ProcessLauncher {
   /// Waits in a thread of its own for the end of a program.
   ///
   /// - Parameters:
+  ///   - id: The id of the process.
   ///   - ended: Called when the program has ended, while the system still keeps its id.
   ///   - collected: Called after that, when the id is free.
   static func awaitEnd(
