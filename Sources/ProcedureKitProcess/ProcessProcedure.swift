@@ -32,7 +32,7 @@ public struct ProcessProcedure: Procedure {
   /// Called when the program has started, with its id and the means to suspend it.
   public var onLaunch: (@Sendable (ProcessControl) -> Void)?
   /// Called for each line of both outputs, one after the other, and awaited: a slow function slows the program down. The
-  /// result holds the bytes all the same. See ``ProcedureKit/ProcedureQueue/lines(of:input:)`` for a sequence.
+  /// result holds the bytes all the same. See `queue.lines(of:input:)` for a sequence.
   public var onLine: (@Sendable (ProcessLine) async -> Void)?
 
   /// Creates a procedure.

@@ -8,8 +8,8 @@ import Testing
 
   @Test("A program")
   func program() async throws {
-    let compile = ProcessProcedure("compile").timeout(.seconds(60))
     do {
+      let compile = ProcessProcedure("compile").timeout(.seconds(60))
       let result = try await queue.run(compile, input: ProcessRequest("cc", ["--version"]))
       print(result.text)
     } catch let error as ProcessError {
