@@ -36,6 +36,8 @@ extension ProcedureContext {
     let handle = ProcedureHandle<Output>(child)
     let adoption = parent.adopt(child, isProduced: true)
     guard adoption != .refused else {
+      // Nobody else is told of the failure.
+      child.leaveParent()
       child.refuse(ProcedureError.producerFinished(procedure: child.identity, producer: identity))
       return handle
     }

@@ -23,7 +23,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// No failure of an added procedure is lost, also if `body` drops the handle or catches the error. With the policy
 /// ``ErrorPolicy/failFast``, the first failure cancels all other procedures on the queue, including later procedures, and is
 /// thrown at the end. With ``ErrorPolicy/continue``, all procedures run, and the failures are thrown together. Procedures
-/// that were ignored, were cancelled, or failed only because a dependency failed, do not count. Nor does a procedure
+/// that were ignored, were cancelled, or failed only because another procedure on the queue did, do not count. Nor does a procedure
 /// of `run`, which throws to its caller.
 ///
 /// If `body` throws, all procedures on the queue are cancelled before the wait. Cancelling the caller cancels all procedures
@@ -33,7 +33,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
 /// The body of a procedure that waits for the function lends its slot meanwhile.
 ///
 /// - Parameters:
-///   - configuration: The settings of the queue. `onUnobservedFailure` is not called.
+///   - configuration: The settings of the queue. `onUnobservedFailure` is called only for a procedure that is added after the end.
 ///   - errorPolicy: The response to the failure of an added procedure.
 ///   - body: The function that adds procedures to the queue. A failure does not cancel the task of `body`.
 /// - Returns: The value of `body`.
@@ -66,11 +66,11 @@ private nonisolated(nonsending) func drained<R>(
     let earlier = queue.core.failures
     queue.core.cancelAll(nil, includesLater: true)
     await queue.shutDown()
-    let counts = policy == .continue || error is CancellationError
-    throw scopeError(counts ? queue.core.failures : earlier, policy, of: queue, bodyError: error) ?? error
+    let (counts, all) = (policy == .continue || error is CancellationError, queue.core.endScope())
+    throw scopeError(counts ? all : earlier, policy, of: queue, bodyError: error) ?? error
   }
   await queue.shutDown()
-  if let error = scopeError(queue.core.failures, policy, of: queue, bodyError: nil) { throw error }
+  if let error = scopeError(queue.core.endScope(), policy, of: queue, bodyError: nil) { throw error }
   return value
 }
 

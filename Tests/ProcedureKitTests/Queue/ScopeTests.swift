@@ -47,19 +47,16 @@ import TestingProcedureKit
     }
   }
 
-  @Test("What is ignored, cancelled on purpose, or fails as a dependent only, does not count")
+  @Test("What is ignored or cancelled on purpose, or thrown by `run`, does not count")
   func whatDoesNotCount() async throws {
-    let outside = ProcedureQueue("outside").add(Self.failing(9))
     let value = try await withProcedureQueue { queue in
       queue.add(Self.failing(1).condition("never") { false })
       let running = queue.add(Self.endless)
       running.cancel(TestError(code: 2))
-      queue.add(Self.failing(3), after: [outside])
       _ = try? await queue.run(Self.failing(4))
       return 5
     }
     #expect(value == 5)
-    #expect(await outside.outcome.failure as? TestError == TestError(code: 9))
   }
 
   @Test("A timeout counts")
@@ -134,5 +131,97 @@ import TestingProcedureKit
           }
         })
     }
+  }
+}
+
+/// DESIGN.md 3.2: failures that nobody but the scope can tell.
+@Suite struct ScopeFailureTests {
+  private static func failing(_ code: Int) -> ProcedureTask<Void, Void> {
+    ProcedureTask("failing \(code)") { throw TestError(code: code) }
+  }
+
+  @Test("D2: a dependency that fails on another queue is a failure of the scope, once", arguments: [true, false])
+  func outside(failsFast: Bool) async {
+    let outside = ProcedureQueue("outside")
+    let error = await #expect(throws: ProcedureError.self) {
+      try await withProcedureQueue("scope", errorPolicy: failsFast ? .failFast : .continue) { queue in
+        let first = queue.add(ProcedureTask("first") {}, after: [outside.add(Self.failing(1))])
+        queue.add(ProcedureTask("second") {}, after: [first])
+      }
+    }
+    if failsFast {
+      #expect(error?.kind == .dependencyFailed && error?.underlying as? TestError == TestError(code: 1))
+    } else {
+      #expect(error?.failures.map(\.procedure.name) == ["first"])
+    }
+  }
+
+  @Test("D2: a dependency that fails on the same queue counts once")
+  func inside() async {
+    let error = await #expect(throws: ProcedureError.self) {
+      try await withProcedureQueue("scope", errorPolicy: .continue) { queue in
+        queue.add(ProcedureTask("second") {}, after: [queue.add(Self.failing(1))])
+      }
+    }
+    #expect(error?.failures.map(\.procedure.name) == ["failing 1"])
+  }
+
+  @Test("What a body adds while the scope drains counts")
+  func draining() async {
+    let goOn = Signal()
+    await #expect(throws: TestError(code: 2)) {
+      try await withProcedureQueue("scope") { queue in
+        queue.add(
+          ProcedureTask("adds") {
+            await goOn.wait()
+            queue.add(Self.failing(2))
+          })
+        goOn.set()
+      }
+    }
+  }
+
+  @Test("What is added after the end of a scope is told as an unobserved failure")
+  func afterTheEnd() async throws {
+    let (told, arrival) = (Box<[String]>([]), Signal())
+    var configuration = ProcedureQueue.Configuration("scope")
+    configuration.onUnobservedFailure = { failure in
+      told.update { $0.append(failure.procedure.name) }
+      arrival.set()
+    }
+    let escaped = try await withProcedureQueue(configuration) { $0 }
+    escaped.add(ProcedureTask("late") {})
+    await arrival.wait()
+    #expect(told.value == ["late"])
+  }
+
+  @Test("A failure counts at once, also if a hook of the end of the failed procedure waits for the others")
+  func hookOfTheEnd() async {
+    let cancelled = Signal()
+    await #expect(throws: TestError(code: 3)) {
+      try await withProcedureQueue("scope") { queue in
+        queue.add(
+          ProcedureTask("other") {
+            await untilCancelled()
+            cancelled.set()
+          })
+        queue.add(Self.failing(3).onDidFinish { _ in await cancelled.wait() })
+      }
+    }
+  }
+
+  @Test("A child that its finished parent refuses is told as an unobserved failure")
+  func refusedChild() async throws {
+    let (told, arrival) = (Box<[String]>([]), Signal())
+    var configuration = ProcedureQueue.Configuration("plain")
+    configuration.onUnobservedFailure = { failure in
+      told.update { $0.append(failure.procedure.name) }
+      arrival.set()
+    }
+    let queue = ProcedureQueue(configuration)
+    let context = try await queue.run(ProcedureTask("parent") { ProcedureContext.current })
+    context?.produce(ProcedureTask("child") {})
+    await arrival.wait()
+    #expect(told.value == ["child"])
   }
 }

@@ -122,7 +122,9 @@ extension QueueCore {
     let dependency = dependency.ofRun
     let other = dependency.dependencyRun
     if priority > TaskPriority.background.rawValue { other.core.raise(other, to: priority) }
-    dependency.whenFinished(by: run.id) { outcome in run.dependencySettled(other.identity, outcome) }
+    dependency.whenFinished(by: run.id) { outcome in
+      run.dependencySettled(other.identity, outcome, isOutside: other.core !== self)
+    }
   }
 
   // MARK: Workers
@@ -182,7 +184,9 @@ extension QueueCore {
         run.ended = run.stamp(reading.instant).nanoseconds
         run.record(.didExecute(attempt: 1), at: reading.instant, &effects)
         state.machine.bodyEnded(run.member, &effects.next)
-        run.publish(Run.Outcome(result), at: reading, &effects)
+        let outcome = Run.Outcome(result)
+        run.publish(outcome, at: reading, &effects)
+        ended(run, outcome, &state, &effects)
         run.leave(&state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
@@ -234,7 +238,7 @@ extension Run {
   }
 
   /// One of the dependencies has ended (D1).
-  func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>) {
+  func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {
     case .finished:
       let former = core.send { state, effects -> [any ProcedureDependency] in
@@ -246,7 +250,9 @@ extension Run {
         return details.dependencies.takeAll()
       }
       _ = former
-    case .failed(let error): end(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
+    case .failed(let error):
+      if isOutside { core.withState { _ in madeDetails.failsFromOutside = true } }
+      end(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
     case .cancelled(let reason): cancel(reason)
     case .ignored(let condition): end(.ignored(by: condition))
     }

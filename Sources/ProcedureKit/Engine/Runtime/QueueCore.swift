@@ -24,6 +24,8 @@ final class QueueCore: Sendable {
     var cancelsArrivals = false
     /// The failures that a scope will throw; the first alone if the scope fails fast.
     var failures: [ProcedureFailure] = []
+    /// Whether the scope has thrown its failures.
+    var isScopeOver = false
     /// Tasks that wait until no run is there.
     var emptyWaiters: [Wakeup] = []
     /// Bodies of this queue that wait until no run is there but such bodies.
@@ -415,10 +417,23 @@ final class QueueCore: Sendable {
 
   var failures: [ProcedureFailure] { withState(\.failures) }
 
-  /// An added run has failed: a scope collects the failure. Called under the lock.
-  func failed(_ run: Run, _ error: any Error, _ state: inout State, _ effects: inout Effects) {
-    guard case .scope(let policy) = failureHandling else { return }
-    if let error = error as? ProcedureError, error.kind == .dependencyFailed { return }
+  /// Returns the failures of a scope at its end. Failures after that are unobserved ones.
+  func endScope() -> [ProcedureFailure] {
+    withState { state in
+      state.isScopeOver = true
+      return state.failures
+    }
+  }
+
+  /// A run has an outcome: a scope collects the failures of added runs. Called under the lock.
+  @inline(__always)
+  func ended(_ run: Run, _ outcome: Run.Outcome, _ state: inout State, _ effects: inout Effects) {
+    guard case .failed(let error) = outcome, run.isAddedByUser, case .scope(let policy, _) = failureHandling,
+      !state.isScopeOver
+    else { return }
+    run.setObserved()
+    // A dependency in this scope has been collected itself.
+    if (error as? ProcedureError)?.kind == .dependencyFailed, !(run.details?.failsFromOutside ?? false) { return }
     if policy == .failFast {
       guard state.failures.isEmpty else { return }
       effects.add(.cancelAll)
@@ -427,7 +442,9 @@ final class QueueCore: Sendable {
   }
 
   func tellOfUnobserved(_ failure: ProcedureFailure) {
-    if case .unobserved(let handler) = failureHandling { handler.map { $0(failure) } ?? logUnobserved(failure) }
+    switch failureHandling {
+    case .scope(_, let handler), .unobserved(let handler): handler.map { $0(failure) } ?? logUnobserved(failure)
+    }
   }
 
   // MARK: Priority

@@ -150,6 +150,7 @@ extension Run {
     let reading = core.time.reading()
     let (parent, former, log) = core.send { state, effects -> (Run?, Former, EventLog?) in
       publish(outcome, at: reading, &effects)
+      core.ended(self, outcome, &state, &effects)
       if isLast { leave(&state, &effects) }
       return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
     }
@@ -206,7 +207,6 @@ extension Run {
   }
 
   func leave(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
-    if isAddedByUser, case .failed(let error)? = outcome { core.failed(self, error, &state, &effects) }
     guard member >= 0 else { return }
     state.machine.finished(member)
     member = -1

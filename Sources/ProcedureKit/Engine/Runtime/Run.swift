@@ -44,7 +44,7 @@ final class Run: @unchecked Sendable {
   let id: ProcedureID
   let kind: Kind
   let attempt: Int32
-  /// The run around this one. Changed only when nothing refers to this run any more.
+  /// The run around this one. Changed only when nothing else refers to this run yet, or any more.
   private(set) var parent: Run?
   /// Whether a body that was cancelled before calls the procedure, to clean up: that cancel does not count for it.
   let ignoresEarlierCancel: Bool
@@ -103,6 +103,9 @@ final class Run: @unchecked Sendable {
   }
 
   var name: String { level.name }
+
+  /// The parent does not take the run as a child.
+  func leaveParent() { parent = nil }
 
   /// Whether the run was added to a queue, and not produced by a body.
   var isAddedByUser: Bool { kind == .added && parent == nil }
@@ -234,6 +237,8 @@ final class RunDetails {
   var reclaiming: Wakeup?
   var claimRefusal: ProcedureError?
   var isRetrying = false
+  /// Whether a dependency on another queue has failed.
+  var failsFromOutside = false
   var log: EventLog?
   /// The graph that the body executes.
   var graph: GraphRun?
