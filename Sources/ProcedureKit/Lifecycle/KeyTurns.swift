@@ -5,8 +5,8 @@
 /// beside the lines:     a2, a3 · b2 · d1  the others of these keys, and those of keys that are full
 /// ```
 /// The shown member is the first of its key: bodies that go on, then higher priority, then order of admission. With turns, the
-/// fair-queueing tag of a key is its position in line: a key comes to the end when it gets work, and each time when a run of it starts. A
-/// key that lacks room keeps its tag.
+/// fair-queueing tag of a key is its position in line, for each priority: a key comes to the end when it gets work of the priority, and
+/// each time when such a run of it starts. A key that lacks room keeps its tags.
 ///
 /// A key without runs is forgotten. Each event is O(log n) for the n runs of the key that wait.
 struct KeyTurns: Sendable {
@@ -38,12 +38,19 @@ struct KeyTurns: Sendable {
     }
   }
 
+  /// The runs of one key and priority in line.
+  private struct Turn {
+    let priority: UInt8
+    var count = 0
+    var tag: UInt64 = 0
+  }
+
   private struct Key {
     let id: ObjectIdentifier?
     var runs = 0
     var slots = 0
     var waiting = 0
-    var tag: UInt64 = 0
+    var turns: ContiguousArray<Turn> = []
     var shown: Int32 = -1
     /// The members in line.
     var line = IndexedHeap<Entry>()
@@ -103,9 +110,10 @@ struct KeyTurns: Sendable {
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
   /// A member of the key has got a slot, to start or to go on; ``change(of:)`` has to follow.
-  mutating func slotTaken(_ key: Int32, starts: Bool) {
+  mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
-    if starts { tag(key) }
+    guard let priority, let turn = turn(of: key, priority) else { return }
+    tag(key, turn)
   }
 
   /// A member of the key has given its slot back; ``change(of:)`` has to follow.
@@ -115,13 +123,15 @@ struct KeyTurns: Sendable {
 
   /// A member of the key stands in line for a slot; ``change(of:)`` has to follow.
   mutating func linedUp(_ member: Int32, of key: Int32, goesOn: Bool, priority: UInt8, order: UInt64) {
-    if keys[Int(key)].line.isEmpty { tag(key) }
+    countTurns(of: key, priority, by: 1)
     keys[Int(key)].line.insert(Entry(index: member, goesOn: goesOn, priority: priority, order: order), &positions)
   }
 
   /// A member of the key has left the line; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
   mutating func leftLine(_ member: Int32, of key: Int32) -> Bool {
-    keys[Int(key)].line.remove(at: Int(positions[Int(member)]), &positions)
+    let position = Int(positions[Int(member)])
+    countTurns(of: key, keys[Int(key)].line.entries[position].priority, by: -1)
+    keys[Int(key)].line.remove(at: position, &positions)
     return hideIfShown(member, of: key)
   }
 
@@ -129,6 +139,8 @@ struct KeyTurns: Sendable {
   mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
     let position = Int(positions[Int(member)])
     var entry = keys[Int(key)].line.entries[position]
+    countTurns(of: key, priority, by: 1)
+    countTurns(of: key, entry.priority, by: -1)
     entry.priority = priority
     keys[Int(key)].line.replace(at: position, with: entry, &positions)
     return hideIfShown(member, of: key)
@@ -147,13 +159,29 @@ struct KeyTurns: Sendable {
     guard first?.index ?? -1 != shown else { return nil }
     keys[Int(key)].shown = first?.index ?? -1
     guard let first else { return Change(hidden: shown) }
-    return Change(
-      hidden: shown, shown: first.index, order: takesTurns && !first.goesOn ? keys[Int(key)].tag : first.order)
+    let turn = first.goesOn ? nil : turn(of: key, first.priority)
+    return Change(hidden: shown, shown: first.index, order: turn.map { keys[Int(key)].turns[$0].tag } ?? first.order)
   }
 
-  private mutating func tag(_ key: Int32) {
+  private func turn(of key: Int32, _ priority: UInt8) -> Int? {
+    takesTurns ? keys[Int(key)].turns.firstIndex { $0.priority == priority } : nil
+  }
+
+  /// So many more runs of the key and priority stand in line.
+  private mutating func countTurns(of key: Int32, _ priority: UInt8, by change: Int) {
+    guard takesTurns else { return }
+    let index = turn(of: key, priority) ?? keys[Int(key)].turns.count
+    if index == keys[Int(key)].turns.count {
+      keys[Int(key)].turns.append(Turn(priority: priority))
+      tag(key, index)
+    }
+    keys[Int(key)].turns[index].count += change
+    if keys[Int(key)].turns[index].count == 0 { keys[Int(key)].turns.remove(at: index) }
+  }
+
+  private mutating func tag(_ key: Int32, _ turn: Int) {
     lastTag += 1
-    keys[Int(key)].tag = lastTag
+    keys[Int(key)].turns[turn].tag = lastTag
   }
 
   /// Hides a member if it is shown. Returns whether the member was shown.

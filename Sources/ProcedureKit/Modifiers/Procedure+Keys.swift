@@ -5,7 +5,7 @@ extension Procedure {
   /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` bound each key, and a full queue replaces only a procedure with an
   /// equal key; see ``QueueOverflow``. By default, a key changes nothing.
   ///
-  /// Of several keys, the last one counts. Produced children, nested runs and nodes of graphs without a key have the key of the
+  /// Of several keys, the last one counts; the key of a part that ``then(_:)`` appends, or that a fallback is, does not: key the whole. Produced children, nested runs and nodes of graphs without a key have the key of the
   /// enclosing body; a procedure that a body adds to a queue does not. A node with a key needs a slot of this key to execute.
   /// Keys are equal as `AnyHashable` values are. `==` and `hash(into:)` are called without a lock.
   public func keyed(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {

@@ -72,8 +72,10 @@ extension Run {
     case .waits(let ticket):
       let levels = [self] + enclosingLevels
       giveBackResources(levels)
+      addWait(.rateLimit, limiter)
       core.waitStarted(self)
       let hasTurn = await limiter.wait(for: ticket, core.timers, at: wait(at:))
+      removeWait(limiter)
       await core.waitEnded(self)
       let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
       guard let error else { return }

@@ -61,10 +61,18 @@ struct WaitingRoom: Sendable {
     }
 
     mutating func takeAll() -> [Caller] {
-      let waiting = callers[called...].filter { !$0.wakeup.isOver }
-      (callers, called) = ([], 0)
-      return Array(waiting)
+      sweep()
+      defer { callers = [] }
+      return Array(callers)
     }
+
+    /// Forgets the callers that have left.
+    mutating func sweep() {
+      callers = ContiguousArray(callers[called...].filter { !$0.wakeup.isOver })
+      called = 0
+    }
+
+    var count: Int { callers.count - called }
   }
 
   private struct Key: Sendable {
@@ -84,6 +92,7 @@ struct WaitingRoom: Sendable {
   /// The callers who have come back from beside, since their keys have room: before those of the line.
   private var front = Line()
   private var reservations = 0
+  private var leavesUntilSweep = leastToSweep
   private var keys: [ObjectIdentifier: Key] = [:]
   /// Keys one reservation of which has ended.
   private var released: ContiguousArray<ObjectIdentifier> = []
@@ -99,6 +108,9 @@ struct WaitingRoom: Sendable {
   }
 
   var isLimited: Bool { limit < .max || limitPerKey < .max }
+
+  /// How many callers are known, also of those that have left.
+  var callerCount: Int { keys.values.reduce(front.count + line.count) { $0 + $1.line.count } }
 
   /// How many keys have callers or reserved room.
   var keyCount: Int { keys.count }
@@ -134,6 +146,18 @@ struct WaitingRoom: Sendable {
   }
 
   mutating func enter(_ caller: Caller) { line.append(caller) }
+
+  /// A caller has left. O(1) on average: all that have left are forgotten when they are as many as those that wait.
+  mutating func callerLeft() {
+    leavesUntilSweep -= 1
+    guard leavesUntilSweep == 0 else { return }
+    line.sweep()
+    for key in Array(keys.keys) {
+      keys[key]?.line.sweep()
+      if keys[key]?.isUnused ?? false { keys[key] = nil }
+    }
+    leavesUntilSweep = max(Self.leastToSweep, callerCount)
+  }
 
   /// The next caller for whom there is room, which is then reserved.
   mutating func next(_ machine: inout QueueMachine<Run>) -> Caller? {

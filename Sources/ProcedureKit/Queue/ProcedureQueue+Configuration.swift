@@ -153,7 +153,8 @@ extension ProcedureQueue {
         turns: KeyTurns(
           takesTurns: fairness == .byKey, limit: maxConcurrentProceduresPerKey,
           listsRoom: maxWaitingProceduresPerKey < .max), seed: seed,
-        interceptor: interceptor, failures: scope.map { .scope($0, afterwards: onUnobservedFailure) } ?? .unobserved(onUnobservedFailure),
+        interceptor: interceptor,
+        failures: scope.map { .scope($0, afterwards: onUnobservedFailure) } ?? .unobserved(onUnobservedFailure),
         stallReport: stallTimeout.map { [onStall] in
           StallReport(timeout: $0) { core in onStall.map { $0(core.snapshot()) } ?? core.logStall() }
         }, log: log)

@@ -67,7 +67,8 @@ extension ProcedureQueue {
       most >= 1,
       "ProcedureQueue \"\(name)\": the limit of results(of: \"\(procedure)\", over:) is \(most); with less than 1 nothing could run"
     )
-    return most
+    // Room for sums.
+    return min(most, .max / 2)
   }
 }
 

@@ -21,7 +21,7 @@ extension QueueCore {
     }
     guard wakeup.wasLeft else { return }
     // The room may be enough for another caller.
-    send { _, _ in }
+    send { state, _ in state.room.callerLeft() }
     throw ProcedureContext.current?.cancellationReason ?? CancellationError()
   }
 

@@ -57,7 +57,7 @@ extension QueueMachine {
     members[Int(member)].key = key
     if members[Int(member)].holdsSlot {
       turns.slotGivenBack(former)
-      turns.slotTaken(key, starts: false)
+      turns.slotTaken(key, startsWith: nil)
     }
     if isReturning { lineUp(member) }
     keyChanged(former)

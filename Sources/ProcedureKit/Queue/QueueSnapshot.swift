@@ -9,8 +9,16 @@ public struct QueueSnapshot: Sendable {
   public let maxConcurrentProcedures: Int
   /// How many slots are taken at this moment.
   public let slotsInUse: Int
+  /// How many added procedures may wait; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
+  public let maxWaitingProcedures: Int
+  /// How many bodies of one key may execute at once; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
+  public let maxConcurrentProceduresPerKey: Int
+  /// How many added procedures of one key may wait; see ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
+  public let maxWaitingProceduresPerKey: Int
   /// Whether the queue starts no procedure until the queue is resumed.
   public let isSuspended: Bool
+  /// Whether the queue admits no further procedures.
+  public let isShutDown: Bool
   /// Every procedure that has not finished, in order of admission.
   public fileprivate(set) var procedures: [Entry]
 
@@ -22,6 +30,8 @@ public struct QueueSnapshot: Sendable {
     public let state: ProcedureState
     /// The run whose body runs or has produced this run, or the graph of this node; `nil` for a run of its own.
     public let parent: ProcedureIdentity?
+    /// The description of the run's key, or of the key of the run around; see ``Procedure/keyed(by:)``.
+    public let key: String?
     /// The wait of the run; `nil` while the body works, or waits for anything that is not the library's.
     public let wait: Wait?
   }
@@ -56,6 +66,10 @@ public struct QueueSnapshot: Sendable {
     case children([ProcedureIdentity])
     /// The graph waits for its nodes.
     case nodes
+    /// The node waits until fewer than this number of nodes execute; see ``ProcedureGraph/limit(_:)``.
+    case graphLimit(Int)
+    /// The procedure waits for its turn at a ``RateLimiter``.
+    case rateLimit
   }
 }
 
@@ -63,7 +77,8 @@ extension QueueSnapshot: CustomStringConvertible {
   /// The queue in logs: a line for the queue, and a line for each procedure.
   public var description: String {
     let head =
-      "queue \"\(name)\": \(slotsInUse) \(slotsInUse == 1 ? "slot" : "slots") in use\(isSuspended ? ", suspended" : "")"
+      "queue \"\(name)\": \(slotsInUse) \(slotsInUse == 1 ? "slot" : "slots") in use"
+      + "\(isSuspended ? ", suspended" : "")\(isShutDown ? ", shut down" : "")"
     return ([head] + procedures.map { "  \($0)" }).joined(separator: "\n")
   }
 }
@@ -71,7 +86,7 @@ extension QueueSnapshot: CustomStringConvertible {
 extension QueueSnapshot.Entry: CustomStringConvertible {
   /// The procedure in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
   public var description: String {
-    "\(procedure) \(state)\(wait.map { ", waits for \($0)" } ?? "")"
+    "\(procedure)\(key.map { " of key \"\($0)\"" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
   }
 }
 
@@ -93,6 +108,8 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     case .events(let name): "an event of \"\(name)\""
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
     case .nodes: "its nodes"
+    case .graphLimit(let limit): "one of the \(limit) nodes that may execute at once"
+    case .rateLimit: "its turn at a rate limiter"
     }
   }
 }
@@ -115,7 +132,9 @@ extension QueueCore {
       }
       let empty = QueueSnapshot(
         name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
-        isSuspended: state.machine.isSuspended, procedures: [])
+        maxWaitingProcedures: state.room.limit, maxConcurrentProceduresPerKey: state.machine.turns.limit,
+        maxWaitingProceduresPerKey: state.room.limitPerKey, isSuspended: state.machine.isSuspended,
+        isShutDown: state.isShutDown, procedures: [])
       return (empty, looks)
     }
     let parts = Dictionary(grouping: looks, by: { ObjectIdentifier($0.run.reported) })
@@ -123,11 +142,13 @@ extension QueueCore {
     var snapshot = empty
     for look in looks where look.run.isReported {
       let levels = parts[ObjectIdentifier(look.run)] ?? []
+      let key = look.run.key.map { "\($0.value)" }
       snapshot.procedures.append(
         QueueSnapshot.Entry(
-          procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity,
+          procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity, key: key,
           wait: levels.lazy.compactMap { $0.wait(empty.isSuspended) }.first))
-      snapshot.procedures += levels.flatMap(\.nodes).filter { !runs.contains($0.procedure.id) }
+      let nodes = levels.flatMap { $0.nodes(key, empty.isSuspended) }
+      snapshot.procedures += nodes.filter { !runs.contains($0.procedure.id) }
     }
     return snapshot
   }
@@ -198,6 +219,7 @@ private struct RunLook: Sendable {
       case .idle(let queue): other = .idleness(of: queue.name)
       case .room(let queue, _): other = .room(on: queue.name)
       case .events(let name): other = .events(of: name)
+      case .rateLimit: other = .rateLimit
       }
     }
     if !procedures.isEmpty { return .procedures(Set(procedures).sorted { $0.id < $1.id }) }
@@ -206,11 +228,15 @@ private struct RunLook: Sendable {
   }
 
   /// The nodes of a graph that execute or wait for a slot and are no runs of their own.
-  var nodes: [QueueSnapshot.Entry] {
+  func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
-    let (executing, ready) = graph.nodesUnderWay
-    return executing.map { QueueSnapshot.Entry(procedure: $0, state: .executing, parent: run.identity, wait: nil) }
-      + ready.map { QueueSnapshot.Entry(procedure: $0, state: .waiting, parent: run.identity, wait: .slot) }
+    let (executing, ready, limit) = graph.nodesUnderWay
+    let wait: QueueSnapshot.Wait = isSuspended ? .resumption : limit.map { .graphLimit($0) } ?? .slot
+    func entry(_ node: ProcedureIdentity, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
+      QueueSnapshot.Entry(
+        procedure: node, state: wait == nil ? .executing : .waiting, parent: run.identity, key: key, wait: wait)
+    }
+    return executing.map { entry($0, nil) } + ready.map { entry($0, wait) }
   }
 }
 

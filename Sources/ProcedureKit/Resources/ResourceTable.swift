@@ -25,7 +25,7 @@ public final class ResourceTable: Sendable {
     var numbers: [ResourceKey: ResourceNumber] = [:]
     var pools: [ResourceNumber: Pool] = [:]
     var claimants: [RunNumber: Run] = [:]
-    /// The capacities that differ from those of the declarations.
+    /// The capacities that were set, which hold instead of those of the declarations.
     var capacities: [String: Int32] = [:]
   }
 
@@ -40,7 +40,7 @@ public final class ResourceTable: Sendable {
 
   /// Changes the capacity of a resource in this table, also while runs use the resource.
   ///
-  /// The capacity holds from now on instead of the declared one; setting the declared capacity again ends that. With more units,
+  /// The capacity holds from now on instead of the declared one, also when nothing uses the resource meanwhile. With more units,
   /// waiting claims are granted at once. With fewer units, no run is interrupted: units that runs give back are granted again once
   /// fewer than `capacity` units are in use. A claim for more than `capacity` units fails with
   /// ``ProcedureError/Kind/capacityExceeded``, a waiting claim at once, since the claim might wait
@@ -53,7 +53,7 @@ public final class ResourceTable: Sendable {
   public func setCapacity(_ capacity: Int, of resource: Resource) {
     let new = Int32(Resource(resource.name, capacity: capacity).capacity)
     let (granted, refused, waiting) = state.withLock { state -> ([Run], [Run], [Run]) in
-      state.capacities[resource.name] = capacity == resource.capacity ? nil : new
+      state.capacities[resource.name] = new
       guard let number = state.numbers[.units(name: resource.name)] else { return ([], [], []) }
       var granted: [RunNumber] = []
       let (lacking, waiting) = state.table.capacityChanged(number, to: new, &granted)
@@ -71,7 +71,7 @@ public final class ResourceTable: Sendable {
           procedure: run.levelIdentity, resource: resource.name, units: units, capacity: capacity))
     }
     // With fewer units, runs may wait for each other that did not before.
-    for run in waiting where run.mayBeAwaited {
+    for run in waiting {
       guard let waits = WaitSearch.resolveDeadlock(from: run) else { continue }
       run.claimRefused(.exclusionDeadlock(procedure: run.levelIdentity, waits: waits))
     }

@@ -62,7 +62,7 @@ enum WaitSearch {
           let waiting = queue.runsWaiting(for: key)
           graph.add(run.id.number, waitsForOneOf: waiting.map(\.id.number))
           oneOf += waiting
-        case .conditions, .events: break
+        case .conditions, .events, .rateLimit: break
         }
       }
       awaited.removeAll(where: \.isFinished)

@@ -81,6 +81,27 @@ struct KeyTests {
     #expect(queue.keyCount == 0)
   }
 
+  @Test("Fairness: starts of another priority do not cost a key its turn")
+  func turnsOfPriorities() async throws {
+    let queue = makeQueue(width: 1, isSuspended: true) { $0.fairness = .byKey }
+    let starts = Box<[String]>([])
+    let job = { @Sendable (name: String, key: String, priority: TaskPriority) in
+      ProcedureTask(name) { starts.update { $0.append(name) } }.keyed(by: key).priority(priority)
+    }
+    // While the tenant b works off its backlog, urgent work of a comes again and again.
+    let backlog = ProcedureTask("b") {
+      starts.update { $0.append("b") }
+      queue.add(job("high", "a", .high))
+    }
+    var handles = (0..<20).map { _ in queue.add(backlog.keyed(by: "b").priority(.low)) }
+    handles.append(queue.add(job("a", "a", .low)))
+    await queue.resume()
+    for handle in handles { try await handle.value }
+    await queue.waitUntilIdle()
+    let low = starts.value.filter { $0 != "high" }
+    #expect(try #require(low.firstIndex(of: "a")) <= 2)
+  }
+
   @Test("Fairness: runs without a key have one turn together, and priorities come first")
   func prioritiesFirst() async throws {
     let queue = makeQueue(width: 1, isSuspended: true) { $0.fairness = .byKey }

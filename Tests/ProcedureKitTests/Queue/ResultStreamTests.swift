@@ -387,4 +387,18 @@ import TestingProcedureKit
     for try await value in queue.results(of: double, over: first) { values.append(value) }
     #expect(values == (0..<100).map { $0 * 4 })
   }
+
+  @Test("A limit can be as large as a number can be", arguments: [true, false])
+  func hugeLimit(isOrdered: Bool) async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let double = ProcedureTask { (number: Int) in 2 * number }
+    var sum = 0
+    for try await value in queue.results(of: double, over: 1...100, limit: .max, ordered: isOrdered) { sum += value }
+    let stream = AsyncStream { continuation in
+      for number in 1...100 { continuation.yield(number) }
+      continuation.finish()
+    }
+    for try await value in queue.results(of: double, over: stream, limit: .max, ordered: isOrdered) { sum += value }
+    #expect(sum == 20_200)
+  }
 }

@@ -1,6 +1,7 @@
-import ProcedureKit
 import Testing
 import TestingProcedureKit
+
+@testable import ProcedureKit
 
 /// `tryAdd` and the variants of `enqueue`.
 @Suite struct RoomTests {
@@ -112,5 +113,23 @@ import TestingProcedureKit
     await #expect(throws: CancellationError.self) { try await patient.value }
     #expect(queue.snapshot().procedures.count == 1)
     await queue.cancelAll()
+  }
+
+  @Test("Callers that have left a full queue are forgotten", arguments: [false, true])
+  func callersThatLeft(hasKey: Bool) async throws {
+    var configuration = ProcedureQueue.Configuration("full", maxConcurrentProcedures: 1, isSuspended: true)
+    configuration.maxWaitingProcedures = hasKey ? 1_000 : 1
+    configuration.maxWaitingProceduresPerKey = 1
+    let queue = ProcedureQueue(configuration)
+    let waiting = queue.add(ProcedureTask("waiting") {}.keyed(by: "k"))
+    for _ in 0..<1_000 {
+      let caller = Task { try await queue.enqueue(ProcedureTask {}.keyed(by: "k")) }  // cancelled at once
+      caller.cancel()
+      await #expect(throws: CancellationError.self) { _ = try await caller.value }
+    }
+    #expect(queue.core.withState { $0.room.callerCount } <= 128)
+    await queue.resume()
+    try await waiting.value
+    try await queue.enqueue(ProcedureTask {}.keyed(by: "k")).value
   }
 }

@@ -1,6 +1,7 @@
 import ProcedureKit
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @Suite struct SnapshotTests {
   @Test("A snapshot says of every procedure what it waits for")
@@ -176,5 +177,55 @@ struct InnerWaitTests {
     #expect(holders == [other.identity])
     release.set()
     for handle in [other, holder] { try await handle.value }
+  }
+}
+
+extension SnapshotTests {
+  private func wait(of name: String, on queue: ProcedureQueue, is wait: QueueSnapshot.Wait) async {
+    while queue.snapshot().procedures.first(where: { $0.procedure.name == name })?.wait != wait { await Task.yield() }
+  }
+
+  @Test("A procedure at a rate limiter, a node behind its graph's limit, and a node of a suspended queue say so")
+  func rareWaits() async throws {
+    let clock = VirtualClock()
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 4, clock: clock)
+    let limiter = RateLimiter(1, per: .seconds(1), clock: clock)
+    try await queue.run(ProcedureTask {}.rateLimited(limiter))
+    let limited = queue.add(ProcedureTask("limited") {}.rateLimited(limiter))
+    await wait(of: "limited", on: queue, is: .rateLimit)
+    clock.advance(by: .seconds(1))
+    try await limited.value
+
+    let goOn = Signal()
+    let graph = queue.add(
+      ProcedureGraph("graph") { g in
+        _ = g.add("a") { await goOn.wait() }
+        return g.add("b") {}
+      }.limit(1))
+    await wait(of: "b", on: queue, is: .graphLimit(1))
+    await queue.suspend()
+    await wait(of: "b", on: queue, is: .resumption)
+    await queue.resume()
+    goOn.set()
+    try await graph.value
+  }
+
+  @Test("A snapshot tells the keys, the limits, and whether the queue is shut down")
+  func settings() async throws {
+    var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 3, isSuspended: true)
+    configuration.maxWaitingProcedures = 7
+    configuration.maxConcurrentProceduresPerKey = 2
+    configuration.maxWaitingProceduresPerKey = 5
+    let queue = ProcedureQueue(configuration)
+    let keyed = queue.add(ProcedureTask("a") {}.keyed(by: "tenant"))
+    let plain = queue.add(ProcedureTask("b") {})
+    let snapshot = queue.snapshot()
+    #expect(snapshot.procedures.map(\.key) == ["tenant", nil])
+    #expect(snapshot.maxWaitingProcedures == 7 && snapshot.maxWaitingProceduresPerKey == 5)
+    #expect(snapshot.maxConcurrentProceduresPerKey == 2 && !snapshot.isShutDown)
+    #expect("\(snapshot)".contains("\"a\" (\(keyed.id)) of key \"tenant\" waiting"))
+    await queue.shutDown()
+    #expect(queue.snapshot().isShutDown && "\(queue.snapshot())".contains("shut down"))
+    try await plain.value
   }
 }

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -155,6 +156,22 @@ struct CapacityTests {
       try await queue.run(ProcedureTask {}.uses(gpu, units: 2).uses(gpu))
     }
     #expect(sum?.kind == .capacityExceeded)
+    #expect(table.count == 0)
+  }
+
+  @Test("R1: a capacity that was set holds also after nothing has used the resource, whatever the declarations say")
+  func lasting() async throws {
+    let table = ResourceTable()
+    let queue = ProcedureQueue("q", resources: table)
+    for declared in [4, 8] {
+      let gpu = Resource("gpu", capacity: declared)
+      if declared == 4 { table.setCapacity(2, of: Resource("gpu", capacity: 2)) }
+      try await queue.run(ProcedureTask {}.uses(gpu, units: 1))
+      let error = await #expect(throws: ProcedureError.self) {
+        try await queue.run(ProcedureTask {}.uses(gpu, units: 3))
+      }
+      #expect(error?.kind == .capacityExceeded && error?.capacity == 2)
+    }
     #expect(table.count == 0)
   }
 }

@@ -40,6 +40,9 @@ struct GraphProgress {
     self.stopsAtFirstFailure = stopsAtFirstFailure
   }
 
+  /// The limit, if as many nodes execute as may.
+  var reachedLimit: Int? { executing >= limit ? limit : nil }
+
   private var shape: GraphShape { countdown.shape }
 
   /// Whether nothing more starts, because the graph failed or was cancelled.

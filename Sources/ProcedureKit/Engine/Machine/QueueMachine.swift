@@ -205,7 +205,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     members[Int(member)].holdsSlot = true
     let key = members[Int(member)].key
     guard key >= 0 else { return }
-    turns.slotTaken(key, starts: !members[Int(member)].isPart && members[Int(member)].phase.isBeforeStart)
+    let starts = !members[Int(member)].isPart && members[Int(member)].phase.isBeforeStart
+    turns.slotTaken(key, startsWith: starts ? members[Int(member)].priority : nil)
     keyChanged(key)
   }
 

@@ -84,11 +84,13 @@ final class GraphRun: Sendable {
     throw ProcedureError.partsFailed(procedure: run.identity, failures: failures)
   }
 
-  /// The nodes that execute, and those that wait for a slot.
-  var nodesUnderWay: (executing: [ProcedureIdentity], waiting: [ProcedureIdentity]) {
-    let ready = state.withLock { $0.progress.isStopping ? [] : $0.progress.ready.all }
+  /// The nodes that execute, those that wait for a slot, and the limit of the graph if they wait for that.
+  var nodesUnderWay: (executing: [ProcedureIdentity], waiting: [ProcedureIdentity], limit: Int?) {
+    let (ready, limit) = state.withLock { state in
+      (state.progress.isStopping ? [] : state.progress.ready.all, state.progress.reachedLimit)
+    }
     let executing = (0..<Int32(plan.traits.count)).filter { values.isExecuting($0) }
-    return (executing.map { identity(of: $0) }, ready.sorted().map { identity(of: $0) })
+    return (executing.map { identity(of: $0) }, ready.sorted().map { identity(of: $0) }, limit)
   }
 
   func identity(of node: Int32) -> ProcedureIdentity {

@@ -264,12 +264,14 @@ enum RunWait {
   case conditions([String])
   /// An event of a procedure, or of a queue.
   case events(of: String)
+  /// The turn at a rate limiter.
+  case rateLimit
 
   /// The queue whose runs are awaited.
   var queue: QueueCore? {
     switch self {
     case .idle(let queue), .room(let queue, _): queue
-    case .run, .conditions, .events: nil
+    case .run, .conditions, .events, .rateLimit: nil
     }
   }
 }
