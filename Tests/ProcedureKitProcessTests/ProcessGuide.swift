@@ -9,7 +9,7 @@ import Testing
   @Test("A program")
   func program() async throws {
     do {
-      let compile = ProcessProcedure("compile").timeout(.seconds(60))
+      let compile = ProcessProcedure("compile").timeout(.seconds(600))
       let result = try await queue.run(compile, input: ProcessRequest("cc", ["--version"]))
       print(result.text)
     } catch let error as ProcessError {

@@ -30,6 +30,7 @@ public struct ProcedureEvent: Sendable {
   public let instant: ProcedureInstant
   private let parentID: ProcedureID
   private let number: Int32
+  private let slotNumber: Int32
   private let isOfNode: Bool
   /// The kind of the event.
   public let kind: Kind
@@ -97,7 +98,7 @@ extension ProcedureEvent {
   /// The outcome, of ``Kind-swift.struct/willFinish`` and ``Kind-swift.struct/didFinish``.
   public var outcome: ProcedureOutcome<Void>? {
     switch details?.step {
-    case .willFinish(let outcome), .didFinish(let outcome): outcome
+    case .willFinish(let outcome), .didFinish(let outcome, _): outcome
     case nil where kind == .willFinish || kind == .didFinish: .finished(())
     default: nil
     }
@@ -106,7 +107,7 @@ extension ProcedureEvent {
   /// The error of the attempt, of ``Kind-swift.struct/retrying``; the error of the run, if the ``outcome`` is a failure.
   public var error: (any Error)? {
     switch details?.step {
-    case .retrying(_, _, let error), .willFinish(.failed(let error)), .didFinish(.failed(let error)): error
+    case .retrying(_, _, let error), .willFinish(.failed(let error)), .didFinish(.failed(let error), _): error
     default: nil
     }
   }
@@ -115,7 +116,7 @@ extension ProcedureEvent {
   /// reason.
   public var reason: (any Error)? {
     switch details?.step {
-    case .didCancel(let reason), .willFinish(.cancelled(let reason)), .didFinish(.cancelled(let reason)): reason
+    case .didCancel(let reason), .willFinish(.cancelled(let reason)), .didFinish(.cancelled(let reason), _): reason
     default: nil
     }
   }
@@ -138,6 +139,24 @@ extension ProcedureEvent {
     if case .reused(let name)? = details?.step { name } else { nil }
   }
 
+  /// The number of the slot in which the body executes, from 0, of ``Kind-swift.struct/willExecute`` and
+  /// ``Kind-swift.struct/didExecute``: no two bodies that execute on a queue have the same one. `nil` for a body without a slot, for
+  /// one that has its slot since before anybody observed the queue, and in the events of a handle that were before its first subscriber.
+  public var slot: Int? { slotNumber < 0 ? nil : Int(slotNumber) }
+
+  /// The procedures for whose ends the run waits, of ``Kind-swift.struct/didAttach``.
+  public var dependencies: [ProcedureID] {
+    if case .didAttach(let dependencies)? = details?.step { dependencies } else { [] }
+  }
+
+  /// The time that the run has spent in each part of its life, of ``Kind-swift.struct/didFinish``.
+  ///
+  /// The sum is the time since `didAttach`. `nil` for a run that was refused, or that was there before anybody observed the queue, unless
+  /// the queue collects totals.
+  public var metrics: ProcedureMetrics? {
+    if case .didFinish(_, let metrics)? = details?.step { metrics } else { nil }
+  }
+
   /// How many events were lost, of ``Kind-swift.struct/gap``.
   public var lostCount: Int? {
     if case .gap(let count)? = details?.step { count } else { nil }
@@ -151,16 +170,16 @@ extension ProcedureEvent {
 extension ProcedureEvent {
   /// Internal. A kind with its details.
   enum Step: Sendable {
-    case didAttach
-    case willExecute(attempt: Int)
-    case didExecute(attempt: Int)
+    case didAttach(after: [ProcedureID] = [])
+    case willExecute(attempt: Int, slot: Int32 = -1)
+    case didExecute(attempt: Int, slot: Int32 = -1)
     case reused(by: String)
     case retrying(attempt: Int, delay: Duration, error: any Error)
     case didCancel(reason: (any Error)?)
     case willProduce(ProcedureIdentity)
     case didProduce(ProcedureIdentity)
     case willFinish(ProcedureOutcome<Void>)
-    case didFinish(ProcedureOutcome<Void>)
+    case didFinish(ProcedureOutcome<Void>, ProcedureMetrics? = nil)
     case gap(Int)
   }
 
@@ -186,13 +205,14 @@ extension ProcedureEvent {
     (id, name, self.instant) = (subject.id, subject.name, instant)
     (parentID, isOfNode) = (subject.parent ?? .ofNoRun, subject.isNode)
     var attempt = subject.attempt
+    var slot: Int32 = -1
     var hasDetails = true
     switch step {
-    case .didAttach: (kind, hasDetails) = (.didAttach, false)
-    case .willExecute(let number): (kind, hasDetails, attempt) = (.willExecute, false, number)
-    case .didExecute(let number): (kind, hasDetails, attempt) = (.didExecute, false, number)
+    case .didAttach(let dependencies): (kind, hasDetails) = (.didAttach, !dependencies.isEmpty)
+    case .willExecute(let number, let place): (kind, hasDetails, attempt, slot) = (.willExecute, false, number, place)
+    case .didExecute(let number, let place): (kind, hasDetails, attempt, slot) = (.didExecute, false, number, place)
     case .willFinish(let outcome): (kind, hasDetails) = (.willFinish, outcome.value == nil)
-    case .didFinish(let outcome): (kind, hasDetails) = (.didFinish, outcome.value == nil)
+    case .didFinish(let outcome, let metrics): (kind, hasDetails) = (.didFinish, outcome.value == nil || metrics != nil)
     case .reused: kind = .reused
     case .retrying(let number, _, _): (kind, attempt) = (.retrying, number)
     case .didCancel: kind = .didCancel
@@ -201,6 +221,7 @@ extension ProcedureEvent {
     case .gap: kind = .gap
     }
     number = Int32(clamping: attempt)
+    slotNumber = slot
     details = hasDetails ? Details(step) : nil
   }
 

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A procedure is a value and can run many times; every run has its own identity. Identities grow in the order of
 /// creation, which is useful only for sorting.
-public struct ProcedureID: Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
   let number: UInt64
 
   /// Returns whether the identity `lhs` was created before `rhs`.

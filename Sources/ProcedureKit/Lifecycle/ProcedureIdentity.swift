@@ -1,5 +1,5 @@
 /// The identity and the name of a run, for errors and events.
-public struct ProcedureIdentity: Hashable, Sendable, Identifiable, CustomStringConvertible {
+public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, CustomStringConvertible {
   /// The run's identity.
   public let id: ProcedureID
   /// The procedure's name.

@@ -1,7 +1,7 @@
 /// An instant of a queue's clock, counted from the creation of the queue.
 ///
 /// The resolution is one nanosecond. Only instants of one queue can be compared.
-public struct ProcedureInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible {
+public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, CustomStringConvertible {
   let nanoseconds: Int64
 
   /// The time since the creation of the queue.

@@ -3,7 +3,7 @@
 /// A run ends in ``finished``, and can skip states: a cancelled run goes from ``pending`` straight to ``finishing``. The cases
 /// are no order in time. After a pause, the next attempt of a run waits and executes again; ``hasStarted`` and
 /// ``isFinished`` say how far a run is.
-public enum ProcedureState: Sendable, CaseIterable {
+public enum ProcedureState: Codable, Sendable, CaseIterable {
   /// The run waits for its dependencies.
   case pending
   /// The dependencies have finished. The run evaluates its conditions, or waits for a suspended queue to resume.

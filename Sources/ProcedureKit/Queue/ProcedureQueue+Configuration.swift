@@ -85,6 +85,11 @@ extension ProcedureQueue {
     /// The log of the queue; `nil` for ``ProcedureLog/shared`` at the time of each message.
     public var log: ProcedureLog?
 
+    /// Whether the queue counts what happens, and measures how long; see ``QueueSnapshot/totals``.
+    ///
+    /// Each procedure then costs about as much more as with one subscriber to the events.
+    public var collectsTotals = false
+
     /// Called with the failure of an added procedure that nobody can learn of; `nil` writes a warning to the log.
     ///
     /// A failure is unobserved if the last handle of the procedure goes, and nobody has read the handle's `value`, `result`
@@ -157,7 +162,7 @@ extension ProcedureQueue {
         failures: scope.map { .scope($0, afterwards: onUnobservedFailure) } ?? .unobserved(onUnobservedFailure),
         stallReport: stallTimeout.map { [onStall] in
           StallReport(timeout: $0) { core in onStall.map { $0(core.snapshot()) } ?? core.logStall() }
-        }, log: log)
+        }, log: log, collectsTotals: collectsTotals)
     }
   }
 }

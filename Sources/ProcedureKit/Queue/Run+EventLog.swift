@@ -23,7 +23,7 @@ extension Run {
       past.insert(
         ProcedureEvent(of: subject(attempt), at: ProcedureInstant(nanoseconds: nanoseconds), step), at: index)
     }
-    add(.didAttach, at: attached)
+    add(.didAttach(after: details?.dependencies.map(\.identity.id) ?? []), at: attached)
     add(.willExecute(attempt: 1), at: started)
     if started >= 0 { add(.didExecute(attempt: 1), at: ended) }
     if let details, let cancel = details.cancel {

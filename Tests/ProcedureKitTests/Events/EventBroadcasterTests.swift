@@ -139,10 +139,11 @@ extension Int: BroadcastEvent {}
     let child = ProcedureIdentity(id: .reserve(), name: "child")
     let steps: [ProcedureEvent.Step] =
       [
-        .didAttach, .willExecute(attempt: 1), .willExecute(attempt: .max), .didExecute(attempt: 2),
+        .didAttach(), .didAttach(after: [child.id]), .willExecute(attempt: 1, slot: 4), .willExecute(attempt: .max),
+        .didExecute(attempt: 2), .didFinish(.finished(()), ProcedureMetrics(attempts: 2)),
         .retrying(attempt: 2, delay: .seconds(1), error: Broken()), .didCancel(reason: nil),
         .didCancel(reason: Broken()), .willProduce(child), .didProduce(child), .reused(by: "cache"), .gap(3),
-      ] + outcomes.map { .willFinish($0) } + outcomes.map { .didFinish($0) }
+      ] + outcomes.map { .willFinish($0) } + outcomes.map { .didFinish($0, nil) }
     let parent = ProcedureID.reserve()
     for step in steps {
       let subject = ProcedureEvent.Subject(id: child.id, name: "run", attempt: 3, parent: parent, isNode: true)
@@ -151,13 +152,14 @@ extension Int: BroadcastEvent {}
       #expect(event.parent == parent && event.graph == parent)
       // Each property is there for the kinds that have it, and for no other.
       switch step {
-      case .willExecute(let attempt), .didExecute(let attempt): #expect(event.attempt == Int(Int32(clamping: attempt)))
+      case .willExecute(let attempt, let slot), .didExecute(let attempt, let slot):
+        #expect(event.attempt == Int(Int32(clamping: attempt)) && event.slot == (slot < 0 ? nil : Int(slot)))
       case .retrying(let attempt, let delay, _): #expect(event.attempt == attempt && event.delay == delay)
       default: #expect(event.attempt == 3 && event.delay == nil)
       }
       var (outcome, error, reason): (String?, Bool, Bool) = (nil, false, false)
       switch step {
-      case .willFinish(let end), .didFinish(let end):
+      case .willFinish(let end), .didFinish(let end, _):
         outcome = "\(end)"
         if case .failed = end { error = true }
         if case .cancelled(_?) = end { reason = true }
@@ -167,6 +169,12 @@ extension Int: BroadcastEvent {}
       }
       #expect(event.outcome.map { "\($0)" } == outcome)
       #expect((event.error is Broken) == error && (event.reason is Broken) == reason)
+      if case .didFinish(_, let metrics) = step {
+        #expect(event.metrics == metrics)
+      } else {
+        #expect(event.metrics == nil)
+      }
+      if case .didAttach(let others) = step { #expect(event.dependencies == others) }
       #expect(event.child == ([.willProduce, .didProduce].contains(event.kind) ? child : nil))
       #expect(event.reuseName == (event.kind == .reused ? "cache" : nil))
       #expect(event.lostCount == (event.kind == .gap ? 3 : nil))

@@ -39,4 +39,30 @@ struct PrintHandler: ProcedureLogHandler {
     configuration.log = ProcedureLog(level: .debug, metadata: ["service": "photos"], to: PrintHandler())
     #expect(configuration.log?.level == .debug)
   }
+
+  @Test("Metrics")
+  func metrics() async throws {
+    let jobs = ProcedureQueue("jobs")
+    let events = jobs.events
+    try await jobs.run(ProcedureTask("job") {})
+    await jobs.shutDown()
+    var lines: [String] = []
+    let queue = (events: events, 0)
+    for await event in queue.events {
+      guard event.kind == .didFinish, let metrics = event.metrics else { continue }
+      lines.append("\(event.name): waited \(metrics.waiting), executed \(metrics.executing)")
+    }
+    #expect(lines.count == 1 && lines[0].hasPrefix("job: waited 0.0 seconds"))
+  }
+
+  @Test("Totals")
+  func totals() async throws {
+    var configuration = ProcedureQueue.Configuration("jobs", maxConcurrentProcedures: 8)
+    configuration.collectsTotals = true
+    let queue = ProcedureQueue(configuration)
+    try await queue.run(ProcedureTask("job") {})
+    let totals = queue.snapshot().totals
+    let slowest = totals?.waiting.quantile(0.99)  // all but a hundredth have waited no longer
+    #expect(totals?.finishedCount == 1 && slowest != nil)
+  }
 }

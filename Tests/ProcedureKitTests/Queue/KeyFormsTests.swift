@@ -79,9 +79,8 @@ import TestingProcedureKit
   @Test("A limit of the key holds for a graph from data")
   func items() async throws {
     let (queue, counter) = (Self.queue(), Counter())
-    let graph = try ProcedureGraph(Array(0..<6), id: \.self, needs: { _ in [] }) { (_: Int) in
-      ProcedureTask { (_: [Int]) in () }.then(counter.procedure).keyed(by: "k")
-    }
+    let item = ProcedureTask { (_: [Int]) in () }.then(counter.procedure).keyed(by: "k")
+    let graph = try ProcedureGraph(0..<6, id: \.self, needs: { _ in [] }, procedure: { _ in item })
     #expect(try await queue.run(graph).count == 6)
     #expect(counter.most == 1)
   }

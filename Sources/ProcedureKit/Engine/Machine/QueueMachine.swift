@@ -95,6 +95,11 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// How often a run has started, waited, gone on or ended. A queue that is stuck may go on to get runs: their coming does not count.
   private(set) var changeCount: UInt64 = 0
 
+  /// The meters of the runs, while somebody observes or counts them.
+  var meters: RunMeters?
+  /// The instant of the event, in nanoseconds, which is given while runs are measured: the machine has no clock.
+  var now: Int64 = 0
+
   init(width: Int, isSuspended: Bool, turns: KeyTurns = KeyTurns()) {
     self.width = width
     self.turns = turns
@@ -110,6 +115,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func arrived(_ new: Member, _ next: inout Next) -> (MemberID, RunStep) {
     arrivals += 1
     let member = insert(new)
+    meters?.arrived(member, at: now)
     if new.order == 0 { members[Int(member)].order = arrivals }
     if !new.isPart { count += 1 }
     countWaiting(member, by: 1)
@@ -203,6 +209,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
     members[Int(member)].holdsSlot = true
+    meters?.slotTaken(member)
     let key = members[Int(member)].key
     guard key >= 0 else { return }
     let starts = !members[Int(member)].isPart && members[Int(member)].phase.isBeforeStart
@@ -323,6 +330,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     if !members[Int(member)].isPart { count -= 1 }
     if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
     move(member, to: .finished)
+    meters?.left(member)
     if members[Int(member)].key >= 0 { turns.left(members[Int(member)].key) }
     members[Int(member)].payload = nil
     members[Int(member)].order = .max
@@ -341,6 +349,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func giveBackSlot(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].holdsSlot else { return }
     members[Int(member)].holdsSlot = false
+    meters?.slotGivenBack(member)
     slotsTaken -= 1
     let key = members[Int(member)].key
     if key >= 0 { turns.slotGivenBack(key) }
@@ -453,6 +462,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let former = members[Int(member)].phase
     assert(former.leads(to: phase), "QueueMachine: \(former) does not lead to \(phase)")
     members[Int(member)].phase = phase
+    if meters != nil { meters?.moved(member, to: phase.part, at: now) }
     if phase == .pausing || !phase.isBeforeStart { changeCount &+= 1 }
   }
 

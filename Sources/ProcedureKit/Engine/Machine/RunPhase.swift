@@ -49,4 +49,15 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     case .starting, .executing, .finishing, .finished: false
     }
   }
+
+  /// The part of the metrics to which the time in this phase counts.
+  var part: RunMeters.Part {
+    switch self {
+    case .pending: .pending
+    case .evaluating: .evaluating
+    case .held, .claiming, .ready: .waiting
+    case .pausing: .paused
+    case .starting, .executing, .finishing, .finished: .executing
+    }
+  }
 }

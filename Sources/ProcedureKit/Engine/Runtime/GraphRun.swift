@@ -11,6 +11,8 @@ final class GraphRun: Sendable {
     var startingWorker: Run?
     /// The nodes whose events somebody observes and that have not ended.
     var observed: Set<Int32> = []
+    /// When observed nodes have started, and the numbers of their slots.
+    var starts: [Int32: (instant: ProcedureInstant, slot: Int32)] = [:]
   }
 
   private static let workerLevel = Level(Level.Traits(name: "graph worker"))
@@ -25,7 +27,9 @@ final class GraphRun: Sendable {
   private let state: Mutex<State>
   /// The runs that nodes with nothing but a body needed, until the bodies end.
   private let nodeRuns = Mutex<[Int32: Run]>([:])
-  private let isObservedFromStart: Bool
+  let isObservedFromStart: Bool
+  /// The instant since which all nodes wait.
+  let start: ProcedureInstant
   /// Whether each node is a run, since the queue calls hooks or an interceptor for each.
   let makesRuns: Bool
 
@@ -36,6 +40,7 @@ final class GraphRun: Sendable {
     values = GraphValues(plan.layout, dependencyCounts: plan.shape.dependencyCounts)
     broadcaster = run.core.broadcaster
     isObservedFromStart = broadcaster.isObserved
+    start = run.core.isMeasured ? run.core.time.now : ProcedureInstant(nanoseconds: -1)
     makesRuns = run.core.hooks != nil || run.core.interceptor != nil
     firstID = .reserve(plan.traits.count)
     countdown = GraphCountdown(plan.shape, values)
@@ -153,10 +158,13 @@ final class GraphRun: Sendable {
     if run.core.stallReport != nil { run.core.send { state, _ in state.machine.nodeMoved() } }
   }
 
-  func nodeStarts(_ node: Int32) {
+  func nodeStarts(_ node: Int32, by worker: Run) {
     values.nodeStarted(node)
     nodeMoved()
-    if broadcaster.isObserved, isBare(node) { report(.willExecute(attempt: 1), of: node) }
+    guard broadcaster.isObserved, isBare(node) else { return }
+    let (instant, slot) = (run.core.time.now, run.core.withState { worker.slotNumber($0) })
+    if isObservedFromStart { state.withLock { $0.starts[node] = (instant, slot) } }
+    report(.willExecute(attempt: 1, slot: slot), of: node, at: instant)
   }
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
@@ -280,16 +288,23 @@ final class GraphRun: Sendable {
   private func announceNodes() {
     guard isObservedFromStart else { return }
     state.withLock { $0.observed = Set(0..<Int32(plan.traits.count)) }
-    for node in plan.traits.indices { report(.didAttach, of: Int32(node)) }
+    let dependencies = plan.shape.dependencies()
+    for node in plan.traits.indices {
+      report(
+        .didAttach(after: dependencies[node].map { identity(of: $0).id }), of: Int32(node), at: start)
+    }
   }
 
-  func report(_ step: @autoclosure () -> ProcedureEvent.Step, of node: Int32, attempt: Int = 0) {
+  func report(
+    _ step: @autoclosure () -> ProcedureEvent.Step, of node: Int32, attempt: Int = 0,
+    at instant: ProcedureInstant? = nil
+  ) {
     guard broadcaster.isObserved else { return }
     let identity = identity(of: node)
     var effects: [EventEffect] = []
     let subject = ProcedureEvent.Subject(
       id: identity.id, name: identity.name, attempt: attempt, parent: run.identity.id, isNode: true)
-    let event = ProcedureEvent(of: subject, at: run.core.time.now, step())
+    let event = ProcedureEvent(of: subject, at: instant ?? run.core.time.now, step())
     broadcaster.send(event, &effects)
     for effect in effects { effect.perform() }
   }
@@ -298,14 +313,17 @@ final class GraphRun: Sendable {
 
   private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
     guard isObservedFromStart || broadcaster.isObserved else { return }
-    state.withLock { _ = $0.observed.remove(node) }
+    let begin = state.withLock { state in
+      state.observed.remove(node)
+      return state.starts.removeValue(forKey: node)
+    }
     // The run of a node that has more than a body has reported its end.
     guard !hasExecuted || isBare(node) else { return }
-    let (outcome, attempt) = (outcome(), hasExecuted ? 1 : 0)
-    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt) }
-    if hasExecuted { report(.didExecute(attempt: 1), of: node) }
-    report(.willFinish(outcome), of: node, attempt: attempt)
-    report(.didFinish(outcome), of: node, attempt: attempt)
+    let (outcome, attempt, end) = (outcome(), hasExecuted ? 1 : 0, run.core.time.now)
+    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt, at: end) }
+    if hasExecuted { report(.didExecute(attempt: 1, slot: begin?.slot ?? -1), of: node, at: end) }
+    report(.willFinish(outcome), of: node, attempt: attempt, at: end)
+    report(.didFinish(outcome, metrics(from: begin?.instant, to: end, attempt)), of: node, attempt: attempt, at: end)
   }
 
   private func finishUnstartedNodes() {

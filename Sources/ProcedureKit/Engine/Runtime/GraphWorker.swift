@@ -30,7 +30,7 @@ struct GraphWorker {
       if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
       if graph.isStopping { return graph.nodeAbandoned(node) }
     }
-    graph.nodeStarts(node)
+    graph.nodeStarts(node, by: worker)
     let frame = NodeFrame(graph: graph, worker: worker, node: node)
     var failure: (any Error)?
     do {

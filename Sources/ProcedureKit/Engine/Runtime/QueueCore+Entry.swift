@@ -12,11 +12,11 @@ extension QueueCore {
     let starts = send { state, effects in
       guard !state.isShutDown, !state.cancelsArrivals else { return false }
       let step = arrived(run, priority: priority, needs: [], &state, &effects)
-      run.record(.didAttach, at: reading.instant, &effects)
+      run.record(.didAttach(), at: reading.instant, &effects)
       guard step == .start else { return false }
       state.machine.bodyStarted(run.member)
       run.hasStarted = true
-      run.record(.willExecute(attempt: 1), at: reading.instant, &effects)
+      run.record(.willExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
       return true
     }
     return (run, starts)
@@ -38,9 +38,9 @@ extension QueueCore {
     let reading = time.readingIfAsked()
     return send { state, effects in
       guard run.details == nil else { return false }
-      run.record(.didExecute(attempt: 1), at: reading.instant, &effects)
+      run.record(.didExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
       state.machine.bodyEnded(run.member, &effects.next)
-      run.publish(.finished(()), at: reading, &effects)
+      run.publish(.finished(()), at: reading, &state, &effects)
       run.leave(&state, &effects)
       return true
     }
@@ -99,7 +99,7 @@ extension QueueCore {
       }
       run.attached = run.stamp(reading.instant).nanoseconds
       let step = arrived(run, priority: priority, needs: needs, &state, &effects)
-      run.record(.didAttach, at: reading.instant, &effects)
+      run.record(.didAttach(after: dependencies.map(\.identity.id)), at: reading.instant, &effects)
       if limitsWaiting { state.room.admitted(run, state.machine) }
       next = step
       if state.cancelsArrivals { effects.add(.cancel(run)) }
@@ -156,7 +156,7 @@ extension QueueCore {
       state.machine.bodyStarted(member)
       run.hasStarted = true
       run.started = run.stamp(reading.instant).nanoseconds
-      run.record(.willExecute(attempt: 1), at: reading.instant, &effects)
+      run.record(.willExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
     }
     return run
   }
@@ -182,11 +182,9 @@ extension QueueCore {
       if endsPlainly {
         run.worker = nil
         run.ended = run.stamp(reading.instant).nanoseconds
-        run.record(.didExecute(attempt: 1), at: reading.instant, &effects)
+        run.record(.didExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
         state.machine.bodyEnded(run.member, &effects.next)
-        let outcome = Run.Outcome(result)
-        run.publish(outcome, at: reading, &effects)
-        ended(run, outcome, &state, &effects)
+        run.publish(Run.Outcome(result), at: reading, &state, &effects)
         run.leave(&state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
@@ -288,7 +286,7 @@ extension Run {
         &state,
         &effects)
       // The graph has reported its nodes.
-      if kind != .node { record(.didAttach, at: reading.instant, &effects) }
+      if kind != .node { record(.didAttach(), at: reading.instant, &effects) }
       if state.cancelsArrivals { isCancelled = true }
       return step
     }

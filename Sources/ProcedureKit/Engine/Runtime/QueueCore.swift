@@ -33,6 +33,8 @@ final class QueueCore: Sendable {
     /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
     var awaitingBodies = 0
     var stall = StallWatch()
+    /// The totals of the queue, if they are collected.
+    var totals: QueueTotals?
     /// The `ProcedureQueue`, as long as somebody refers to it.
     weak var queue: (any Actor)?
   }
@@ -86,6 +88,7 @@ final class QueueCore: Sendable {
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
   let stallReport: StallReport?
+  let collectsTotals: Bool
   /// The log of the queue; `nil` for that of the process.
   let ownLog: ProcedureLog?
   /// Whether runs are told apart by their keys.
@@ -101,8 +104,9 @@ final class QueueCore: Sendable {
     hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse),
     turns: KeyTurns = KeyTurns(), seed: UInt64? = nil,
     interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil,
-    log: ProcedureLog? = nil
+    log: ProcedureLog? = nil, collectsTotals: Bool = false
   ) {
+    self.collectsTotals = collectsTotals
     self.stallReport = stallReport
     ownLog = log
     failureHandling = failures
@@ -119,7 +123,9 @@ final class QueueCore: Sendable {
     isPlain = executor == nil && hooks == nil && interceptor == nil
     gate = Atomic(isSuspended)
     let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended, turns: turns)
-    state = Mutex(State(machine: machine, room: room, seeds: seed.map(SplitMix64.init)))
+    state = Mutex(
+      State(
+        machine: machine, room: room, seeds: seed.map(SplitMix64.init), totals: collectsTotals ? QueueTotals() : nil))
   }
 
   deinit {
@@ -133,7 +139,9 @@ final class QueueCore: Sendable {
   @inline(__always)
   func send<R: Sendable>(_ event: (inout State, inout Effects) -> R) -> R {
     var effects = Effects()
+    let reading = isMeasured ? time.readingIfAsked() : nil
     let result = state.withLock { state in
+      if reading != nil || state.machine.meters != nil { state.measure(at: reading?.instant) }
       let result = event(&state, &effects)
       if limitsWaiting {
         while let caller = state.room.next(&state.machine) { effects.add(.giveRoom(caller)) }

@@ -149,8 +149,7 @@ extension Run {
   private func publish(_ outcome: Outcome, isLast: Bool) {
     let reading = core.time.reading()
     let (parent, former, log) = core.send { state, effects -> (Run?, Former, EventLog?) in
-      publish(outcome, at: reading, &effects)
-      core.ended(self, outcome, &state, &effects)
+      publish(outcome, at: reading, &state, &effects)
       if isLast { leave(&state, &effects) }
       return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
     }
@@ -162,13 +161,19 @@ extension Run {
   }
 
   /// Publishes under the lock (L4).
-  func publish(_ outcome: Outcome, at reading: QueueTime.Reading, _ effects: inout QueueCore.Effects) {
+  func publish(
+    _ outcome: Outcome, at reading: QueueTime.Reading, _ state: inout QueueCore.State,
+    _ effects: inout QueueCore.Effects
+  ) {
     isDecided = true
     self.outcome = outcome
     if ended < 0, kind == .added { ended = stamp(reading.instant).nanoseconds }
     if isReported {
+      let metrics = state.machine.meters == nil ? nil : metrics(at: reading.instant, state)
       record(.willFinish(outcome.withoutValue), at: reading.instant, &effects)
-      record(.didFinish(outcome.withoutValue), at: reading.instant, &effects)
+      record(.didFinish(outcome.withoutValue, metrics), at: reading.instant, &effects)
+      if core.collectsTotals { state.count(self, outcome, metrics) }
+      core.ended(self, outcome, &state, &effects)
     }
     if let details {
       effects.call(details.waiters.values)

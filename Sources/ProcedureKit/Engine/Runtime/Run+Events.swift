@@ -41,7 +41,7 @@ extension Run {
 
   /// The run as the subject of an event. The latest attempt has not started while the run pauses before it. Called under the lock.
   func subject(_ attempt: Int? = nil) -> ProcedureEvent.Subject {
-    let latest = details.map { $0.currentAttempt - ($0.isRetrying ? 1 : 0) } ?? 1
+    let latest = details?.latestAttempt ?? 1
     return ProcedureEvent.Subject(
       id: id, name: name, attempt: attempt ?? (hasStarted ? latest : 0), parent: parent?.reported.id,
       isNode: kind == .node || kind == .bareNode)

@@ -246,6 +246,10 @@ final class RunDetails {
   /// The state of a level that pauses: a retry or a repeat.
   var pacing: (any Sendable)?
   var currentAttempt = 1
+  /// The latest attempt that has started.
+  var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
+  /// Whether a value was used that was there already.
+  var isReused = false
   /// Called if the run ends in its pause, or before the next start.
   var abandonPause: (@Sendable () -> Void)?
 

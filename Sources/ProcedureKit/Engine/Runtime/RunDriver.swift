@@ -425,7 +425,10 @@ extension Run {
     if let timeout = level.traits.timeout { arm(timeout) }
     let (body, name) = core.withState { _ in (self.body, self.closures?.reuse?.name) }
     guard let body, let name, let reused = try await body(self, .reuse) as? Level.Reused else { return false }
-    core.withState { _ in madeDetails.result = .success(reused.value) }
+    core.withState { _ in
+      madeDetails.result = .success(reused.value)
+      reported.madeDetails.isReused = true
+    }
     report(.reused(by: name))
     log.debug("reuses \(name)")
     return true
@@ -459,7 +462,8 @@ extension Run {
         if !hasStarted { started = stamp(reading.instant).nanoseconds }
         hasStarted = true
         details?.isRetrying = false
-        record(.willExecute(attempt: details?.currentAttempt ?? 1), at: reading.instant, &effects)
+        record(
+          .willExecute(attempt: details?.currentAttempt ?? 1, slot: slotNumber(state)), at: reading.instant, &effects)
       }
       return body
     }
@@ -469,12 +473,13 @@ extension Run {
   @discardableResult
   func bodyEnded(_ result: Result<any Sendable, any Error>?) -> Level.Hooks? {
     let reading = core.time.reading()
-    return core.send { _, effects in
+    return core.send { state, effects in
       if let result { madeDetails.result = result }
       // The end of the attempt before a pause was recorded then.
       if !(details?.isRetrying ?? false) {
         ended = stamp(reading.instant).nanoseconds
-        record(.didExecute(attempt: details?.currentAttempt ?? 1), at: reading.instant, &effects)
+        record(
+          .didExecute(attempt: details?.currentAttempt ?? 1, slot: slotNumber(state)), at: reading.instant, &effects)
       }
       let hasHooks = level.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
       return hasHooks ? closures?.hooks ?? Level.Hooks() : nil
@@ -510,7 +515,7 @@ extension Run {
       let reading = core.time.reading()
       core.send { _, effects in
         attached = reading.instant.nanoseconds
-        record(.didAttach, at: reading.instant, &effects)
+        record(.didAttach(), at: reading.instant, &effects)
       }
       return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
     }

@@ -2,7 +2,7 @@
 ///
 /// All entries are of the same moment. Of a graph, the nodes that execute or wait are shown after the graph, with the graph as
 /// their parent; nodes whose dependencies have not finished are not shown.
-public struct QueueSnapshot: Sendable {
+public struct QueueSnapshot: Codable, Sendable {
   /// The queue's name.
   public let name: String
   /// How many bodies may execute at once.
@@ -19,11 +19,13 @@ public struct QueueSnapshot: Sendable {
   public let isSuspended: Bool
   /// Whether the queue admits no further procedures.
   public let isShutDown: Bool
+  /// What has happened on the queue, if ``ProcedureQueue/Configuration/collectsTotals`` is set.
+  public let totals: QueueTotals?
   /// Every procedure that has not finished, in order of admission.
   public fileprivate(set) var procedures: [Entry]
 
   /// One procedure on the queue.
-  public struct Entry: Sendable {
+  public struct Entry: Codable, Sendable {
     /// The id and the name of the run.
     public let procedure: ProcedureIdentity
     /// The state of the run.
@@ -32,12 +34,15 @@ public struct QueueSnapshot: Sendable {
     public let parent: ProcedureIdentity?
     /// The description of the run's key, or of the key of the run around; see ``Procedure/keyed(by:)``.
     public let key: String?
+    /// The number of the slot in which the body executes, as ``ProcedureEvent/slot`` tells; `nil` without one, and if the queue is neither
+    /// observed nor collects totals. A node has the slot of its graph's worker, which is shown for a node with modifiers only.
+    public let slot: Int?
     /// The wait of the run; `nil` while the body works, or waits for anything that is not the library's.
     public let wait: Wait?
   }
 
   /// The wait that keeps a procedure from going on.
-  public enum Wait: Sendable, Hashable {
+  public enum Wait: Codable, Hashable, Sendable {
     /// The procedure waits for dependencies.
     case dependencies([ProcedureIdentity])
     /// The conditions of these names are being evaluated.
@@ -128,13 +133,13 @@ extension QueueCore {
   func snapshot() -> QueueSnapshot {
     let (empty, looks) = withState { state in
       let looks = state.machine.present.compactMap { member in
-        state.machine[member].payload.map { RunLook($0, state.machine) }
+        state.machine[member].payload.map { RunLook($0, state) }
       }
       let empty = QueueSnapshot(
         name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
         maxWaitingProcedures: state.room.limit, maxConcurrentProceduresPerKey: state.machine.turns.limit,
         maxWaitingProceduresPerKey: state.room.limitPerKey, isSuspended: state.machine.isSuspended,
-        isShutDown: state.isShutDown, procedures: [])
+        isShutDown: state.isShutDown, totals: state.totals, procedures: [])
       return (empty, looks)
     }
     let parts = Dictionary(grouping: looks, by: { ObjectIdentifier($0.run.reported) })
@@ -146,7 +151,7 @@ extension QueueCore {
       snapshot.procedures.append(
         QueueSnapshot.Entry(
           procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity, key: key,
-          wait: levels.lazy.compactMap { $0.wait(empty.isSuspended) }.first))
+          slot: look.slot, wait: levels.lazy.compactMap { $0.wait(empty.isSuspended) }.first))
       let nodes = levels.flatMap { $0.nodes(key, empty.isSuspended) }
       snapshot.procedures += nodes.filter { !runs.contains($0.procedure.id) }
     }
@@ -159,6 +164,7 @@ private struct RunLook: Sendable {
   let run: Run
   let state: ProcedureState
   private let phase: RunPhase
+  let slot: Int?
   private let isReturning: Bool
   /// The limit of the key, if the run waits for a slot of its key.
   private let limitOfKey: Int?
@@ -169,10 +175,12 @@ private struct RunLook: Sendable {
   private let conditions: [String]
   private let graph: GraphRun?
 
-  init(_ run: Run, _ machine: QueueMachine<Run>) {
-    let details = run.details
+  init(_ run: Run, _ state: QueueCore.State) {
+    let (machine, details) = (state.machine, run.details)
+    let number = run.slotNumber(state)
+    slot = number < 0 ? nil : Int(number)
     self.run = run
-    state = run.state(machine)
+    self.state = run.state(machine)
     phase = machine[run.member].phase
     // The body of a node uses the slot of a worker, which has the key of the node.
     let owner = run.kind == .node && run.slotOwner.member >= 0 ? run.slotOwner.member : run.member
@@ -234,7 +242,8 @@ private struct RunLook: Sendable {
     let wait: QueueSnapshot.Wait = isSuspended ? .resumption : limit.map { .graphLimit($0) } ?? .slot
     func entry(_ node: ProcedureIdentity, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
       QueueSnapshot.Entry(
-        procedure: node, state: wait == nil ? .executing : .waiting, parent: run.identity, key: key, wait: wait)
+        procedure: node, state: wait == nil ? .executing : .waiting, parent: run.identity, key: key, slot: nil,
+        wait: wait)
     }
     return executing.map { entry($0, nil) } + ready.map { entry($0, wait) }
   }

@@ -1,0 +1,236 @@
+import Foundation
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// `ProcedureEvent.metrics`, `slot` and `dependencies`.
+@Suite struct MetricsTests {
+  private let clock = VirtualClock()
+
+  private func queue(
+    width: Int = .max, _ change: (inout ProcedureQueue.Configuration) -> Void = { _ in }
+  ) -> ProcedureQueue {
+    var configuration = ProcedureQueue.Configuration("measured", maxConcurrentProcedures: width)
+    configuration.clock = clock
+    change(&configuration)
+    return ProcedureQueue(configuration)
+  }
+
+  /// The metrics of all procedures that end while the body executes, by their names; advances the clock whenever somebody sleeps.
+  private func metrics(
+    on queue: ProcedureQueue, _ body: @escaping @Sendable () async -> Void
+  ) async -> [String: ProcedureMetrics] {
+    let events = queue.events
+    let reader = Task {  // ends with the queue, below
+      var metrics: [String: ProcedureMetrics] = [:]
+      var attached: [ProcedureID: ProcedureInstant] = [:]
+      for await event in events {
+        if event.kind == .didAttach { attached[event.id] = event.instant }
+        guard event.kind == .didFinish else { continue }
+        metrics[event.name] = event.metrics
+        if let start = attached[event.id] {
+          #expect(event.metrics?.total == start.duration(to: event.instant), "\(event.name)")
+        }
+      }
+      return metrics
+    }
+    await body()
+    await queue.shutDown()
+    return await reader.value
+  }
+
+  private func sleeping(_ name: String, _ seconds: Int) -> ProcedureTask<Void, Void> {
+    ProcedureTask(name) { [clock] in try await clock.sleep(for: .seconds(seconds)) }
+  }
+
+  /// Advances the clock by each sleep, as soon as there is one, until the work has ended.
+  private func advancing(_ handles: [ProcedureHandle<Void>]) async {
+    while !handles.allSatisfy(\.state.isFinished) {
+      if clock.sleeperCount > 0 { clock.advance(by: .seconds(1)) }
+      await Task.yield()
+    }
+  }
+
+  @Test("Time counts where it is spent: dependencies, conditions, slot, body")
+  func parts() async {
+    let queue = queue(width: 1)
+    let result = await metrics(on: queue) {
+      let first = queue.add(sleeping("first", 2))
+      let second = queue.add(sleeping("second", 3), after: [first])
+      let third = queue.add(
+        sleeping("third", 1).condition("slow") { [clock] in
+          try await clock.sleep(for: .seconds(1))
+          return true
+        }, after: [second])
+      let never = queue.add(ProcedureTask("never") {}.condition("no") { false }, after: [third])
+      await advancing([first, second, third, never])
+    }
+    #expect(result["first"] == ProcedureMetrics(executing: .seconds(2), attempts: 1))
+    #expect(result["second"] == ProcedureMetrics(pending: .seconds(2), executing: .seconds(3), attempts: 1))
+    #expect(
+      result["third"]
+        == ProcedureMetrics(pending: .seconds(5), evaluating: .seconds(1), executing: .seconds(1), attempts: 1))
+    #expect(result["never"] == ProcedureMetrics(pending: .seconds(7)))
+  }
+
+  @Test("A wait for a slot or a resource counts as waiting, a delay and a back-off as paused")
+  func waits() async {
+    let queue = queue(width: 1)
+    let failures = Box(2)
+    let result = await metrics(on: queue) {
+      let first = queue.add(sleeping("first", 2))
+      while first.state != .executing { await Task.yield() }
+      let second = queue.add(sleeping("second", 1))
+      await advancing([first, second])
+      let delayed = queue.add(ProcedureTask("delayed") {}.delay(.seconds(4)))
+      await advancing([delayed])
+      let retried = queue.add(
+        ProcedureTask("retried") {
+          if failures.update({
+            $0 -= 1
+            return $0 >= 0
+          }) {
+            throw TestError()
+          }
+        }.retry(.constant(.seconds(5)), maxAttempts: 4))
+      await advancing([retried])
+    }
+    #expect(result["second"] == ProcedureMetrics(waiting: .seconds(2), executing: .seconds(1), attempts: 1))
+    #expect(result["delayed"] == ProcedureMetrics(paused: .seconds(4), attempts: 1))
+    #expect(result["retried"] == ProcedureMetrics(paused: .seconds(10), attempts: 3))
+  }
+
+  @Test("Nodes are measured from the start of their graph, with a body alone or with more; so is what is cancelled")
+  func nodes() async {
+    let queue = queue()
+    let result = await metrics(on: queue) {
+      let graph = ProcedureGraph("graph") { g in
+        let a = g.add(sleeping("a", 2))
+        let b = g.add(sleeping("b", 3).condition("yes") { true }, after: [a])
+        return g.add(sleeping("c", 1), after: [b])
+      }
+      let failing = ProcedureGraph("failing") { g in
+        let bad = g.add(ProcedureTask<Void, Void>("bad") { throw TestError() })
+        return g.add(ProcedureTask("unstarted") {}, after: [bad])
+      }
+      let one = queue.add(graph)
+      let two = queue.add(failing)
+      _ = await two.outcome
+      await advancing([one])
+    }
+    #expect(result["a"] == ProcedureMetrics(executing: .seconds(2), attempts: 1))
+    #expect(result["b"] == ProcedureMetrics(pending: .seconds(2), executing: .seconds(3), attempts: 1))
+    #expect(result["c"] == ProcedureMetrics(pending: .seconds(5), executing: .seconds(1), attempts: 1))
+    #expect(result["unstarted"] == ProcedureMetrics())
+    #expect(result["graph"]?.total == .seconds(6))
+  }
+
+  @Test("Dependencies are told when a run attaches, of nodes, too")
+  func dependencies() async throws {
+    let queue = queue()
+    let recorder = EventRecorder(queue)
+    let first = queue.add(ProcedureTask("first") { 1 })
+    let second = queue.add(ProcedureTask("second") { (_: Int) in }, from: first)
+    try await second.value
+    try await queue.run(
+      ProcedureGraph("graph") { g in
+        let a = g.add("a") {}
+        let b = g.add("b") {}
+        return g.add(ProcedureTask("c") {}, after: [a, b])
+      })
+    await queue.shutDown()
+    try await recorder.waitUntilEnded()
+    let events = recorder.events
+    func attached(_ name: String) -> ProcedureEvent? { events.first { $0.kind == .didAttach && $0.name == name } }
+    #expect(attached("first")?.dependencies == [])
+    #expect(attached("second")?.dependencies == [first.id])
+    #expect(attached("c")?.dependencies == [attached("a"), attached("b")].compactMap { $0?.id })
+  }
+
+  @Test(
+    "No two bodies that execute at once have the same slot, and the numbers stay below the width",
+    arguments: [1, 3, 70])
+  func slots(width: Int) async throws {
+    let queue = ProcedureQueue("slots", maxConcurrentProcedures: width)
+    let recorder = EventRecorder(queue)
+    let work = ProcedureTask("work") { for _ in 0..<3 { await Task.yield() } }
+    let handles = (0..<300).map { number in
+      number % 3 == 0 ? queue.add(work) : queue.add(work.condition("yes") { true })
+    }
+    let graph = queue.add(
+      ProcedureGraph("graph") { g in g.add(ProcedureTask("end") {}, after: (0..<50).map { _ in g.add(work) }) })
+    for handle in handles + [graph] { try await handle.value }
+    await queue.shutDown()
+    var taken: [Int: ProcedureID] = [:]
+    var count = 0
+    try await recorder.waitUntilEnded()
+    for event in recorder.events where event.name == "work" {
+      guard event.kind == .willExecute || event.kind == .didExecute else { continue }
+      let slot = try #require(event.slot)
+      #expect(slot < width)
+      if event.kind == .willExecute {
+        #expect(taken[slot] == nil)
+        taken[slot] = event.id
+        count += 1
+      } else {
+        #expect(taken.removeValue(forKey: slot) == event.id)
+      }
+    }
+    #expect(count == 350)
+  }
+
+  @Test("Totals count each outcome once, and their histograms merge")
+  func totals() async throws {
+    let queue = queue { $0.collectsTotals = true }
+    try await queue.run(ProcedureTask {})
+    try await queue.run(ProcedureTask {}.reusing("there") { () })
+    _ = try? await queue.run(ProcedureTask<Void, Void> { throw TestError() }.retry(.immediate, maxAttempts: 3))
+    _ = try? await queue.run(ProcedureTask {}.condition("no") { false })
+    let cancelled = queue.add(ProcedureTask { await untilCancelled() })
+    while cancelled.state != .executing { await Task.yield() }
+    cancelled.cancel()
+    _ = await cancelled.outcome
+    await queue.shutDown()
+    _ = await queue.add(ProcedureTask {}).outcome
+    var totals = try #require(queue.snapshot().totals)
+    #expect(totals.finishedCount == 2 && totals.failedCount == 2 && totals.cancelledCount == 1)
+    #expect(totals.ignoredCount == 1 && totals.reusedCount == 1 && totals.refusedCount == 1 && totals.retryCount == 2)
+    #expect(totals.count == 6 && totals.waiting.count == 5 && totals.executing.count == 3)
+    totals.merge(totals)
+    #expect(totals.count == 12 && totals.waiting.count == 10)
+    #expect(ProcedureQueue("plain").snapshot().totals == nil)
+  }
+
+  @Test("A histogram finds quantiles to the precision of its buckets")
+  func histogram() {
+    var histogram = DurationHistogram()
+    #expect(histogram.quantile(0.5) == nil)
+    for _ in 0..<98 { histogram.record(.milliseconds(2)) }
+    histogram.record(.seconds(3))
+    histogram.record(.seconds(100_000))
+    #expect(histogram.quantile(0) == .microseconds(2_500) && histogram.quantile(0.98) == .microseconds(2_500))
+    #expect(histogram.quantile(0.99) == .seconds(5) && histogram.quantile(1) == nil)
+    #expect(histogram.count == 100 && DurationHistogram.bounds == DurationHistogram.bounds.sorted())
+    #expect(histogram.sum == .milliseconds(196) + .seconds(100_003))
+  }
+
+  @Test("A snapshot survives coding")
+  func coding() async throws {
+    let queue = queue(width: 1) { $0.collectsTotals = true }
+    let goOn = Signal()
+    let first = queue.add(ProcedureTask("first") { await goOn.wait() }.exclusive("door"))
+    while first.state != .executing { await Task.yield() }
+    let others = [
+      queue.add(ProcedureTask("second") {}.exclusive("door")), queue.add(ProcedureTask("third") {}.delay(.seconds(9))),
+      queue.add(ProcedureTask("fourth") {}, after: [first]), queue.add(ProcedureTask("fifth") {}.keyed(by: "k")),
+    ]
+    let snapshot = queue.snapshot()
+    let copy = try JSONDecoder().decode(QueueSnapshot.self, from: JSONEncoder().encode(snapshot))
+    #expect("\(copy)" == "\(snapshot)" && copy.totals == snapshot.totals)
+    #expect(copy.procedures.map(\.wait) == snapshot.procedures.map(\.wait))
+    #expect(snapshot.procedures.first?.slot == 0 && copy.procedures.first?.slot == 0)
+    goOn.set()
+    await advancing([first] + others)
+  }
+}
