@@ -17,6 +17,7 @@ let package = Package(
   products: [
     .library(name: "ProcedureKit", targets: ["ProcedureKit"]),
     .library(name: "ProcedureKitFoundation", targets: ["ProcedureKitFoundation"]),
+    .library(name: "ProcedureKitNetwork", targets: ["ProcedureKitNetwork"]),
     .library(name: "ProcedureKitProcess", targets: ["ProcedureKitProcess"]),
     .library(name: "ProcedureKitDiagnostics", targets: ["ProcedureKitDiagnostics"]),
     .library(name: "TestingProcedureKit", targets: ["TestingProcedureKit"]),
@@ -24,6 +25,7 @@ let package = Package(
   targets: [
     .target(name: "ProcedureKit", swiftSettings: settings),
     .target(name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitNetwork", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitDiagnostics", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit"], swiftSettings: settings),
@@ -41,6 +43,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitFoundationTests", dependencies: ["ProcedureKitFoundation", "TestingProcedureKit"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ProcedureKitNetworkTests", dependencies: ["ProcedureKitNetwork", "TestingProcedureKit", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitProcessTests", dependencies: ["ProcedureKitProcess", "TestingProcedureKit", "TestSupport"],
