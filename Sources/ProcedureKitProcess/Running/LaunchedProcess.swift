@@ -5,15 +5,14 @@ import Synchronization
 final class LaunchedProcess: Sendable {
   private enum Arrival: Sendable {
     case part(Data, ProcessLine.Source)
-    /// A chunk has been read.
-    case chunkEnded(ProcessLine.Source, isLast: Bool)
+    case outputEnded(ProcessLine.Source)
     case ended(ProcessStatus)
   }
 
   let control: ProcessControl
   private let arrivals = Mailbox<Arrival>()
-  private let output: PipeReader
-  private let errorOutput: PipeReader
+  private let output: OutputReader
+  private let errorOutput: OutputReader
   private let timer = Mutex<Task<Void, Never>?>(nil)
   private let clock: any Clock<Duration>
   private let gracePeriod: Duration
@@ -49,10 +48,12 @@ final class LaunchedProcess: Sendable {
       // Processes that the program has left behind may keep its outputs.
       if status != nil { after(gracePeriod) { $0.stopReading() } }
       var lines: [ProcessLine] = []
+      var nextSource: ProcessLine.Source?
       switch await arrivals.next() {
-      case .part(let data, let source): lines = collectors[source]?.take(data) ?? []
-      case .chunkEnded(let source, isLast: false): readChunk(source)
-      case .chunkEnded(let source, isLast: true):
+      case .part(let data, let source):
+        lines = collectors[source]?.take(data) ?? []
+        nextSource = source
+      case .outputEnded(let source):
         openCount -= 1
         lines = collectors[source]?.finish() ?? []
       case .ended(let end):
@@ -61,6 +62,7 @@ final class LaunchedProcess: Sendable {
       }
       if status != nil { cancelTimer() }
       if let onLine { for line in lines { await onLine(line) } }
+      if let nextSource { readChunk(nextSource) }
     }
     let (output, errors) = (collectors[.output], collectors[.error])
     return ProcessResult(
@@ -70,9 +72,7 @@ final class LaunchedProcess: Sendable {
 
   private func readChunk(_ source: ProcessLine.Source) {
     (source == .output ? output : errorOutput).readChunk { [arrivals] part in
-      arrivals.send(.part(part, source))
-    } end: { [arrivals] isLast in
-      arrivals.send(.chunkEnded(source, isLast: isLast))
+      arrivals.send(part.map { .part($0, source) } ?? .outputEnded(source))
     }
   }
 

@@ -9,11 +9,12 @@ enum ProcessLauncher {
   /// What is known of a program that has started.
   struct Launch {
     let processIdentifier: Int32
-    let output: PipeReader
-    let errorOutput: PipeReader
+    let output: OutputReader
+    let errorOutput: OutputReader
   }
 
-  private static let launching = Mutex(())
+  /// Held while a program starts. Contains the thread that reads the outputs, once there is a program.
+  private static let launching = Mutex<OutputPoller?>(nil)
 
   /// Starts the program of a request, as the first process of a new group. Signals that this process ignores have their
   /// default effect there.
@@ -23,13 +24,19 @@ enum ProcessLauncher {
     let path = try check(request)
     do {
       // One at a time, so that no program inherits the pipes of another.
-      return try launching.withLock { _ in try launch(request, path) }
+      return try launching.withLock { poller in
+        let reading = try poller ?? OutputPoller()
+        poller = reading
+        return try launch(request, path, reading)
+      }
     } catch {
       throw ProcessError(.launchFailed, request, underlying: error)
     }
   }
 
-  private static func launch(_ request: ProcessRequest, _ path: String) throws -> Launch {
+  private static func launch(
+    _ request: ProcessRequest, _ path: String, _ poller: OutputPoller
+  ) throws -> Launch {
     let input = try openInput(request)
     defer { try? input.close() }
     let output = try PipeEnds()
@@ -45,7 +52,8 @@ enum ProcessLauncher {
       output.closeWriting()
       errorOutput.closeWriting()
       return Launch(
-        processIdentifier: id, output: PipeReader(output.reading), errorOutput: PipeReader(errorOutput.reading))
+        processIdentifier: id, output: OutputReader(output.reading, poller),
+        errorOutput: OutputReader(errorOutput.reading, poller))
     } catch {
       output.close()
       errorOutput.close()

@@ -1,0 +1,25 @@
+import Foundation
+
+/// One output of a program, which is read a chunk at a time.
+struct OutputReader {
+  private let output: OutputPoller.Output
+  private let poller: OutputPoller
+
+  /// Takes over the reading end of a pipe. The end of the output, or `stop`, closes the descriptor.
+  init(_ descriptor: Int32, _ poller: OutputPoller) {
+    self.poller = poller
+    output = poller.open(descriptor)
+  }
+
+  /// Reads the bytes that are there, up to a chunk. One call at a time.
+  ///
+  /// - Parameter receive: Called once, with the bytes, or with `nil` after the last ones.
+  func readChunk(_ receive: @escaping @Sendable (Data?) -> Void) {
+    poller.readChunk(of: output, receive)
+  }
+
+  /// Ends reading: a chunk that is waited for is the last one.
+  func stop() {
+    poller.stop(output)
+  }
+}
