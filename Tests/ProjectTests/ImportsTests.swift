@@ -9,7 +9,7 @@ import Testing
     "Sources/ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
     "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Dispatch", "Foundation"],
     "Sources/ProcedureKitDiagnostics/Logging/UnifiedLogHandler.swift": ["ProcedureKit", "os"],
-    "Sources/ProcedureKitDiagnostics": ["ProcedureKit", "Synchronization", "Foundation"],
+    "Sources/ProcedureKitDiagnostics": ["ProcedureKit", "Synchronization", "Dispatch", "Foundation"],
     "Sources/TestingProcedureKit": ["ProcedureKit", "Synchronization", "Testing"],
     // The explorer tells threads apart, for which it needs the platform's own module.
     "Sources/TestingProcedureKit/Schedules/Executor/Platform.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],

@@ -36,6 +36,7 @@ public actor ProcedureQueue {
   init(core: QueueCore) {
     self.core = core
     core.withState { $0.queue = self }
+    QueueFeed.queueWasMade(core)
   }
 
   deinit { core.release() }

@@ -339,10 +339,12 @@ final class QueueCore: Sendable {
   }
 
   func events(bufferingNewest newest: Int) -> AsyncStream<ProcedureEvent> {
-    let limit = EventLimit<ProcedureEvent>(newest: newest) { [name] in .gap($0, before: $1, on: name) }
-    return broadcaster.subscribe(limit: limit).stream { [name] in
+    broadcaster.subscribe(limit: eventLimit(newest: newest)).stream { [name] in
       await ProcedureContext.lendingSlot(forEventOf: name, $0)
     }
+  }
+  func eventLimit(newest: Int) -> EventLimit<ProcedureEvent> {
+    EventLimit(newest: newest) { [name] in .gap($0, before: $1, on: name) }
   }
   func changeWidth(to width: Int) { send { state, effects in state.machine.widthChanged(to: width, &effects.next) } }
   var width: Int { withState { $0.machine.width } }

@@ -1,0 +1,51 @@
+import ProcedureKit
+import Synchronization
+
+/// The tasks that read the feeds of a recorder, one for each feed.
+final class FeedReaders: Sendable {
+  private struct Reader {
+    let feed: QueueFeed
+    let task: Task<Void, Never>
+  }
+
+  private struct State {
+    var readers: [Int: Reader] = [:]
+    var count = 0
+    var isStopped = false
+  }
+
+  private let state = Mutex(State())
+
+  deinit {
+    for reader in state.withLock({ $0.readers.values }) { reader.feed.stop() }
+  }
+
+  /// Reads a feed until its end, or until `stop`. After `stop`, does nothing.
+  ///
+  /// - Parameters:
+  ///   - feed: The feed.
+  ///   - read: Called with the number of the feed, from 1; calls `next` of the feed until that returns `nil`.
+  func read(_ feed: QueueFeed, _ read: @escaping @Sendable (_ number: Int) async -> Void) {
+    state.withLock { state in
+      guard !state.isStopped else { return }
+      state.count += 1
+      let number = state.count
+      let task = ReaderTask.start { [weak self] in
+        await read(number)
+        // Asked for under the lock, and so after the reader has been stored.
+        self?.state.withLock { $0.readers[number] = nil }
+      }
+      state.readers[number] = Reader(feed: feed, task: task)
+    }
+  }
+
+  /// Ends reading: returns when the events that were sent before have been read. A cancel of the caller changes nothing.
+  func stop() async {
+    let readers = state.withLock { state in
+      state.isStopped = true
+      return Array(state.readers.values)
+    }
+    for reader in readers { reader.feed.stop() }
+    for reader in readers { await reader.task.value }
+  }
+}

@@ -1,0 +1,17 @@
+public import Foundation
+
+/// A trace could not be written.
+public struct TraceError: Error, CustomStringConvertible, LocalizedError {
+  /// The file of the trace.
+  public let file: URL
+  /// The error of the system.
+  public let underlying: any Error
+
+  /// The file, the reason, and what the trace lacks.
+  public var description: String {
+    "the trace \(file.path) is incomplete: writing it failed: \(underlying.localizedDescription)"
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}

@@ -1,0 +1,128 @@
+/// The lines of a trace in the Chrome trace event format: an array of objects, each on a line of its own.
+///
+/// Every line but the first begins with a comma, so that an array that was never closed is what viewers open, too. See the
+/// [format](https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
+struct TraceLines {
+  /// A place in the picture.
+  struct Place {
+    /// The queue: what the format calls a process.
+    let queue: Int
+    /// The lane: what the format calls a thread; 0 for the queue as a whole.
+    let lane: Int
+    /// Nanoseconds since the recording began.
+    let time: Int64
+  }
+
+  enum Value {
+    case text(String)
+    case number(Int)
+  }
+
+  private var json = JSONBytes()
+  private var isEmpty = true
+
+  /// The number of bytes that were not taken.
+  var count: Int { json.bytes.count }
+
+  mutating func take() -> [UInt8] { json.take() }
+
+  // MARK: Lines
+
+  /// A slice of an execution begins.
+  mutating func begin(_ name: String, at place: Place, _ details: [(StaticString, Value)]) {
+    line("B", name, "run", place) { $0.details(details) }
+  }
+
+  /// The latest slice of a lane ends.
+  mutating func end(at place: Place) {
+    line("E", nil, "run", place)
+  }
+
+  /// A wait begins, or ends; waits of different runs may overlap.
+  mutating func wait(_ name: String, of run: String, begins: Bool, at place: Place) {
+    line(begins ? "b" : "e", name, "wait", place) { json in
+      json.append(",\"id\":")
+      json.append(string: run)
+    }
+  }
+
+  /// Something happens, in a lane or, if the lane is 0, on the queue.
+  mutating func instant(_ name: String, at place: Place, _ details: [(StaticString, Value)] = []) {
+    line("i", name, "run", place) { json in
+      if place.lane == 0 { json.append(",\"s\":\"p\"") } else { json.append(",\"s\":\"t\"") }
+      json.details(details)
+    }
+  }
+
+  /// An arrow leads from the end of a dependency to the beginning of a dependent.
+  mutating func arrow(number: Int, from start: Place, to end: Place) {
+    line("s", "dependency", "dependency", start) { json in
+      json.append(",\"id\":")
+      json.append(number)
+    }
+    line("f", "dependency", "dependency", end) { json in
+      json.append(",\"bp\":\"e\",\"id\":")
+      json.append(number)
+    }
+  }
+
+  /// Names a queue, or a lane.
+  mutating func name(_ kind: StaticString, _ name: String, at place: Place) {
+    line("M", kind.description, nil, place) { $0.details([("name", .text(name))]) }
+  }
+
+  /// Puts a lane in its place among the lanes of a queue.
+  mutating func sort(_ index: Int, at place: Place) {
+    line("M", "thread_sort_index", nil, place) { $0.details([("sort_index", .number(index))]) }
+  }
+
+  /// Closes the array.
+  mutating func close() {
+    if isEmpty { json.append("[") }
+    json.append("\n]\n")
+  }
+
+  private mutating func line(
+    _ phase: StaticString, _ name: String?, _ category: StaticString?, _ place: Place,
+    _ more: (inout JSONBytes) -> Void = { _ in }
+  ) {
+    if isEmpty { json.append("[{\"ph\":\"") } else { json.append("\n,{\"ph\":\"") }
+    isEmpty = false
+    json.append(phase)
+    json.append("\",\"pid\":")
+    json.append(place.queue)
+    json.append(",\"tid\":")
+    json.append(place.lane)
+    json.append(",\"ts\":")
+    json.append(microseconds: max(place.time, 0))
+    if let name {
+      json.append(",\"name\":")
+      json.append(string: name)
+    }
+    if let category {
+      json.append(",\"cat\":\"")
+      json.append(category)
+      json.append("\"")
+    }
+    more(&json)
+    json.append("}")
+  }
+}
+
+extension JSONBytes {
+  fileprivate mutating func details(_ details: [(StaticString, TraceLines.Value)]) {
+    guard !details.isEmpty else { return }
+    append(",\"args\":{")
+    for (index, (key, value)) in details.enumerated() {
+      if index > 0 { append(",") }
+      append("\"")
+      append(key)
+      append("\":")
+      switch value {
+      case .text(let text): append(string: text)
+      case .number(let number): append(number)
+      }
+    }
+    append("}")
+  }
+}

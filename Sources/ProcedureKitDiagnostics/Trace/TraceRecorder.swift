@@ -1,0 +1,79 @@
+public import Foundation
+public import ProcedureKit
+
+/// Writes what happens on queues to a file in the Chrome trace event format, for [Perfetto](https://ui.perfetto.dev) and
+/// `chrome://tracing`.
+///
+/// ```swift
+/// let recorder = try TraceRecorder(file: URL(filePath: "trace.json"))
+/// recorder.record(queue)
+/// try await queue.run(job)
+/// try await recorder.finish()
+/// ```
+///
+/// A queue is a process of the trace, with a lane for each slot: the slices are executions, one for each attempt. Waits and pauses
+/// are slices beside the lanes. Arrows lead from a dependency to its dependents; cancels, failures, failed attempts and reused values are
+/// instants.
+///
+/// The trace is written while the queues work, in memory that depends on how many procedures there are at once and not on how many
+/// there were. A reader that is too slow loses the oldest events, which the trace marks with their number; the queues
+/// wait for nothing. When the process is killed, the file lacks at most the latest fifth of a second, and viewers open it: the
+/// format allows an array that is not closed.
+///
+/// To trace a program without changing it, see ``Diagnostics/start()``.
+public final class TraceRecorder: Sendable {
+  /// The file of the trace.
+  public let file: URL
+  private let writer: TraceWriter
+  private let start = ContinuousClock.now
+  private let readers = FeedReaders()
+
+  /// Creates the file, or empties the one that is there.
+  ///
+  /// - Throws: ``TraceError`` if the file cannot be opened for writing.
+  public convenience init(file: URL) throws {
+    do {
+      try Data().write(to: file)
+      let handle = try FileHandle(forWritingTo: file)
+      self.init(file: file) { try handle.write(contentsOf: $0) }
+    } catch {
+      throw TraceError(file: file, underlying: error)
+    }
+  }
+
+  init(file: URL, output: @escaping TraceWriter.Output) {
+    self.file = file
+    writer = TraceWriter(output: output)
+  }
+
+  /// Records the events of a queue from now on, until ``finish()``. Has no effect after that.
+  ///
+  /// - Parameter queue: The queue, which is not kept alive. A queue that is recorded twice is drawn twice.
+  public func record(_ queue: ProcedureQueue) {
+    record(queue.feed())
+  }
+
+  /// Records the events of a feed; see ``record(_:)``.
+  func record(_ feed: QueueFeed) {
+    let offset = start.duration(to: .now).inNanoseconds - feed.start.sinceStart.inNanoseconds
+    readers.read(feed) { [writer] number in
+      await writer.draw { $0.add(queue: number, name: feed.queueName, offset: offset) }
+      while let event = await feed.next() { await writer.draw { $0.draw(event, of: number) } }
+      await writer.draw { $0.remove(queue: number) }
+    }
+  }
+
+  /// Writes the events until now and closes the file. Calling this function again only returns the result.
+  ///
+  /// Cancelling the caller changes nothing: the events that are left are written.
+  ///
+  /// - Throws: ``TraceError`` if the file could not be written. Bytes that were written before are kept.
+  public func finish() async throws {
+    await readers.stop()
+    do {
+      try writer.finish()
+    } catch {
+      throw TraceError(file: file, underlying: error)
+    }
+  }
+}

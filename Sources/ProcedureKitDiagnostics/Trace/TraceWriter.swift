@@ -1,0 +1,86 @@
+import Dispatch
+import Foundation
+import ProcedureKit
+import Synchronization
+
+/// Writes the lines of a trace to a file, in large pieces, on a dispatch queue of its own.
+///
+/// The lines that are not written yet are bounded: a task that draws waits while a piece is written. So a slow disk makes readers
+/// slow, whose feeds then mark a gap, and never a queue.
+final class TraceWriter: Sendable {
+  typealias Output = @Sendable (Data) throws -> Void
+
+  private struct State {
+    var drawing = TraceDrawing()
+    var isFlushPlanned = false
+    var isClosed = false
+    var error: (any Error)?
+  }
+
+  /// How many bytes are collected before they are written.
+  static let pieceSize = 64 << 10
+  /// How long lines wait at most before they are written, if there are not enough for a piece.
+  private static let patience = DispatchTimeInterval.milliseconds(200)
+
+  private let state = Mutex(State())
+  private let disk = DispatchQueue(label: "ProcedureKitDiagnostics.TraceWriter")
+  private let output: Output
+
+  /// - Parameter output: Appends bytes to the file; called by one thread at a time.
+  init(output: @escaping Output) {
+    self.output = output
+  }
+
+  /// Draws, and waits if the lines of a piece have to be written first.
+  func draw(_ body: @Sendable (inout TraceDrawing) -> Void) async {
+    let isFull = state.withLock { state in
+      guard !state.isClosed else { return false }
+      body(&state.drawing)
+      if state.drawing.lines.count >= Self.pieceSize { return true }
+      planFlush(&state)
+      return false
+    }
+    guard isFull else { return }
+    await withCheckedContinuation { continuation in
+      disk.async {
+        self.flush()
+        continuation.resume()
+      }
+    }
+  }
+
+  /// Writes soon what is there, also if nothing follows.
+  private func planFlush(_ state: inout State) {
+    guard !state.isFlushPlanned, state.drawing.lines.count > 0 else { return }
+    state.isFlushPlanned = true
+    disk.asyncAfter(deadline: .now() + Self.patience) { [weak self] in self?.flush() }
+  }
+
+  /// Writes the lines that are there. On the dispatch queue.
+  private func flush() {
+    let (piece, writes) = state.withLock { state in
+      state.isFlushPlanned = false
+      return (state.drawing.lines.take(), state.error == nil)
+    }
+    // After an error the file is incomplete already.
+    guard writes, !piece.isEmpty else { return }
+    do {
+      try output(Data(piece))
+    } catch {
+      state.withLock { $0.error = error }
+    }
+  }
+
+  /// Closes the array and writes all that is left. Further drawing has no effect.
+  ///
+  /// - Throws: The first error of writing.
+  func finish() throws {
+    state.withLock { state in
+      guard !state.isClosed else { return }
+      state.drawing.lines.close()
+      state.isClosed = true
+    }
+    disk.sync { flush() }
+    if let error = state.withLock({ $0.error }) { throw error }
+  }
+}

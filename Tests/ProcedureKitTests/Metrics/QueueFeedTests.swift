@@ -1,0 +1,55 @@
+import ProcedureKit
+import Synchronization
+import Testing
+
+@Suite struct QueueFeedTests {
+  @Test("A feed that is stopped hands out every event that was before, and then ends", arguments: [0, 1, 100])
+  func stopped(count: Int) async throws {
+    let queue = ProcedureQueue("fed")
+    let feed = queue.feed()
+    for _ in 0..<count { try await queue.run(ProcedureTask("one") {}) }
+    feed.stop()
+    try await queue.run(ProcedureTask("later") {})
+    var finished: [String] = []
+    while let event = await feed.next() { if event.kind == .didFinish { finished.append(event.name) } }
+    #expect(finished.filter { $0 == "one" }.count == count)
+  }
+
+  @Test("A stop and a cancel end a wait for events, and so does the end of the queue")
+  func ends() async {
+    for way in ["stop", "cancel", "end"] {
+      for _ in 0..<50 {
+        var queue: ProcedureQueue? = ProcedureQueue("fed")
+        let feed = queue!.feed()
+        let reader = Task { await feed.next() }
+        await Task.yield()
+        switch way {
+        case "stop": feed.stop()
+        case "cancel": reader.cancel()
+        default: queue = nil
+        }
+        #expect(await reader.value == nil, "\(way)")
+        withExtendedLifetime(queue) {}
+      }
+    }
+  }
+
+  @Test(
+    "Whoever observes the queues of the process sees those that are made later, the shared one, and calls without a queue"
+  )
+  func process() async throws {
+    let feeds = Mutex<[QueueFeed]>([])
+    ProcedureQueue.observeQueues { feed in feeds.withLock { $0.append(feed) } }
+    let name = "observed later \(ProcedureTask("a") {}.name.hashValue)"
+    let queue = ProcedureQueue(name)
+    try await queue.run(ProcedureTask("on a queue") {})
+    try await ProcedureQueue.shared.run(ProcedureTask("on the shared queue") {})
+    try await ProcedureTask("without a queue") {}()
+    var seen: Set<String> = []
+    for feed in feeds.withLock({ $0 }) where [name, "shared", "no queue"].contains(feed.queueName) {
+      feed.stop()
+      while let event = await feed.next() { seen.insert(event.name) }
+    }
+    #expect(seen.isSuperset(of: ["on a queue", "on the shared queue", "without a queue"]))
+  }
+}
