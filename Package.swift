@@ -37,6 +37,8 @@ let package = Package(
     .executableTarget(
       name: "Benchmark", dependencies: ["ProcedureKit"], path: "Examples/Benchmark", swiftSettings: settings),
 
+    .target(name: "LoopbackServer", path: "Examples/Crawler/LoopbackServer", swiftSettings: settings),
+
     .target(name: "TestSupport", dependencies: ["ProcedureKit"], path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit", "TestSupport"],
@@ -61,6 +63,7 @@ let package = Package(
       name: "StressTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
     .testTarget(name: "KittenTests", dependencies: ["kitten"], swiftSettings: settings),
+    .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
     .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

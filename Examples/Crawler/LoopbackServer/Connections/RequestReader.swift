@@ -1,0 +1,62 @@
+import Foundation
+
+/// Reads a request from a socket.
+struct RequestReader {
+  private static let limit = 65_536
+
+  let socket: Socket
+  private var buffer = Data()
+
+  init(socket: Socket) {
+    self.socket = socket
+  }
+
+  /// Reads to the empty line.
+  ///
+  /// - Returns: The head without the empty line; an empty string, which is no head, if there is no end to it.
+  mutating func head() throws(Ending) -> String {
+    String(decoding: try take(through: "\r\n\r\n") ?? Data(), as: UTF8.self)
+  }
+
+  /// Reads the body of a request.
+  ///
+  /// - Returns: `nil` if the head does not tell where the body ends, or the chunks are none.
+  mutating func body(of request: ServerRequest) throws(Ending) -> Data? {
+    guard request.isChunked else {
+      guard let length = request.contentLength else { return nil }
+      return try take(length)
+    }
+    var body = Data()
+    while true {
+      guard let line = try take(through: "\r\n"),
+        let size = Int(String(decoding: line.prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self), radix: 16), size >= 0
+      else { return nil }
+      if size == 0 { break }
+      body += try take(size)
+      guard try take(through: "\r\n")?.isEmpty == true else { return nil }
+    }
+    // Trailers are read and dropped.
+    while let line = try take(through: "\r\n"), !line.isEmpty { continue }
+    return body
+  }
+
+  private mutating func take(_ count: Int) throws(Ending) -> Data {
+    while buffer.count < count { buffer += try socket.receive() }
+    let data = Data(buffer.prefix(count))
+    buffer = Data(buffer.dropFirst(count))
+    return data
+  }
+
+  /// Reads through an end mark, which is dropped; `nil` if the mark does not come within the limit.
+  private mutating func take(through mark: String) throws(Ending) -> Data? {
+    while true {
+      if let range = buffer.firstRange(of: Data(mark.utf8)) {
+        let data = Data(buffer[..<range.lowerBound])
+        buffer = Data(buffer[range.upperBound...])
+        return data
+      }
+      if buffer.count > Self.limit { return nil }
+      buffer += try socket.receive()
+    }
+  }
+}

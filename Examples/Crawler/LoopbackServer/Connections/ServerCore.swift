@@ -1,0 +1,70 @@
+import Dispatch
+import Foundation
+
+/// The threads and sockets of a server; outlives the `LoopbackServer` until the last thread has ended.
+final class ServerCore: Sendable {
+  let state = Watched(ServerState())
+  let beforeBody: @Sendable (ServerRequest) -> ServerResponse?
+  let handler: @Sendable (ServerRequest) -> ServerResponse
+  let threads = DispatchGroup()
+  private let stopping = ServerGate()
+
+  init(
+    beforeBody: @escaping @Sendable (ServerRequest) -> ServerResponse?,
+    handler: @escaping @Sendable (ServerRequest) -> ServerResponse
+  ) {
+    self.beforeBody = beforeBody
+    self.handler = handler
+  }
+
+  func start(_ listener: Socket) {
+    startThread { core in
+      core.accept(from: listener)
+      listener.close()
+    }
+  }
+
+  /// Ends the acceptance of connections, and every read and write of the open ones.
+  func beginStop() {
+    stopping.open()
+    state.update { state in
+      state.isStopped = true
+      for descriptor in state.open { Socket(descriptor: descriptor).shutDown() }
+    }
+  }
+
+  private func accept(from listener: Socket) {
+    while listener.wait(for: stopping, isServing: false) == .readable {
+      guard let socket = listener.accept() else {
+        // The client has gone already, or descriptors are short, which only time mends.
+        if listener.wait(for: stopping, .milliseconds(5), isServing: false) == .opened { return }
+        continue
+      }
+      let isWelcome = state.update { state in
+        if !state.isStopped { state.open.insert(socket.descriptor) }
+        return !state.isStopped
+      }
+      guard isWelcome else { return socket.close() }
+      startThread { Connection(socket: socket, core: $0).serve() }
+    }
+  }
+
+  /// Closes a connection, under the lock: ``beginStop()`` never shuts down a descriptor that is in other use.
+  func close(_ socket: Socket) {
+    state.update { state in
+      state.open.remove(socket.descriptor)
+      state.answering.remove(socket.descriptor)
+      socket.close()
+    }
+  }
+
+  private func startThread(_ body: @escaping @Sendable (ServerCore) -> Void) {
+    threads.enter()
+    let thread = Thread { [self] in
+      body(self)
+      threads.leave()
+    }
+    thread.name = "loopback"
+    thread.start()
+  }
+}

@@ -1,0 +1,25 @@
+/// What a server knows of its connections and requests.
+struct ServerState {
+  var requests: [ServerRequest] = []
+  /// The requests to each path.
+  var attempts: [String: Int] = [:]
+  /// The descriptors of open connections.
+  var open: Set<Int32> = []
+  /// The descriptors of connections whose request is being answered.
+  var answering: Set<Int32> = []
+  var peak = 0
+  var isStopped = false
+
+  mutating func began(_ request: ServerRequest) -> ServerRequest {
+    var request = request
+    attempts[request.path, default: 0] += 1
+    request.attempt = attempts[request.path] ?? 1
+    return request
+  }
+
+  mutating func arrived(_ request: ServerRequest, on descriptor: Int32) {
+    requests.append(request)
+    answering.insert(descriptor)
+    peak = max(peak, answering.count)
+  }
+}

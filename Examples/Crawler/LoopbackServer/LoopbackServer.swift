@@ -1,0 +1,88 @@
+public import Foundation
+
+/// A small HTTP/1.1 server on 127.0.0.1 for tests and demonstrations, with answers that go wrong on request.
+///
+/// ```swift
+/// let server = try LoopbackServer { request in
+///   request.attempt < 3 ? .status(503, headers: ["Retry-After": "1"]) : .ok("a kitten")
+/// }
+/// defer { server.stop() }
+/// let (data, _) = try await URLSession.shared.data(from: server.url("/kitten"))
+/// ```
+///
+/// The system chooses the port. Each connection has a thread of its own, answers one request and is closed, so blocking
+/// reads occupy no thread of Swift's concurrency. A server that is dropped without ``stop()`` stops without waiting.
+public final class LoopbackServer: Sendable {
+  private let core: ServerCore
+
+  /// The port that the system chose.
+  public let port: Int
+
+  /// Starts a server.
+  ///
+  /// - Parameters:
+  ///   - beforeBody: Asked when the head of a request has arrived. A response is sent at once, without reading the
+  ///     body of the request; `nil` reads the body and asks `handler`.
+  ///   - handler: Returns the response to a request. Called on the thread of the connection, concurrently for several
+  ///     connections.
+  /// - Throws: ``ServerError`` when the system has no socket or port left.
+  public init(
+    beforeBody: @escaping @Sendable (ServerRequest) -> ServerResponse? = { _ in nil },
+    handler: @escaping @Sendable (ServerRequest) -> ServerResponse
+  ) throws {
+    let listener = try Socket.bound(isListening: true)
+    port = try listener.closingOnError { try $0.port }
+    core = ServerCore(beforeBody: beforeBody, handler: handler)
+    core.start(listener)
+  }
+
+  deinit {
+    core.beginStop()
+  }
+
+  /// Returns the address of a path on the server.
+  ///
+  /// - Parameters:
+  ///   - path: The path, which begins with a slash, and optionally a query; percent-encoded where needed.
+  ///   - host: Another name for the loopback interface, such as `localhost`.
+  /// - Returns: The address.
+  public func url(_ path: String, host: String = "127.0.0.1") -> URL {
+    .loopback(host: host, port: port, path: path)
+  }
+
+  /// The requests so far, in the order of their arrival.
+  public var requests: [ServerRequest] { core.state.value.requests }
+
+  /// Returns the requests to a path so far, in the order of their arrival.
+  public func requests(to path: String) -> [ServerRequest] {
+    requests.filter { $0.path == path }
+  }
+
+  /// The count of connections that are open now, including those whose client has not closed yet.
+  public var openConnections: Int { core.state.value.open.count }
+
+  /// The largest count of requests that were being answered at the same time.
+  public var peakRequests: Int { core.state.value.peak }
+
+  /// Waits until so many requests have arrived since the start, including those of the past.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled; ``ServerError`` when the server stops before.
+  public func waitForRequests(_ count: Int) async throws {
+    try await core.state.wait { $0.requests.count >= count ? .met : $0.isStopped ? .never : .notYet }
+  }
+
+  /// Waits until no connection is open: every client has closed its side.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled.
+  public func waitUntilUnconnected() async throws {
+    try await core.state.wait { $0.open.isEmpty ? .met : .notYet }
+  }
+
+  /// Closes the port and every connection, and returns when no thread of the server is left.
+  ///
+  /// Responses that wait at a gate, pause or never come are abandoned. A handler that executes is waited for.
+  public func stop() {
+    core.beginStop()
+    core.threads.wait()
+  }
+}

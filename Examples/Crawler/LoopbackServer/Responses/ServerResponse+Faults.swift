@@ -1,0 +1,67 @@
+extension ServerResponse {
+  /// A response that never comes: the connection stays open until the client leaves or the server stops.
+  public static var neverAnswers: ServerResponse { .ok("").with(.silence, nil) }
+
+  /// A response that is a closed connection, without a byte.
+  public static var closes: ServerResponse { .ok("").with(.close, nil) }
+
+  /// A response that is a reset connection, without a byte.
+  public static var resets: ServerResponse { .ok("").with(.reset, nil) }
+
+  /// Returns a response that waits at a gate.
+  ///
+  /// - Parameters:
+  ///   - gate: The gate; responses can share a gate.
+  ///   - count: The count of bytes of the body before the gate; `nil`, the default, is before the head.
+  /// - Returns: The response.
+  public func gated(_ gate: ServerGate, after count: Int? = nil) -> ServerResponse { with(.gate(gate), count) }
+
+  /// Returns a response that stops in the middle of its body, and says nothing more until the client leaves.
+  public func stalled(after count: Int) -> ServerResponse { with(.silence, count) }
+
+  /// Returns a response that pauses, in real time; prefer a gate in tests.
+  ///
+  /// - Parameters:
+  ///   - pause: The pause.
+  ///   - count: The count of bytes of the body before the pause; `nil`, the default, is before the head.
+  /// - Returns: The response.
+  public func delayed(_ pause: Duration, after count: Int? = nil) -> ServerResponse { with(.pause(pause), count) }
+
+  /// Returns a response whose body comes in pieces, with a pause in real time after each but the last.
+  public func slow(_ size: Int, pause: Duration) -> ServerResponse {
+    precondition(size > 0, "a piece has at least one byte")
+    var response = self
+    response.pace = (size, pause)
+    return response
+  }
+
+  /// Returns a response whose connection is closed after a part of the body, although the head announces all of it.
+  public func truncated(after count: Int) -> ServerResponse { with(.close, count) }
+
+  /// Returns a response whose connection is reset after a part of the body.
+  public func reset(after count: Int) -> ServerResponse { with(.reset, count) }
+
+  /// Returns a response with a chunked body.
+  ///
+  /// - Parameter size: The bytes of each chunk but the last.
+  /// - Returns: The response.
+  public func chunked(by size: Int = 1_000) -> ServerResponse {
+    precondition(size > 0, "a chunk has at least one byte")
+    var response = self
+    response.framing = .chunks(size)
+    return response
+  }
+
+  /// Returns a response whose body ends where the connection is closed: the head announces no length.
+  public func withoutLength() -> ServerResponse {
+    var response = self
+    response.framing = .close
+    return response
+  }
+
+  private func with(_ kind: Fault.Kind, _ offset: Int?) -> ServerResponse {
+    var response = self
+    response.faults.append(Fault(kind: kind, offset: offset))
+    return response
+  }
+}

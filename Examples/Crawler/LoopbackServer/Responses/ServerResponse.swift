@@ -1,0 +1,92 @@
+public import Foundation
+
+/// A response, and what goes wrong with it.
+///
+/// ```swift
+/// .ok("text")
+/// .status(429, headers: ["Retry-After": "2"])
+/// .file(data, tag: "\"1\"").truncated(after: 1_000)  // with `Range` and `If-Range`
+/// .ok(data).gated(gate, after: 500)
+/// ```
+public struct ServerResponse: Sendable {
+  /// How the client learns where the body ends.
+  enum Framing {
+    case length
+    case chunks(Int)
+    case close
+  }
+
+  /// What is sent: a head and a body, or bytes that are no HTTP.
+  enum Content {
+    case http, raw
+  }
+
+  /// The status code.
+  public var status: Int
+
+  /// The header fields. The server adds `Connection: close`, and how the body ends, unless given here.
+  public var headers: HeaderFields
+
+  /// The body.
+  public var body: Data
+
+  var content = Content.http
+  var framing = Framing.length
+  var entityTag: String?
+  var isEndless = false
+  /// The bytes that go out together, and the pause after them.
+  var pace: (size: Int, pause: Duration)?
+  var faults: [Fault] = []
+
+  /// Creates a response with a status; `status(200)` has an empty body.
+  public static func status(_ status: Int, headers: HeaderFields = [:], body: Data = Data()) -> ServerResponse {
+    ServerResponse(status: status, headers: headers, body: body)
+  }
+
+  /// Creates a response with the status 200.
+  public static func ok(_ body: Data, headers: HeaderFields = [:]) -> ServerResponse {
+    .status(200, headers: headers, body: body)
+  }
+
+  /// Creates a response with the status 200 and a text in UTF-8.
+  public static func ok(_ text: String, headers: HeaderFields = [:]) -> ServerResponse {
+    .ok(Data(text.utf8), headers: headers)
+  }
+
+  /// Creates a response that sends the client elsewhere.
+  ///
+  /// - Parameters:
+  ///   - location: A path on this server, or a whole address. The path of the request itself makes a loop.
+  ///   - status: The status code, 302 unless given.
+  /// - Returns: The response.
+  public static func redirect(to location: String, status: Int = 302) -> ServerResponse {
+    .status(status, headers: ["Location": location])
+  }
+
+  /// Creates a response that serves parts of a file: `Range`, `If-Range` and `If-None-Match` are honoured.
+  ///
+  /// - Parameters:
+  ///   - body: The whole file.
+  ///   - tag: The `ETag`, with its quotation marks; a client asks for the rest of the same version with `If-Range`.
+  ///   - headers: More header fields. `Last-Modified` also serves for `If-Range`.
+  /// - Returns: The response.
+  public static func file(_ body: Data, tag: String, headers: HeaderFields = [:]) -> ServerResponse {
+    var response = ServerResponse.ok(body, headers: headers)
+    response.entityTag = tag
+    return response
+  }
+
+  /// Creates a response of bytes that are sent as they are; the default is no HTTP.
+  public static func garbage(_ bytes: Data = Data("\u{1}\u{2} no HTTP at all\r\n\r\n".utf8)) -> ServerResponse {
+    var response = ServerResponse.ok(bytes)
+    response.content = .raw
+    return response
+  }
+
+  /// Creates a response whose body does not end before the client leaves or the server stops; without a length.
+  public static func endless(_ piece: Data = Data(repeating: 0x2e, count: 16_384)) -> ServerResponse {
+    var response = ServerResponse.ok(piece).withoutLength()
+    response.isEndless = true
+    return response
+  }
+}

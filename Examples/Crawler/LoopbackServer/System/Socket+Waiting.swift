@@ -1,0 +1,41 @@
+import Foundation
+
+extension Socket {
+  enum Waited {
+    /// The gate is open.
+    case opened
+    /// The time is over.
+    case elapsed
+    /// The client has left, or the server stops.
+    case left
+    /// There is something to read, or to accept.
+    case readable
+  }
+
+  /// Waits for a gate, for a time, or for the end of the connection.
+  ///
+  /// - Parameters:
+  ///   - gate: The gate; `nil` waits for none.
+  ///   - duration: The longest wait; `nil` has no end.
+  ///   - isServing: Whether bytes of the client are read and dropped, as they are while a response goes out.
+  /// - Returns: The reason for the end of the wait.
+  func wait(for gate: ServerGate?, _ duration: Duration? = nil, isServing: Bool = true) -> Waited {
+    let end = duration.map { ContinuousClock.now + $0 }
+    while true {
+      // `poll` passes over a negative descriptor. A listener that waits for time is not asked.
+      let isAsked = isServing || duration == nil
+      var polled = [
+        pollfd(fd: isAsked ? descriptor : -1, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: gate?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+      ]
+      let rest = end.map { max(.zero, ContinuousClock.now.duration(to: $0)) }
+      let count = poll(&polled, nfds_t(polled.count), rest.map { Int32($0 / .milliseconds(1)) + 1 } ?? -1)
+      if polled[1].revents != 0 { return .opened }
+      if count > 0, polled[0].revents != 0 {
+        guard isServing else { return .readable }
+        do throws(Ending) { _ = try receive() } catch { return .left }
+      }
+      if let end, ContinuousClock.now >= end { return .elapsed }
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A TCP socket. The owner closes the socket, exactly once.
+struct Socket: Sendable {
+  let descriptor: Int32
+
+  /// A socket at a port of 127.0.0.1 that the system chooses.
+  static func bound(isListening: Bool) throws -> Socket {
+    let descriptor = socket(AF_INET, Platform.stream, 0)
+    guard descriptor >= 0 else { throw ServerError.latest("socket") }
+    Platform.prepare(descriptor)
+    let result = Socket(descriptor: descriptor)
+    return try result.closingOnError { result in
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+      guard address.withPointer({ bind(descriptor, $0, $1) }) == 0 else { throw ServerError.latest("bind") }
+      if isListening, listen(descriptor, 256) != 0 { throw ServerError.latest("listen") }
+      return result
+    }
+  }
+
+  func closingOnError<Result>(_ body: (Socket) throws -> Result) throws -> Result {
+    do { return try body(self) } catch {
+      close()
+      throw error
+    }
+  }
+
+  var port: Int {
+    get throws {
+      var address = sockaddr_in()
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let status = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+      }
+      guard status == 0 else { throw ServerError.latest("getsockname") }
+      return Int(UInt16(bigEndian: address.sin_port))
+    }
+  }
+
+  func accept() -> Socket? {
+    #if canImport(Darwin)
+      let accepted = Darwin.accept(descriptor, nil, nil)
+    #elseif canImport(Glibc)
+      let accepted = Glibc.accept(descriptor, nil, nil)
+    #else
+      let accepted = Musl.accept(descriptor, nil, nil)
+    #endif
+    guard accepted >= 0 else { return nil }
+    Platform.prepare(accepted)
+    return Socket(descriptor: accepted)
+  }
+
+  /// Waits for bytes; never returns an empty piece.
+  func receive() throws(Ending) -> Data {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = recv(descriptor, &bytes, bytes.count, 0)
+      if count > 0 { return Data(bytes.prefix(count)) }
+      guard count < 0, errno == EINTR else { throw .left }
+    }
+  }
+
+  func send(_ data: Data) throws(Ending) {
+    let isSent = data.withUnsafeBytes { buffer in
+      var rest = buffer[...]
+      while !rest.isEmpty {
+        let count = Platform.send(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return false }
+        rest = rest.dropFirst(count)
+      }
+      return true
+    }
+    if !isSent { throw .left }
+  }
+
+  /// Ends every read and write, also those that threads wait in.
+  func shutDown() {
+    _ = shutdown(descriptor, Platform.bothDirections)
+  }
+
+  /// Says that nothing more will come, and waits until the client closes.
+  ///
+  /// A socket that is closed while bytes of the client are unread is reset, and the client would lose the response.
+  func finish() {
+    _ = shutdown(descriptor, Platform.writing)
+    _ = wait(for: nil)
+  }
+
+  /// Lets the close reset the connection.
+  func makeCloseReset() {
+    var value = linger(l_onoff: 1, l_linger: 0)
+    _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
+  }
+
+  func close() {
+    #if canImport(Darwin)
+      _ = Darwin.close(descriptor)
+    #elseif canImport(Glibc)
+      _ = Glibc.close(descriptor)
+    #else
+      _ = Musl.close(descriptor)
+    #endif
+  }
+}
+
+extension sockaddr_in {
+  func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    withUnsafePointer(to: self) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+    }
+  }
+}

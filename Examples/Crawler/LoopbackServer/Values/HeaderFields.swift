@@ -1,0 +1,36 @@
+/// The header fields of a request or a response, in order; names are compared without regard to case.
+public struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+  /// A name and a value.
+  public struct Field: Sendable, Equatable {
+    /// The name, as sent.
+    public var name: String
+    /// The value, without white space around it.
+    public var value: String
+  }
+
+  /// The fields, in order.
+  public var fields: [Field] = []
+
+  /// Creates fields; a name can occur more than once.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    fields = elements.map { Field(name: $0, value: $1) }
+  }
+
+  /// The value of the first field of a name; setting a value replaces all fields of the name.
+  public subscript(name: String) -> String? {
+    get { fields.first { Self.isSame($0.name, name) }?.value }
+    set {
+      fields.removeAll { Self.isSame($0.name, name) }
+      if let newValue { append(name, newValue) }
+    }
+  }
+
+  /// Adds a field at the end, beside fields of the same name.
+  public mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  private static func isSame(_ first: String, _ second: String) -> Bool {
+    first.lowercased() == second.lowercased()
+  }
+}

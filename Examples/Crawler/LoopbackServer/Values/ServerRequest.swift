@@ -1,0 +1,55 @@
+public import Foundation
+
+/// A request that has arrived.
+public struct ServerRequest: Sendable {
+  /// The method, such as `GET`.
+  public var method: String
+
+  /// The path, percent-encoded, without the query.
+  public var path: String
+
+  /// The query, percent-encoded, without the question mark; `nil` without one.
+  public var query: String?
+
+  /// The header fields.
+  public var headers: HeaderFields
+
+  /// The body, all of it; empty where `beforeBody` has answered.
+  public var body = Data()
+
+  /// The number of this request among those for the same path, from 1.
+  public var attempt = 1
+
+  /// When the head had arrived.
+  public var instant = ContinuousClock.now
+
+  /// Reads the head of a request: the lines before the empty one.
+  ///
+  /// - Returns: `nil` if the text is not the head of an HTTP/1 request.
+  init?(head: String) {
+    var lines = head.components(separatedBy: "\r\n")[...]
+    guard let words = lines.popFirst()?.split(separator: " "), words.count == 3, words[1].hasPrefix("/"),
+      words[2].hasPrefix("HTTP/1.")
+    else { return nil }
+    method = String(words[0])
+    let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    path = String(target[0])
+    query = target.count == 2 ? String(target[1]) : nil
+    headers = [:]
+    for line in lines {
+      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty else { return nil }
+      headers.append(String(parts[0]), parts[1].trimmingCharacters(in: .whitespaces))
+    }
+  }
+
+  /// The length of the body; 0 if the head names none.
+  var contentLength: Int? {
+    guard let text = headers["Content-Length"] else { return 0 }
+    return Int(text).flatMap { $0 >= 0 ? $0 : nil }
+  }
+
+  var isChunked: Bool { headers["Transfer-Encoding"]?.lowercased() == "chunked" }
+
+  var expectsContinue: Bool { headers["Expect"]?.lowercased() == "100-continue" }
+}
