@@ -1,0 +1,55 @@
+extension RunReport {
+  private static let width = 80
+  private static let listLimit = 10
+
+  /// The report for a terminal, at most 80 columns wide.
+  ///
+  /// Lists show the ten longest, and say how many more there are.
+  public var text: String {
+    var lines = [summary]
+    if let gaps { lines.append(gaps) }
+    if !failures.isEmpty {
+      lines += ["", "Failed"] + Self.list(failures) { Self.line("  " + $0.name, explanation(of: $0)) }
+    }
+    if !others.isEmpty {
+      lines += ["", "Not executed to the end"] + Self.list(others) { Self.line("  " + $0.name, explanation(of: $0)) }
+    }
+    if !groups.isEmpty {
+      lines += ["", Self.row(["executing", "runs", "longest", "waiting", "share"], of: "Time")]
+      lines += Self.list(groups) { group in
+        Self.row(
+          [
+            group.executing.short, "\(group.count)", group.longest.short, group.waiting.short, share(group.executing),
+          ], of: "  " + group.name)
+      }
+    }
+    if !criticalPath.steps.isEmpty {
+      lines += ["", Self.row(["adds", "executing", "share"], of: "Critical path, \(criticalPath.duration.short)")]
+      lines += Self.list(criticalPath.steps) { step in
+        Self.row([step.duration.short, step.executing.short, share(step.duration)], of: "  " + step.name)
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func list<Element>(_ elements: [Element], _ line: (Element) -> String) -> [String] {
+    let shown = elements.prefix(listLimit).map(line)
+    return elements.count > listLimit ? shown + ["  … and \(elements.count - listLimit) more"] : shown
+  }
+
+  private static func line(_ name: String, _ explanation: String) -> String {
+    (name.shortened(to: 32) + ": " + explanation).shortened(to: width)
+  }
+
+  /// A row of a table: a name, and columns that are aligned at their right ends.
+  private static func row(_ columns: [String], of name: String) -> String {
+    let cells = columns.map { padded($0, to: columns.count > 3 ? 10 : 12) }.joined()
+    let room = width - cells.count
+    let name = name.shortened(to: room - 1)
+    return name + String(repeating: " ", count: max(room - name.count, 1)) + cells
+  }
+
+  private static func padded(_ text: String, to width: Int) -> String {
+    String(repeating: " ", count: max(width - text.count, 1)) + text
+  }
+}

@@ -1,0 +1,103 @@
+import ProcedureKit
+
+/// Says where the time of a recording has gone, and why runs have failed, were skipped, ignored, cancelled or reused.
+///
+/// ```swift
+/// let report = RunReport(await recorder.finish())
+/// print(report.text)
+/// try Data(report.html.utf8).write(to: URL(filePath: "report.html"))
+/// ```
+public struct RunReport: Sendable {
+  /// The runs of one name.
+  public struct Group: Sendable {
+    /// The name of the procedures.
+    public var name: String
+    /// How many runs there were.
+    public var count: Int
+    /// How long their bodies have executed, together.
+    public var executing: Duration
+    /// How long the longest of them has executed.
+    public var longest: Duration
+    /// How long they have waited for dependencies, conditions, resources and slots, together.
+    public var waiting: Duration
+  }
+
+  /// The runs.
+  public let recording: RunRecording
+  /// The chain of runs that decided how long all took.
+  public let criticalPath: CriticalPath
+  /// What was executed, by name; the longest execution time first.
+  public let groups: [Group]
+  /// The runs that have failed, in the order of time. The first is most likely the cause of others.
+  public let failures: [RunRecord]
+  /// The runs that ended in another way than with a value of their body, but for failures, in the order of time.
+  public let others: [RunRecord]
+
+  /// Creates the report of a recording. O(n log n) for n runs.
+  ///
+  /// - Parameter recording: The runs.
+  public init(_ recording: RunRecording) {
+    self.recording = recording
+    criticalPath = CriticalPath(recording)
+    // A graph, or a run with children, executes as long as they do: their time is told once.
+    let parents = Set(recording.runs.compactMap(\.parent))
+    var groups: [String: Group] = [:]
+    for run in recording.runs where !parents.contains(run.id) {
+      let name = run.name.shortened(to: 200)
+      var group = groups[name] ?? Group(name: name, count: 0, executing: .zero, longest: .zero, waiting: .zero)
+      group.count += 1
+      group.executing += run.executionTime
+      group.longest = max(group.longest, run.executionTime)
+      if let metrics = run.metrics { group.waiting += metrics.pending + metrics.evaluating + metrics.waiting }
+      groups[name] = group
+    }
+    self.groups = groups.values.sorted { ($1.executing, $0.name) < ($0.executing, $1.name) }
+    let ended = recording.runs.filter { $0.end != nil }.sorted { ($0.end!, $0.id) < ($1.end!, $1.id) }
+    failures = ended.filter { $0.outcome == .failed }
+    others = ended.filter { ![.failed, .finished].contains($0.outcome) }
+  }
+
+  /// How many runs have ended in each way.
+  public var counts: [(outcome: RunRecord.Outcome, count: Int)] {
+    RunRecord.Outcome.allCases.compactMap { outcome in
+      let count = recording.runs.count { $0.outcome == outcome }
+      return count > 0 ? (outcome, count) : nil
+    }
+  }
+
+  /// The counts as a sentence: `12 runs in 1.25 s: 10 finished, 2 failed`.
+  var summary: String {
+    let runs = "\(recording.runs.count) \(recording.runs.count == 1 ? "run" : "runs") in \(recording.duration.short)"
+    let open = recording.runs.count { $0.outcome == nil }
+    let parts = counts.map { "\($0.count) \($0.outcome.rawValue)" } + (open > 0 ? ["\(open) not ended"] : [])
+    return parts.isEmpty ? runs : runs + ": " + parts.joined(separator: ", ")
+  }
+
+  /// What the recording lacks; `nil` if it lacks nothing.
+  var gaps: String? {
+    var parts: [String] = []
+    if recording.droppedCount > 0 { parts.append("\(recording.droppedCount) earlier runs were dropped") }
+    if recording.lostEventCount > 0 { parts.append("\(recording.lostEventCount) events were lost") }
+    return parts.isEmpty ? nil : "Incomplete: " + parts.joined(separator: ", ") + "."
+  }
+
+  /// Returns the share of the recording in percent: `42 %`.
+  func share(_ duration: Duration) -> String {
+    let all = recording.duration.inSeconds
+    return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded())) %" : "–"
+  }
+
+  /// Returns why a run has ended as it did, in one line.
+  func explanation(of run: RunRecord) -> String {
+    let reason = run.reason?.shortened(to: 400)
+    return switch run.outcome {
+    case .skipped: "skipped, since \(run.cause.map { $0.name.shortened(to: 100) } ?? "a dependency") failed"
+    case .ignored: "ignored by the condition \(reason ?? "")"
+    case .cancelled: "cancelled" + (reason.map { ": \($0)" } ?? "")
+    case .reused: "reused: \(reason ?? "")"
+    case .failed: reason ?? "failed"
+    case .finished: "finished"
+    case nil: "not ended"
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/// Which lane each execution of a recording is drawn in: that of its slot, or a further one where executions overlap, since a slot was lent.
+struct TimelineLanes {
+  /// An execution of a run.
+  struct Bar {
+    let run: Int
+    let execution: Int
+    let lane: Int
+    let begin: Duration
+    let end: Duration
+  }
+
+  private(set) var bars: [Bar] = []
+  /// The names of the lanes, from top to bottom.
+  private(set) var names: [String] = []
+
+  /// Lays out all executions. O(n log n + n l) for n executions and the l lanes of a slot.
+  init(_ recording: RunRecording) {
+    struct Slot: Hashable {
+      let queue: String
+      let number: Int
+    }
+    struct Placed {
+      var run, execution, depth: Int
+      var slot: Slot
+      var begin, end: Duration
+    }
+    let queues = recording.runs.reduce(into: [String: Int]()) { $0[$1.queue] = $0[$1.queue] ?? $0.count }
+    var placed: [Placed] = []
+    for (run, record) in recording.runs.enumerated() {
+      for (index, execution) in record.executions.enumerated() {
+        let end = max(execution.end ?? recording.duration, execution.begin)
+        let slot = Slot(queue: record.queue, number: execution.slot ?? .max)
+        placed.append(Placed(run: run, execution: index, depth: 0, slot: slot, begin: execution.begin, end: end))
+      }
+    }
+    // Of those that begin at once, the outer one first.
+    placed.sort { ($0.begin, $1.end) < ($1.begin, $0.end) }
+    var ends: [Slot: [Duration]] = [:]
+    for index in placed.indices {
+      let bar = placed[index]
+      var depths = ends[bar.slot, default: []]
+      let depth = depths.firstIndex { $0 <= bar.begin } ?? depths.count
+      if depth == depths.count { depths.append(bar.end) } else { depths[depth] = bar.end }
+      ends[bar.slot] = depths
+      placed[index].depth = depth
+    }
+    let slots = ends.keys.sorted { (queues[$0.queue] ?? 0, $0.number) < (queues[$1.queue] ?? 0, $1.number) }
+    var first: [Slot: Int] = [:]
+    for slot in slots {
+      first[slot] = names.count
+      let name = slot.number == .max ? "\(slot.queue), no slot" : "\(slot.queue) \(slot.number)"
+      names += (0..<ends[slot, default: []].count).map { $0 == 0 ? name : "" }
+    }
+    bars = placed.map {
+      Bar(
+        run: $0.run, execution: $0.execution, lane: first[$0.slot, default: 0] + $0.depth, begin: $0.begin, end: $0.end)
+    }
+  }
+}

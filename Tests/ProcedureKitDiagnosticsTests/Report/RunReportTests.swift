@@ -1,0 +1,95 @@
+import Foundation
+import ProcedureKit
+import Testing
+
+@testable import ProcedureKitDiagnostics
+
+@Suite struct RunReportTests {
+  /// load (0–10 ms) → resize (12–40 ms) → write (40–45 ms), beside other work (0–20 ms), as nodes of a graph.
+  private func graph() -> (RunRecording, ids: [ProcedureID]) {
+    let ids = RunRecording.identities(5)
+    func run(_ index: Int, _ name: String, _ begin: Int, _ start: Int, _ end: Int, after: [Int] = []) -> RunRecord {
+      var run = RunRecord(id: ids[index], name: name, queue: "q", begin: .milliseconds(begin))
+      run.executions = [.init(attempt: 1, slot: index, begin: .milliseconds(start), end: .milliseconds(end))]
+      run.end = .milliseconds(end)
+      run.outcome = .finished
+      run.dependencies = after.map { ids[$0] }
+      if index > 0 { (run.parent, run.graph) = (ids[0], ids[0]) }
+      return run
+    }
+    let runs = [
+      run(0, "graph", 0, 0, 46), run(1, "load", 0, 0, 10), run(2, "resize", 0, 12, 40, after: [1]),
+      run(3, "write", 0, 40, 45, after: [2, 4]), run(4, "beside", 0, 0, 20),
+    ]
+    return (RunRecording(runs: runs, duration: .milliseconds(50)), ids)
+  }
+
+  @Test("The critical path leads through the dependency that ended last")
+  func path() {
+    let path = CriticalPath(graph().0)
+    #expect(path.steps.map(\.name) == ["load", "resize", "write"])
+    #expect(path.steps.map(\.duration) == [.milliseconds(10), .milliseconds(30), .milliseconds(5)])
+    #expect(path.steps.map(\.executing) == [.milliseconds(10), .milliseconds(28), .milliseconds(5)])
+    #expect(path.duration == .milliseconds(45))
+  }
+
+  @Test("A circle of dependencies, unknown runs and nothing at all end the search", arguments: 0..<20)
+  func anyRecording(seed: UInt64) {
+    var recording = RunRecording.random(count: Int(seed), slots: 2, seed: seed)
+    for index in recording.runs.indices {
+      recording.runs[index].dependencies = [recording.runs[(index + 1) % recording.runs.count].id]
+      recording.runs[index].parent = recording.runs[index / 2].id
+    }
+    #expect(CriticalPath(recording).steps.count <= recording.runs.count)
+  }
+
+  @Test("The path of a queue's own runs is at most as long as the recording")
+  func real() async throws {
+    let recorder = RunRecorder()
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    recorder.record(queue)
+    let first = queue.add(ProcedureTask("first") { await Task.yield() })
+    let second = queue.add(
+      ProcedureGraph("graph") { (g, _: Node<Void>) in
+        let a = g.add(ProcedureTask("a") { await Task.yield() })
+        return g.add(ProcedureTask("b") {}, after: [a])
+      }, input: (), after: [first])
+    _ = await second.outcome
+    let recording = await recorder.finish()
+    let path = CriticalPath(recording)
+    #expect(path.steps.map(\.name) == ["first", "a", "b"])
+    #expect(path.duration <= recording.duration)
+  }
+
+  @Test("The text names what took the time, and why runs have failed, were skipped or reused")
+  func text() {
+    var (recording, ids) = graph()
+    recording.runs[2].outcome = .failed
+    recording.runs[2].reason = "no memory"
+    recording.runs[3].outcome = .skipped
+    recording.runs[3].executions = []
+    recording.runs[3].cause = ProcedureIdentity(id: ids[2], name: "resize")
+    let text = RunReport(recording).text
+    #expect(text.hasPrefix("5 runs in 50 ms: 3 finished, 1 failed, 1 skipped\n"))
+    #expect(text.contains("  resize: no memory\n"))
+    #expect(text.contains("  write: skipped, since resize failed\n"))
+    #expect(text.contains(/resize +28 ms +1 +28 ms +0 s +56 %\n/))
+    // The time of a graph is the time of its nodes.
+    #expect(!text.contains("  graph"))
+  }
+
+  @Test("The page needs nothing from elsewhere")
+  func page() throws {
+    let html = RunReport(graph().0).html
+    #expect(!html.contains("<script") && !html.contains("src=") && !html.contains("href="))
+    let urls = html.matches(of: /https?:[^"<\s]*/).map { String($0.0) }
+    #expect(urls.allSatisfy { $0 == "http://www.w3.org/2000/svg" })
+  }
+
+  @Test("A report of nothing says so")
+  func nothing() {
+    let report = RunReport(RunRecording(runs: [], duration: .zero))
+    #expect(report.text == "0 runs in 0 s\n")
+    #expect(report.html.contains("0 runs"))
+  }
+}
