@@ -30,19 +30,39 @@ struct Kitten {
     if arguments.action == .printGraph, !sources.isEmpty {
       Console.print(job.graph.mermaid)
     } else if !sources.isEmpty {
-      status = await perform(job, jobs: arguments.jobs)
+      status = await perform(job, arguments)
     }
     for error in errors { Console.printError("\(error)") }
     return status == 0 && !errors.isEmpty ? 1 : status
   }
 
-  private static func perform(_ job: Thumbnails, jobs: Int) async -> Int32 {
+  private static func perform(_ job: Thumbnails, _ arguments: Arguments) async -> Int32 {
+    let recorder: JobRecorder
+    do {
+      recorder = try JobRecorder(arguments.records)
+    } catch {
+      Console.printError("\(error)")
+      return 1
+    }
     for source in job.sources { source.renaming.map { Console.print($0) } }
     let start = ContinuousClock.now
-    let task = Task { try await job.run(jobs: jobs) }
+    let task = Task { try await job.run(jobs: arguments.jobs, recorder) }
     let interruption = Interruption { task.cancel() }
     let result = await task.result
     job.output.removeIfUnused()
+    let status = tell(result, of: job, since: start, interruption)
+    let errors = await recorder.finish()
+    for error in errors { Console.printError("\(error)") }
+    return status == 0 && !errors.isEmpty ? 1 : status
+  }
+
+  /// Prints how the job ended.
+  ///
+  /// - Returns: The exit status.
+  private static func tell(
+    _ result: Result<(Report, times: [String: Duration]), any Error>, of job: Thumbnails,
+    since start: ContinuousClock.Instant, _ interruption: Interruption
+  ) -> Int32 {
     switch result {
     case .success((let report, let times)):
       if !report.thumbnails.isEmpty { Console.print(report.table(times: times)) }

@@ -22,6 +22,9 @@ struct Arguments: Equatable, Sendable {
   /// How many steps may execute at once.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
 
+  /// The files that tell afterwards how the job went.
+  var records = RecordFiles()
+
   init() {}
 
   /// Reads the arguments that follow the program's name; of an option that is given twice, the last counts.
@@ -60,6 +63,9 @@ struct Arguments: Equatable, Sendable {
     case "--sizes": sizes = try Self.sizes(in: requiredValue())
     case "--output": output = try requiredValue()
     case "--jobs": jobs = try Self.number(requiredValue(), in: 1...Self.jobLimit, option: option)
+    case "--trace": records.trace = try requiredValue()
+    case "--timeline": records.timeline = try requiredValue()
+    case "--report": records.report = try requiredValue()
     case "--graph":
       try noValue()
       action = .printGraph

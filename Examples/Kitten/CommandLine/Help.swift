@@ -15,6 +15,10 @@ extension Arguments {
       --output DIR     where to write; created if need be, files there are replaced (default: kittens)
       --jobs N         how many steps execute at once, 1 to \(jobLimit) (default: the number of processors)
       --graph          print the steps as a Mermaid diagram instead of executing them
+      --trace FILE     write a trace of the job, for ui.perfetto.dev or chrome://tracing
+      --timeline FILE  draw the job as a picture: which step executed when, and what it waited for (SVG)
+      --report FILE    tell what took the time, and why steps failed or were left out; as a page if the name ends
+                       in .html, otherwise as text; - is standard output
       -h, --help       print this
 
     EXIT STATUS: 0 when all pictures were made, 1 when anything went wrong (messages on standard error name the file;

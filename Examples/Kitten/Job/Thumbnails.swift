@@ -29,14 +29,17 @@ struct Thumbnails {
 
   /// Runs the graph on a queue of its own, watched through the queue's events.
   ///
-  /// - Parameter jobs: How many steps execute at once.
+  /// - Parameters:
+  ///   - jobs: How many steps execute at once.
+  ///   - recorder: Records the queue.
   /// - Returns: The report, and how long each step took, by its name.
   /// - Throws: `CancellationError` when the task is cancelled; then nothing is left half done.
-  func run(jobs: Int) async throws -> (Report, times: [String: Duration]) {
+  func run(jobs: Int, _ recorder: JobRecorder? = nil) async throws -> (Report, times: [String: Duration]) {
     // The queue bounds what executes. The graph's limit counts a step also while its conditions are evaluated, so that
     // no picture is begun while another one's next step is ready.
     let graph = graph.limit(jobs)
     let queue = ProcedureQueue("kitten", maxConcurrentProcedures: jobs)
+    recorder?.record(queue)
     let events = queue.events
     // Above the steps, which keep all threads busy: a progress that is shown afterwards is none.
     let watcher = Task(priority: .high) { await Watcher.watch(events, stepCount: graph.nodeCount) }

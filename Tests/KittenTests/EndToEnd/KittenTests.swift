@@ -75,6 +75,36 @@ import Testing
     #expect(steps.map(String.init) == [Step.prepare] + expected + [Step.report])
   }
 
+  @Test("Trace, timeline and report are written on request, and name the steps; the pictures are the same")
+  func records() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Image.plain(width: 9, height: 9, red: 1, green: 2, blue: 3).ppm, to: "a <b>.ppm")
+    let options = ["--trace", "t.json", "--timeline=t.svg", "--report", "r.html", "--output", "out", "--sizes", "4"]
+    let run = try await KittenProcess(options + ["a <b>.ppm"], in: directory.path)
+    #expect(run.status == 0 && run.errors == "")
+    #expect(try directory.names(in: "out") == ["a <b>-4.png"])
+    let trace = try JSONSerialization.jsonObject(with: Data(directory.bytes(of: "t.json"))) as? [[String: Any]]
+    let names = Set((trace ?? []).compactMap { $0["name"] as? String })
+    #expect(names.isSuperset(of: ["load a <b>", "resize a <b>-4.png", "write a <b>-4.png", Step.report]))
+    let timeline = try String(decoding: directory.bytes(of: "t.svg"), as: UTF8.self)
+    #expect(timeline.contains("resize a &lt;b&gt;-4.png") && timeline.hasSuffix("</svg>\n"))
+    let page = try String(decoding: directory.bytes(of: "r.html"), as: UTF8.self)
+    #expect(page.contains("resize a &lt;b&gt;-4.png") && page.contains("</html>"))
+    let text = try await KittenProcess(["--report", "-", "--sizes", "4", "a <b>.ppm"], in: directory.path)
+    #expect(text.status == 0 && text.output.contains("Critical path"))
+  }
+
+  @Test(
+    "A trace that cannot be written stops the job before it begins, a picture or report that cannot is told after it",
+    arguments: [("--trace", 0), ("--timeline", 1), ("--report", 1)])
+  func unwritableRecords(option: String, pictures: Int) async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Image.plain(width: 9, height: 9, red: 1, green: 2, blue: 3).ppm, to: "a.ppm")
+    let run = try await KittenProcess([option, "no/such.file", "--sizes", "4", "a.ppm"], in: directory.path)
+    #expect(run.status == 1 && run.errors.contains("no/such.file"))
+    #expect(try directory.names() == ["a.ppm"] + (pictures == 0 ? [] : ["kittens"]))
+  }
+
   @Test("Help and the diagram are printed without touching a file")
   func printing() async throws {
     let directory = try TemporaryDirectory()
@@ -95,7 +125,7 @@ import Testing
     let sizes = (["64"] + (0..<32).map { "\(3_999 - $0)" }).joined(separator: ",")
     let raster = [UInt8](repeating: 7, count: 3 * 4_000 * 4_000)
     let large = try directory.write(Array("P6 4000 4000 255\n".utf8) + raster, to: "kitten.ppm")
-    let arguments = ["--sizes", sizes, "--output", "a/b", large]
+    let arguments = ["--sizes", sizes, "--output", "a/b", "--trace", "t.json", large]
     let wasSent = Atomic(false)
     let run = try await KittenProcess(arguments, in: directory.path) { output, process in
       let isFirst = output.contains("write kitten-64.png\n") && wasSent.exchange(true, ordering: .relaxed) == false
@@ -107,6 +137,7 @@ import Testing
     #expect(run.output.contains("steps were cancelled\n"))
     #expect(!run.output.contains(": cancelled"))
     #expect(try directory.names(in: "a/b") == ["kitten-64.png"])
+    #expect(try JSONSerialization.jsonObject(with: Data(directory.bytes(of: "t.json"))) is [Any])
     #expect(try PNGFile(directory.bytes(of: "a/b/kitten-64.png")).width == 64)
   }
 

@@ -1,0 +1,58 @@
+import Foundation
+import ProcedureKit
+import ProcedureKitDiagnostics
+
+/// Records the job's queue, and writes the files that the command line asks for.
+struct JobRecorder: Sendable {
+  private let files: RecordFiles
+  private let trace: TraceRecorder?
+  private let runs: RunRecorder?
+
+  /// Creates a recorder, which creates the trace's file: a file that cannot be written stops the job before it begins.
+  ///
+  /// - Throws: `TraceError`.
+  init(_ files: RecordFiles) throws {
+    self.files = files
+    trace = try files.trace.map { try TraceRecorder(file: URL(filePath: $0)) }
+    runs = files.timeline == nil && files.report == nil ? nil : RunRecorder()
+  }
+
+  /// Records a queue from now on.
+  func record(_ queue: ProcedureQueue) {
+    trace?.record(queue)
+    runs?.record(queue)
+  }
+
+  /// Writes the files; those of a job that failed or was cancelled, too.
+  ///
+  /// - Returns: Why files could not be written.
+  func finish() async -> [any Error] {
+    var errors: [any Error] = []
+    do {
+      try await trace?.finish()
+    } catch {
+      errors.append(error)
+    }
+    guard let recording = await runs?.finish() else { return errors }
+    if let timeline = files.timeline {
+      write(Timeline(recording).svg, to: timeline, &errors)
+    }
+    if let path = files.report {
+      let report = RunReport(recording)
+      if path == "-" {
+        Console.print(report.text, terminator: "")
+      } else {
+        write(path.hasSuffix(".html") ? report.html : report.text, to: path, &errors)
+      }
+    }
+    return errors
+  }
+
+  private func write(_ text: String, to path: String, _ errors: inout [any Error]) {
+    do {
+      try AtomicFile.write(Array(text.utf8), to: path)
+    } catch {
+      errors.append(error)
+    }
+  }
+}

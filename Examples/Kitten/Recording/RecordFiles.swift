@@ -1,0 +1,11 @@
+/// The files that tell afterwards how the job went: `--trace`, `--timeline`, `--report`.
+struct RecordFiles: Equatable, Sendable {
+  /// A trace for Perfetto, written while the job executes.
+  var trace: String?
+
+  /// A picture, as SVG.
+  var timeline: String?
+
+  /// A report: a page if the name ends in `.html`, otherwise text; `-` is standard output.
+  var report: String?
+}
