@@ -5,8 +5,8 @@ extension RunReport {
   ///
   /// Lists show a hundred rows, and say how many more there are.
   public var html: String {
-    var body = "<h1>\(MarkupText.escape(summary))</h1>\n"
-    if let gaps { body += "<p class=\"gaps\">\(MarkupText.escape(gaps))</p>\n" }
+    var body = "<h1>\(MarkupText.escape(recording.summary))</h1>\n"
+    if let gaps = recording.gaps { body += "<p class=\"gaps\">\(MarkupText.escape(gaps))</p>\n" }
     if !failures.isEmpty {
       body += section("Failed", ["procedure", "why"], failures) { [nameCell($0), cell(explanation(of: $0))] }
     }
@@ -33,7 +33,7 @@ extension RunReport {
       <head>
       <meta charset="utf-8"/>
       <meta name="viewport" content="width=device-width, initial-scale=1"/>
-      <title>\(MarkupText.escape(summary))</title>
+      <title>\(MarkupText.escape(recording.summary))</title>
       <style>
       \(Self.style)
       </style>

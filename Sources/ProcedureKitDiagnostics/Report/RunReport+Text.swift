@@ -6,8 +6,8 @@ extension RunReport {
   ///
   /// Lists show the ten longest, and say how many more there are.
   public var text: String {
-    var lines = [summary]
-    if let gaps { lines.append(gaps) }
+    var lines = [recording.summary]
+    if let gaps = recording.gaps { lines.append(gaps) }
     if !failures.isEmpty {
       lines += ["", "Failed"] + Self.list(failures) { Self.line("  " + $0.name, explanation(of: $0)) }
     }

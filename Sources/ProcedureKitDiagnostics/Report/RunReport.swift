@@ -58,28 +58,7 @@ public struct RunReport: Sendable {
   }
 
   /// How many runs have ended in each way.
-  public var counts: [(outcome: RunRecord.Outcome, count: Int)] {
-    RunRecord.Outcome.allCases.compactMap { outcome in
-      let count = recording.runs.count { $0.outcome == outcome }
-      return count > 0 ? (outcome, count) : nil
-    }
-  }
-
-  /// The counts as a sentence: `12 runs in 1.25 s: 10 finished, 2 failed`.
-  var summary: String {
-    let runs = "\(recording.runs.count) \(recording.runs.count == 1 ? "run" : "runs") in \(recording.duration.short)"
-    let open = recording.runs.count { $0.outcome == nil }
-    let parts = counts.map { "\($0.count) \($0.outcome.rawValue)" } + (open > 0 ? ["\(open) not ended"] : [])
-    return parts.isEmpty ? runs : runs + ": " + parts.joined(separator: ", ")
-  }
-
-  /// What the recording lacks; `nil` if it lacks nothing.
-  var gaps: String? {
-    var parts: [String] = []
-    if recording.droppedCount > 0 { parts.append("\(recording.droppedCount) earlier runs were dropped") }
-    if recording.lostEventCount > 0 { parts.append("\(recording.lostEventCount) events were lost") }
-    return parts.isEmpty ? nil : "Incomplete: " + parts.joined(separator: ", ") + "."
-  }
+  public var counts: [(outcome: RunRecord.Outcome, count: Int)] { recording.counts }
 
   /// Returns the share of the recording in percent: `42 %`.
   func share(_ duration: Duration) -> String {

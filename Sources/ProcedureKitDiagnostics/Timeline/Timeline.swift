@@ -5,7 +5,8 @@
 /// try Data(timeline.svg.utf8).write(to: URL(filePath: "timeline.svg"))
 /// ```
 ///
-/// The strip below an execution is the time in which the run has waited for it. Colours tell the outcome; a failed run
+/// The strip before an execution is the time in which the run waited although its lane was free: for a dependency, a condition, a
+/// resource, or its next attempt. Colours tell the outcome; a failed run
 /// is hatched, too, and marked with ✕. Of each execution, a tooltip tells the name, the times, and the reason of a failure.
 public struct Timeline: Sendable {
   /// The runs that are drawn.
@@ -52,10 +53,9 @@ public struct Timeline: Sendable {
   }
 
   private func title(hidden: Int) -> String {
-    var parts = ["\(recording.runs.count) runs in \(recording.duration.short)"]
+    var parts = [recording.summary]
     if hidden > 0 { parts.append("\(hidden) lanes are not shown") }
-    if recording.droppedCount > 0 { parts.append("\(recording.droppedCount) earlier runs were dropped") }
-    if recording.lostEventCount > 0 { parts.append("\(recording.lostEventCount) events were lost") }
+    if let gaps = recording.gaps { parts.append(gaps) }
     return parts.joined(separator: " · ")
   }
 
@@ -97,10 +97,10 @@ public struct Timeline: Sendable {
     let style = TimelineStyle.name(of: isLast ? run.outcome : .failed)
     svg += "<g><title>\(MarkupText.escape(tooltip(run, bar)))</title>"
     let waitBegin = bar.execution == 0 ? run.begin : run.executions[bar.execution - 1].end ?? run.begin
-    if x(waitBegin) < left {
-      let y = y + Self.barHeight + 1
-      svg += "<rect class=\"wait \(style)\" x=\"\(x(waitBegin).short)\" y=\"\(y)\" "
-      svg += "width=\"\((left - x(waitBegin)).short)\" height=\"4\"/>"
+    let wait = x(max(waitBegin, bar.free))
+    if wait + 0.5 < left {
+      svg += "<rect class=\"wait \(style)\" x=\"\(wait.short)\" y=\"\(y + Self.barHeight / 2 - 2)\" "
+      svg += "width=\"\((left - wait).short)\" height=\"4\"/>"
     }
     svg += "<rect class=\"run \(style)\" x=\"\(left.short)\" y=\"\(y)\" width=\"\(barWidth.short)\" "
     svg += "height=\"\(Self.barHeight)\" rx=\"2\"/>"

@@ -5,6 +5,8 @@ struct TimelineLanes {
     let run: Int
     let execution: Int
     let lane: Int
+    /// The end of the execution before this one in the lane; zero for the first.
+    let free: Duration
     let begin: Duration
     let end: Duration
   }
@@ -23,6 +25,7 @@ struct TimelineLanes {
       var run, execution, depth: Int
       var slot: Slot
       var begin, end: Duration
+      var free = Duration.zero
     }
     let queues = recording.runs.reduce(into: [String: Int]()) { $0[$1.queue] = $0[$1.queue] ?? $0.count }
     var placed: [Placed] = []
@@ -40,7 +43,9 @@ struct TimelineLanes {
       let bar = placed[index]
       var depths = ends[bar.slot, default: []]
       let depth = depths.firstIndex { $0 <= bar.begin } ?? depths.count
-      if depth == depths.count { depths.append(bar.end) } else { depths[depth] = bar.end }
+      if depth == depths.count { depths.append(.zero) }
+      placed[index].free = depths[depth]
+      depths[depth] = bar.end
       ends[bar.slot] = depths
       placed[index].depth = depth
     }
@@ -53,7 +58,8 @@ struct TimelineLanes {
     }
     bars = placed.map {
       Bar(
-        run: $0.run, execution: $0.execution, lane: first[$0.slot, default: 0] + $0.depth, begin: $0.begin, end: $0.end)
+        run: $0.run, execution: $0.execution, lane: first[$0.slot, default: 0] + $0.depth, free: $0.free,
+        begin: $0.begin, end: $0.end)
     }
   }
 }
