@@ -2,7 +2,7 @@ extension Duration {
   /// The duration in seconds.
   var inSeconds: Double {
     let (seconds, attoseconds) = components
-    return Double(seconds) + Double(attoseconds) * 1e-18
+    return Double(seconds) + Double(attoseconds) / 1e18
   }
 
   /// The duration with three digits that count: `1.25 s`, `340 ms`, `12.5 µs`, `2 min 5 s`.

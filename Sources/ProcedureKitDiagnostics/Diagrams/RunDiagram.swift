@@ -1,0 +1,76 @@
+import ProcedureKit
+
+/// Draws which run has waited for which, coloured by outcome, with the critical path in thick lines.
+///
+/// ```swift
+/// let diagram = RunDiagram(await recorder.finish())
+/// print(diagram.mermaid)
+/// ```
+///
+/// A graph, or a run with children, is a box around its nodes or children. Each run has its name and how long its body has executed;
+/// a sign before the name tells failed (✕), cancelled (⊘), reused (↺), skipped (↷) and ignored (∅) runs for people who do not
+/// tell the colours apart. The diagram of a graph that has not run is `ProcedureGraph.mermaid`.
+public struct RunDiagram: Sendable {
+  /// The runs that are drawn, in the order of their beginnings.
+  let runs: [RunRecord]
+  /// How many runs are left out.
+  let omittedCount: Int
+  /// The positions of the runs around which a box is drawn, and of the runs in the box. The key -1 is for runs in no box.
+  let parts: [Int: [Int]]
+  /// From which run to which an arrow leads, as positions.
+  let arrows: [Arrow]
+  /// The positions of the runs of the critical path.
+  let critical: Set<Int>
+
+  struct Arrow: Sendable {
+    let from: Int
+    let to: Int
+    let isCritical: Bool
+  }
+
+  /// Creates the diagram of a recording. O(n log n) for n runs.
+  ///
+  /// - Parameters:
+  ///   - recording: The runs.
+  ///   - limit: How many runs are drawn, the first ones; tools that draw refuse or are slow with thousands.
+  public init(_ recording: RunRecording, limit: Int = 300) {
+    let runs = Array(recording.runs.prefix(max(limit, 1)))
+    let positions = Dictionary(runs.enumerated().map { ($1.id, $0) }) { first, _ in first }
+    let path = CriticalPath(recording).steps.map(\.id)
+    let steps = Set(zip(path, path.dropFirst()).map { [$0, $1] })
+    self.runs = runs
+    omittedCount = recording.runs.count - runs.count
+    // Runs begin in order, parents first: a parent that stands later is a mistake in the recording.
+    parts = Dictionary(grouping: runs.indices) { index in
+      runs[index].parent.flatMap { positions[$0] }.flatMap { $0 < index ? $0 : nil } ?? -1
+    }
+    arrows = runs.indices.flatMap { to in
+      runs[to].dependencies.compactMap { id in
+        positions[id].map { Arrow(from: $0, to: to, isCritical: steps.contains([id, runs[to].id])) }
+      }
+    }
+    critical = Set(path.compactMap { positions[$0] })
+  }
+
+  /// The name of a run, with a sign for its outcome, and the time of its body.
+  func label(of run: RunRecord) -> (name: String, time: String?) {
+    let sign =
+      switch run.outcome {
+      case .skipped: "↷ "
+      case .ignored: "∅ "
+      default: TimelineStyle.sign(of: run.outcome)
+      }
+    return (sign + run.name.shortened(to: 60), run.executions.isEmpty ? nil : run.executionTime.short)
+  }
+
+  /// The colours of the ground and the border of runs that ended in this way; `nil` for runs that have not ended.
+  static func colours(of outcome: RunRecord.Outcome?) -> (fill: String, stroke: String) {
+    switch outcome {
+    case .finished: ("#d6e6f7", "#2f6fb3")
+    case .reused: ("#d3efe8", "#00866b")
+    case .failed: ("#fbdcc8", "#d55e00")
+    case .skipped, .ignored, .cancelled: ("#e4e6ea", "#6f7480")
+    case nil: ("#f5ecc9", "#8a6d00")
+    }
+  }
+}

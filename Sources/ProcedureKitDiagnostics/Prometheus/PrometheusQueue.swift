@@ -1,0 +1,42 @@
+import ProcedureKit
+
+/// The queues of one name, added up: the format allows each series once.
+struct PrometheusQueue {
+  /// The states that are counted: those of a procedure that has not ended.
+  static let states: [ProcedureState] = [.pending, .evaluating, .waiting, .executing, .pausing, .finishing]
+
+  let name: String
+  private(set) var slots = 0.0
+  private(set) var slotsInUse = 0
+  private(set) var suspendedCount = 0
+  private(set) var states: [ProcedureState: Int] = [:]
+  private(set) var totals: QueueTotals?
+
+  /// Adds up snapshots, in the order of the first of each name.
+  static func merged(_ snapshots: [QueueSnapshot]) -> [PrometheusQueue] {
+    var queues: [PrometheusQueue] = []
+    var indices: [String: Int] = [:]
+    for snapshot in snapshots {
+      let name = snapshot.name.shortened(to: 200)
+      let index = indices[name] ?? queues.count
+      if index == queues.count {
+        indices[name] = index
+        queues.append(PrometheusQueue(name: name))
+      }
+      queues[index].add(snapshot)
+    }
+    return queues
+  }
+
+  private init(name: String) { self.name = name }
+
+  private mutating func add(_ snapshot: QueueSnapshot) {
+    slots += snapshot.maxConcurrentProcedures == .max ? .infinity : Double(snapshot.maxConcurrentProcedures)
+    slotsInUse += snapshot.slotsInUse
+    suspendedCount += snapshot.isSuspended ? 1 : 0
+    for entry in snapshot.procedures { states[entry.state, default: 0] += 1 }
+    guard let new = snapshot.totals else { return }
+    totals = totals ?? QueueTotals()
+    totals?.merge(new)
+  }
+}

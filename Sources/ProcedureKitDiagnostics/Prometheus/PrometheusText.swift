@@ -1,0 +1,83 @@
+public import ProcedureKit
+
+/// Writes the state and the totals of queues in the text format of Prometheus, for a server to answer `/metrics` with.
+///
+/// ```swift
+/// let page = PrometheusText([uploads.snapshot(), thumbnails.snapshot()])
+/// respond(page.text, contentType: PrometheusText.contentType)
+/// ```
+///
+/// Each queue is a value of the label `queue`; queues of the same name are added up. Counts and times of the past are there for queues
+/// with ``ProcedureKit/ProcedureQueue/Configuration/collectsTotals``. Times are in seconds.
+///
+/// | metric | type | further labels |
+/// |---|---|---|
+/// | `procedurekit_procedures` | gauge | `state` |
+/// | `procedurekit_slots`, `procedurekit_slots_in_use` | gauge | |
+/// | `procedurekit_suspended_queues` | gauge | |
+/// | `procedurekit_procedures_ended_total` | counter | `outcome` |
+/// | `procedurekit_procedures_reused_total`, `…_refused_total`, `procedurekit_retries_total` | counter | |
+/// | `procedurekit_time_seconds_total` | counter | `part` |
+/// | `procedurekit_wait_seconds`, `procedurekit_execution_seconds` | histogram | |
+///
+/// The format is the [text exposition format 0.0.4](https://prometheus.io/docs/instrumenting/exposition_formats/).
+public struct PrometheusText: Sendable {
+  /// The media type of the text, for the header `Content-Type`.
+  public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+  /// The text. Ends with a line break.
+  public let text: String
+
+  /// Writes the text. O(n) for n procedures on the queues.
+  ///
+  /// - Parameter snapshots: The queues. The names of queues are cut after 200 characters.
+  public init(_ snapshots: [QueueSnapshot]) {
+    let queues = PrometheusQueue.merged(snapshots)
+    let counted = queues.compactMap { queue in queue.totals.map { (queue.name, $0) } }
+    var page = PrometheusPage()
+
+    page.begin("procedurekit_procedures", .gauge, "Procedures on the queue that have not ended.")
+    for queue in queues {
+      for state in PrometheusQueue.states {
+        let count = Double(queue.states[state, default: 0])
+        page.add(count, [("queue", queue.name), ("state", "\(state)")])
+      }
+    }
+    page.begin("procedurekit_slots", .gauge, "How many bodies may execute at once.")
+    for queue in queues { page.add(queue.slots, [("queue", queue.name)]) }
+    page.begin("procedurekit_slots_in_use", .gauge, "Slots that are taken.")
+    for queue in queues { page.add(Double(queue.slotsInUse), [("queue", queue.name)]) }
+    page.begin("procedurekit_suspended_queues", .gauge, "Queues that start no procedure until they are resumed.")
+    for queue in queues { page.add(Double(queue.suspendedCount), [("queue", queue.name)]) }
+
+    page.begin("procedurekit_procedures_ended_total", .counter, "Procedures that have ended.")
+    for (name, totals) in counted {
+      let counts = [
+        ("finished", totals.finishedCount), ("failed", totals.failedCount), ("cancelled", totals.cancelledCount),
+        ("ignored", totals.ignoredCount),
+      ]
+      for (outcome, count) in counts { page.add(Double(count), [("queue", name), ("outcome", outcome)]) }
+    }
+    page.begin(
+      "procedurekit_procedures_reused_total", .counter, "Procedures that finished with a value that was there.")
+    for (name, totals) in counted { page.add(Double(totals.reusedCount), [("queue", name)]) }
+    page.begin("procedurekit_procedures_refused_total", .counter, "Procedures that the queue has refused.")
+    for (name, totals) in counted { page.add(Double(totals.refusedCount), [("queue", name)]) }
+    page.begin("procedurekit_retries_total", .counter, "Attempts after the first.")
+    for (name, totals) in counted { page.add(Double(totals.retryCount), [("queue", name)]) }
+    page.begin("procedurekit_time_seconds_total", .counter, "Time of all procedures in each part of their lives.")
+    for (name, totals) in counted {
+      let times = totals.times
+      let parts = [
+        ("pending", times.pending), ("evaluating", times.evaluating), ("waiting", times.waiting),
+        ("executing", times.executing), ("paused", times.paused),
+      ]
+      for (part, time) in parts { page.add(time.inSeconds, [("queue", name), ("part", part)]) }
+    }
+    page.begin("procedurekit_wait_seconds", .histogram, "Time before the body of a procedure is called.")
+    for (name, totals) in counted { page.add(totals.waiting, [("queue", name)]) }
+    page.begin("procedurekit_execution_seconds", .histogram, "Time in which the body of a procedure executes.")
+    for (name, totals) in counted { page.add(totals.executing, [("queue", name)]) }
+    text = page.text
+  }
+}

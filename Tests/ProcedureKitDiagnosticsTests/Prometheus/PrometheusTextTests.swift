@@ -1,0 +1,78 @@
+import ProcedureKit
+import ProcedureKitDiagnostics
+import Testing
+import TestingProcedureKit
+
+@Suite struct PrometheusTextTests {
+  private struct Failure: Error {}
+
+  private func queue(_ name: String, width: Int = 2) -> ProcedureQueue {
+    var configuration = ProcedureQueue.Configuration(name, maxConcurrentProcedures: width)
+    configuration.collectsTotals = true
+    return ProcedureQueue(configuration)
+  }
+
+  private func value(
+    _ name: String, _ labels: [String: String], in samples: [PrometheusSample]
+  ) throws -> Double {
+    let found = samples.filter { $0.name == name && $0.labels == labels }
+    #expect(found.count == 1)
+    return try #require(found.first).value
+  }
+
+  @Test("Counts, states, times and histograms of a queue are what the snapshot tells")
+  func queue() async throws {
+    let queue = queue("mail")
+    for _ in 0..<3 { try await queue.run(ProcedureTask("good") {}) }
+    _ = try? await queue.run(ProcedureTask("bad") { throw Failure() })
+    await queue.suspend()
+    let waiting = queue.add(ProcedureTask("waiting") {})
+    let snapshot = queue.snapshot()
+    let samples = try PrometheusSample.read(PrometheusText([snapshot]).text)
+    func sample(_ name: String, _ labels: [String: String] = [:]) throws -> Double {
+      try value("procedurekit_\(name)", ["queue": "mail"].merging(labels) { $1 }, in: samples)
+    }
+    #expect(try sample("procedures_ended_total", ["outcome": "finished"]) == 3)
+    #expect(try sample("procedures_ended_total", ["outcome": "failed"]) == 1)
+    #expect(try sample("procedures", ["state": "waiting"]) == 1)
+    #expect(try sample("suspended_queues") == 1)
+    #expect(try sample("slots") == 2)
+    #expect(try sample("execution_seconds_count") == 4)
+    #expect(try sample("execution_seconds_bucket", ["le": "+Inf"]) == 4)
+    let totals = try #require(snapshot.totals)
+    #expect(try sample("execution_seconds_sum") == totals.executing.sum / .seconds(1))
+    let buckets = samples.filter { $0.name == "procedurekit_wait_seconds_bucket" }
+    #expect(buckets.count == DurationHistogram.bounds.count + 1)
+    let bounds = buckets.map { $0.labels["le"] == "+Inf" ? .infinity : Double($0.labels["le"] ?? "") ?? .nan }
+    #expect(bounds == bounds.sorted() && bounds.first == 1e-6)
+    #expect(buckets.map(\.value) == buckets.map(\.value).sorted())
+    await queue.resume()
+    _ = await waiting.outcome
+  }
+
+  @Test("Queues of one name are one series; a queue without a limit has infinitely many slots")
+  func names() async throws {
+    let queues = [queue("a", width: 3), queue("b", width: .max), queue("a", width: 4)]
+    for queue in queues { try await queue.run(ProcedureTask("work") {}) }
+    let samples = try PrometheusSample.read(PrometheusText(queues.map { $0.snapshot() }).text)
+    #expect(try value("procedurekit_slots", ["queue": "a"], in: samples) == 7)
+    #expect(try value("procedurekit_slots", ["queue": "b"], in: samples) == .infinity)
+    let finished = ["queue": "a", "outcome": "finished"]
+    #expect(try value("procedurekit_procedures_ended_total", finished, in: samples) == 2)
+  }
+
+  @Test("Names with quotes, line breaks, brackets or a megabyte of text stay one label", arguments: hostileNames)
+  func hostile(name: String) throws {
+    let samples = try PrometheusSample.read(PrometheusText([queue(name).snapshot()]).text)
+    #expect(Set(samples.compactMap { $0.labels["queue"] }).count == 1)
+    #expect(samples.allSatisfy { ($0.labels["queue"]?.count ?? 0) <= 200 })
+  }
+
+  @Test("No queues, and queues without totals, are valid pages")
+  func little() throws {
+    #expect(try PrometheusSample.read(PrometheusText([]).text) == [])
+    let snapshot = ProcedureQueue("plain").snapshot()
+    let samples = try PrometheusSample.read(PrometheusText([snapshot]).text)
+    #expect(!samples.isEmpty && samples.allSatisfy { !$0.name.hasSuffix("_total") })
+  }
+}
