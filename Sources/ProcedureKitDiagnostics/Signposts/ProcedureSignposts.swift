@@ -1,0 +1,55 @@
+#if canImport(os)
+  public import ProcedureKit
+  import os
+
+  /// Marks executions as intervals for Instruments, in the instrument *os_signpost*.
+  ///
+  /// ```swift
+  /// let signposts = ProcedureSignposts(subsystem: "com.example.mail")
+  /// var configuration = ProcedureQueue.Configuration("mail")
+  /// configuration.interceptor = signposts.interceptor
+  /// ```
+  ///
+  /// An interval begins before the body is called, in the task that executes the body, and ends after the body, also if the body
+  /// throws or is cancelled. Each attempt is an interval, and tells the procedure's name, its identity and the number of the attempt. Without
+  /// Instruments recording, an execution costs one check.
+  public struct ProcedureSignposts: Sendable {
+    private let signposter: OSSignposter
+
+    /// Creates signposts.
+    ///
+    /// - Parameters:
+    ///   - subsystem: The subsystem, by convention the bundle identifier.
+    ///   - category: The category within the subsystem.
+    public init(subsystem: String, category: String = "ProcedureKit") {
+      signposter = OSSignposter(subsystem: subsystem, category: category)
+    }
+
+    /// Executes all procedures of a queue within intervals; see ``ProcedureKit/ProcedureQueue/Configuration/interceptor``.
+    public var interceptor:
+      @concurrent @Sendable (
+        _ context: ProcedureContext, _ next: @escaping @concurrent @Sendable () async throws -> Void
+      ) async throws -> Void
+    {
+      { context, next in try await interval(context, next) }
+    }
+
+    /// Calls a function within an interval, for ``ProcedureKit/Procedure/intercepted(_:)``.
+    ///
+    /// - Parameters:
+    ///   - context: The context of the execution.
+    ///   - body: The function.
+    /// - Returns: The result of the function.
+    /// - Throws: The error of the function.
+    public func interval<Success: Sendable>(
+      _ context: ProcedureContext, _ body: @concurrent @Sendable () async throws -> Success
+    ) async throws -> Success {
+      guard signposter.isEnabled else { return try await body() }
+      let name = "\(context.name) \(context.id) attempt \(context.attempt)"
+      let state = signposter.beginInterval(
+        "procedure", id: signposter.makeSignpostID(), "\(name, privacy: .public)")
+      defer { signposter.endInterval("procedure", state) }
+      return try await body()
+    }
+  }
+#endif
