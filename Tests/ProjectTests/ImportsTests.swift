@@ -9,6 +9,7 @@ import Testing
     "Sources/ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
     "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Dispatch", "Foundation"],
     "Sources/ProcedureKitDiagnostics/Logging/UnifiedLogHandler.swift": ["ProcedureKit", "os"],
+    "Sources/ProcedureKitDiagnostics/Signposts": ["ProcedureKit", "os"],
     "Sources/ProcedureKitDiagnostics": ["ProcedureKit", "Synchronization", "Dispatch", "Foundation"],
     "Sources/TestingProcedureKit": ["ProcedureKit", "Synchronization", "Testing"],
     // The explorer tells threads apart, for which it needs the platform's own module.

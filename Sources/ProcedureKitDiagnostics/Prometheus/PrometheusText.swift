@@ -8,7 +8,7 @@ public import ProcedureKit
 /// ```
 ///
 /// Each queue is a value of the label `queue`; queues of the same name are added up. Counts and times of the past are there for queues
-/// with ``ProcedureKit/ProcedureQueue/Configuration/collectsTotals``. Times are in seconds.
+/// with `collectsTotals`. Times are in seconds.
 ///
 /// | metric | type | further labels |
 /// |---|---|---|

@@ -2,17 +2,17 @@ extension RunReport {
   private static let width = 80
   private static let listLimit = 10
 
-  /// The report for a terminal, at most 80 columns wide.
+  /// The report for a terminal, 80 columns wide; only a longer word makes a longer line.
   ///
   /// Lists show the ten longest, and say how many more there are.
   public var text: String {
     var lines = [recording.summary]
     if let gaps = recording.gaps { lines.append(gaps) }
     if !failures.isEmpty {
-      lines += ["", "Failed"] + Self.list(failures) { Self.line("  " + $0.name, explanation(of: $0)) }
+      lines += ["", "Failed"] + Self.list(failures) { Self.paragraph($0.name, explanation(of: $0)) }
     }
     if !others.isEmpty {
-      lines += ["", "Not executed to the end"] + Self.list(others) { Self.line("  " + $0.name, explanation(of: $0)) }
+      lines += ["", "Not executed to the end"] + Self.list(others) { Self.paragraph($0.name, explanation(of: $0)) }
     }
     if !groups.isEmpty {
       lines += ["", Self.row(["executing", "runs", "longest", "waiting", "share"], of: "Time")]
@@ -37,8 +37,14 @@ extension RunReport {
     return elements.count > listLimit ? shown + ["  … and \(elements.count - listLimit) more"] : shown
   }
 
-  private static func line(_ name: String, _ explanation: String) -> String {
-    (name.shortened(to: 32) + ": " + explanation).shortened(to: width)
+  /// A name and its explanation, broken between words where a line is full.
+  private static func paragraph(_ name: String, _ explanation: String) -> String {
+    var lines = ["  " + name.shortened(to: 32) + ":"]
+    for word in explanation.split(separator: " ") {
+      let isFull = lines[lines.count - 1].count + 1 + word.count > width
+      if isFull { lines.append("    " + word) } else { lines[lines.count - 1] += " " + word }
+    }
+    return lines.joined(separator: "\n")
   }
 
   /// A row of a table: a name, and columns that are aligned at their right ends.

@@ -25,7 +25,7 @@
       signposter = OSSignposter(subsystem: subsystem, category: category)
     }
 
-    /// Executes all procedures of a queue within intervals; see ``ProcedureKit/ProcedureQueue/Configuration/interceptor``.
+    /// Executes all procedures of a queue within intervals; see `ProcedureQueue.Configuration.interceptor`.
     public var interceptor:
       @concurrent @Sendable (
         _ context: ProcedureContext, _ next: @escaping @concurrent @Sendable () async throws -> Void
@@ -34,7 +34,7 @@
       { context, next in try await interval(context, next) }
     }
 
-    /// Calls a function within an interval, for ``ProcedureKit/Procedure/intercepted(_:)``.
+    /// Calls a function within an interval, for `Procedure.intercepted`.
     ///
     /// - Parameters:
     ///   - context: The context of the execution.

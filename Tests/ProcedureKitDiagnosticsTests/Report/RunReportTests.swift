@@ -78,6 +78,17 @@ import Testing
     #expect(!text.contains("  graph"))
   }
 
+  @Test("A long explanation is there as a whole, in lines of at most 80 columns")
+  func explanation() {
+    var (recording, _) = graph()
+    recording.runs[2].outcome = .failed
+    let words = (1...40).map { "word\($0)" }
+    recording.runs[2].reason = words.joined(separator: " ")
+    let text = RunReport(recording).text
+    #expect(text.split(whereSeparator: \.isWhitespace).filter { $0.hasPrefix("word") }.map(String.init) == words)
+    #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+  }
+
   @Test("The page needs nothing from elsewhere")
   func page() throws {
     let html = RunReport(graph().0).html

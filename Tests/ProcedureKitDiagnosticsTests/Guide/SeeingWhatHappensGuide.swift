@@ -1,0 +1,66 @@
+import Foundation
+import ProcedureKit
+import ProcedureKitDiagnostics
+import Testing
+
+/// The code of the guide *Seeing what happens* that needs ProcedureKitDiagnostics, compiled and run; `ProjectTests` compares the two.
+@Suite struct SeeingWhatHappensGuide {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "guide-\(UUID().uuidString)")
+  private let job = ProcedureTask("job") {}
+
+  private func withFolder(_ body: (URL) async throws -> Void) async throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder)
+  }
+
+  @Test("Traces")
+  func traces() async throws {
+    try await withFolder { folder in
+      let queue = ProcedureQueue("photos")
+      let recorder = try TraceRecorder(file: folder.appending(path: "trace.json"))
+      recorder.record(queue)
+      try await queue.run(job)
+      try await recorder.finish()
+      let trace = try String(contentsOf: folder.appending(path: "trace.json"), encoding: .utf8)
+      #expect(trace.contains("\"job\""))
+    }
+  }
+
+  @Test("Pictures and reports")
+  func records() async throws {
+    try await withFolder { folder in
+      let queue = ProcedureQueue("photos")
+      let recorder = RunRecorder()
+      recorder.record(queue)
+      try await queue.run(job)
+      let recording = await recorder.finish()
+      let report = RunReport(recording)
+      print(report.text)
+      try Data(report.html.utf8).write(to: folder.appending(path: "report.html"))
+      try Data(Timeline(recording).svg.utf8).write(to: folder.appending(path: "timeline.svg"))
+      let diagram = RunDiagram(recording).mermaid
+      #expect(report.text.contains("1 run in") && diagram.contains("job"))
+    }
+  }
+
+  @Test("Metrics for a server")
+  func prometheus() async throws {
+    let queue = ProcedureQueue("photos")
+    let page = PrometheusText([queue.snapshot()]).text
+    #expect(page.contains("procedurekit_slots_in_use{queue=\"photos\"} 0\n"))
+  }
+
+  @Test("An indicator")
+  func indicator() async throws {
+    let transfers = ActivityCounter(idleAfter: .zero)
+    let download = job.counted(by: transfers)
+    var states: [Bool] = []
+    for await isActive in transfers.changes {
+      states.append(isActive)
+      if states.count == 1 { try await download() }
+      if states.count > 1 { break }
+    }
+    #expect(states == [false, false] || states == [false, true])
+  }
+}
