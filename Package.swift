@@ -47,7 +47,8 @@ let package = Package(
       name: "ProcedureKitFoundationTests", dependencies: ["ProcedureKitFoundation", "TestingProcedureKit"],
       swiftSettings: settings),
     .testTarget(
-      name: "ProcedureKitNetworkTests", dependencies: ["ProcedureKitNetwork", "TestingProcedureKit", "TestSupport"],
+      name: "ProcedureKitNetworkTests",
+      dependencies: ["ProcedureKitNetwork", "LoopbackServer", "TestingProcedureKit", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitProcessTests", dependencies: ["ProcedureKitProcess", "TestingProcedureKit", "TestSupport"],

@@ -6,6 +6,7 @@ import Testing
     "Sources/ProcedureKit": ["Synchronization"],
     "Sources/ProcedureKit/Logging/Messages/StandardError.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],
     "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation"],
+    "Sources/ProcedureKitNetwork/Transport/SessionControl.swift": ["Dispatch", "Foundation", "FoundationNetworking"],
     "Sources/ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
     "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Dispatch", "Foundation"],
     "Sources/ProcedureKitDiagnostics/Logging/UnifiedLogHandler.swift": ["ProcedureKit", "os"],

@@ -1,0 +1,47 @@
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Collects the body of a response in memory, up to a limit.
+final class CollectedBody: BodySink {
+  private struct State {
+    var data = Data()
+    var head: (request: URLRequest, response: HTTPURLResponse)?
+  }
+
+  private let limit: Int
+  private let state = Mutex(State())
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  var data: Data { state.withLock { $0.data } }
+
+  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> Int64 {
+    let length = response.bodyLength(to: request) ?? 0
+    guard length <= limit else { throw tooLarge(request, response) }
+    state.withLock { state in
+      state.head = (request, response)
+      // The announced length is a claim of the server: no more than a piece is reserved for the claim.
+      state.data.reserveCapacity(Int(min(length, 1 << 20)))
+    }
+    return 0
+  }
+
+  func receive(_ data: Data) throws {
+    let head = state.withLock { state in
+      guard state.data.count + data.count <= limit else { return state.head }
+      state.data += data
+      return nil
+    }
+    if let head { throw tooLarge(head.request, head.response) }
+  }
+
+  private func tooLarge(_ request: URLRequest, _ response: HTTPURLResponse) -> NetworkError {
+    NetworkError(.tooLarge, request, "\(limit) bytes", response: response)
+  }
+}

@@ -1,0 +1,67 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Which redirects are followed, and which header fields stay behind (RFC 9110, section 15.4).
+///
+/// The statuses 301, 302, 303, 307 and 308 with a `Location` are redirects. After a 303, and after a 301 or 302 of a `POST`, the next
+/// request is a `GET` without a body; otherwise method and body are kept. A request to another origin (scheme, host or
+/// port) does not carry the credentials of the request before, and does not regain them later.
+public struct RedirectPolicy: Sendable, Hashable {
+  /// How many redirects one request may take. With 0, a redirect is a response like any other.
+  public var limit: Int
+  /// The names of the header fields that are not sent to another origin.
+  public var credentialHeaders: Set<String> = ["Authorization", "Cookie", "Proxy-Authorization"]
+
+  /// Creates a policy.
+  public init(limit: Int = 10) {
+    self.limit = limit
+  }
+
+  /// A policy that follows no redirect: the response is the redirect.
+  public static let never = RedirectPolicy(limit: 0)
+
+  /// Internal. Decides about a response.
+  ///
+  /// - Parameters:
+  ///   - response: The response.
+  ///   - request: The request that was answered.
+  ///   - count: How many redirects were followed before.
+  /// - Returns: The next request; `nil` if the response is no redirect, or redirects are not followed.
+  /// - Throws: ``NetworkError``.
+  func next(
+    after response: HTTPURLResponse, to request: URLRequest, count: Int
+  ) throws(NetworkError) -> (request: URLRequest, keepsBody: Bool)? {
+    guard limit > 0, [301, 302, 303, 307, 308].contains(response.statusCode),
+      let location = response.value(forHTTPHeaderField: "Location"), let origin = request.url
+    else { return nil }
+    guard count < limit else { throw NetworkError(.tooManyRedirects, request, "\(limit) times", response: response) }
+    guard let target = URL(string: location, relativeTo: origin)?.absoluteURL, target.isHTTP else {
+      throw NetworkError(.invalidRedirect, request, location, response: response)
+    }
+    var next = request
+    next.url = target
+    if !target.hasSameOrigin(as: origin) { next.removeHeaders(credentialHeaders.union(["Host"])) }
+    let keepsBody = Self.keepsBody(response.statusCode, method: request.httpMethod ?? "GET")
+    if !keepsBody {
+      next.httpBody = nil
+      if next.httpMethod != "HEAD" { next.httpMethod = "GET" }
+      next.removeHeaders(Self.contentHeaders)
+    }
+    return (next, keepsBody)
+  }
+
+  private static func keepsBody(_ status: Int, method: String) -> Bool {
+    switch status {
+    case 303: false
+    case 301, 302: method != "POST"
+    default: true
+    }
+  }
+
+  private static let contentHeaders: Set = [
+    "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Transfer-Encoding",
+  ]
+}

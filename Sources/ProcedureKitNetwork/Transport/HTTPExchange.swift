@@ -1,0 +1,44 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A request for an ``HTTPTransport``, and the receiver of the response.
+///
+/// A transport calls the functions one after the other: first for the sent bytes, once for the response, then for each piece of
+/// the body.
+public struct HTTPExchange: Sendable {
+  /// The request, without a body.
+  public let request: URLRequest
+  /// The body of the request.
+  public let body: HTTPBody?
+  private let onSent: @Sendable (Int64) -> Void
+  private let onResponse: @Sendable (HTTPURLResponse) throws -> Void
+  private let onData: @Sendable (Data) throws -> Void
+
+  /// Creates an exchange, for tests of a transport.
+  public init(
+    _ request: URLRequest, body: HTTPBody? = nil, onSent: @escaping @Sendable (Int64) -> Void = { _ in },
+    onResponse: @escaping @Sendable (HTTPURLResponse) throws -> Void, onData: @escaping @Sendable (Data) throws -> Void
+  ) {
+    self.request = request
+    self.body = body
+    self.onSent = onSent
+    self.onResponse = onResponse
+    self.onData = onData
+  }
+
+  /// Reports how many bytes of the request's body were sent so far.
+  public func didSend(totalBytes: Int64) { onSent(totalBytes) }
+
+  /// Reports the head of the response.
+  ///
+  /// - Throws: An error that ends the transfer.
+  public func didReceive(_ response: HTTPURLResponse) throws { try onResponse(response) }
+
+  /// Reports a piece of the response's body.
+  ///
+  /// - Throws: An error that ends the transfer.
+  public func didReceive(_ data: Data) throws { try onData(data) }
+}

@@ -1,0 +1,21 @@
+/// The means to send a request and to receive the response: ``URLSessionTransport``, or a substitute for tests.
+///
+/// ```swift
+/// struct CannedKitten: HTTPTransport {
+///   func perform(_ exchange: HTTPExchange) async throws {
+///     try exchange.didReceive(HTTPURLResponse(url: exchange.url, statusCode: 200, httpVersion: nil, headerFields: [:])!)
+///     try exchange.didReceive(Data("a kitten".utf8))
+///   }
+/// }
+/// ```
+///
+/// A transport follows no redirects, retries nothing and limits nothing: the procedures do.
+public protocol HTTPTransport: Sendable {
+  /// Sends the request of an exchange, and passes the response and the pieces of its body to the exchange.
+  ///
+  /// The function returns when the body has ended, and nothing of the exchange goes on afterwards. Cancelling the procedure
+  /// or the task ends the exchange: the function throws soon, and leaves no connection.
+  ///
+  /// - Throws: The error of the connection; the error of a function of the exchange, which ends the transfer; `CancellationError`.
+  @concurrent func perform(_ exchange: HTTPExchange) async throws
+}

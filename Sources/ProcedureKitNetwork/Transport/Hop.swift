@@ -1,0 +1,148 @@
+import Foundation
+import ProcedureKit
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One request of a ``Transfer``, and its response.
+final class Hop: Sendable {
+  enum End {
+    case response(HTTPURLResponse)
+    case redirect(URLRequest, keepsBody: Bool)
+  }
+
+  private enum Reception {
+    case none
+    case redirect(URLRequest, keepsBody: Bool)
+    case accepted(HTTPURLResponse)
+    case refused(HTTPURLResponse, body: Data)
+  }
+
+  private struct State {
+    var reception = Reception.none
+    var receivedCount: Int64 = 0
+    var progress = NetworkProgress()
+  }
+
+  private let transfer: Transfer
+  private let request: URLRequest
+  private let redirectCount: Int
+  private let sink: any BodySink
+  private let state = Mutex(State())
+
+  init(transfer: Transfer, request: URLRequest, redirectCount: Int, sink: any BodySink) {
+    self.transfer = transfer
+    self.request = request
+    self.redirectCount = redirectCount
+    self.sink = sink
+  }
+
+  func perform(_ body: HTTPBody?) async throws {
+    let exchange = HTTPExchange(
+      request, body: body, onSent: { self.sent($0) }, onResponse: { try self.receive($0) },
+      onData: { try self.receive($0) })
+    do {
+      try await transfer.transport.perform(exchange)
+    } catch {
+      throw named(error)
+    }
+  }
+
+  /// The result of the exchange, when the transport has returned.
+  ///
+  /// - Throws: ``NetworkError``.
+  func end() throws(NetworkError) -> End {
+    let (reception, count) = state.withLock { ($0.reception, $0.receivedCount) }
+    switch reception {
+    case .none: throw NetworkError(.transferFailed, request)
+    case .redirect(let next, let keepsBody): return .redirect(next, keepsBody: keepsBody)
+    case .refused(let response, let body): throw refusal(response, body)
+    case .accepted(let response):
+      if let length = response.bodyLength(to: request), length != count {
+        let detail = "\(count) of \(length) bytes have come"
+        throw NetworkError(.incomplete, request, detail, response: response)
+      }
+      return .response(response)
+    }
+  }
+
+  private func named(_ error: any Error) -> any Error {
+    if error is CancellationError || error is NetworkError || error is ProcedureError { return error }
+    // A cancel from outside: the transport's error says only that.
+    if ProcedureContext.current?.isCancelled ?? Task.isCancelled { return CancellationError() }
+    let response: HTTPURLResponse? =
+      switch state.withLock({ $0.reception }) {
+      case .accepted(let response), .refused(let response, _): response
+      default: nil
+      }
+    // On Linux, a connection that is closed in the middle of a body has no code of its own.
+    let isCut = response != nil && (error as? URLError)?.code == .unknown
+    return NetworkError(
+      isCut ? .incomplete : .transferFailed, request, isCut ? error.localizedDescription : "", response: response,
+      underlying: error)
+  }
+
+  private func refusal(_ response: HTTPURLResponse, _ body: Data) -> NetworkError {
+    NetworkError(.unacceptableStatus, request, response: response, body: body)
+  }
+
+  // MARK: From the transport
+
+  private func sent(_ count: Int64) {
+    report { $0.bytesSent = count }
+  }
+
+  private func receive(_ response: HTTPURLResponse) throws {
+    if let next = try transfer.redirects.next(after: response, to: request, count: redirectCount) {
+      return state.withLock { $0.reception = .redirect(next.request, keepsBody: next.keepsBody) }
+    }
+    guard transfer.acceptsStatus(HTTPStatusCode(rawValue: response.statusCode)) else {
+      return state.withLock { $0.reception = .refused(response, body: Data()) }
+    }
+    state.withLock { $0.reception = .accepted(response) }
+    let count = try sink.begin(response, to: request)
+    report { progress in
+      progress.bytesReceived = count
+      progress.bytesToReceive = response.bodyLength(to: request).map { count + $0 }
+    }
+  }
+
+  private func receive(_ data: Data) throws {
+    let reception = state.withLock { state in
+      state.receivedCount += Int64(data.count)
+      return state.reception
+    }
+    switch reception {
+    case .none, .redirect: break
+    case .accepted:
+      try sink.receive(data)
+      report { $0.bytesReceived += Int64(data.count) }
+    case .refused(let response, let body):
+      let body = body + data.prefix(NetworkError.bodyLimit - body.count)
+      state.withLock { $0.reception = .refused(response, body: body) }
+      // The rest of a long page is not awaited.
+      if body.count == NetworkError.bodyLimit { throw refusal(response, body) }
+    }
+  }
+
+  private func report(_ change: (inout NetworkProgress) -> Void) {
+    guard let onProgress = transfer.onProgress else { return }
+    let progress = state.withLock { state in
+      change(&state.progress)
+      return state.progress
+    }
+    onProgress(progress)
+  }
+}
+
+extension HTTPURLResponse {
+  /// The announced count of the bytes that a transport passes on; `nil` if nobody says so, or the body is decompressed.
+  func bodyLength(to request: URLRequest) -> Int64? {
+    if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
+    let encoding = value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
+    guard encoding == "identity" else { return nil }
+    return value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
+  }
+}

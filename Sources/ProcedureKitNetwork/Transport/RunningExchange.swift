@@ -1,0 +1,110 @@
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// An exchange of a session, from its start to the completion of the session's task.
+///
+/// The continuation is resumed exactly once: by `mayStart` if the exchange was stopped before, otherwise by the completion of
+/// the task, which the session reports once for each task that was resumed.
+final class RunningExchange: Sendable {
+  private struct State {
+    var continuation: CheckedContinuation<Void, any Error>?
+    /// The task, as long as the task may be cancelled.
+    var task: URLSessionTask?
+    /// Why the exchange was stopped from this side.
+    var reason: (any Error)?
+    var hasResponse = false
+  }
+
+  private let exchange: HTTPExchange
+  private let control: SessionControl
+  private let state = Mutex(State())
+
+  init(_ exchange: HTTPExchange, _ control: SessionControl) {
+    self.exchange = exchange
+    self.control = control
+  }
+
+  func begin(_ continuation: CheckedContinuation<Void, any Error>) {
+    state.withLock { $0.continuation = continuation }
+  }
+
+  /// Returns whether a task is to be made. If not, the exchange has ended.
+  func mayStart() -> Bool {
+    guard state.withLock({ $0.reason != nil }) else { return true }
+    end(nil)
+    return false
+  }
+
+  /// The task has been resumed, so that a cancel reaches its completion.
+  func didResume(_ task: URLSessionTask) {
+    let isStopped = state.withLock { state in
+      if state.continuation != nil { state.task = task }
+      return state.reason != nil
+    }
+    if isStopped { control.cancel(task) }
+  }
+
+  /// Ends the transfer. The exchange throws the first reason when the session has let go of the task.
+  func stop(_ reason: any Error) {
+    let task = state.withLock { state -> URLSessionTask? in
+      guard state.reason == nil else { return nil }
+      state.reason = reason
+      return state.task
+    }
+    if let task { control.cancel(task) }
+  }
+
+  // MARK: From the session
+
+  func didSend(_ totalBytes: Int64) {
+    guard !isStopped else { return }
+    exchange.didSend(totalBytes: totalBytes)
+  }
+
+  func didReceive(_ response: URLResponse) {
+    stopOnError {
+      guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
+      state.withLock { $0.hasResponse = true }
+      try exchange.didReceive(response)
+    }
+  }
+
+  func didReceive(_ data: Data) {
+    stopOnError { try exchange.didReceive(data) }
+  }
+
+  private var isStopped: Bool { state.withLock { $0.reason != nil } }
+
+  private func stopOnError(_ report: () throws -> Void) {
+    guard !isStopped else { return }
+    do { try report() } catch { stop(error) }
+  }
+
+  /// Calls a function of the session that must not follow a cancel. The lock keeps the cancel behind the call: on Linux, the
+  /// process ends if a redirect is answered after a cancel.
+  func unlessStopped(_ answer: () -> Void) {
+    state.withLock { state in
+      if state.reason == nil { answer() }
+    }
+  }
+
+  func didComplete(_ task: URLSessionTask, _ error: (any Error)?) {
+    // On Linux, a redirect without a target is reported only by the task.
+    if error == nil, let response = task.response, !state.withLock({ $0.hasResponse }) { didReceive(response) }
+    end(error)
+  }
+
+  private func end(_ error: (any Error)?) {
+    let (continuation, reason) = state.withLock { state in
+      let ended = state
+      state.continuation = nil
+      state.task = nil
+      return (ended.continuation, ended.reason)
+    }
+    if let error = reason ?? error { continuation?.resume(throwing: error) } else { continuation?.resume() }
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import ProcedureKit
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A request with its redirects, up to the end of the last response's body.
+struct Transfer: Sendable {
+  let transport: any HTTPTransport
+  let redirects: RedirectPolicy
+  let acceptsStatus: @Sendable (HTTPStatusCode) -> Bool
+  let onProgress: (@Sendable (NetworkProgress) -> Void)?
+
+  /// Sends a request, and passes the body of an accepted response to `sink`.
+  ///
+  /// - Throws: ``NetworkError``; `CancellationError`.
+  func perform(_ request: URLRequest, body: HTTPBody? = nil, into sink: any BodySink) async throws -> HTTPURLResponse {
+    try request.check(hasBody: body != nil)
+    var (request, body, count) = (request, body, 0)
+    while true {
+      let hop = Hop(transfer: self, request: request, redirectCount: count, sink: sink)
+      try await hop.perform(body)
+      switch try hop.end() {
+      case .response(let response): return response
+      case .redirect(let next, let keepsBody):
+        request = next
+        if !keepsBody { body = nil }
+        count += 1
+      }
+    }
+  }
+}
+
+/// The receiver of a body. A transport calls the functions one after the other.
+protocol BodySink: Sendable {
+  /// The response is accepted, and its body follows. Returns how many bytes of the whole are there already.
+  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> Int64
+  func receive(_ data: Data) throws
+}

@@ -1,0 +1,103 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// Why a request has no usable response.
+public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedError {
+  /// The kind of a ``NetworkError``. Later versions can add kinds, so a `switch` has a `default`.
+  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind: `transferFailed`.
+    public let description: String
+
+    /// The request cannot be sent as it is. Nothing was sent.
+    public static let invalidRequest = Kind(description: "invalidRequest")
+    /// The connection failed, or the server did not speak HTTP; see ``NetworkError/code``.
+    public static let transferFailed = Kind(description: "transferFailed")
+    /// The body has ended early: its length is not the announced one.
+    public static let incomplete = Kind(description: "incomplete")
+    /// The body is longer than the procedure allows.
+    public static let tooLarge = Kind(description: "tooLarge")
+    /// The status is not accepted; see ``NetworkError/status`` and ``NetworkError/body``.
+    public static let unacceptableStatus = Kind(description: "unacceptableStatus")
+    /// More redirects than ``RedirectPolicy/limit``.
+    public static let tooManyRedirects = Kind(description: "tooManyRedirects")
+    /// A redirect that leads to no HTTP address.
+    public static let invalidRedirect = Kind(description: "invalidRedirect")
+    /// The body is not the expected JSON; see ``NetworkError/underlying``.
+    public static let undecodable = Kind(description: "undecodable")
+    /// A file could not be read or written; see ``NetworkError/underlying``.
+    public static let fileFailed = Kind(description: "fileFailed")
+  }
+
+  /// The kind of the error.
+  public let kind: Kind
+  /// The request concerned; after a redirect, the last one.
+  public let request: URLRequest
+  /// The response, if one has begun.
+  public let response: HTTPURLResponse?
+  /// The body that came with a status that is not accepted, at most 64 KB of it.
+  public let body: Data
+  /// The error of the system or the decoder.
+  public let underlying: (any Error)?
+  private let detail: String
+  private let subject: String?
+
+  /// How much of a body is kept for an error.
+  static let bodyLimit = 64 << 10
+
+  init(
+    _ kind: Kind, _ request: URLRequest, _ detail: String = "", response: HTTPURLResponse? = nil, body: Data = Data(),
+    underlying: (any Error)? = nil, subject: String? = nil
+  ) {
+    self.kind = kind
+    self.request = request
+    self.detail = detail
+    self.response = response
+    self.body = body
+    self.underlying = underlying
+    self.subject = subject
+  }
+
+  /// The status code of the response, if one has begun.
+  public var status: HTTPStatusCode? { response.map { HTTPStatusCode(rawValue: $0.statusCode) } }
+
+  /// The code of the connection's error, of ``Kind-swift.struct/transferFailed``.
+  public var code: URLError.Code? { (underlying as? URLError)?.code }
+
+  /// The request, the failure, and the cause. Credentials and the query of the address are left out.
+  public var description: String { "\(subject ?? request.summary) \(explanation)" }
+
+  private var explanation: String {
+    switch kind {
+    case .invalidRequest: "was not sent, since \(detail)."
+    case .transferFailed: "failed: \(underlyingText)"
+    case .incomplete: "failed, since the body of the response is incomplete: \(detail)."
+    case .tooLarge: "was stopped, since the body of the response is longer than \(detail). Raise sizeLimit if need be."
+    case .unacceptableStatus: "was answered with the status \(status.map { "\($0)" } ?? "?")."
+    case .tooManyRedirects: "failed: the server has redirected more often than \(detail)."
+    case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is no HTTP address."
+    case .undecodable: "was answered with JSON that \(detail) cannot be decoded from: \(underlyingText)"
+    default: "failed, since \(detail): \(underlyingText)"
+    }
+  }
+
+  private var underlyingText: String {
+    guard let error = underlying else { return "the server has sent no HTTP response." }
+    guard let error = error as? URLError else { return "\(error)" }
+    return "\(Self.names[error.code] ?? error.localizedDescription) (URLError \(error.code.rawValue))."
+  }
+
+  private static let names: [URLError.Code: String] = [
+    .timedOut: "nothing came for as long as the request allows", .cannotConnectToHost: "the host refuses connections",
+    .cannotFindHost: "the host is not known", .networkConnectionLost: "the connection was lost",
+    .dnsLookupFailed: "the host is not known", .notConnectedToInternet: "this machine has no network",
+    .badServerResponse: "the server has sent no HTTP response",
+    // On Linux, the code of a response that is no HTTP. Other addresses than HTTP's are refused before.
+    .unsupportedURL: "the server has sent no HTTP response",
+  ]
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import ProcedureKit
+import ProcedureKitNetwork
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct HTTPTransportTests {
+  private struct Broken: Error {}
+
+  private struct Canned: HTTPTransport {
+    var status: Int?
+    var headers: [String: String] = [:]
+    var pieces: [String] = []
+    var error: (any Error)?
+
+    func perform(_ exchange: HTTPExchange) async throws {
+      if let status, let url = exchange.request.url,
+        let response = HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: headers)
+      {
+        try exchange.didReceive(response)
+      }
+      for piece in pieces { try exchange.didReceive(Data(piece.utf8)) }
+      if let error { throw error }
+    }
+  }
+
+  private func load(_ transport: Canned) async throws -> HTTPPayloadResponse<Data> {
+    var load = NetworkDataProcedure()
+    load.transport = transport
+    return try await load(URLRequest(URL(string: "https://kitten.example/")!))
+  }
+
+  @Test("A substitute answers without a network")
+  func substitute() async throws {
+    #expect(try await load(Canned(status: 200, pieces: ["a ", "kitten"])).text == "a kitten")
+  }
+
+  @Test("A transport without a response, or with an error of its own, is an error with the address")
+  func failures() async throws {
+    let silent = await networkError { try await load(Canned()) }
+    #expect(silent?.description == "GET https://kitten.example/ failed: the server has sent no HTTP response.")
+    let broken = await networkError { try await load(Canned(status: 200, error: Broken())) }
+    #expect(broken?.kind == .transferFailed)
+    #expect(broken?.underlying is Broken)
+    #expect(broken?.status == 200)
+  }
+
+  @Test("A body of another length than announced is incomplete, unless compressed")
+  func lengths() async throws {
+    let short = await networkError {
+      try await load(Canned(status: 200, headers: ["Content-Length": "9"], pieces: ["a"]))
+    }
+    #expect(short?.kind == .incomplete)
+    #expect(short?.description.contains("1 of 9 bytes have come") == true)
+    let headers = ["Content-Length": "9", "Content-Encoding": "gzip"]
+    #expect(try await load(Canned(status: 200, headers: headers, pieces: ["a"])).text == "a")
+  }
+}
