@@ -37,10 +37,9 @@ public final class ActivityCounter: Sendable {
   }
 
   deinit {
-    state.withLock { state in
-      state.idling?.cancel()
-      for subscriber in state.subscribers.values { subscriber.finish() }
-    }
+    let state = state.withLock { $0 }
+    state.idling?.cancel()
+    for subscriber in state.subscribers.values { subscriber.finish() }
   }
 
   /// How many procedures and calls of ``during(_:)`` are under way.
@@ -79,13 +78,15 @@ public final class ActivityCounter: Sendable {
   }
 
   private func begin() {
-    state.withLock { state in
+    let idling = state.withLock { state in
       state.count += 1
-      state.idling?.cancel()
-      state.idling = nil
       state.idlingNumber += 1
       set(true, &state)
+      defer { state.idling = nil }
+      return state.idling
     }
+    // The clock of the user is told of the cancel, and so outside of the lock.
+    idling?.cancel()
   }
 
   private func end() {
