@@ -1,0 +1,38 @@
+import Foundation
+public import ProcedureKit
+
+/// A coder that writes JSON with sorted keys.
+///
+/// Infinity and NaN are written as text. A `Set`, and a `Dictionary` with keys that are neither `String` nor `Int`, has no fixed
+/// order: two equal values can give different bytes.
+public struct JSONProcedureCoder: ProcedureCoder {
+  /// Makes a coder.
+  public init() {}
+
+  /// Returns a value as UTF-8 encoded JSON.
+  ///
+  /// - Parameter value: The value to encode.
+  /// - Returns: The bytes, without spaces and line breaks.
+  /// - Throws: `EncodingError`, and errors of the value's own `encode(to:)`.
+  public func encode<Value: Encodable>(_ value: Value) throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    return [UInt8](try encoder.encode(value))
+  }
+
+  /// Returns the value of a JSON text.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - bytes: UTF-8, or another encoding that JSON allows.
+  /// - Returns: The value.
+  /// - Throws: `DecodingError`, and errors of the value's own `init(from:)`.
+  public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    return try decoder.decode(type, from: Data(bytes))
+  }
+}
