@@ -38,6 +38,9 @@ let package = Package(
       name: "Benchmark", dependencies: ["ProcedureKit"], path: "Examples/Benchmark", swiftSettings: settings),
 
     .target(name: "LoopbackServer", path: "Examples/Crawler/LoopbackServer", swiftSettings: settings),
+    .executableTarget(
+      name: "crawler", dependencies: ["ProcedureKit", "ProcedureKitNetwork", "LoopbackServer"],
+      path: "Examples/Crawler", exclude: ["LoopbackServer"], swiftSettings: settings),
 
     .target(name: "TestSupport", dependencies: ["ProcedureKit"], path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(

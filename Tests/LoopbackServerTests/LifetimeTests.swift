@@ -3,7 +3,7 @@ import Testing
 
 @testable import LoopbackServer
 
-@Suite(.timeLimit(.minutes(1))) struct LifetimeTests {
+@Suite(.timeLimit(.minutes(10))) struct LifetimeTests {
   @Test("A gate holds a response back, in the middle of its body too, until the test opens the gate")
   func gates() async throws {
     let (first, second) = (ServerGate(), ServerGate())

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RequestTests {
+@Suite(.timeLimit(.minutes(10))) struct RequestTests {
   @Test("A request is recorded with method, path, query, headers and body")
   func records() async throws {
     let server = try LoopbackServer { _ in .ok("") }

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ResponseTests {
+@Suite(.timeLimit(.minutes(10))) struct ResponseTests {
   @Test("A response has a status line, its headers, its length and its body")
   func plain() async throws {
     let server = try LoopbackServer { _ in .ok("a kitten", headers: ["X-Color": "grey"]) }

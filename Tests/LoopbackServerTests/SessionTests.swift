@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// The server with the client that it is made for.
-@Suite(.timeLimit(.minutes(1))) struct SessionTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionTests {
   private static func fetch(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
     let session = URLSession(configuration: .ephemeral)
     defer { session.invalidateAndCancel() }

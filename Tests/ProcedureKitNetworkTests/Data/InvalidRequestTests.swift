@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct InvalidRequestTests {
+@Suite(.timeLimit(.minutes(10))) struct InvalidRequestTests {
   static let requests: [(URLRequest, String)] = {
     let url = URL(string: "http://127.0.0.1:1/")!
     var nowhere = URLRequest(url: url)

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct JSONTests {
+@Suite(.timeLimit(.minutes(10))) struct JSONTests {
   private struct Kitten: Codable, Equatable {
     var name: String
     var bornOn: Date?

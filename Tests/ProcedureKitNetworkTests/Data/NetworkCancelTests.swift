@@ -10,7 +10,7 @@ import TestingProcedureKit
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct NetworkCancelTests {
+@Suite(.timeLimit(.minutes(10))) struct NetworkCancelTests {
   static let server: @Sendable (ServerRequest) -> ServerResponse = { request in
     switch request.path {
     case "/never": .neverAnswers
@@ -76,7 +76,7 @@ import TestingProcedureKit
 
   @Test("Cancels at all times leave no connection, and crash nothing")
   func storm() async throws {
-    let server = try LoopbackServer { _ in .ok(Data(count: 200_000)).chunked(by: 500) }
+    let server = try LoopbackServer { _ in .ok(Data(count: 100_000)).chunked(by: 2_000) }
     defer { server.stop() }
     let queue = ProcedureQueue("network", maxConcurrentProcedures: 8)
     let count = TestDepth.count(1_000, least: 100)
@@ -88,7 +88,7 @@ import TestingProcedureKit
     }
     for handle in handles {
       let outcome = await handle.outcome
-      #expect(outcome.isCancelled || outcome.value?.payload.count == 200_000)
+      #expect(outcome.isCancelled || outcome.value?.payload.count == 100_000)
     }
     try await server.waitUntilUnconnected()
   }

@@ -10,7 +10,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct NetworkDataProcedureTests {
+@Suite(.timeLimit(.minutes(10))) struct NetworkDataProcedureTests {
   private let load = NetworkDataProcedure("load")
 
   @Test("The body, the status and the header fields come back")
