@@ -1,50 +1,84 @@
 /// The pending sleeps in the order of waking: earlier deadlines first, equal deadlines in the order of registration.
 ///
-/// A pure value of deadlines and numbers, without continuations.
+/// A pure value of deadlines and numbers, without continuations: a binary heap. A removed sleep stays in the heap until
+/// the sleep is the first one or half of the heap has been removed. Every operation takes O(log n), averaged over the
+/// operations so far.
 struct SleepQueue {
   /// The identity of a sleep. Numbers grow in the order of registration.
-  struct Sleep: Comparable {
+  struct Sleep: Comparable, Hashable {
     var deadline: VirtualClock.Instant
     var number: UInt64
 
     static func < (lhs: Sleep, rhs: Sleep) -> Bool {
-      (lhs.deadline, lhs.number) < (rhs.deadline, rhs.number)
+      lhs.deadline == rhs.deadline ? lhs.number < rhs.number : lhs.deadline < rhs.deadline
     }
   }
 
-  /// The sleeps in ascending order. An array beats a heap: most new sleeps belong at the end, and every sleep can be
-  /// cancelled.
-  private(set) var sleeps: [Sleep] = []
+  /// No element is less than its parent: the children of position `i` are at `2 * i + 1` and `2 * i + 2`. The root is
+  /// pending.
+  private var heap: [Sleep] = []
+  private var pending: Set<Sleep> = []
 
-  var count: Int { sleeps.count }
-  var first: Sleep? { sleeps.first }
+  var count: Int { pending.count }
+  var first: Sleep? { heap.first }
 
   mutating func insert(_ sleep: Sleep) {
-    sleeps.insert(sleep, at: position(of: sleep))
+    pending.insert(sleep)
+    heap.append(sleep)
+    siftUp(from: heap.count - 1)
   }
 
   /// Removes `sleep`, and returns whether it was pending.
   mutating func remove(_ sleep: Sleep) -> Bool {
-    let index = position(of: sleep)
-    guard index < sleeps.count, sleeps[index] == sleep else { return false }
-    sleeps.remove(at: index)
+    guard pending.remove(sleep) != nil else { return false }
+    if heap.count > 2 * pending.count + 16 { rebuild() } else { dropRemovedRoots() }
     return true
   }
 
   /// Removes and returns every sleep with a deadline up to `instant`, in waking order.
   mutating func removeAll(through instant: VirtualClock.Instant) -> [Sleep] {
-    let end = sleeps.firstIndex { $0.deadline > instant } ?? sleeps.endIndex
-    defer { sleeps.removeSubrange(..<end) }
-    return Array(sleeps[..<end])
+    var due: [Sleep] = []
+    while let first, first.deadline <= instant {
+      due.append(first)
+      pending.remove(first)
+      dropRemovedRoots()
+    }
+    return due
   }
 
-  private func position(of sleep: Sleep) -> Int {
-    var low = sleeps.startIndex
-    var high = sleeps.endIndex
-    while low < high {
-      let middle = low + (high - low) / 2
-      if sleeps[middle] < sleep { low = middle + 1 } else { high = middle }
+  private mutating func dropRemovedRoots() {
+    while let root = heap.first, !pending.contains(root) {
+      heap.swapAt(0, heap.count - 1)
+      heap.removeLast()
+      siftDown(from: 0)
     }
-    return low
+  }
+
+  private mutating func rebuild() {
+    heap = Array(pending)
+    for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(from: index) }
+  }
+
+  private mutating func siftUp(from index: Int) {
+    var index = index
+    while index > 0 {
+      let parent = (index - 1) / 2
+      guard heap[index] < heap[parent] else { return }
+      heap.swapAt(index, parent)
+      index = parent
+    }
+  }
+
+  private mutating func siftDown(from index: Int) {
+    var index = index
+    while true {
+      var least = index
+      for child in (2 * index + 1)..<(2 * index + 3) where child < heap.count && heap[child] < heap[least] {
+        least = child
+      }
+      guard least != index else { return }
+      heap.swapAt(index, least)
+      index = least
+    }
   }
 }

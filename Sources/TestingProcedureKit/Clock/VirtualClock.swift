@@ -3,33 +3,72 @@
 /// ```swift
 /// let clock = VirtualClock()
 /// async let done: Void = clock.sleep(for: .seconds(3_600))
-/// try await clock.nextSleep()          // until somebody sleeps
-/// clock.advance(by: .seconds(3_600))   // wakes whoever is due
+/// try await clock.nextSleep()          // until a task sleeps
+/// clock.advance(by: .seconds(3_600))   // wakes every sleeper that is due
 /// try await done
 /// ```
 ///
-/// Sleepers wake in the order of their deadlines, and with equal deadlines in the order of falling asleep. Within
-/// `exploreSchedules` the clock moves by itself: when no job is ready, the clock jumps to the next deadline.
+/// Sleepers wake in the order of their deadlines, and with equal deadlines in the order of falling asleep. `advance`
+/// moves the clock at once. ``run(for:)`` moves the clock from deadline to deadline, and waits in between until the
+/// tasks on ``executor`` have done their work. Within `exploreSchedules` the clock moves by itself: when no job is
+/// ready, the clock jumps to the next deadline.
 ///
-/// All methods can be called from any thread. Cancelling a sleeping task ends the sleep at once with
-/// `CancellationError`.
+/// Falling asleep, waking and cancelling take O(log n) for n sleepers. All methods can be called from any thread.
+/// Cancelling a sleeping task ends the sleep at once with `CancellationError`.
 public final class VirtualClock: Clock {
   private struct State {
     var now: Instant
     var queue = SleepQueue()
+    /// The number of sleepers that each call of `nextSleep` waits for, by guest.
+    var awaitedSleepers: [UInt64: Int] = [:]
+    /// The guests that wait for a quiet executor, in order of arrival; cancelled guests are skipped.
+    var awaitingQuiet: [UInt64] = []
+
+    /// Moves to `instant`.
+    ///
+    /// - Returns: The numbers of the sleepers that are due, in order.
+    mutating func move(to instant: Instant) -> [UInt64] {
+      now = instant
+      return queue.removeAll(through: instant).map(\.number)
+    }
+
+    /// Resumes the first task that waits for quiet.
+    ///
+    /// - Returns: Whether a task waited.
+    mutating func answerQuiet(_ guests: inout Room.Guests) -> Bool {
+      while !awaitingQuiet.isEmpty {
+        if guests.answer(awaitingQuiet.removeFirst(), .success(now)) { return true }
+      }
+      return false
+    }
   }
 
-  private enum Wish: Sendable {
-    case wake(SleepQueue.Sleep)
-    /// At least this number of tasks sleeps.
-    case sleepers(Int)
-  }
+  private typealias Room = WaitingRoom<State, SleepQueue.Sleep?, Instant>
 
-  private let room: WaitingRoom<State, Wish, Instant>
+  private let room: Room
+  private let reportIfQuiet: @Sendable () -> Void
+
+  /// The executor whose work ``run(for:)`` waits for. The executor runs one job at a time.
+  ///
+  /// Give the executor to a queue (`ProcedureQueue.Configuration.executor`), to `withTaskExecutorPreference`, or to
+  /// `Task(executorPreference:)`. Child tasks inherit the executor, and default actors serve a task on the executor of
+  /// the task. The clock of an exploration has the executor of the exploration.
+  public let executor: any TaskExecutor
 
   /// Makes a clock that shows `start`.
   public init(start: Instant = Instant()) {
-    room = WaitingRoom(State(now: start))
+    let room = Room(State(now: start))
+    let executor = QuietExecutor { Self.didBecomeQuiet($0, room) }
+    self.room = room
+    self.executor = executor
+    reportIfQuiet = { Self.didBecomeQuiet(executor, room) }
+  }
+
+  /// Makes the clock of an exploration, which calls `advanceToNextDeadline` whenever `executor` is quiet.
+  init(ofExplorationOn executor: any TaskExecutor) {
+    room = Room(State(now: Instant()))
+    self.executor = executor
+    reportIfQuiet = {}
   }
 
   /// The current virtual time.
@@ -57,26 +96,27 @@ public final class VirtualClock: Clock {
   /// - Throws: `CancellationError` if the task is cancelled before `deadline`.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     _ = try await room.wait(
-      wish: { .wake(SleepQueue.Sleep(deadline: deadline, number: $0)) },
+      wish: { SleepQueue.Sleep(deadline: deadline, number: $0) },
       answerAtOnce: { $0.now >= deadline ? .success($0.now) : nil },
       didArrive: { state, guests, guest in
-        guard case .wake(let sleep) = guest.wish else { return }
+        guard let sleep = guest.wish else { return }
         state.queue.insert(sleep)
-        guard let first = state.queue.first else { return }
-        let count = state.queue.count
-        guests.answer(.success(first.deadline)) { wish in
-          if case .sleepers(let wanted) = wish { wanted <= count } else { false }
+        guard !state.awaitedSleepers.isEmpty, let first = state.queue.first else { return }
+        for (number, count) in state.awaitedSleepers.sorted(by: { $0.key < $1.key })
+        where count <= state.queue.count {
+          state.awaitedSleepers[number] = nil
+          guests.answer(number, .success(first.deadline))
         }
       },
       didCancel: { state, guest in
-        if case .wake(let sleep) = guest.wish { _ = state.queue.remove(sleep) }
+        if let sleep = guest.wish { _ = state.queue.remove(sleep) }
       })
   }
 
   /// Moves the clock forward by `duration`, and wakes every sleeper that is due, in order.
   ///
-  /// The function returns at once. A sleep that a woken task begins counts from the new time; for several sleeps in a
-  /// row, alternate with `nextSleep`.
+  /// The function returns at once. A sleep that a woken task begins counts from the new time. For several sleeps in a
+  /// row, use ``run(for:)``, or alternate with `nextSleep`.
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
@@ -95,8 +135,7 @@ public final class VirtualClock: Clock {
     room.visit { state, guests in
       let instant = instant(state.now)
       precondition(instant >= state.now, "a virtual clock cannot go back from \(state.now) to \(instant)")
-      state.now = instant
-      for sleep in state.queue.removeAll(through: instant) { guests.answer(sleep.number, .success(instant)) }
+      for number in state.move(to: instant) { guests.answer(number, .success(instant)) }
     }
   }
 
@@ -109,26 +148,95 @@ public final class VirtualClock: Clock {
   public func nextSleep(count: Int = 1) async throws -> Instant {
     let count = max(count, 1)
     return try await room.wait(
-      wish: { _ in .sleepers(count) },
+      wish: { _ in nil },
       answerAtOnce: { state in
         state.queue.count >= count ? state.queue.first.map { .success($0.deadline) } : nil
-      })
+      },
+      didArrive: { state, _, guest in state.awaitedSleepers[guest.number] = count },
+      didCancel: { state, guest in state.awaitedSleepers[guest.number] = nil })
+  }
+}
+
+// MARK: - Quiet
+
+extension VirtualClock {
+  /// Moves the clock forward by `duration` from deadline to deadline, and waits for a quiet ``executor`` before the
+  /// first step and after each.
+  ///
+  /// A task on the executor that sleeps again within `duration` therefore wakes again within `duration`. Equal to
+  /// `run(until: clock.now.advanced(by: duration))`.
+  ///
+  /// - Precondition: `duration` is not negative.
+  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays at the last step.
+  public func run(for duration: Duration) async throws {
+    try await run(until: now.advanced(by: duration))
   }
 
-  /// Moves to the earliest deadline and wakes its sleepers.
+  /// Moves the clock forward to `instant` from deadline to deadline, and waits for a quiet ``executor`` before the
+  /// first step and after each; see ``waitUntilQuiet()``.
   ///
-  /// - Returns: Whether a task was sleeping.
+  /// If several tasks call the function at once, the order of their steps is not specified.
+  ///
+  /// - Precondition: `instant` is not in the clock's past.
+  /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays at the last step.
+  public func run(until instant: Instant) async throws {
+    precondition(instant >= now, "a virtual clock cannot go back from \(now) to \(instant)")
+    try await waitUntilQuiet()
+    while step(through: instant) { try await waitUntilQuiet() }
+  }
+
+  /// Waits until no job on ``executor`` is ready or running.
+  ///
+  /// Each task on the executor has then ended, or sleeps, or waits for something else. The promise does not include
+  /// work elsewhere: tasks without the executor, the main actor, actors with an executor of their own, dispatch queues,
+  /// `Task.sleep`, and input and output. If such work resumes a task on the executor later, the executor is no longer
+  /// quiet. If several tasks wait, each moment of quiet resumes the first.
+  ///
+  /// - Throws: `CancellationError` if the calling task is cancelled before.
+  public func waitUntilQuiet() async throws {
+    let reportIfQuiet = reportIfQuiet
+    _ = try await room.wait(
+      wish: { _ in nil }, answerAtOnce: { _ in nil },
+      didArrive: { state, _, guest in state.awaitingQuiet.append(guest.number) },
+      didWait: reportIfQuiet)
+  }
+
+  /// Moves to the earliest deadline up to `instant` and wakes its sleepers; without such a deadline, moves to
+  /// `instant`.
+  ///
+  /// - Returns: Whether sleepers were woken.
+  private func step(through instant: Instant) -> Bool {
+    room.visit { state, guests in
+      let deadline = state.queue.first.map(\.deadline).flatMap { $0 <= instant ? $0 : nil }
+      for number in state.move(to: max(deadline ?? instant, state.now)) { guests.answer(number, .success(state.now)) }
+      return deadline != nil
+    }
+  }
+
+  /// Resumes the first task that waits for quiet, unless a job has arrived since `executor` became quiet.
+  private static func didBecomeQuiet(_ executor: QuietExecutor, _ room: Room) {
+    room.visit { state, guests in
+      // An executor takes no other lock under its own. A later job belongs to work elsewhere, since the caller waits.
+      if executor.isQuiet { _ = state.answerQuiet(&guests) }
+    }
+  }
+
+  /// Lets time pass in an exploration in which no job is ready: resumes the first task that waits for quiet, or moves
+  /// to the earliest deadline and wakes its sleepers.
+  ///
+  /// - Returns: Whether a task was resumed.
   func advanceToNextDeadline() -> Bool {
+    if room.visit({ state, guests in state.answerQuiet(&guests) }) { return true }
     guard let deadline = nextDeadline else { return false }
     advance(to: deadline)
     return true
   }
 
-  /// Ends every sleep with `CancellationError`, so that no abandoned task stays behind.
+  /// Ends every wait with `CancellationError`, so that no abandoned task stays behind.
   func cancelSleepers() {
     room.visit { state, guests in
-      for sleep in state.queue.sleeps { guests.answer(sleep.number, .failure(CancellationError())) }
-      state.queue = SleepQueue()
+      guests.answer(.failure(CancellationError())) { _ in true }
+      state = State(now: state.now)
     }
   }
 }

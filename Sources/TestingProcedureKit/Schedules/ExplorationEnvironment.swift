@@ -10,7 +10,7 @@ public final class ExplorationEnvironment: Sendable {
   public let executor: any TaskExecutor
 
   /// The clock of the schedule, which jumps to the next deadline when no job is ready.
-  public let clock = VirtualClock()
+  public let clock: VirtualClock
 
   /// The resource table of the schedule's queues, independent of all other tables.
   public let resources = ResourceTable()
@@ -30,6 +30,7 @@ public final class ExplorationEnvironment: Sendable {
 
   init(executor: any TaskExecutor, schedule: Int, seed: UInt64) {
     self.executor = executor
+    clock = VirtualClock(ofExplorationOn: executor)
     self.schedule = schedule
     generator = Mutex(SeededGenerator(seed: seed))
   }

@@ -20,6 +20,12 @@ enum KitSpawner {
     }
   }
 
+  /// Starts a task of the global executor that runs the jobs of another executor. The task ends by itself, and nobody
+  /// cancels it.
+  static func startDriver(_ runJobs: @escaping @Sendable () -> Void) {
+    Task.detached { runJobs() }
+  }
+
   /// Waits for `operation`, and cancels `operation` after the real time `limit`. Cancelling the caller cancels
   /// `operation`.
   static func wait(atMost limit: Duration, for operation: @escaping @Sendable () async -> Void) async {

@@ -13,36 +13,29 @@ final class WaitingRoom<State: Sendable, Wish: Sendable, Answer: Sendable>: Send
     fileprivate let continuation: UnsafeContinuation<Answer, any Error>
   }
 
-  /// The waiting tasks, in order of arrival.
+  /// The waiting tasks. Finding, adding and removing a guest takes O(1).
   struct Guests: Sendable {
-    fileprivate(set) var waiting: [Guest] = []
+    fileprivate var waiting: [UInt64: Guest] = [:]
     fileprivate var answered: [(guest: Guest, answer: Result<Answer, any Error>)] = []
     fileprivate var lastNumber: UInt64 = 0
+
+    var count: Int { waiting.count }
 
     /// Ends the wait of the guest with `number`.
     ///
     /// - Returns: Whether the guest was waiting.
     @discardableResult
     mutating func answer(_ number: UInt64, _ answer: Result<Answer, any Error>) -> Bool {
-      guard let index = index(of: number) else { return false }
-      answered.append((waiting.remove(at: index), answer))
+      guard let guest = waiting.removeValue(forKey: number) else { return false }
+      answered.append((guest, answer))
       return true
     }
 
-    /// Ends the wait of every guest whose `wish` passes `isGranted`.
+    /// Ends the wait of every guest whose `wish` passes `isGranted`, in the order of their numbers, in O(n log n).
     mutating func answer(_ answer: Result<Answer, any Error>, where isGranted: (Wish) -> Bool) {
-      answered += waiting.filter { isGranted($0.wish) }.map { ($0, answer) }
-      waiting.removeAll { isGranted($0.wish) }
-    }
-
-    /// Returns the position of a guest, by binary search: the numbers ascend.
-    private func index(of number: UInt64) -> Int? {
-      var (low, high) = (waiting.startIndex, waiting.endIndex)
-      while low < high {
-        let middle = low + (high - low) / 2
-        if waiting[middle].number < number { low = middle + 1 } else { high = middle }
+      for number in waiting.values.filter({ isGranted($0.wish) }).map(\.number).sorted() {
+        self.answer(number, answer)
       }
-      return low < waiting.endIndex && waiting[low].number == number ? low : nil
     }
   }
 
@@ -77,6 +70,7 @@ final class WaitingRoom<State: Sendable, Wish: Sendable, Answer: Sendable>: Send
   ///   - wish: Makes the guest's request, under the lock, from the guest's number.
   ///   - answerAtOnce: Returns an immediate answer. Called under the lock, before the guest waits.
   ///   - didArrive: Called under the lock, when the guest has started to wait.
+  ///   - didWait: Called without the lock, when the guest has started to wait.
   ///   - didCancel: Called under the lock, when a cancelled guest has stopped waiting.
   /// - Returns: The answer.
   /// - Throws: The error of the answer; `CancellationError` if the task is cancelled before the answer.
@@ -85,6 +79,7 @@ final class WaitingRoom<State: Sendable, Wish: Sendable, Answer: Sendable>: Send
     wish: (UInt64) -> Wish,
     answerAtOnce: (inout State) -> Result<Answer, any Error>?,
     didArrive: (inout State, inout Guests, Guest) -> Void = { _, _, _ in },
+    didWait: () -> Void = {},
     didCancel: @escaping @Sendable (inout State, Guest) -> Void = { _, _ in }
   ) async throws -> Answer {
     let number = visit { _, guests in
@@ -99,18 +94,16 @@ final class WaitingRoom<State: Sendable, Wish: Sendable, Answer: Sendable>: Send
           if isCancellable, Task.isCancelled { return .failure(CancellationError()) }
           if let answer = answerAtOnce(&state) { return answer }
           let guest = Guest(number: number, wish: wish(number), continuation: continuation)
-          // A guest with a lower number can arrive later.
-          let index = guests.waiting.lastIndex { $0.number < number }.map { $0 + 1 } ?? 0
-          guests.waiting.insert(guest, at: index)
+          guests.waiting[number] = guest
           didArrive(&state, &guests, guest)
           return nil
         }
-        if let answer { continuation.resume(with: answer) }
+        if let answer { continuation.resume(with: answer) } else { didWait() }
       }
     } onCancel: {
       guard isCancellable else { return }
       visit { state, guests in
-        guard let guest = guests.waiting.first(where: { $0.number == number }) else { return }
+        guard let guest = guests.waiting[number] else { return }
         guests.answer(number, .failure(CancellationError()))
         didCancel(&state, guest)
       }

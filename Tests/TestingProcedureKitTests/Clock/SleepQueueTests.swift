@@ -3,29 +3,58 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct SleepQueueTests {
-  private func nap(_ seconds: Int, _ number: UInt64) -> SleepQueue.Sleep {
+  private func sleep(_ seconds: Int, _ number: UInt64) -> SleepQueue.Sleep {
     SleepQueue.Sleep(deadline: .init(offset: .seconds(seconds)), number: number)
   }
 
-  @Test("Sleeps come out by deadline, those of one deadline by registration")
+  @Test("Sleeps leave by deadline, those of one deadline by registration")
   func order() {
     var generator = SeededGenerator(seed: 1)
-    let all = (0..<200).map { nap(generator.below(20), UInt64($0)) }
+    let all = (0..<200).map { sleep(generator.below(20), UInt64($0)) }
     var queue = SleepQueue()
     for each in all.shuffled(using: &generator) { queue.insert(each) }
     let early = queue.removeAll(through: .init(offset: .seconds(9)))
     #expect(early == all.filter { $0.deadline.offset <= .seconds(9) }.sorted())
-    #expect(queue.sleeps == all.filter { $0.deadline.offset > .seconds(9) }.sorted())
+    #expect(queue.removeAll(through: .init(offset: .seconds(20))) == all.filter { !early.contains($0) }.sorted())
+    #expect(queue.count == 0 && queue.first == nil)
+  }
+
+  @Test("Whatever is inserted and removed, the queue is as a sorted array", arguments: 1...5 as ClosedRange<UInt64>)
+  func model(seed: UInt64) {
+    var generator = SeededGenerator(seed: seed)
+    var queue = SleepQueue()
+    var model: [SleepQueue.Sleep] = []
+    for number in 0..<600 as Range<UInt64> {
+      switch generator.below(8) {
+      case 0...3:
+        let new = sleep(generator.below(50), number)
+        queue.insert(new)
+        model.append(new)
+        model.sort()
+      case 4...6:
+        let old = model.randomElement(using: &generator) ?? sleep(1, number)
+        #expect(queue.remove(old) == model.contains(old))
+        model.removeAll { $0 == old }
+      default:
+        let due = model.prefix(generator.below(3))
+        if let last = due.last {
+          let all = model.filter { $0.deadline <= last.deadline }
+          #expect(queue.removeAll(through: last.deadline) == all)
+          model.removeAll { all.contains($0) }
+        }
+      }
+      #expect(queue.first == model.first && queue.count == model.count, "seed \(seed), operation \(number)")
+    }
   }
 
   @Test("A sleep is removed once")
   func removal() {
     var queue = SleepQueue()
-    queue.insert(nap(3, 1))
-    queue.insert(nap(3, 2))
-    queue.insert(nap(1, 3))
-    let removals = [nap(3, 1), nap(3, 1), nap(2, 2)].map { queue.remove($0) }
+    queue.insert(sleep(3, 1))
+    queue.insert(sleep(3, 2))
+    queue.insert(sleep(1, 3))
+    let removals = [sleep(3, 1), sleep(3, 1), sleep(2, 2)].map { queue.remove($0) }
     #expect(removals == [true, false, false])
-    #expect(queue.sleeps == [nap(1, 3), nap(3, 2)])
+    #expect(queue.removeAll(through: .init(offset: .seconds(3))) == [sleep(1, 3), sleep(3, 2)])
   }
 }

@@ -134,11 +134,28 @@ extension Trait where Self == IssueHandlingTrait {
     let handle = queue.add(poll) { clock.now.offset >= .seconds(120) }
 
     for _ in 1...2 {
-      try await clock.nextSleep()  // until somebody sleeps
-      clock.advance(by: .seconds(60))  // wakes whoever is due
+      try await clock.nextSleep()  // until a task sleeps
+      clock.advance(by: .seconds(60))  // wakes every sleeper that is due
     }
     #expect(try await handle.value == 3)
     #expect(clock.now.offset == .seconds(120))
+    await queue.shutDown()
+  }
+
+  @Test("A clock that runs for an hour lets all happen that is due within the hour")
+  func runningClock() async throws {
+    let clock = VirtualClock()
+    var configuration = ProcedureQueue.Configuration("polling")
+    configuration.clock = clock
+    configuration.executor = clock.executor
+    let queue = ProcedureQueue(configuration)
+    let handle = queue.add(Poll(interval: .seconds(60), clock: clock)) { clock.now.offset >= .seconds(3_600) }
+
+    try await clock.run(for: .seconds(3_599))
+    #expect(!handle.state.isFinished)
+    try await clock.run(for: .seconds(1))
+    #expect(handle.state.isFinished)
+    #expect(try await handle.value == 61)
     await queue.shutDown()
   }
 

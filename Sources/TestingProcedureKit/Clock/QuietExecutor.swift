@@ -1,0 +1,51 @@
+import Synchronization
+
+/// An executor that runs one job at a time, on threads of the process, and reports when no job is left.
+///
+/// Jobs run in the order of arrival. Each batch of ready jobs is run by one task of the global executor.
+final class QuietExecutor: TaskExecutor {
+  private struct State {
+    var jobs: [UnownedJob] = []
+    /// Whether a driver runs jobs, or is about to.
+    var isDriven = false
+  }
+
+  private let state = Mutex(State())
+  private let didBecomeQuiet: @Sendable (QuietExecutor) -> Void
+
+  /// Makes an executor.
+  ///
+  /// - Parameter didBecomeQuiet: Called without a lock after the last job, unless another job has become ready.
+  init(didBecomeQuiet: @escaping @Sendable (QuietExecutor) -> Void) {
+    self.didBecomeQuiet = didBecomeQuiet
+  }
+
+  /// Whether no job is ready or running.
+  var isQuiet: Bool { state.withLock { !$0.isDriven } }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    let needsDriver = state.withLock { state in
+      state.jobs.append(job)
+      defer { state.isDriven = true }
+      return !state.isDriven
+    }
+    if needsDriver { KitSpawner.startDriver { self.runReadyJobs() } }
+  }
+
+  /// Runs the ready jobs, and hands the jobs that became ready meanwhile to the next driver, so that others get the
+  /// thread in between.
+  private func runReadyJobs() {
+    let jobs = state.withLock { state in
+      defer { state.jobs = [] }
+      return state.jobs
+    }
+    let executor = asUnownedTaskExecutor()
+    for job in jobs { job.runSynchronously(on: executor) }
+    let isQuiet = state.withLock { state in
+      state.isDriven = !state.jobs.isEmpty
+      return !state.isDriven
+    }
+    if isQuiet { didBecomeQuiet(self) } else { KitSpawner.startDriver { self.runReadyJobs() } }
+  }
+}
