@@ -3,11 +3,11 @@ import Synchronization
 
 /// The means to suspend, resume and signal a program that executes.
 ///
-/// Each function reaches the program's whole process group, and does nothing once the program has ended.
+/// Each function reaches the program's whole process group, and does nothing once the procedure has finished.
 public final class ProcessControl: Sendable {
   private struct State {
     var isStopping = false
-    var hasEnded = false
+    var isCollected = false
   }
 
   /// The id of the process, which is also the id of its process group.
@@ -20,37 +20,44 @@ public final class ProcessControl: Sendable {
 
   /// Stops the program until it is resumed. A suspended program keeps its slot.
   ///
-  /// - Returns: Whether the program was there.
+  /// - Returns: Whether the program, or a process of its group, was there.
   @discardableResult public func suspend() -> Bool { send(SIGSTOP) }
 
   /// Lets a suspended program go on.
   ///
-  /// - Returns: Whether the program was there.
+  /// - Returns: Whether the program, or a process of its group, was there.
   @discardableResult public func resume() -> Bool { send(SIGCONT) }
 
   /// Sends a signal.
   ///
   /// - Parameter signal: The number of the signal, `SIGHUP` for example.
-  /// - Returns: Whether the program was there.
+  /// - Returns: Whether the program, or a process of its group, was there.
   @discardableResult public func send(_ signal: Int32) -> Bool {
-    // Under the lock, so that no signal follows the end: the system gives the id to other processes then.
-    state.withLock { !$0.hasEnded && kill(-processIdentifier, signal) == 0 }
+    // Under the lock, so that no signal follows `collect`: the system can give the id to other processes then.
+    state.withLock { !$0.isCollected && kill(-processIdentifier, signal) == 0 }
   }
 
   // MARK: For the procedure
 
-  /// Asks the program to end. Returns `false` if it has ended.
+  /// Asks the program and its group to end. Returns `false` if the procedure has finished.
   func stop() -> Bool {
     state.withLock { $0.isStopping = true }
     // A suspended program receives the signal when it goes on.
     return send(SIGTERM) && send(SIGCONT)
   }
 
-  /// The program has ended. If it was stopped, the processes that it has started and that are still there are killed.
-  func ended() {
+  /// Takes the status of the program, which has ended. If the program was stopped, the rest of its group is killed before.
+  ///
+  /// Until then the system keeps the id, so that no signal reaches the processes of others.
+  func collect() -> ProcessStatus {
     state.withLock { state in
       if state.isStopping { kill(-processIdentifier, SIGKILL) }
-      state.hasEnded = true
+      state.isCollected = true
+      // Where this process ignores SIGCHLD, the status is lost.
+      var status: Int32 = 255 << 8
+      while waitpid(processIdentifier, &status, 0) < 0, errno == EINTR {}
+      let signal = status & 0x7f
+      return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
     }
   }
 }

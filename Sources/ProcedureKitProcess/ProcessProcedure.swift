@@ -12,8 +12,8 @@ public import ProcedureKit
 /// end of the program: a silent process that the program leaves behind does not keep the procedure.
 ///
 /// *Cancelling* sends SIGTERM to the program and to the processes that it has started (its process group, which is
-/// a new one), and SIGKILL after ``gracePeriod``. The procedure finishes when the program has ended; what is left of its group
-/// is killed then. A suspended program is resumed for that.
+/// a new one), and SIGKILL after ``gracePeriod``. The procedure finishes when the program has ended, and its outputs have, or
+/// the grace period has passed; what is left of its group is killed then. A suspended program is resumed for that.
 ///
 /// A body that waits for a program keeps its slot, so that the width of the queue bounds the programs. A small thread waits for each.
 /// An interrupt from the keyboard reaches only the process group of this process: cancel the queue for it.

@@ -9,18 +9,25 @@ enum ExecutablePath {
     let name = request.executable
     guard !name.isEmpty else { throw ProcessError(.noExecutable, request) }
     guard !name.contains("/") else {
-      // The system looks for a relative path in the working directory of the program.
-      let base = request.workingDirectory.map { URL(fileURLWithPath: $0, isDirectory: true) }
-      let path = URL(fileURLWithPath: name, relativeTo: base).path
+      let path = absolute(name, request)
       try check(path, request)
       return path
     }
     let environment = request.environment ?? ProcessInfo.processInfo.environment
-    for folder in (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":") {
-      let path = "\(folder)/\(name)"
+    let folders = (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":", omittingEmptySubsequences: false)
+    for folder in folders {
+      // An empty folder of PATH is the working directory.
+      let path = absolute(folder.isEmpty ? "./\(name)" : "\(folder)/\(name)", request)
       if isFile(path), FileManager.default.isExecutableFile(atPath: path) { return path }
     }
     throw ProcessError(.notFound, request)
+  }
+
+  /// The system looks for a relative path in the working directory of the program.
+  private static func absolute(_ path: String, _ request: ProcessRequest) -> String {
+    guard !path.hasPrefix("/") else { return path }
+    let base = request.workingDirectory.map { URL(fileURLWithPath: $0, isDirectory: true) }
+    return URL(fileURLWithPath: path, relativeTo: base).path
   }
 
   private static func check(_ path: String, _ request: ProcessRequest) throws {

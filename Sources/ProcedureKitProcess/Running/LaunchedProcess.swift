@@ -6,14 +6,15 @@ final class LaunchedProcess: Sendable {
   private enum Arrival: Sendable {
     case part(Data, ProcessLine.Source)
     case outputEnded(ProcessLine.Source)
-    case ended(ProcessStatus)
+    case ended
   }
 
   let control: ProcessControl
   private let arrivals = Mailbox<Arrival>()
   private let output: OutputReader
   private let errorOutput: OutputReader
-  private let timer = Mutex<Task<Void, Never>?>(nil)
+  /// Kills the program after the grace period.
+  private let killing = Mutex<Task<Void, Never>?>(nil)
   private let clock: any Clock<Duration>
   private let gracePeriod: Duration
 
@@ -26,11 +27,7 @@ final class LaunchedProcess: Sendable {
     let launch = try ProcessLauncher.launch(request)
     let control = ProcessControl(launch.processIdentifier)
     (self.control, output, errorOutput) = (control, launch.output, launch.errorOutput)
-    ProcessLauncher.awaitEnd(of: launch.processIdentifier) {
-      control.ended()
-    } collected: { [arrivals] status in
-      arrivals.send(.ended(status))
-    }
+    ProcessLauncher.awaitEnd(of: launch.processIdentifier) { [arrivals] in arrivals.send(.ended) }
   }
 
   /// Reads both outputs to their ends, and waits for the end of the program.
@@ -43,30 +40,32 @@ final class LaunchedProcess: Sendable {
       readChunk(source)
     }
     var openCount = collectors.count
-    var status: ProcessStatus?
-    while openCount > 0 || status == nil {
+    var hasEnded = false
+    while openCount > 0 || !hasEnded {
       // Processes that the program has left behind may keep its outputs.
-      if status != nil { after(gracePeriod) { $0.stopReading() } }
+      let silence = hasEnded ? after(gracePeriod) { $0.stopReading() } : nil
+      let arrival = await arrivals.next()
+      silence?.cancel()
       var lines: [ProcessLine] = []
       var nextSource: ProcessLine.Source?
-      switch await arrivals.next() {
+      switch arrival {
       case .part(let data, let source):
         lines = collectors[source]?.take(data) ?? []
         nextSource = source
       case .outputEnded(let source):
         openCount -= 1
         lines = collectors[source]?.finish() ?? []
-      case .ended(let end):
-        status = end
-        cancelTimer()
+      case .ended:
+        hasEnded = true
       }
-      if status != nil { cancelTimer() }
       if let onLine { for line in lines { await onLine(line) } }
       if let nextSource { readChunk(nextSource) }
     }
+    let status = control.collect()
+    killing.withLock { $0 }?.cancel()
     let (output, errors) = (collectors[.output], collectors[.error])
     return ProcessResult(
-      processIdentifier: control.processIdentifier, status: status ?? .exited(0), output: output?.kept ?? Data(),
+      processIdentifier: control.processIdentifier, status: status, output: output?.kept ?? Data(),
       errorOutput: errors?.kept ?? Data(), droppedByteCount: (output?.droppedCount ?? 0) + (errors?.droppedCount ?? 0))
   }
 
@@ -81,31 +80,27 @@ final class LaunchedProcess: Sendable {
     errorOutput.stop()
   }
 
-  /// Ends the program, and what it has started: SIGTERM, and SIGKILL after the grace period.
+  /// Ends the program, and what it has started: SIGTERM, and SIGKILL after the grace period. A process that has left the
+  /// group may hold the outputs still, which are not read any more then.
   func stop() {
-    guard control.stop() else { return }
-    after(gracePeriod) { $0.control.send(SIGKILL) }
+    killing.withLock { killing in
+      // Once the status is collected there is nothing to stop. Otherwise `collect` cancels the task, after this function.
+      guard control.stop() else { return }
+      killing = after(gracePeriod) { process in
+        process.control.send(SIGKILL)
+        process.stopReading()
+      }
+    }
   }
 
-  /// Calls a function later, instead of the function that was to be called before.
-  private func after(_ delay: Duration, _ action: @escaping @Sendable (LaunchedProcess) -> Void) {
-    // A task of its own, since that of the body may be cancelled. `collect` cancels the timer.
-    let task = Task { [self] in
+  /// Calls a function later.
+  private func after(
+    _ delay: Duration, _ action: @escaping @Sendable (LaunchedProcess) -> Void
+  ) -> Task<Void, Never> {
+    // A task of its own, since that of the body may be cancelled. `collect` cancels the task.
+    Task { [self] in
       guard (try? await clock.sleep(for: delay)) != nil else { return }
       action(self)
     }
-    replaceTimer(task)
-  }
-
-  private func cancelTimer() {
-    replaceTimer(nil)
-  }
-
-  private func replaceTimer(_ task: Task<Void, Never>?) {
-    let former = timer.withLock { timer in
-      defer { timer = task }
-      return timer
-    }
-    former?.cancel()
   }
 }

@@ -7,8 +7,13 @@ struct PipeEnds {
 
   init() throws {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    #if canImport(Darwin)
+      let status = pipe(&ends)
+      for end in ends where status == 0 { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    #else
+      let status = pipe2(&ends, O_CLOEXEC)
+    #endif
+    guard status == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE) }
     (reading, writing) = (ends[0], ends[1])
   }
 

@@ -13,8 +13,8 @@ enum ProcessLauncher {
     let errorOutput: OutputReader
   }
 
-  /// Held while a program starts. Contains the thread that reads the outputs, once there is a program.
-  private static let launching = Mutex<OutputPoller?>(nil)
+  /// The thread that reads the outputs, once there is a program.
+  private static let poller = Mutex<OutputPoller?>(nil)
 
   /// Starts the program of a request, as the first process of a new group. Signals that this process ignores have their
   /// default effect there.
@@ -23,12 +23,12 @@ enum ProcessLauncher {
   static func launch(_ request: ProcessRequest) throws -> Launch {
     let path = try check(request)
     do {
-      // One at a time, so that no program inherits the pipes of another.
-      return try launching.withLock { poller in
+      let poller = try poller.withLock { poller in
         let reading = try poller ?? OutputPoller()
         poller = reading
-        return try launch(request, path, reading)
+        return reading
       }
+      return try launch(request, path, poller)
     } catch {
       throw ProcessError(.launchFailed, request, underlying: error)
     }
@@ -98,27 +98,27 @@ enum ProcessLauncher {
     for (target, descriptor) in descriptors.enumerated() {
       try require(posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target)))
     }
+    if let folder = request.workingDirectory {
+      #if canImport(Darwin)
+        try require(posix_spawn_file_actions_addchdir_np(&actions, folder))
+      #else
+        try require(addChangeOfFolder(&actions, folder))
+      #endif
+    }
     try require(posix_spawnattr_init(&attributes))
     defer { posix_spawnattr_destroy(&attributes) }
     var (defaults, blocked) = (sigset_t(), sigset_t())
-    sigemptyset(&defaults)
+    sigfillset(&defaults)
     sigemptyset(&blocked)
-    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGCHLD] { sigaddset(&defaults, signal) }
     try require(posix_spawnattr_setsigdefault(&attributes, &defaults))
     try require(posix_spawnattr_setsigmask(&attributes, &blocked))
     try require(posix_spawnattr_setpgroup(&attributes, 0))
     let flags = Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
     try require(posix_spawnattr_setflags(&attributes, flags | closesOthers))
 
-    var (path, arguments) = (path, [request.executable] + request.arguments)
-    if let folder = request.workingDirectory {
-      // The function that changes the folder is not part of POSIX. The shell becomes the program.
-      arguments = ["sh", "-c", "cd -- \"$0\" && exec \"$@\"", folder, path] + request.arguments
-      path = "/bin/sh"
-    }
     let variables = request.environment ?? ProcessInfo.processInfo.environment
     var id: pid_t = 0
-    try withCStrings(arguments) { arguments in
+    try withCStrings([request.executable] + request.arguments) { arguments in
       try withCStrings(variables.map { "\($0.key)=\($0.value)" }) { variables in
         try require(posix_spawn(&id, path, &actions, &attributes, arguments, variables))
       }
@@ -141,24 +141,12 @@ enum ProcessLauncher {
 
   // MARK: The end
 
-  /// Waits in a thread of its own for the end of a program.
-  ///
-  /// - Parameters:
-  ///   - id: The id of the process.
-  ///   - ended: Called when the program has ended, while the system still keeps its id.
-  ///   - collected: Called after that, when the id is free.
-  static func awaitEnd(
-    of id: Int32, ended: @escaping @Sendable () -> Void, collected: @escaping @Sendable (ProcessStatus) -> Void
-  ) {
+  /// Waits in a thread of its own for the end of a program, whose id the system keeps until `waitpid`.
+  static func awaitEnd(of id: Int32, ended: @escaping @Sendable () -> Void) {
     let thread = Thread {
       var information = siginfo_t()
       while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
       ended()
-      // Where this process ignores SIGCHLD, the status is lost.
-      var status: Int32 = 255 << 8
-      while waitpid(id, &status, 0) < 0, errno == EINTR {}
-      let signal = status & 0x7f
-      collected(signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal))
     }
     thread.name = "ProcedureKitProcess \(id)"
     thread.stackSize = 128 << 10
