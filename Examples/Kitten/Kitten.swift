@@ -1,5 +1,6 @@
 import Foundation
 import ProcedureKit
+import ProcedureKitDiagnostics
 
 /// Makes pictures of kittens smaller. `kitten --help` tells how to use it.
 @main
@@ -46,7 +47,8 @@ struct Kitten {
     }
     for source in job.sources { source.renaming.map { Console.print($0) } }
     let start = ContinuousClock.now
-    let task = Task { try await job.run(jobs: arguments.jobs, recorder) }
+    let progress = TerminalProgress(on: .standardOutput)
+    let task = Task { try await job.run(jobs: arguments.jobs, recorder, progress) }
     let interruption = Interruption { task.cancel() }
     let result = await task.result
     job.output.removeIfUnused()

@@ -14,11 +14,4 @@ enum Console {
   static var isTerminal: Bool {
     isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
   }
-
-  /// The columns of the terminal, 80 if it does not tell.
-  static var columnCount: Int {
-    var size = winsize()
-    let isKnown = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-    return isKnown ? Int(size.ws_col) : 80
-  }
 }

@@ -1,4 +1,5 @@
 import ProcedureKit
+import ProcedureKitDiagnostics
 
 /// The whole job.
 struct Thumbnails {
@@ -27,32 +28,35 @@ struct Thumbnails {
     }
   }
 
-  /// Runs the graph on a queue of its own, watched through the queue's events.
+  /// Runs the graph on a queue of its own.
   ///
   /// - Parameters:
   ///   - jobs: How many steps execute at once.
   ///   - recorder: Records the queue.
+  ///   - progress: Shows the queue.
   /// - Returns: The report, and how long each step took, by its name.
   /// - Throws: `CancellationError` when the task is cancelled; then nothing is left half done.
-  func run(jobs: Int, _ recorder: JobRecorder? = nil) async throws -> (Report, times: [String: Duration]) {
+  func run(
+    jobs: Int, _ recorder: JobRecorder? = nil, _ progress: TerminalProgress? = nil
+  ) async throws -> (Report, times: [String: Duration]) {
     // The queue bounds what executes. The graph's limit counts a step also while its conditions are evaluated, so that
     // no picture is begun while another one's next step is ready.
     let graph = graph.limit(jobs)
     let queue = ProcedureQueue("kitten", maxConcurrentProcedures: jobs)
     recorder?.record(queue)
+    progress?.show(queue)
     let events = queue.events
-    // Above the steps, which keep all threads busy: a progress that is shown afterwards is none.
-    let watcher = Task(priority: .high) { await Watcher.watch(events, stepCount: graph.nodeCount) }
+    async let times = StepTimes.measure(events)
     let result: Result<Report, any Error>
     do {
       result = .success(try await queue.run(graph))
     } catch {
       result = .failure(error)
     }
-    // Ends the events, and with them the watcher.
+    // Ends the events, and with them the measuring.
     await queue.shutDown()
-    let watched = await watcher.value
-    return (try result.get(), watched)
+    await progress?.finish()
+    return (try result.get(), await times)
   }
 
   private func load(_ source: Source) -> ProcedureTask<Void, Image> {

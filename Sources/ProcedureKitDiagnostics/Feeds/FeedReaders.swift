@@ -15,6 +15,12 @@ final class FeedReaders: Sendable {
   }
 
   private let state = Mutex(State())
+  private let priority: TaskPriority?
+
+  /// - Parameter priority: The priority of the tasks; `nil` for the priority of the task that calls ``read(_:_:)``.
+  init(priority: TaskPriority? = nil) {
+    self.priority = priority
+  }
 
   deinit {
     for reader in state.withLock({ $0.readers.values }) { reader.feed.stop() }
@@ -30,7 +36,7 @@ final class FeedReaders: Sendable {
       guard !state.isStopped else { return }
       state.count += 1
       let number = state.count
-      let task = ReaderTask.start { [weak self] in
+      let task = ReaderTask.start(priority: priority) { [weak self] in
         await read(number)
         // Asked for under the lock, and so after the reader has been stored.
         self?.state.withLock { $0.readers[number] = nil }

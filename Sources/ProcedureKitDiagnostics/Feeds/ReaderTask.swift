@@ -1,8 +1,10 @@
 /// Starts the unstructured tasks of this module.
 enum ReaderTask {
   /// Starts a task that outlives the caller: one that reads a feed ends with the queue of the feed, or when the feed is
-  /// stopped; one that completes a recording ends with it.
-  static func start(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-    Task { await operation() }
+  /// stopped; one that completes a recording ends with it; one that draws on a terminal is cancelled when the drawing is finished.
+  static func start(
+    priority: TaskPriority? = nil, _ operation: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    Task(priority: priority) { await operation() }
   }
 }

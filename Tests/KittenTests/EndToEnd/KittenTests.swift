@@ -134,7 +134,7 @@ import Testing
     #expect(run.status == 128 + signal)
     #expect(run.errors.hasPrefix("kitten: stopping …"))
     #expect(run.errors.contains("kitten: interrupted"))
-    #expect(run.output.contains("steps were cancelled\n"))
+    #expect(run.output.contains(" cancelled in "))
     #expect(!run.output.contains(": cancelled"))
     #expect(try directory.names(in: "a/b") == ["kitten-64.png"])
     #expect(try JSONSerialization.jsonObject(with: Data(directory.bytes(of: "t.json"))) is [Any])
@@ -167,10 +167,9 @@ import Testing
     let run = try await KittenProcess(["--sizes", "9"], in: directory.path, terminal: PseudoTerminal(columnCount: 40))
     #expect(run.status == 0)
     let parts = run.output.split(separator: "\r\u{1b}[K", omittingEmptySubsequences: false)
-    #expect(parts.count == 2)
-    #expect(parts.first?.contains("█") == true && parts.first?.contains("5/5") == true)
-    #expect(parts.first?.contains("\n") == false)
-    #expect(parts.first?.split(separator: "\r").allSatisfy { $0.replacing("\u{1b}[K", with: "").count < 40 } == true)
+    #expect(parts.count >= 2)
+    #expect(parts.dropLast().allSatisfy { $0.hasPrefix("[") && $0.contains("/5]") && $0.count < 40 })
+    #expect(parts.last?.hasPrefix("5 finished in ") == true)
     #expect(parts.last?.contains("kitten-9.png  9 × 6") == true)
   }
 }

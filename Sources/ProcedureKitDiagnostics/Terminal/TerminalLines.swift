@@ -1,0 +1,75 @@
+import ProcedureKit
+
+/// Puts a status into words.
+struct TerminalLines {
+  let isLive: Bool
+  let usesColor: Bool
+
+  private static let lineLimit = 500
+  private static let reasonLines = 20
+
+  /// The lines for the end of a run: of a failure, and, where there is no line that changes, of each run that has succeeded.
+  func lines(for ending: TerminalStatus.Ending, reason: String?) -> String? {
+    let head = number(ending.number, of: ending.total) + " " + line(ending.name)
+    switch ending.outcome {
+    case .finished: return isLive ? nil : head + "\n"
+    case .failed: return head + ": " + red("failed") + "\n" + (reason.map(indented) ?? "")
+    case .reused, .skipped, .ignored, .cancelled: return nil
+    }
+  }
+
+  /// The text, which may have several lines, without anything that could harm a terminal.
+  func printed(_ text: some StringProtocol) -> String {
+    text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { line($0, limit: 100_000) + "\n" }.joined()
+  }
+
+  /// The line that changes: `[12/40] 3 running, 1 failed: link, compile a.c`.
+  func status(_ status: TerminalStatus, columns limit: Int) -> String {
+    guard status.total > 0, limit > 0 else { return "" }
+    let failed = status.counts[.failed, default: 0]
+    var parts = status.executing > 0 ? ["\(status.executing) running"] : []
+    if failed > 0 { parts.append("\(failed) failed") }
+    var head = number(status.finished, of: status.total)
+    if !parts.isEmpty { head += " " + parts.joined(separator: ", ") }
+    var (text, columns) = TerminalText.line(head, columns: limit)
+    var separator = ": "
+    for name in status.namesOfExecuting(limit / 2) where columns + separator.count < limit {
+      let (part, width) = TerminalText.line(separator + name, columns: limit - columns)
+      text += part
+      columns += width
+      separator = ", "
+    }
+    return text
+  }
+
+  /// What all came to: `37 finished, 1 failed, 2 skipped in 3.2 s`.
+  func summary(_ status: TerminalStatus, after duration: Duration) -> String {
+    var parts = RunRecord.Outcome.allCases.compactMap { outcome in
+      status.counts[outcome].map { "\($0) \(outcome == .failed ? red(outcome.rawValue) : outcome.rawValue)" }
+    }
+    let open = status.total - status.finished
+    if open > 0 { parts.append("\(open) not ended") }
+    guard !parts.isEmpty else { return "" }
+    let lost = status.lost > 0 ? "; \(status.lost) events were lost, so the counts are too low" : ""
+    return parts.joined(separator: ", ") + " in \(duration.short)\(lost)\n"
+  }
+
+  private func number(_ number: Int, of total: Int) -> String {
+    let (number, total) = ("\(number)", "\(total)")
+    return "[" + String(repeating: " ", count: max(total.count - number.count, 0)) + number + "/" + total + "]"
+  }
+
+  private func line(_ text: some StringProtocol, limit: Int = Self.lineLimit) -> String {
+    TerminalText.line(text, columns: limit).text
+  }
+
+  private func indented(_ reason: String) -> String {
+    let lines = reason.split(maxSplits: Self.reasonLines, omittingEmptySubsequences: true) { $0.isNewline }
+    let shown = lines.prefix(Self.reasonLines).map { "    " + line($0) + "\n" }.joined()
+    return shown + (lines.count > Self.reasonLines ? "    …\n" : "")
+  }
+
+  private func red(_ text: String) -> String {
+    usesColor ? "\u{1b}[31m\(text)\u{1b}[0m" : text
+  }
+}

@@ -1,0 +1,65 @@
+import Dispatch
+public import Foundation
+
+/// The place where a ``TerminalProgress`` writes, and how.
+public struct TerminalOutput: Sendable {
+  /// Whether a line can be taken back and replaced by another one. Otherwise each procedure gets a line of its own.
+  public var isLive: Bool
+  /// Whether failures are red.
+  public var usesColor: Bool
+  /// Returns the number of columns; asked before each drawing, since a window can change.
+  public var columnCount: @Sendable () -> Int
+  /// Writes text, and returns when the text is written. Called by one task at a time.
+  public var write: @Sendable (String) async -> Void
+
+  /// Creates an output of your own.
+  ///
+  /// - Parameters:
+  ///   - isLive: Whether a line can be taken back by `"\r\u{1b}[K"`.
+  ///   - usesColor: Whether failures are red.
+  ///   - columnCount: Returns the number of columns.
+  ///   - write: Writes text. While this function waits, nothing is drawn, and no queue is delayed.
+  public init(
+    isLive: Bool, usesColor: Bool, columnCount: @escaping @Sendable () -> Int = { 80 },
+    write: @escaping @Sendable (String) async -> Void
+  ) {
+    (self.isLive, self.usesColor, self.columnCount, self.write) = (isLive, usesColor, columnCount, write)
+  }
+
+  /// Creates an output to a file: live if the file is a terminal, and the environment does not say `TERM=dumb`; with colors unless
+  /// the environment has [`NO_COLOR`](https://no-color.org). Errors of writing are ignored.
+  ///
+  /// - Parameters:
+  ///   - file: The file, which has to stay open.
+  ///   - environment: The environment; by default that of the process.
+  public init(to file: FileHandle, environment: [String: String] = ProcessInfo.processInfo.environment) {
+    let descriptor = file.fileDescriptor
+    let isLive = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
+    // A terminal can stop its writers for as long as the user likes, which none of the threads of Swift's tasks must wait for.
+    let thread = DispatchQueue(label: "ProcedureKitDiagnostics.TerminalOutput", qos: .userInitiated)
+    self.init(
+      isLive: isLive, usesColor: isLive && (environment["NO_COLOR"] ?? "").isEmpty,
+      columnCount: { Self.columnCount(of: descriptor) },
+      write: { text in
+        await withCheckedContinuation { continuation in
+          thread.async {
+            try? file.write(contentsOf: Data(text.utf8))
+            continuation.resume()
+          }
+        }
+      })
+  }
+
+  /// Standard error.
+  public static var standardError: TerminalOutput { TerminalOutput(to: .standardError) }
+
+  /// Standard output.
+  public static var standardOutput: TerminalOutput { TerminalOutput(to: .standardOutput) }
+
+  /// The columns of a terminal, 80 if it does not tell.
+  private static func columnCount(of descriptor: Int32) -> Int {
+    var size = winsize()
+    let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+    return isKnown ? Int(size.ws_col) : 80
+  }
+}

@@ -1,0 +1,121 @@
+public import ProcedureKit
+
+/// Shows on a terminal what queues do, in one line that changes; elsewhere in plain lines.
+///
+/// ```swift
+/// let progress = TerminalProgress()
+/// let report = try await progress.show(queue) { try await queue.run(job) }
+/// ```
+///
+/// On a terminal the last line tells how many procedures have ended, of how many so far, how many execute and which, the oldest
+/// first. Failures, with their reasons, stay above this line:
+///
+/// ```
+/// [ 7/23] load torn: failed
+///     torn.ppm is truncated
+/// [12/23] 2 running, 1 failed: resize cat-64.png, write kitten-256.png
+/// ```
+///
+/// In a file or a pipe, and on a terminal with `TERM=dumb`, each procedure that has finished or failed gets a line. At the end a summary is
+/// written. A graph is not counted, but its nodes are.
+///
+/// The queues wait for nothing: a terminal that is too slow, or stopped by its user, makes the reader slow, which loses events then, and the summary says
+/// how many. Names and errors are shown without their control characters. The cursor is never hidden, so a process that is killed
+/// leaves nothing behind but an unfinished line.
+public final class TerminalProgress: Sendable {
+  private let screen: TerminalScreen
+  private let readers = FeedReaders(priority: .high)
+  private let changes: AsyncStream<Void>.Continuation
+  private let drawing: Task<Void, Never>
+  private let clock: any Clock<Duration>
+  private let interval: Duration
+
+  /// Creates a progress that shows nothing yet.
+  ///
+  /// - Parameters:
+  ///   - output: The place to write to. Results of a program usually go to standard output, and its progress to standard error.
+  ///   - interval: The time between two drawings.
+  ///   - clock: The clock of the interval, and of the time that the summary tells.
+  public init(
+    on output: TerminalOutput = .standardError, every interval: Duration = .milliseconds(100),
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    let screen = TerminalScreen(output, elapsed: Self.stopwatch(clock))
+    let (stream, changes) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    (self.screen, self.changes, self.clock, self.interval) = (screen, changes, clock, interval)
+    // Ends with this object, or by `finish`. Above the procedures, which keep all threads busy: what is shown afterwards is no progress.
+    drawing = ReaderTask.start(priority: .high) {
+      for await _ in stream where !Task.isCancelled {
+        await screen.draw()
+        try? await clock.sleep(for: interval)
+      }
+      await screen.end()
+    }
+  }
+
+  deinit {
+    drawing.cancel()
+  }
+
+  private static func stopwatch<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+
+  /// Shows the procedures of a queue from now on, until ``finish()``. Has no effect after that.
+  ///
+  /// - Parameter queue: The queue, which is not kept alive. Several queues can be shown together.
+  public func show(_ queue: ProcedureQueue) {
+    show(queue.feed())
+  }
+
+  func show(_ feed: QueueFeed) {
+    readers.read(feed) { [screen, changes, clock, interval] number in
+      while let event = await feed.next() {
+        screen.take(event, of: number)
+        changes.yield()
+        while screen.isFull { try? await clock.sleep(for: interval) }
+      }
+    }
+  }
+
+  /// Shows the procedures of a queue while a function executes, and finishes, also if the function throws.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue.
+  ///   - body: The function.
+  /// - Returns: The result of the function.
+  /// - Throws: The error of the function.
+  public func show<Success>(
+    _ queue: ProcedureQueue, while body: nonisolated(nonsending) () async throws -> Success
+  ) async rethrows -> Success {
+    show(queue)
+    do {
+      let result = try await body()
+      await finish()
+      return result
+    } catch {
+      await finish()
+      throw error
+    }
+  }
+
+  /// Writes text above the status, in lines of its own. Has no effect after ``finish()``.
+  ///
+  /// Text that a program writes by other means to a terminal with a status can be mixed up with the status.
+  ///
+  /// - Parameter text: The text, which can have several lines; control characters become spaces.
+  public func print(_ text: String) {
+    screen.print(text)
+    changes.yield()
+  }
+
+  /// Shows the events until now, removes the status, and writes a summary. Calling this function again only waits for that.
+  ///
+  /// Cancelling the caller changes nothing.
+  public func finish() async {
+    await readers.stop()
+    drawing.cancel()
+    await drawing.value
+  }
+}

@@ -1,0 +1,135 @@
+import ProcedureKit
+
+/// Counts the runs of queues by their events. A value, in memory that depends on how many runs there are at once.
+///
+/// A run that executes a graph stands for its nodes, and is not counted beside them.
+struct TerminalStatus {
+  /// The end of a run that is worth a line.
+  struct Ending {
+    let name: String
+    let outcome: RunRecord.Outcome
+    /// How many runs have ended, this one included, and how many there were.
+    let number: Int
+    let total: Int
+  }
+
+  private struct Run {
+    let name: String
+    let queue: Int
+    var isCounted = true
+    var isExecuting = false
+    var hasExecuted = false
+    var isReused = false
+    var hasFailedPart = false
+  }
+
+  private var runs: [ProcedureID: Run] = [:]
+  /// The runs that execute, the oldest first, among some that do so no more.
+  private var starts: [ProcedureID] = []
+  /// How many runs there were.
+  private(set) var total = 0
+  /// How many runs have ended.
+  private(set) var finished = 0
+  /// How many bodies execute.
+  private(set) var executing = 0
+  private(set) var counts: [RunRecord.Outcome: Int] = [:]
+  /// How many events were lost.
+  private(set) var lost = 0
+
+  /// Takes an event.
+  ///
+  /// - Parameters:
+  ///   - event: The event.
+  ///   - queue: A number for the queue.
+  /// - Returns: The end of a run, if the event is one.
+  mutating func take(_ event: ProcedureEvent, of queue: Int) -> Ending? {
+    if event.kind == .gap {
+      lost += event.lostCount ?? 0
+      forget(queue)
+      return nil
+    }
+    var run = runs.removeValue(forKey: event.id) ?? enter(event, queue)
+    if let graph = event.graph { standsForParts(graph) }
+    switch event.kind {
+    case .willExecute:
+      executing(true, &run)
+      run.hasExecuted = true
+      if run.isExecuting { started(event.id) }
+    case .didExecute: executing(false, &run)
+    case .reused: run.isReused = true
+    case .didFinish:
+      executing(false, &run)
+      return end(run, event)
+    default: break
+    }
+    runs[event.id] = run
+    return nil
+  }
+
+  private mutating func enter(_ event: ProcedureEvent, _ queue: Int) -> Run {
+    total += 1
+    return Run(name: event.name, queue: queue)
+  }
+
+  private mutating func executing(_ isExecuting: Bool, _ run: inout Run) {
+    guard run.isCounted, run.isExecuting != isExecuting else { return }
+    run.isExecuting = isExecuting
+    executing += isExecuting ? 1 : -1
+  }
+
+  private mutating func standsForParts(_ graph: ProcedureID) {
+    guard var run = runs[graph], run.isCounted else { return }
+    executing(false, &run)
+    run.isCounted = false
+    total -= 1
+    runs[graph] = run
+  }
+
+  private mutating func end(_ run: Run, _ event: ProcedureEvent) -> Ending? {
+    let outcome = RunRecord.Outcome(of: event, isReused: run.isReused, hasExecuted: run.hasExecuted)
+    let hasFailed = outcome == .failed || outcome == .skipped || run.hasFailedPart
+    if hasFailed, let parent = event.parent { runs[parent]?.hasFailedPart = true }
+    if run.isCounted {
+      finished += 1
+    } else {
+      // The failure of a graph is that of a node, unless no node has failed.
+      guard outcome == .failed, !run.hasFailedPart else { return nil }
+    }
+    counts[outcome, default: 0] += 1
+    return Ending(name: run.name, outcome: outcome, number: finished, total: total)
+  }
+
+  /// Events of a queue were lost: which of its runs are still there is not known. Those that are come again.
+  private mutating func forget(_ queue: Int) {
+    for (id, run) in runs where run.queue == queue {
+      runs[id] = nil
+      if run.isCounted { total -= 1 }
+      if run.isExecuting { executing -= 1 }
+    }
+  }
+
+  private mutating func started(_ id: ProcedureID) {
+    starts.append(id)
+    if starts.count > 2 * executing + 64 {
+      starts = starts.filter { runs[$0]?.isExecuting ?? ($0 == id) }
+    }
+  }
+
+  /// The names of the first runs that execute, the oldest first.
+  func namesOfExecuting(_ limit: Int) -> some Sequence<String> {
+    starts.lazy.compactMap { runs[$0] }.filter(\.isExecuting).prefix(limit).map(\.name)
+  }
+}
+
+extension RunRecord.Outcome {
+  /// The outcome of a run, by its last event.
+  init(of event: ProcedureEvent, isReused: Bool, hasExecuted: Bool) {
+    switch event.outcome {
+    case .finished, nil: self = isReused ? .reused : .finished
+    case .ignored: self = .ignored
+    case .cancelled: self = .cancelled
+    case .failed(let error):
+      self = (error as? ProcedureError)?.kind == .dependencyFailed && !hasExecuted ? .skipped : .failed
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/// Text for one line of a terminal: without control characters, and measured in columns.
+enum TerminalText {
+  /// Returns text in one line that is at most as wide as given, and does nothing but show characters.
+  ///
+  /// Line breaks, tabs and control characters, and so escape sequences, become spaces; characters that change the direction of
+  /// the text are left out. O(columns), however long the text is.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - limit: The number of columns. Longer text ends in "…".
+  /// - Returns: The line and its width, which no terminal exceeds.
+  static func line(_ text: some StringProtocol, columns limit: Int) -> (text: String, columns: Int) {
+    var line = String.UnicodeScalarView()
+    var (columns, columnsOfShort, endOfShort) = (0, 0, line.endIndex)
+    var budget = 8 * max(limit, 0) + 64
+    for scalar in text.unicodeScalars {
+      budget -= 1
+      let (shown, width) = shape(of: scalar)
+      guard columns + width <= limit, budget > 0 else {
+        guard limit > 0 else { return ("", 0) }
+        line.removeSubrange(endOfShort...)
+        line.append("…")
+        return (String(line), columnsOfShort + 1)
+      }
+      if let shown { line.append(shown) }
+      columns += width
+      // The "…" has to find room after the short line.
+      if columns < limit { (columnsOfShort, endOfShort) = (columns, line.endIndex) }
+    }
+    return (String(line), columns)
+  }
+
+  /// The scalar to show, if any, and its columns.
+  private static func shape(of scalar: Unicode.Scalar) -> (shown: Unicode.Scalar?, columns: Int) {
+    if (" "..."~").contains(scalar) { return (scalar, 1) }
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: return (" ", 1)
+    case .format: return scalar == "\u{200D}" ? (scalar, 0) : (nil, 0)
+    case .nonspacingMark, .enclosingMark: return (scalar, 0)
+    default: return (scalar, isWide(scalar) ? 2 : 1)
+    }
+  }
+
+  /// Whether terminals show the scalar in two columns, or may do so.
+  private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
+    if scalar.properties.isEmojiPresentation { return true }
+    return switch scalar.value {
+    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE6F,
+      0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18CFF, 0x1AFF0...0x1B2FF, 0x1F000...0x1FAFF, 0x20000...0x3FFFD:
+      true
+    default: false
+    }
+  }
+}
