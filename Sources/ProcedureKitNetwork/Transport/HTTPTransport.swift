@@ -3,7 +3,8 @@
 /// ```swift
 /// struct CannedKitten: HTTPTransport {
 ///   func perform(_ exchange: HTTPExchange) async throws {
-///     try exchange.didReceive(HTTPURLResponse(url: exchange.url, statusCode: 200, httpVersion: nil, headerFields: [:])!)
+///     let url = exchange.request.url!
+///     try exchange.didReceive(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [:])!)
 ///     try exchange.didReceive(Data("a kitten".utf8))
 ///   }
 /// }

@@ -33,7 +33,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 
   /// The kind of the error.
   public let kind: Kind
-  /// The request concerned; after a redirect, the last one.
+  /// The request concerned, without its body and its credentials; after a redirect, the last one.
   public let request: URLRequest
   /// The response, if one has begun.
   public let response: HTTPURLResponse?
@@ -52,7 +52,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     underlying: (any Error)? = nil, subject: String? = nil
   ) {
     self.kind = kind
-    self.request = request
+    self.request = request.withoutSecrets
     self.detail = detail
     self.response = response
     self.body = body
@@ -74,6 +74,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .invalidRequest: "was not sent, since \(detail)."
     case .transferFailed: "failed: \(underlyingText)"
     case .incomplete: "failed, since the body of the response is incomplete: \(detail)."
+    case .fileFailed: "failed, since \(detail)\(underlying.map { ": \($0.localizedDescription)" } ?? ".")"
     case .tooLarge: "was stopped, since the body of the response is longer than \(detail). Raise sizeLimit if need be."
     case .unacceptableStatus: "was answered with the status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server has redirected more often than \(detail)."

@@ -29,6 +29,7 @@ extension URLRequest {
   private func problem(hasBody: Bool) -> String? {
     guard let url else { return "it has no URL" }
     guard url.isHTTP else { return "only http and https URLs with a host can be requested" }
+    if hasBody, httpBody != nil { return "it has two bodies; leave httpBody nil" }
     if httpBodyStream != nil { return "a stream cannot be sent twice; use httpBody, or NetworkUploadProcedure" }
     let method = httpMethod ?? "GET"
     if method == "GET" || method == "HEAD", hasBody || httpBody?.isEmpty == false {
@@ -41,7 +42,19 @@ extension URLRequest {
     return nil
   }
 
-  /// The request without some header fields, whose names are compared without regard to case.
+  /// A request with method, address and header fields only, without those of credentials.
+  ///
+  /// The request is made anew: on Linux, changing a request without a URL ends the process.
+  var withoutSecrets: URLRequest {
+    guard let url else { return self }
+    var request = URLRequest(url: url, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval)
+    request.httpMethod = httpMethod
+    request.allHTTPHeaderFields = allHTTPHeaderFields
+    request.removeHeaders(RedirectPolicy().credentialHeaders)
+    return request
+  }
+
+  /// Removes some header fields, whose names are compared without regard to case.
   mutating func removeHeaders(_ names: Set<String>) {
     let names = Set(names.map { $0.lowercased() })
     for name in (allHTTPHeaderFields ?? [:]).keys where names.contains(name.lowercased()) {

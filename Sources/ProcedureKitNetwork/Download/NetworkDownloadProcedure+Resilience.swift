@@ -1,0 +1,32 @@
+public import ProcedureKit
+
+#if canImport(FoundationNetworking)
+  public import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+extension NetworkDownloadProcedure {
+  /// Returns the procedure with a time limit for each attempt, and with further attempts after failures that may pass.
+  ///
+  /// An attempt goes on where the one before has stopped, if the server identifies the version of the file by a strong
+  /// `ETag` or `Last-Modified` and serves parts (`Range`, `If-Range`). If the file has changed meanwhile, the download starts from the
+  /// beginning. The unfinished file is removed when the last attempt has failed, and when the procedure is cancelled. So a large download
+  /// may need more attempts, each of which gets further.
+  ///
+  /// - Parameters:
+  ///   - resilience: The limits and the rules.
+  ///   - budget: The limit for the retries of all callers of one service.
+  /// - Returns: The procedure with its retries.
+  public func resilient(
+    _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil
+  ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {
+    procedureTask.configured { request, _ in
+      // One file for all attempts of this start; whatever happens, the hook is called before the procedure ends.
+      let file = PartialFile(for: destination(request), limit: sizeLimit)
+      let attempt = ProcedureTask(name) { (request: URLRequest) in try await download(request, to: file) }
+      return attempt.resilient(resilience, budget: budget).onWillFinish { _ in file.remove() }
+    }
+  }
+}

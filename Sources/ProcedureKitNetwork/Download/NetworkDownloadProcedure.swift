@@ -1,0 +1,84 @@
+public import Foundation
+public import ProcedureKit
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A procedure that sends a request, and writes the body of the response to a file.
+///
+/// ```swift
+/// let download = NetworkDownloadProcedure("photograph", to: folder.appending(path: "kitten.png")).resilient()
+/// let response = try await queue.run(download, input: URLRequest(url: url))
+/// ```
+///
+/// The body is written to a file beside the destination, which is hidden and has another name, and moved to the destination at the end, when
+/// the length is the announced one. A destination that exists is replaced, and otherwise never touched. After a failure or a
+/// cancel nothing is left; a process that is killed leaves the hidden file, `.…​.part`.
+///
+/// *Cancelling* ends the transfer: the procedure finishes when the connection is closed and the unfinished file is removed.
+public struct NetworkDownloadProcedure: Procedure {
+  /// The name of the procedure.
+  public var name: String
+  /// Returns the file for a request. The folder of the file has to exist.
+  public var destination: @Sendable (URLRequest) -> URL
+  /// How many bytes the body may have, decompressed. A longer body ends the transfer.
+  public var sizeLimit: Int64 = 4 << 30
+  /// Whether a status is a success; otherwise the procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus``, and
+  /// nothing is written. The default accepts 200 … 299.
+  public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = \.isSuccess
+  /// Which redirects are followed.
+  public var redirects = RedirectPolicy()
+  /// Called after each piece of the body, one call after the other, on a thread of the transport; the function must return soon.
+  public var onProgress: (@Sendable (NetworkProgress) -> Void)?
+  /// The means to send the request.
+  public var transport: any HTTPTransport = URLSessionTransport.shared
+
+  /// Creates a procedure that writes to one file.
+  public init(_ name: String = "download", to destination: URL) {
+    self.init(name) { _ in destination }
+  }
+
+  /// Creates a procedure that writes each response to a file of its own.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the procedure.
+  ///   - destination: Returns the file for a request.
+  public init(_ name: String = "download", to destination: @escaping @Sendable (URLRequest) -> URL) {
+    self.name = name
+    self.destination = destination
+  }
+
+  /// Sends a request, and writes the body of the response to the file. Cancelling the procedure ends the transfer.
+  ///
+  /// - Parameter request: The request, for an `http` or `https` URL.
+  /// - Returns: The response and the file.
+  /// - Throws: ``NetworkError``; `CancellationError`.
+  @concurrent public func execute(_ request: URLRequest) async throws -> HTTPPayloadResponse<URL> {
+    let file = PartialFile(for: destination(request), limit: sizeLimit)
+    defer { file.remove() }
+    return try await download(request, to: file)
+  }
+
+  /// Internal. Performs an attempt, which goes on from the part of the file that is there.
+  func download(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
+    try request.check()
+    try file.open(for: request)
+    let response: HTTPURLResponse
+    do {
+      response = try await perform(request, to: file)
+    } catch let error as NetworkError where error.status == 416 && file.forget() {
+      // The version on the server is another one by now, and shorter.
+      response = try await perform(request, to: file)
+    }
+    if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw CancellationError() }
+    try file.moveToDestination()
+    return HTTPPayloadResponse(file.destination, response)
+  }
+
+  private func perform(_ request: URLRequest, to file: PartialFile) async throws -> HTTPURLResponse {
+    let transfer = Transfer(
+      transport: transport, redirects: redirects, acceptsStatus: acceptsStatus, onProgress: onProgress)
+    return try await transfer.perform(file.asking(request), into: file)
+  }
+}

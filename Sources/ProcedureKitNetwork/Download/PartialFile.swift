@@ -1,0 +1,152 @@
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A file beside the destination that receives a body, by one attempt or several, and is moved to the destination when it is whole.
+///
+/// The file exists from the first attempt to ``remove()``, or to the release of the object.
+final class PartialFile: BodySink {
+  private struct State {
+    var handle: FileHandle?
+    var count: Int64 = 0
+    /// The value of `If-Range` for the rest; `nil` if there is nothing to go on from.
+    var validator: String?
+    /// The length of the whole, as far as known.
+    var total: Int64?
+    var head: (request: URLRequest, response: HTTPURLResponse)?
+    /// Whether the attempt under way has asked for the rest.
+    var asksForRest = false
+  }
+
+  let destination: URL
+  private let limit: Int64
+  private let place: URL
+  private let state = Mutex(State())
+
+  init(for destination: URL, limit: Int64) {
+    self.destination = destination
+    self.limit = limit
+    place = destination.deletingLastPathComponent().appending(path: ".\(UUID().uuidString).part")
+  }
+
+  deinit {
+    remove()
+  }
+
+  /// Creates the file at the first attempt, so that a folder that cannot be written to is told before a connection is made.
+  func open(for request: URLRequest) throws(NetworkError) {
+    guard state.withLock({ $0.handle == nil }) else { return }
+    do {
+      guard destination.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
+      try Data().write(to: place, options: .withoutOverwriting)
+      let handle = try FileHandle(forWritingTo: place)
+      state.withLock { $0.handle = handle }
+    } catch {
+      throw failure(request, nil, error)
+    }
+  }
+
+  /// Returns the request for the whole, or, if a part of an identified version is there, for the rest.
+  func asking(_ request: URLRequest) -> URLRequest {
+    var request = request
+    // The range of the caller is the whole of this download.
+    guard request.value(forHTTPHeaderField: "Range") == nil else { return request }
+    if request.value(forHTTPHeaderField: "Accept-Encoding") == nil {
+      request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+    }
+    let rest = state.withLock { state -> (from: Int64, of: String)? in
+      state.asksForRest = state.count > 0 && state.validator != nil
+      return state.asksForRest ? state.validator.map { (state.count, $0) } : nil
+    }
+    guard let rest else { return request }
+    request.setValue("bytes=\(rest.from)-", forHTTPHeaderField: "Range")
+    request.setValue(rest.of, forHTTPHeaderField: "If-Range")
+    return request
+  }
+
+  /// Forgets what is there, so that the next attempt asks for the whole. Returns whether there was something.
+  func forget() -> Bool {
+    state.withLock { state in
+      defer { state.validator = nil }
+      return state.asksForRest
+    }
+  }
+
+  // MARK: The body
+
+  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> Int64 {
+    let (handle, asksForRest, count) = state.withLock { ($0.handle, $0.asksForRest, $0.count) }
+    let range = response.value(forHTTPHeaderField: "Content-Range").flatMap(ContentRange.init)
+    let isRest = response.statusCode == 206 && asksForRest
+    if isRest, range?.bytes.lowerBound != count {
+      state.withLock { $0.validator = nil }
+      throw NetworkError(
+        .incomplete, request, "the server has sent another part than was asked for", response: response)
+    }
+    let length = response.bodyLength(to: request)
+    guard (isRest ? count : 0) + (length ?? 0) <= limit else { throw tooLarge(request, response) }
+    if !isRest {
+      do { try handle?.truncate(atOffset: 0) } catch { throw failure(request, response, error) }
+    }
+    return state.withLock { state in
+      if !isRest {
+        state.count = 0
+        state.validator = response.rangeValidator
+      }
+      state.total = isRest ? range?.total : length
+      state.head = (request, response)
+      return state.count
+    }
+  }
+
+  func receive(_ data: Data) throws {
+    let (handle, count, head) = state.withLock { ($0.handle, $0.count + Int64(data.count), $0.head) }
+    guard let handle, let head else { return }
+    guard count <= limit else { throw tooLarge(head.request, head.response) }
+    do { try handle.write(contentsOf: data) } catch { throw failure(head.request, head.response, error) }
+    state.withLock { $0.count = count }
+  }
+
+  // MARK: The end
+
+  /// Moves the whole file to the destination, where it replaces another file.
+  func moveToDestination() throws(NetworkError) {
+    let (count, total, head) = state.withLock { ($0.count, $0.total, $0.head) }
+    guard let head else { return }
+    if let total, total != count {
+      throw NetworkError(.incomplete, head.request, "\(count) of \(total) bytes have come", response: head.response)
+    }
+    closeFile()
+    guard rename(place.path, destination.path) == 0 else {
+      let reason = String(cString: strerror(errno))
+      throw NetworkError(
+        .fileFailed, head.request, "\(destination.path) cannot be written (\(reason))", response: head.response)
+    }
+  }
+
+  /// Removes the file, if it was not moved.
+  func remove() {
+    closeFile()
+    try? FileManager.default.removeItem(at: place)
+  }
+
+  private func closeFile() {
+    let handle = state.withLock { state in
+      defer { state.handle = nil }
+      return state.handle
+    }
+    try? handle?.close()
+  }
+
+  private func tooLarge(_ request: URLRequest, _ response: HTTPURLResponse) -> NetworkError {
+    NetworkError(.tooLarge, request, "\(limit) bytes", response: response)
+  }
+
+  private func failure(_ request: URLRequest, _ response: HTTPURLResponse?, _ error: any Error) -> NetworkError {
+    NetworkError(
+      .fileFailed, request, "\(destination.path) cannot be written", response: response, underlying: error)
+  }
+}

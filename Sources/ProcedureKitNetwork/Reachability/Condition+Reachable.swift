@@ -1,0 +1,63 @@
+public import Foundation
+public import ProcedureKit
+
+extension Condition {
+  /// Returns a condition that is satisfied when a host takes a TCP connection, and otherwise fails with a ``ReachabilityError``.
+  ///
+  /// ```swift
+  /// let synchronize = Synchronize().condition(.reachable(host: "example.org", port: 443))
+  /// ```
+  ///
+  /// All addresses of the host are tried at once, and the connection is closed as soon as it is made. A procedure whose host is
+  /// reachable can still fail: the host may go meanwhile. `.ignored(.reachable(…))` ignores the procedure instead of failing it. Cancelling
+  /// the procedure ends the attempt at once; the system's search for the name of a host may go on for some seconds, on a thread of its own.
+  ///
+  /// - Parameters:
+  ///   - host: The name or the address of the host.
+  ///   - port: The port.
+  ///   - limit: The time for name and connection.
+  ///   - clock: The clock of the time.
+  /// - Returns: The condition.
+  public static func reachable(
+    host: String, port: Int, within limit: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock()
+  ) -> Condition {
+    Condition("\(host):\(port) is reachable") {
+      guard let port = UInt16(exactly: port), port > 0, !host.isEmpty else {
+        throw ReachabilityError(.unknownHost, "\"\(host)\" and \(port) are no host and port.")
+      }
+      try await connect(to: host, port, within: limit, on: clock)
+      return true
+    }
+  }
+
+  /// Returns a condition that is satisfied when the host of an address takes a TCP connection; see ``reachable(host:port:within:clock:)``.
+  ///
+  /// - Parameters:
+  ///   - url: The address. Without a port, the port of `https` or `http` counts.
+  ///   - limit: The time for name and connection.
+  ///   - clock: The clock of the time.
+  /// - Returns: The condition.
+  public static func reachable(
+    _ url: URL, within limit: Duration = .seconds(5), clock: any Clock<Duration> = ContinuousClock()
+  ) -> Condition {
+    let port = url.port ?? (url.scheme?.lowercased() == "http" ? 80 : 443)
+    return reachable(host: url.host ?? "", port: port, within: limit, clock: clock)
+  }
+
+  /// Makes a connection, and closes the connection.
+  ///
+  /// - Throws: ``ReachabilityError``; `CancellationError`.
+  private static func connect(
+    to host: String, _ port: UInt16, within limit: Duration, on clock: any Clock<Duration>
+  ) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      defer { group.cancelAll() }
+      group.addTask { try await ConnectionAttempt(host: host, port: port).perform() }
+      group.addTask {
+        try await clock.sleep(for: limit)
+        throw ReachabilityError(.timedOut, "\(host):\(port) has taken no connection within \(limit).")
+      }
+      try await group.next()
+    }
+  }
+}

@@ -1,0 +1,56 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A request with the body that is sent along: the input of ``NetworkUploadProcedure``.
+public struct HTTPPayloadRequest: NetworkRequest, Hashable {
+  /// The body.
+  public var body: HTTPBody
+  /// The method, the address and the header fields.
+  public var urlRequest: URLRequest
+
+  /// Creates a request with a body.
+  ///
+  /// - Parameters:
+  ///   - body: The body.
+  ///   - urlRequest: The method, the address and the header fields. `httpBody` has to be `nil`.
+  public init(_ body: HTTPBody, _ urlRequest: URLRequest) {
+    self.body = body
+    self.urlRequest = urlRequest
+  }
+
+  /// Creates a request to an address.
+  ///
+  /// - Parameters:
+  ///   - body: The body.
+  ///   - url: The address.
+  ///   - method: The method, `POST` or `PUT` say.
+  ///   - contentType: The media type of the body.
+  public init(
+    _ body: HTTPBody, to url: URL, method: String = "POST", contentType: String = "application/octet-stream"
+  ) {
+    self.init(body, URLRequest(url: url))
+    urlRequest.httpMethod = method
+    urlRequest.setValue(contentType, forHTTPHeaderField: "Content-Type")
+  }
+
+  /// Creates a request with a value as JSON.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - url: The address.
+  ///   - method: The method, `POST` or `PUT` say.
+  ///   - configure: Configures the encoder, which is new.
+  /// - Returns: The request.
+  /// - Throws: `EncodingError`.
+  public static func json(
+    _ value: some Encodable, to url: URL, method: String = "POST", configure: (JSONEncoder) -> Void = { _ in }
+  ) throws -> HTTPPayloadRequest {
+    let encoder = JSONEncoder()
+    configure(encoder)
+    let body = HTTPBody.data(try encoder.encode(value))
+    return HTTPPayloadRequest(body, to: url, method: method, contentType: "application/json")
+  }
+}

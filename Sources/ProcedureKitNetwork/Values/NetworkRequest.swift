@@ -1,0 +1,22 @@
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+/// The input of a procedure of the network: `URLRequest`, ``HTTPPayloadRequest``, or a type of one's own that holds one.
+///
+/// ``Procedure/resilient(_:budget:)`` reads the method of the request, and ``Procedure/authorized(by:)`` adds a header field.
+public protocol NetworkRequest: Sendable {
+  /// The request.
+  var urlRequest: URLRequest { get set }
+}
+
+extension URLRequest: NetworkRequest {
+  /// The request itself.
+  public var urlRequest: URLRequest {
+    get { self }
+    set { self = newValue }
+  }
+}

@@ -1,0 +1,44 @@
+public import Foundation
+
+/// Why a token endpoint has given no token. Failures of the network are ``NetworkError``.
+public struct OAuthError: Error, Sendable, CustomStringConvertible, LocalizedError {
+  /// The kind of an ``OAuthError``. Later versions can add kinds, so a `switch` has a `default`.
+  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind: `refused`.
+    public let description: String
+
+    /// The configuration cannot work. Nothing was sent.
+    public static let invalidConfiguration = Kind(description: "invalidConfiguration")
+    /// The server has refused; see ``OAuthError/code``.
+    public static let refused = Kind(description: "refused")
+    /// The response is none of RFC 6749.
+    public static let invalidResponse = Kind(description: "invalidResponse")
+  }
+
+  /// The kind of the error.
+  public let kind: Kind
+  /// The service.
+  public let service: String
+  /// The error code of the server: `invalid_client`, `invalid_grant`, …; see RFC 6749, section 5.2.
+  public let code: String?
+  private let detail: String
+
+  init(_ kind: Kind, _ service: String, code: String? = nil, _ detail: String) {
+    self.kind = kind
+    self.service = service
+    self.code = code
+    self.detail = detail
+  }
+
+  /// The service and the reason, without tokens and secrets.
+  public var description: String {
+    switch kind {
+    case .invalidConfiguration: "\(service) cannot be asked for a token, since \(detail)."
+    case .refused: "\(service) has refused a token: \([code, detail].compactMap(\.self).joined(separator: ", "))."
+    default: "\(service) has answered a token request with \(detail)."
+    }
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}

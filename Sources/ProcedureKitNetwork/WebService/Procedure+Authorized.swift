@@ -1,0 +1,66 @@
+import Foundation
+public import ProcedureKit
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension Procedure where Input: NetworkRequest {
+  /// Returns the procedure with the token of a web service in each request (`Authorization: Bearer`, RFC 6750).
+  ///
+  /// If the service answers with the status 401, one new token is requested, for all procedures whose token was refused, and the
+  /// request is sent once more. A second 401 is the result, like any other status. The procedure waits without a slot for a token.
+  /// `.resilient()` after this modifier includes the token request in the time of an attempt, before it does not.
+  ///
+  /// - Parameter service: The service.
+  /// - Returns: The procedure, which fails with ``OAuthError`` if the service gives no token.
+  public func authorized<Payload>(
+    by service: WebServiceCapability
+  ) -> ProcedureTask<Input, Output> where Output == HTTPPayloadResponse<Payload> {
+    let tokens = service.tokens
+    return configured { _, procedure in
+      let sign = ProcedureTask("sign") { (input: Input) in
+        try input.urlRequest.check()
+        var input = input
+        input.urlRequest.setValue(try await tokens.token().authorization, forHTTPHeaderField: "Authorization")
+        return input
+      }
+      return sign.then(procedure.reportingRejectedTokens())
+        .retry(.immediate, maxAttempts: 2) { error, _ in
+          guard let rejected = error as? RejectedToken<Payload> else { return .stop }
+          tokens.reject(rejected.token)
+          return .retry
+        }
+        .recover { error in
+          guard let rejected = error as? RejectedToken<Payload> else { throw error }
+          return try rejected.answer.get()
+        }
+    }
+  }
+
+  /// Throws ``RejectedToken`` for the status 401, be the status accepted or not.
+  private func reportingRejectedTokens<Payload>() -> ProcedureTask<Input, Output>
+  where Output == HTTPPayloadResponse<Payload> {
+    configured { input, procedure in
+      let header = input.urlRequest.value(forHTTPHeaderField: "Authorization") ?? ""
+      guard let token = BearerToken(authorization: header) else { return procedure }
+      return procedure.map { response in
+        guard response.status != 401 else { throw RejectedToken(token: token, answer: .success(response)) }
+        return response
+      }
+      .recover { error in
+        guard let refusal = error as? NetworkError, refusal.kind == .unacceptableStatus, refusal.status == 401
+        else { throw error }
+        throw RejectedToken<Payload>(token: token, answer: .failure(refusal))
+      }
+    }
+  }
+}
+
+/// The service has answered a token with the status 401.
+private struct RejectedToken<Payload: Sendable>: Error, CustomStringConvertible {
+  let token: BearerToken
+  let answer: Result<HTTPPayloadResponse<Payload>, any Error>
+
+  var description: String { "the service takes the token no more (the status 401)" }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The request to a token endpoint (RFC 6749, sections 4.4.2 and 6), as a form.
+struct TokenRequest {
+  let configuration: OAuthConfiguration
+  let refreshToken: String?
+
+  var urlRequest: URLRequest {
+    var fields: [(String, String)] = []
+    if let refreshToken {
+      fields = [("grant_type", "refresh_token"), ("refresh_token", refreshToken)]
+    } else {
+      fields = [("grant_type", "client_credentials")]
+    }
+    if !configuration.scopes.isEmpty { fields.append(("scope", configuration.scopes.joined(separator: " "))) }
+    var request = URLRequest(url: configuration.tokenURL)
+    request.httpMethod = "POST"
+    request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+    request.setValue("application/json", forHTTPHeaderField: "Accept")
+    if let secret = configuration.clientSecret, !configuration.sendsSecretInBody {
+      let pair = "\(Self.encoded(configuration.clientID)):\(Self.encoded(secret))"
+      request.setValue("Basic \(Data(pair.utf8).base64EncodedString())", forHTTPHeaderField: "Authorization")
+    } else {
+      fields.append(("client_id", configuration.clientID))
+      if let secret = configuration.clientSecret { fields.append(("client_secret", secret)) }
+    }
+    let form = fields.map { "\($0.0)=\(Self.encoded($0.1))" }.joined(separator: "&")
+    request.httpBody = Data(form.utf8)
+    return request
+  }
+
+  /// `application/x-www-form-urlencoded`: a space is a plus.
+  private static func encoded(_ text: String) -> String {
+    text.utf8.map { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "*"):
+        String(UnicodeScalar(byte))
+      case UInt8(ascii: " "): "+"
+      default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    .joined()
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+
+/// The response of a token endpoint (RFC 6749, sections 5.1 and 5.2).
+struct TokenResponse {
+  let token: BearerToken
+  /// How long the token is valid; `nil` if the server does not say so.
+  let lifetime: Duration?
+  let refreshToken: String?
+
+  private struct Success: Decodable {
+    var accessToken: String
+    var tokenType: String
+    var expiresIn: Seconds?
+    var refreshToken: String?
+  }
+
+  private struct Failure: Decodable {
+    var error: String
+    var errorDescription: String?
+  }
+
+  /// Some servers write the number as a string.
+  private struct Seconds: Decodable {
+    let count: Double?
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      count = try (try? container.decode(Double.self)) ?? Double(container.decode(String.self))
+    }
+  }
+
+  init(_ response: HTTPPayloadResponse<Data>, service: String) throws(OAuthError) {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    guard response.status.isSuccess else {
+      if let failure = try? decoder.decode(Failure.self, from: response.payload) {
+        let description = failure.errorDescription ?? "without a reason"
+        throw OAuthError(.refused, service, code: Self.printable(failure.error), Self.printable(description))
+      }
+      throw OAuthError(.invalidResponse, service, "the status \(response.status)")
+    }
+    guard let success = try? decoder.decode(Success.self, from: response.payload) else {
+      throw OAuthError(.invalidResponse, service, "a body that is not the JSON of RFC 6749")
+    }
+    guard success.tokenType.lowercased() == "bearer" else {
+      throw OAuthError(
+        .invalidResponse, service, "a token of the type \(Self.printable(success.tokenType)), not Bearer")
+    }
+    guard let token = BearerToken(success.accessToken) else {
+      throw OAuthError(.invalidResponse, service, "a token that no header field can have")
+    }
+    self.token = token
+    // More than a century means for ever, and no overflow.
+    lifetime = success.expiresIn?.count.flatMap { $0.isNaN ? nil : .seconds(min(max($0, 0), 4e9)) }
+    refreshToken = success.refreshToken
+  }
+
+  /// The text of a server, cut and without control characters, for a message.
+  private static func printable(_ text: String) -> String {
+    String(text.unicodeScalars.prefix(200).map { $0.value < 32 || $0.value == 127 ? " " : Character($0) })
+  }
+}

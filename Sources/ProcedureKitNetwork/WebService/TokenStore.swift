@@ -1,0 +1,129 @@
+import Foundation
+import ProcedureKit
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The token of a ``WebServiceCapability``, and its renewal: one at a time, for all who wait.
+final class TokenStore: Sendable {
+  private struct State {
+    var token: BearerToken?
+    /// When the token is to be renewed, from the creation of the store; `nil` for never.
+    var end: Duration?
+    var refreshToken: String?
+    /// How many tokens there were: the key that the runs of one renewal share.
+    var renewals = 0
+  }
+
+  /// The runs with an equal key share one execution. The key keeps the store, so that no other store has its identity.
+  private struct Renewal: Hashable {
+    let store: TokenStore
+    let number: Int
+
+    static func == (left: Renewal, right: Renewal) -> Bool {
+      left.store === right.store && left.number == right.number
+    }
+
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(ObjectIdentifier(store))
+      hasher.combine(number)
+    }
+  }
+
+  let service: String
+  let configuration: OAuthConfiguration
+  private let queue: ProcedureQueue
+  private let elapsed: @Sendable () -> Duration
+  private let state: Mutex<State>
+
+  init(_ service: String, _ configuration: OAuthConfiguration) {
+    self.service = service
+    self.configuration = configuration
+    elapsed = Self.stopwatch(configuration.clock)
+    state = Mutex(State(refreshToken: configuration.refreshToken))
+    // A queue of its own: the runs that share an execution have to be in one table of resources, whoever asks.
+    var queueConfiguration = ProcedureQueue.Configuration("tokens of \(service)")
+    queueConfiguration.clock = configuration.clock
+    queueConfiguration.onUnobservedFailure = { _ in }
+    queue = ProcedureQueue(queueConfiguration)
+  }
+
+  private static func stopwatch<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+
+  /// The token, if it is valid now.
+  var validToken: BearerToken? {
+    let now = elapsed()
+    return state.withLock { state in
+      guard let token = state.token, state.end.map({ now < $0 }) ?? true else { return nil }
+      return token
+    }
+  }
+
+  /// Returns the token, after a renewal if need be. Cancelling the caller ends the wait at once.
+  ///
+  /// - Throws: ``OAuthError``; ``NetworkError``; `CancellationError`.
+  func token() async throws -> BearerToken {
+    while true {
+      if let token = validToken { return token }
+      if let token = try await renewal(after: state.withLock { $0.renewals }) { return token }
+    }
+  }
+
+  /// Shares a renewal with all who ask for the same. Returns `nil` if the renewal had ended before.
+  private func renewal(after number: Int) async throws -> BearerToken? {
+    let renewal = ProcedureTask("token of \(service)") { [self] () -> BearerToken? in
+      state.withLock({ $0.renewals == number }) ? try await renew() : nil
+    }
+    .coalesced(by: Renewal(store: self, number: number))
+    // A cancel of the caller passes a request for client credentials on to the next who waits. A refresh comes to its end: the
+    // server may have replaced the refresh token already.
+    if state.withLock({ $0.refreshToken == nil }) { return try await queue.run(renewal) }
+    return try await queue.add(renewal).value
+  }
+
+  /// The service does not take the token any more.
+  func reject(_ token: BearerToken) {
+    state.withLock { state in
+      if state.token == token { state.token = nil }
+    }
+  }
+
+  private func renew() async throws -> BearerToken {
+    try check()
+    let refreshToken = state.withLock { $0.refreshToken }
+    var load = NetworkDataProcedure("token request of \(service)")
+    load.sizeLimit = 1 << 20
+    load.redirects = .never
+    load.transport = configuration.transport
+    var resilience = configuration.resilience
+    // The client-credentials grant has no effect but the token.
+    resilience.isRepeatable = { _ in refreshToken == nil }
+    let start = elapsed()
+    let request = TokenRequest(configuration: configuration, refreshToken: refreshToken).urlRequest
+    let response = try TokenResponse(try await load.resilient(resilience)(request), service: service)
+    if let token = response.refreshToken, refreshToken != nil, token != refreshToken {
+      state.withLock { $0.refreshToken = token }
+      configuration.onNewRefreshToken?(token)
+    }
+    state.withLock { state in
+      state.token = response.token
+      state.end = response.lifetime.map { start + max($0 - configuration.margin, $0 / 2) }
+      state.renewals += 1
+    }
+    return response.token
+  }
+
+  private func check() throws(OAuthError) {
+    let (url, isLocal) = (configuration.tokenURL, ["127.0.0.1", "localhost", "::1", "[::1]"])
+    guard url.isHTTP, url.scheme?.lowercased() == "https" || isLocal.contains(url.host ?? "") else {
+      throw OAuthError(
+        .invalidConfiguration, service,
+        "\(URLRequest(url: url).address) is no https address, and would reveal the secrets")
+    }
+  }
+}
