@@ -42,6 +42,10 @@ let package = Package(
       name: "crawler", dependencies: ["ProcedureKit", "ProcedureKitNetwork", "LoopbackServer"],
       path: "Examples/Crawler", exclude: ["LoopbackServer"], swiftSettings: settings),
 
+    .executableTarget(
+      name: "taskrunner", dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitProcess"],
+      path: "Examples/TaskRunner", swiftSettings: settings),
+
     .target(name: "TestSupport", dependencies: ["ProcedureKit"], path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit", "TestSupport"],
@@ -67,6 +71,9 @@ let package = Package(
       name: "StressTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
     .testTarget(name: "KittenTests", dependencies: ["kitten"], swiftSettings: settings),
+    .testTarget(
+      name: "TaskRunnerTests", dependencies: ["taskrunner", "ProcedureKit", "ProcedureKitProcess"],
+      swiftSettings: settings),
     .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
     .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: settings),
   ],

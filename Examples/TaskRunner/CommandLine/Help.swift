@@ -1,0 +1,41 @@
+extension Arguments {
+  /// What `--help` prints.
+  static let help = """
+    USAGE: taskrunner [OPTION]... [FILE [TASK]...]
+
+    Runs the tasks of a JSON file (default: tasks.json), each after those that it needs, several at once, and only those
+    that are not up to date. With names of tasks: these, and all that they need.
+
+    THE FILE: {"tasks": [ TASK, ... ]}, each task an object with these keys. Only "name" and "command" are required.
+      "name"       what other tasks and messages call the task
+      "command"    a command line for /bin/sh, or a list: a program and its arguments, without a shell
+      "needs"      names of tasks that finish before
+      "inputs"     files and folders that the command reads; a task that makes an input is needed, too
+      "outputs"    files and folders that the command makes; the folders around them are created
+      "exclusive"  a name or several; tasks with a common name do not run at once
+      "retries"    how often a failed command is started again, after a growing pause (default: 0)
+      "timeout"    the seconds that each attempt may take
+      "env"        an object of variables, beside those of the runner
+      "cwd"        the folder in which the command runs (default: that of the file)
+    Paths begin at the folder of the file.
+
+    UP TO DATE is a task whose last run has succeeded, if its command, variables, folder, inputs, the outputs of the tasks that it
+    needs, and its own outputs are as they were then, by content. A task without inputs and outputs always runs.
+    The folder .FILE.records beside the file keeps what that takes.
+
+    OPTIONS:
+      -j, --jobs N        how many tasks run at once, 1 to 1000 (default: the number of processors)
+      -k, --keep-going    after a failure, run all tasks that do not need the failed one; otherwise those that run are ended
+      -n, --dry-run       print the tasks that would run, and run nothing
+          --graph         print the tasks as a Mermaid diagram, and run nothing
+          --trace FILE    write a trace of the run, for ui.perfetto.dev
+          --report FILE   tell what took the time, and why tasks failed; a page if the name ends in .html, otherwise text;
+                          - is standard output
+      -h, --help          print this
+
+    EXIT STATUS: 0 when all is done; of the first task that failed: its status, 128 and the number of the signal that ended
+    it, 124 after a timeout, 126 and 127 for a program that cannot be started, 1 for other reasons; 2 for a bad file or
+    command line; 130 after Ctrl-C, which ends all commands and what they have started: politely, after five
+    seconds or the second Ctrl-C at once.
+    """
+}

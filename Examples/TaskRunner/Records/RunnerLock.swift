@@ -1,0 +1,72 @@
+import Foundation
+
+/// Holds the records for one runner at a time, and ends what a killed runner has left.
+///
+/// The lock is a file that the system unlocks when the runner ends, in whatever way. The file contains a mark, as long as a runner
+/// is at work. Each command has the mark in its environment. A runner that finds the mark of another one looks for processes that
+/// have it, and kills them: they would write at the same time as the commands of this run. Only Linux shows the environment of
+/// processes.
+struct RunnerLock {
+  /// The variable with the mark.
+  static let variable = "TASKRUNNER_RUN"
+
+  /// The mark of this run.
+  let mark = UUID().uuidString
+  /// How many processes of a killed runner were ended.
+  let endedCount: Int
+  private let descriptor: Int32
+
+  /// Creates the folder of the records, and takes the lock.
+  ///
+  /// - Throws: ``TaskProblem``, if another runner is at work with the same tasks, or the folder cannot be written.
+  init(_ records: TaskRecords) throws {
+    guard mkdir(records.folder, 0o777) == 0 || errno == EEXIST else {
+      throw TaskProblem.unwritable(records.folder, errno)
+    }
+    let path = "\(records.folder)/lock"
+    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { throw TaskProblem.unwritable(path, errno) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      close(descriptor)
+      throw TaskProblem.busy(records.folder)
+    }
+    var former = [UInt8](repeating: 0, count: 36)
+    let count = read(descriptor, &former, former.count)
+    endedCount = count == former.count ? Self.end(String(decoding: former, as: UTF8.self)) : 0
+    let bytes = Array(mark.utf8)
+    guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
+      close(descriptor)
+      throw TaskProblem.unwritable(path, errno)
+    }
+  }
+
+  /// Gives the lock back. All commands of this run have ended: what they have left on purpose, a server say, may stay.
+  func release() {
+    ftruncate(descriptor, 0)
+    close(descriptor)
+  }
+
+  /// Kills all processes with a mark, until there are no more, for five seconds at most. Returns their number.
+  private static func end(_ mark: String) -> Int {
+    var ended: Set<Int32> = []
+    for _ in 0..<5_000 {
+      let found = processes(with: "\(variable)=\(mark)")
+      if found.isEmpty { break }
+      for process in found {
+        kill(process, SIGKILL)
+        ended.insert(process)
+      }
+      usleep(1_000)
+    }
+    return ended.count
+  }
+
+  private static func processes(with text: String) -> [Int32] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.compactMap { Int32($0) }.filter { process in
+      // The file of a process that has ended, or of another user, has no contents.
+      let environment = (try? Data(contentsOf: URL(filePath: "/proc/\(process)/environ"))) ?? Data()
+      return environment.split(separator: 0).contains { $0.elementsEqual(text.utf8) }
+    }
+  }
+}

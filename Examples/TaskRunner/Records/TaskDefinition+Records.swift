@@ -1,0 +1,65 @@
+/// The hashes of a task's outputs, by path; `nil` if the task would run, in a dry run.
+typealias TaskOutputs = [String: String]
+
+extension TaskDefinition {
+  /// Hashes all that the task depends on: command, variables, folder, inputs, and the outputs of the tasks that it needs.
+  ///
+  /// - Parameter needed: The outputs of the tasks in `allNeeds`, whose hashes are not computed again.
+  /// - Returns: The hash.
+  /// - Throws: ``TaskProblem``, for an input that is missing or cannot be read.
+  func key(_ needed: [TaskOutputs]) throws -> String {
+    var key = Fingerprint()
+    key.add("taskrunner 1")
+    switch command {
+    case .shell(let line):
+      key.add("shell")
+      key.add(line)
+    case .program(let words):
+      key.add("program \(words.count)")
+      for word in words { key.add(word) }
+    }
+    key.add(folder)
+    key.add("\(environment.count)")
+    for (name, value) in environment.sorted(by: { $0.key < $1.key }) {
+      key.add(name)
+      key.add(value)
+    }
+    var files: TaskOutputs = [:]
+    for outputs in needed { files.merge(outputs) { first, _ in first } }
+    for input in inputs where files[input.value] == nil {
+      guard let hash = try Fingerprint.ofPath(input.value) else { throw TaskProblem.missingInput(input.value) }
+      files[input.value] = hash
+    }
+    for (path, hash) in files.sorted(by: { $0.key < $1.key }) {
+      key.add(path)
+      key.add(hash)
+    }
+    return key.finish()
+  }
+
+  /// Returns the hashes of the outputs.
+  ///
+  /// - Throws: ``TaskProblem``, for an output that is missing or cannot be read.
+  func hashedOutputs() throws -> TaskOutputs {
+    var hashes: TaskOutputs = [:]
+    for output in outputs {
+      guard let hash = try Fingerprint.ofPath(output.value) else { throw TaskProblem.missingOutput(output.value) }
+      hashes[output.value] = hash
+    }
+    return hashes
+  }
+
+  /// Whether there is anything to compare: a task without inputs and outputs always runs.
+  var canBeUpToDate: Bool { !(inputs.isEmpty && outputs.isEmpty) }
+
+  /// Returns what is kept of a task that has succeeded.
+  static func record(key: String, outputs: TaskOutputs) -> String {
+    var record = Fingerprint()
+    record.add(key)
+    for (path, hash) in outputs.sorted(by: { $0.key < $1.key }) {
+      record.add(path)
+      record.add(hash)
+    }
+    return record.finish()
+  }
+}

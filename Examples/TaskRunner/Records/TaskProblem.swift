@@ -1,0 +1,21 @@
+import Foundation
+
+/// Why a task was not done, apart from a program that failed.
+enum TaskProblem: Error, Equatable, CustomStringConvertible {
+  case missingInput(String)
+  case missingOutput(String)
+  case unreadable(String, Int32)
+  case unwritable(String, Int32)
+  case busy(String)
+
+  var description: String {
+    switch self {
+    case .missingInput(let path): "the input \(path) is missing"
+    case .missingOutput(let path): "the command has succeeded, and has not made its output \(path)"
+    case .unreadable(let path, EINVAL): "\(path) is neither a file nor a folder"
+    case .unreadable(let path, let code): "\(path) cannot be read: \(String(cString: strerror(code)))"
+    case .unwritable(let path, let code): "\(path) cannot be written: \(String(cString: strerror(code)))"
+    case .busy(let folder): "another taskrunner is at work with the same tasks: it has locked \(folder)/lock"
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import ProcedureKitProcess
+import Synchronization
+
+/// What the commands have written lately, in the order in which it was read.
+final class CommandOutputs: Sendable {
+  /// How many bytes of a command's output are kept; twice as many for a while.
+  private static let limit = 256 << 10
+
+  private struct Text {
+    var lines: [String] = []
+    var byteCount = 0
+    var droppedCount = 0
+
+    mutating func append(_ line: String) {
+      lines.append(line)
+      byteCount += line.utf8.count + 1
+      guard byteCount > 2 * CommandOutputs.limit else { return }
+      var count = 0
+      while byteCount > CommandOutputs.limit, count < lines.count {
+        byteCount -= lines[count].utf8.count + 1
+        count += 1
+      }
+      lines.removeFirst(count)
+      droppedCount += count
+    }
+  }
+
+  private let texts = Mutex<[String: Text]>([:])
+
+  /// Forgets the output of a task's earlier attempt.
+  func begin(_ task: String) {
+    texts.withLock { $0[task] = nil }
+  }
+
+  func append(_ line: ProcessLine, of task: String) {
+    texts.withLock { $0[task, default: Text()].append(line.text) }
+  }
+
+  /// Returns the output of a task, and forgets it.
+  func take(_ task: String) -> String {
+    guard let text = texts.withLock({ $0.removeValue(forKey: task) }) else { return "" }
+    let dropped = text.droppedCount == 0 ? [] : ["… \(text.droppedCount) lines before are left out"]
+    return (dropped + text.lines).joined(separator: "\n")
+  }
+}

@@ -1,0 +1,42 @@
+import ProcedureKit
+import ProcedureKitProcess
+
+/// What has become of the tasks of a run.
+struct RunSummary: Sendable {
+  var taskCount = 0
+  var doneCount = 0
+  var upToDateCount = 0
+  var failedCount = 0
+  /// The first failure.
+  var failure: (any Error)?
+
+  /// The tasks that were not started, or were ended.
+  var leftOutCount: Int { taskCount - doneCount - upToDateCount - failedCount }
+
+  /// One line for people.
+  func text(_ duration: Duration) -> String {
+    var parts = ["\(doneCount) done", "\(upToDateCount) up to date"]
+    if failedCount > 0 { parts.append("\(failedCount) failed") }
+    if leftOutCount > 0 { parts.append("\(leftOutCount) not done") }
+    return parts.joined(separator: ", ") + " in \(duration.inSeconds)"
+  }
+
+  /// The exit status of the runner: that of the command that has failed first, as a shell reports it; 124 after a timeout, 126 and 127 for a
+  /// program that could not be started; otherwise 1.
+  var status: Int32 {
+    guard let failure else { return leftOutCount == 0 ? 0 : 1 }
+    if let error = failure as? ProcessError {
+      return error.result?.status.shellStatus ?? (error.kind == .notFound ? 127 : 126)
+    }
+    return (failure as? ProcedureError)?.kind == .timedOut ? 124 : 1
+  }
+}
+
+extension Duration {
+  /// In seconds, for people: `0.12 s`.
+  var inSeconds: String {
+    let hundredths = Int((self / .milliseconds(10)).rounded())
+    let rest = hundredths % 100
+    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest) s"
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import ProcedureKit
+import ProcedureKitProcess
+
+/// Runs the command of a task. The value is the hashes of the outputs.
+struct RunTask: Procedure {
+  let task: TaskDefinition
+  let context: RunContext
+
+  var name: String { task.name.value }
+
+  /// Runs the command, given the outputs of the needed tasks.
+  ///
+  /// The hash of the inputs is taken before the command starts: if they change meanwhile, the next run finds a difference.
+  ///
+  /// - Throws: ``TaskProblem``, or the `ProcessError` of the command.
+  func execute(_ needed: [TaskOutputs]) async throws -> TaskOutputs {
+    let key = try task.key(needed)
+    try context.records.remove(name)
+    try makeFolders()
+    context.outputs.begin(name)
+    _ = try await process.execute(request)
+    let outputs = try task.hashedOutputs()
+    if task.canBeUpToDate { try context.records.write(TaskDefinition.record(key: key, outputs: outputs), of: name) }
+    return outputs
+  }
+
+  private var process: ProcessProcedure {
+    var process = ProcessProcedure(name)
+    process.outputLimit = 0
+    process.onLaunch = { [context] in context.launched($0) }
+    process.onLine = { [context, name] in context.outputs.append($0, of: name) }
+    return process
+  }
+
+  private var request: ProcessRequest {
+    var environment = context.environment.merging(task.environment) { $1 }
+    environment["PWD"] = task.folder
+    switch task.command {
+    case .shell(let line): return .shell(line, environment: environment, workingDirectory: task.folder)
+    case .program(let words):
+      return ProcessRequest(
+        words[0], Array(words.dropFirst()), environment: environment, workingDirectory: task.folder)
+    }
+  }
+
+  private func makeFolders() throws {
+    for output in task.outputs {
+      guard let folder = Paths.parents(of: output.value).first else { continue }
+      do {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      } catch {
+        throw TaskProblem.unwritable(folder, errno)
+      }
+    }
+  }
+}
+
+extension TaskDefinition {
+  /// Returns the outputs, if the task has succeeded before, and nothing that it depends on, nor its outputs, have changed since.
+  ///
+  /// - Throws: ``TaskProblem``, for an input that is missing or cannot be read.
+  func upToDateOutputs(_ needed: [TaskOutputs], _ records: TaskRecords) throws -> TaskOutputs? {
+    guard canBeUpToDate, let record = records.record(of: name.value) else { return nil }
+    let key = try key(needed)
+    guard let outputs = try? hashedOutputs(), record == Self.record(key: key, outputs: outputs) else { return nil }
+    return outputs
+  }
+}

@@ -1,0 +1,67 @@
+import ProcedureKit
+import ProcedureKitProcess
+
+/// Reads the events of the queue, tells how the tasks go, and counts.
+struct RunWatcher {
+  private var summary = RunSummary()
+  private let outputs: CommandOutputs
+  /// The tasks that have not finished. The graph has a node of its own at the end, which can have the name of a task.
+  private var unfinished: Set<String>
+  private var starts: [ProcedureID: ProcedureInstant] = [:]
+  private var reused: Set<ProcedureID> = []
+
+  private init(_ tasks: [TaskDefinition], _ outputs: CommandOutputs) {
+    summary.taskCount = tasks.count
+    self.outputs = outputs
+    unfinished = Set(tasks.map(\.name.value))
+  }
+
+  /// Reads to the end of the events, which comes when the queue is shut down.
+  static func watch(
+    _ events: AsyncStream<ProcedureEvent>, _ tasks: [TaskDefinition], _ outputs: CommandOutputs
+  ) async -> RunSummary {
+    var watcher = RunWatcher(tasks, outputs)
+    for await event in events where event.graph != nil { watcher.take(event) }
+    return watcher.summary
+  }
+
+  private mutating func take(_ event: ProcedureEvent) {
+    switch event.kind {
+    case .willExecute: starts[event.id] = event.instant
+    case .reused: reused.insert(event.id)
+    case .retrying:
+      let reason = event.error.map(Self.reason) ?? "failed"
+      let pause = event.delay.map { ", again in \($0.inSeconds)" } ?? ""
+      Console.print("\(event.name): attempt \(event.attempt): \(reason)\(pause)")
+    case .didFinish where unfinished.remove(event.name) != nil: finished(event)
+    default: break
+    }
+  }
+
+  private mutating func finished(_ event: ProcedureEvent) {
+    let start = starts.removeValue(forKey: event.id)
+    switch event.outcome {
+    case .finished where reused.contains(event.id): summary.upToDateCount += 1
+    case .finished:
+      summary.doneCount += 1
+      _ = outputs.take(event.name)
+      let duration = start.map { "  " + $0.duration(to: event.instant).inSeconds } ?? ""
+      Console.print("[\(position)/\(summary.taskCount)] \(event.name)\(duration)")
+    case .failed(let error) where (error as? ProcedureError)?.kind != .dependencyFailed:
+      summary.failedCount += 1
+      summary.failure = summary.failure ?? error
+      let output = outputs.take(event.name)
+      Console.printError("\(event.name): \(Self.reason(error))" + (output.isEmpty ? "" : "\n" + output))
+    default: break
+    }
+  }
+
+  private var position: Int { summary.doneCount + summary.upToDateCount + summary.failedCount }
+
+  /// The reason of a failure, without the names that everybody knows.
+  private static func reason(_ error: any Error) -> String {
+    if let error = error as? ProcessError, let result = error.result { return "\(result.status)" }
+    guard let error = error as? ProcedureError, error.kind == .timedOut else { return "\(error)" }
+    return "timed out" + (error.duration.map { " after \($0.inSeconds)" } ?? "")
+  }
+}

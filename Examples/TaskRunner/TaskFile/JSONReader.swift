@@ -1,0 +1,191 @@
+/// Reads JSON (RFC 8259), and keeps the place of each value, which Foundation's decoder does not tell.
+struct JSONReader {
+  /// Lists and objects within each other, so that no text exhausts the stack.
+  private static let greatestDepth = 100
+
+  private let bytes: [UInt8]
+  private var index = 0
+  private var depth = 0
+
+  /// Reads a text with one value.
+  ///
+  /// - Throws: The first ``Problem``.
+  static func value(in bytes: [UInt8]) throws(Problem) -> JSONValue {
+    var reader = JSONReader(bytes: bytes)
+    let value = try reader.value()
+    if let byte = reader.nextByte() { throw reader.unexpected(byte, "the end of the file") }
+    return value
+  }
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  // MARK: Values
+
+  private mutating func value() throws(Problem) -> JSONValue {
+    guard let byte = nextByte() else { throw ended("a value") }
+    let start = index
+    let content: JSONValue.Content
+    switch byte {
+    case UInt8(ascii: "{"): content = .object(try nested { (reader) throws(Problem) in try reader.members() })
+    case UInt8(ascii: "["): content = .array(try nested { (reader) throws(Problem) in try reader.elements() })
+    case UInt8(ascii: "\""): content = .string(try string())
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): content = .number(try number())
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): content = try word()
+    default: throw unexpected(byte, "a value")
+    }
+    return JSONValue(content: content, offset: start)
+  }
+
+  private mutating func nested<R>(_ body: (inout JSONReader) throws(Problem) -> R) throws(Problem) -> R {
+    guard depth < Self.greatestDepth else {
+      throw Problem(offset: index, message: "more than \(Self.greatestDepth) lists and objects within each other")
+    }
+    index += 1
+    depth += 1
+    let result = try body(&self)
+    depth -= 1
+    return result
+  }
+
+  private mutating func members() throws(Problem) -> [JSONValue.Member] {
+    var (members, keys): ([JSONValue.Member], Set<String>) = ([], [])
+    try list(until: "}") { (reader) throws(Problem) in
+      guard let byte = reader.nextByte() else { throw reader.ended("a key") }
+      guard byte == UInt8(ascii: "\"") else { throw reader.unexpected(byte, "a key in quotation marks") }
+      let offset = reader.index
+      let key = try reader.string()
+      guard keys.insert(key).inserted else { throw Problem(offset: offset, message: "the key \"\(key)\" occurs twice") }
+      try reader.take(":", or: "a colon after the key \"\(key)\"")
+      members.append(JSONValue.Member(key: key, offset: offset, value: try reader.value()))
+    }
+    return members
+  }
+
+  private mutating func elements() throws(Problem) -> [JSONValue] {
+    var elements: [JSONValue] = []
+    try list(until: "]") { (reader) throws(Problem) in elements.append(try reader.value()) }
+    return elements
+  }
+
+  private mutating func list(
+    until end: Character, _ element: (inout JSONReader) throws(Problem) -> Void
+  ) throws(Problem) {
+    let end = end.asciiValue
+    if nextByte() == end {
+      index += 1
+      return
+    }
+    while true {
+      try element(&self)
+      if nextByte() == end {
+        index += 1
+        return
+      }
+      try take(",", or: "a comma or the end of the list")
+    }
+  }
+
+  private mutating func word() throws(Problem) -> JSONValue.Content {
+    let rest = bytes[index...]
+    let word = rest.prefix { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+    defer { index += word.count }
+    switch String(decoding: word, as: UTF8.self) {
+    case "true": return .boolean(true)
+    case "false": return .boolean(false)
+    case "null": return .null
+    case let other:
+      throw Problem(offset: index, message: "\"\(other.prefix(40))\" is no value; texts have quotation marks")
+    }
+  }
+
+  private mutating func number() throws(Problem) -> Double {
+    let characters = bytes[index...].prefix { "+-.eE0123456789".utf8.contains($0) }
+    let text = String(decoding: characters, as: UTF8.self)
+    guard text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil,
+      let number = Double(text), number.isFinite
+    else { throw Problem(offset: index, message: "\"\(text.prefix(40))\" is no number") }
+    index += characters.count
+    return number
+  }
+
+  // MARK: Texts
+
+  private mutating func string() throws(Problem) -> String {
+    let start = index
+    index += 1
+    var text: [UInt8] = []
+    while index < bytes.count {
+      let byte = bytes[index]
+      index += 1
+      switch byte {
+      case UInt8(ascii: "\""):
+        guard let string = String(validating: text, as: UTF8.self) else {
+          throw Problem(offset: start, message: "the text is not in UTF-8")
+        }
+        return string
+      case UInt8(ascii: "\\"): text += try escape().utf8
+      case 0..<0x20:
+        throw Problem(offset: index - 1, message: "a line end or control character within a text: is a \" missing?")
+      default: text.append(byte)
+      }
+    }
+    throw Problem(offset: start, message: "the text has no end")
+  }
+
+  private mutating func escape() throws(Problem) -> String {
+    let start = index - 1
+    guard index < bytes.count else { throw ended("the rest of the text") }
+    let byte = bytes[index]
+    index += 1
+    if let plain = Self.escapes[byte] { return plain }
+    guard byte == UInt8(ascii: "u"), var code = hexadecimal() else {
+      throw Problem(offset: start, message: "there is no such escape in JSON")
+    }
+    if (0xD800..<0xDC00).contains(code), bytes[index...].starts(with: "\\u".utf8) {
+      index += 2
+      guard let low = hexadecimal(), (0xDC00..<0xE000).contains(low) else {
+        throw Problem(offset: start, message: "half of a surrogate pair")
+      }
+      code = 0x10000 + (code - 0xD800) << 10 + low - 0xDC00
+    }
+    guard let scalar = Unicode.Scalar(code) else { throw Problem(offset: start, message: "half of a surrogate pair") }
+    return String(scalar)
+  }
+
+  private static let escapes: [UInt8: String] = [
+    UInt8(ascii: "\""): "\"", UInt8(ascii: "\\"): "\\", UInt8(ascii: "/"): "/", UInt8(ascii: "b"): "\u{8}",
+    UInt8(ascii: "f"): "\u{c}", UInt8(ascii: "n"): "\n", UInt8(ascii: "r"): "\r", UInt8(ascii: "t"): "\t",
+  ]
+
+  private mutating func hexadecimal() -> UInt32? {
+    let digits = bytes[index...].prefix(4)
+    guard digits.count == 4, !digits.contains(UInt8(ascii: "+")), !digits.contains(UInt8(ascii: "-")) else {
+      return nil
+    }
+    index += 4
+    return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+  }
+
+  // MARK: Bytes
+
+  /// Passes over white space. Returns the next byte without taking it; `nil` at the end.
+  private mutating func nextByte() -> UInt8? {
+    while index < bytes.count, " \t\r\n".utf8.contains(bytes[index]) { index += 1 }
+    return index < bytes.count ? bytes[index] : nil
+  }
+
+  private mutating func take(_ character: Character, or expected: String) throws(Problem) {
+    guard let byte = nextByte() else { throw ended(expected) }
+    guard byte == character.asciiValue else { throw unexpected(byte, expected) }
+    index += 1
+  }
+
+  private func ended(_ expected: String) -> Problem {
+    Problem(offset: bytes.count, message: "the file ends where \(expected) should follow")
+  }
+
+  private func unexpected(_ byte: UInt8, _ expected: String) -> Problem {
+    let found = (0x21..<0x7f).contains(byte) ? "'\(Character(Unicode.Scalar(byte)))'" : "an unknown character"
+    return Problem(offset: index, message: "\(found) where \(expected) should follow")
+  }
+}

@@ -1,0 +1,41 @@
+/// A value of a JSON text, with its place.
+struct JSONValue: Sendable {
+  enum Content: Sendable {
+    case null
+    case boolean(Bool)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([Member])
+  }
+
+  struct Member: Sendable {
+    let key: String
+    /// The place of the key, in bytes from the beginning of the text.
+    let offset: Int
+    let value: JSONValue
+  }
+
+  let content: Content
+  /// The place of the first byte, in bytes from the beginning of the text.
+  let offset: Int
+
+  /// The kind of the value in messages.
+  var kind: String {
+    switch content {
+    case .null: "null"
+    case .boolean: "a boolean"
+    case .number: "a number"
+    case .string: "a text"
+    case .array: "a list"
+    case .object: "an object"
+    }
+  }
+}
+
+/// What is wrong at a place of a text.
+struct Problem: Error, Equatable {
+  /// The place, in bytes from the beginning of the text.
+  let offset: Int
+  let message: String
+}

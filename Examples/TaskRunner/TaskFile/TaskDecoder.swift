@@ -1,0 +1,138 @@
+/// Makes tasks of the JSON of a task file, and collects all that is wrong with it.
+struct TaskDecoder {
+  private static let keys = [
+    "name", "command", "needs", "inputs", "outputs", "exclusive", "retries", "timeout", "env", "cwd",
+  ]
+
+  /// The folder that relative paths begin at.
+  let folder: String
+  private(set) var problems: [Problem] = []
+
+  init(folder: String) { self.folder = folder }
+
+  /// Returns the tasks of `{"tasks": [ … ]}`, or of the list alone.
+  mutating func tasks(in root: JSONValue) -> [TaskDefinition] {
+    var list = root
+    if case .object(let members) = root.content {
+      report(unknown: members, allowed: ["tasks"])
+      guard let tasks = members.first(where: { $0.key == "tasks" }) else {
+        report(root.offset, "the key \"tasks\" is missing")
+        return []
+      }
+      list = tasks.value
+    }
+    guard let elements = array(list, "a list of tasks") else { return [] }
+    return elements.compactMap { task(in: $0) }
+  }
+
+  private mutating func task(in value: JSONValue) -> TaskDefinition? {
+    guard case .object(let members) = value.content else {
+      report(value.offset, "\(value.kind) where a task, an object, should be")
+      return nil
+    }
+    report(unknown: members, allowed: Self.keys)
+    let values = Dictionary(uniqueKeysWithValues: members.map { ($0.key, $0.value) })
+    for key in ["name", "command"] where values[key] == nil { report(value.offset, "the task has no \"\(key)\"") }
+    guard let nameValue = values["name"], let name = text(nameValue, "a name"), let commandValue = values["command"],
+      let command = command(commandValue)
+    else { return nil }
+    var task = TaskDefinition(name: Placed(value: name, offset: nameValue.offset), command: command, folder: folder)
+    if let needs = values["needs"] { task.needs = texts(needs, "a list of names") }
+    if let inputs = values["inputs"] { task.inputs = paths(inputs) }
+    if let outputs = values["outputs"] { task.outputs = paths(outputs) }
+    if let exclusive = values["exclusive"] { task.exclusive = oneOrMore(exclusive).map(\.value) }
+    if let retries = values["retries"] {
+      task.retries = Int(number(retries, in: 0...1_000, "a whole number from 0 to 1000") { $0 == $0.rounded() } ?? 0)
+    }
+    if let timeout = values["timeout"] {
+      let isPositive: (Double) -> Bool = { $0 > 0 }
+      task.timeout = number(timeout, in: 0...1e9, "a number of seconds above 0", isPositive).map { .seconds($0) }
+    }
+    if let environment = values["env"] { task.environment = variables(environment) }
+    if let folder = values["cwd"], let path = text(folder, "a folder") { task.folder = absolute(path) }
+    return task
+  }
+
+  // MARK: Values of keys
+
+  private mutating func command(_ value: JSONValue) -> TaskDefinition.Command? {
+    guard case .array(let elements) = value.content else {
+      return text(value, "a command line, or a list of a program and its arguments").map { .shell($0) }
+    }
+    guard let program = elements.first else {
+      report(value.offset, "an empty list where a program and its arguments should be")
+      return nil
+    }
+    guard let executable = text(program, "a program") else { return nil }
+    let arguments = elements.dropFirst().compactMap { text($0, "an argument", mayBeEmpty: true) }
+    return .program([executable] + arguments)
+  }
+
+  private mutating func paths(_ value: JSONValue) -> [Placed<String>] {
+    texts(value, "a list of paths").map { Placed(value: absolute($0.value), offset: $0.offset) }
+  }
+
+  private func absolute(_ path: String) -> String { Paths.absolute(path, in: folder) }
+
+  private mutating func variables(_ value: JSONValue) -> [String: String] {
+    guard case .object(let members) = value.content else {
+      report(value.offset, "\(value.kind) where an object of variables should be")
+      return [:]
+    }
+    var variables: [String: String] = [:]
+    for member in members {
+      if member.key.isEmpty || member.key.contains(where: { $0 == "=" || $0 == "\0" }) {
+        report(member.offset, "\"\(member.key)\" cannot be the name of a variable")
+      }
+      variables[member.key] = text(member.value, "the value of a variable", mayBeEmpty: true)
+    }
+    return variables
+  }
+
+  private mutating func oneOrMore(_ value: JSONValue) -> [Placed<String>] {
+    if case .array = value.content { return texts(value, "a list of names") }
+    return text(value, "a name or a list of names").map { [Placed(value: $0, offset: value.offset)] } ?? []
+  }
+
+  private mutating func texts(_ value: JSONValue, _ expected: String) -> [Placed<String>] {
+    (array(value, expected) ?? []).compactMap { element in
+      text(element, "an element of \(expected)").map { Placed(value: $0, offset: element.offset) }
+    }
+  }
+
+  private mutating func array(_ value: JSONValue, _ expected: String) -> [JSONValue]? {
+    if case .array(let elements) = value.content { return elements }
+    report(value.offset, "\(value.kind) where \(expected) should be")
+    return nil
+  }
+
+  private mutating func text(_ value: JSONValue, _ expected: String, mayBeEmpty: Bool = false) -> String? {
+    guard case .string(let text) = value.content else {
+      report(value.offset, "\(value.kind) where \(expected) should be")
+      return nil
+    }
+    guard mayBeEmpty || !text.isEmpty, !text.contains("\0") else {
+      report(value.offset, "\(text.isEmpty ? "an empty text" : "a text with U+0000") where \(expected) should be")
+      return nil
+    }
+    return text
+  }
+
+  private mutating func number(
+    _ value: JSONValue, in range: ClosedRange<Double>, _ expected: String, _ isValid: (Double) -> Bool
+  ) -> Double? {
+    if case .number(let number) = value.content, range.contains(number), isValid(number) { return number }
+    report(value.offset, "\(value.kind) where \(expected) should be")
+    return nil
+  }
+
+  private mutating func report(unknown members: [JSONValue.Member], allowed: [String]) {
+    for member in members where !allowed.contains(member.key) {
+      report(member.offset, "there is no key \"\(member.key)\" here; there are: \(allowed.joined(separator: ", "))")
+    }
+  }
+
+  private mutating func report(_ offset: Int, _ message: String) {
+    problems.append(Problem(offset: offset, message: message))
+  }
+}

@@ -1,0 +1,106 @@
+import ProcedureKit
+
+/// Finds what the tasks of a file need, and why they cannot be run.
+struct TaskOrder {
+  private(set) var tasks: [TaskDefinition]
+  private(set) var problems: [Problem] = []
+  private var names: [String: Int] = [:]
+
+  /// Completes the needs of the tasks: a task needs the tasks that make its inputs.
+  init(_ tasks: [TaskDefinition], folder: String) {
+    self.tasks = tasks
+    let known = Set(tasks.map(\.name.value))
+    for (index, task) in tasks.enumerated() {
+      if let first = names[task.name.value] {
+        report(task.name.offset, "there is a task \"\(tasks[first].name.value)\" above")
+      } else {
+        names[task.name.value] = index
+      }
+      for need in task.needs where !known.contains(need.value) {
+        report(need.offset, "no task is named \"\(need.value)\"")
+      }
+    }
+    let places = addNeeds(makersOfOutputs(folder))
+    if problems.isEmpty { findCycles(places) }
+  }
+
+  private mutating func report(_ offset: Int, _ message: String) {
+    problems.append(Problem(offset: offset, message: message))
+  }
+
+  /// The tasks by the paths that they make.
+  private mutating func makersOfOutputs(_ folder: String) -> [String: Int] {
+    var makers: [String: Int] = [:]
+    for (index, task) in tasks.enumerated() {
+      for output in task.outputs {
+        if let other = makers.updateValue(index, forKey: output.value) {
+          let path = Paths.relative(output.value, to: folder)
+          report(output.offset, "\"\(path)\" is an output of the task \"\(tasks[other].name.value)\", too")
+        }
+      }
+    }
+    for task in tasks {
+      for output in task.outputs {
+        guard let outer = Paths.parents(of: output.value).first(where: { makers[$0] != nil }),
+          let maker = makers[outer]
+        else { continue }
+        let names = (Paths.relative(output.value, to: folder), Paths.relative(outer, to: folder))
+        report(
+          output.offset,
+          "\"\(names.0)\" is in \"\(names.1)\", which is an output of the task \"\(tasks[maker].name.value)\"")
+      }
+    }
+    return makers
+  }
+
+  /// Returns the place of each need.
+  private mutating func addNeeds(_ makers: [String: Int]) -> [String: [String: Int]] {
+    // The tasks that make something in a folder.
+    var makersWithin: [String: Set<Int>] = [:]
+    for (path, maker) in makers {
+      for parent in Paths.parents(of: path) { makersWithin[parent, default: []].insert(maker) }
+    }
+    var places: [String: [String: Int]] = [:]
+    for index in tasks.indices {
+      var (needs, known): ([String], [String: Int]) = ([], [:])
+      func add(_ need: String, _ offset: Int) {
+        if known[need] == nil { needs.append(need) }
+        known[need] = known[need] ?? offset
+      }
+      for need in tasks[index].needs { add(need.value, need.offset) }
+      for input in tasks[index].inputs {
+        let around = ([input.value] + Paths.parents(of: input.value)).compactMap { makers[$0] }
+        for maker in around + (makersWithin[input.value] ?? []).sorted() {
+          add(tasks[maker].name.value, input.offset)
+        }
+      }
+      tasks[index].allNeeds = needs
+      places[tasks[index].name.value] = known
+    }
+    return places
+  }
+
+  private mutating func findCycles(_ places: [String: [String: Int]]) {
+    do {
+      _ = try ProcedureGraph(tasks, id: \.name.value, needs: \.allNeeds) { _, _ in }
+    } catch {
+      for cycle in error.cycles {
+        let (first, second) = (cycle[0], cycle.count > 1 ? cycle[1] : cycle[0])
+        let words = (cycle + [first]).map { "\"\($0)\"" }.joined(separator: " needs ")
+        report(places[first]?[second] ?? 0, "\(words): no order is possible; an input that a task makes is a need, too")
+      }
+    }
+  }
+
+  // MARK: Choosing
+
+  /// Returns the tasks of these names, and all that they need, in the order of the file.
+  static func chosen(_ names: [String], of tasks: [TaskDefinition]) -> [TaskDefinition] {
+    let needs = Dictionary(uniqueKeysWithValues: tasks.map { ($0.name.value, $0.allNeeds) })
+    var (wanted, rest): (Set<String>, [String]) = ([], names)
+    while let name = rest.popLast() {
+      if wanted.insert(name).inserted { rest += needs[name] ?? [] }
+    }
+    return tasks.filter { wanted.contains($0.name.value) }
+  }
+}

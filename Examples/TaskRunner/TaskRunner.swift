@@ -1,0 +1,80 @@
+import Foundation
+import ProcedureKit
+
+/// Runs the tasks of a file. `taskrunner --help` tells how to use it.
+@main
+struct TaskRunner {
+  static func main() async {
+    // A reader of the output may go away, which must not end the process.
+    signal(SIGPIPE, SIG_IGN)
+    exit(await run(CommandLine.arguments.dropFirst()))
+  }
+
+  /// - Returns: The exit status.
+  private static func run(_ commandLine: some Sequence<String>) async -> Int32 {
+    do {
+      let arguments = try Arguments(parsing: commandLine)
+      if arguments.action == .printHelp {
+        Console.print(Arguments.help)
+        return 0
+      }
+      let file = try TaskFile(arguments.file)
+      for name in arguments.names where !file.tasks.contains(where: { $0.name.value == name }) {
+        throw UsageError(description: "\(arguments.file) has no task \"\(name)\"")
+      }
+      let tasks = arguments.names.isEmpty ? file.tasks : TaskOrder.chosen(arguments.names, of: file.tasks)
+      return await perform(arguments, tasks, TaskRecords(of: file))
+    } catch let error as TaskFileError {
+      // Without the name of this program, so that editors find the places.
+      Console.printError(error.description, prefix: "")
+      return 2
+    } catch {
+      Console.printError("\(error)")
+      return 2
+    }
+  }
+
+  private static func perform(
+    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords
+  ) async -> Int32 {
+    do {
+      switch arguments.action {
+      case .printGraph:
+        Console.print(try TaskGraph.dry(tasks, records).mermaid)
+        return 0
+      case .printPlan:
+        let outputs = try await TaskGraph.dry(tasks, records)()
+        let stale = tasks.filter { outputs[$0.name.value] == .some(nil) }
+        for task in stale { Console.print(task.name.value) }
+        Console.print("\(stale.count) to run, \(tasks.count - stale.count) up to date")
+        return 0
+      default: return try await runTasks(arguments, tasks, records)
+      }
+    } catch {
+      Console.printError("\(error)")
+      return 1
+    }
+  }
+
+  private static func runTasks(
+    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords
+  ) async throws -> Int32 {
+    let lock = try RunnerLock(records)
+    defer { lock.release() }
+    if lock.endedCount > 0 { Console.print("ended \(lock.endedCount) processes that a killed run had left") }
+    let files = try RunFiles(arguments, taskCount: tasks.count)
+    let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)
+    let start = ContinuousClock.now
+    // Awaited below; the first signal cancels it.
+    let task = Task { try await run.run(files) }
+    let interruption = Interruption {
+      task.cancel()
+    } kill: {
+      run.context.kill()
+    }
+    let summary = try await task.value
+    Console.print(summary.text(ContinuousClock.now - start))
+    try await files.finish()
+    return interruption.signal.map { 128 + $0 } ?? summary.status
+  }
+}

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import taskrunner
+
+@Suite struct ArgumentsTests {
+  @Test("Options and positions in any order")
+  func reading() throws {
+    let arguments = try Arguments(parsing: ["-j", "3", "f", "--keep-going", "a", "--trace=t", "--report", "-", "b"])
+    #expect(arguments.jobs == 3 && arguments.keepsGoing && arguments.trace == "t" && arguments.report == "-")
+    #expect(arguments.file == "f" && arguments.names == ["a", "b"] && arguments.action == .run)
+    #expect(try Arguments(parsing: ["-j8"]).jobs == 8 && Arguments(parsing: ["--jobs=8"]).jobs == 8)
+    #expect(
+      try Arguments(parsing: ["-n"]).action == .printPlan && Arguments(parsing: ["--graph"]).action == .printGraph)
+    #expect(try Arguments(parsing: ["--", "-f"]).file == "-f" && Arguments(parsing: []).file == "tasks.json")
+  }
+
+  @Test(
+    "A command line that cannot be followed is an error",
+    arguments: [
+      ["-j"], ["-j", "0"], ["-jx"], ["--jobs=1001"], ["--frob"], ["-k=1"], ["--trace"], ["--report="], ["--graph=x"],
+    ])
+  func refused(_ arguments: [String]) {
+    #expect(throws: UsageError.self) { try Arguments(parsing: arguments) }
+  }
+}

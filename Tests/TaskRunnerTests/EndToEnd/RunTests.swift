@@ -1,0 +1,133 @@
+import Foundation
+import ProcedureKitProcess
+import Testing
+
+@testable import taskrunner
+
+@Suite struct RunTests {
+  private static let build = """
+    {"tasks": [
+      {"name": "link", "command": "cat build/a.o build/b.o > build/program", "inputs": ["build/a.o", "build/b.o"],
+       "outputs": ["build/program"]},
+      {"name": "a", "command": "tr a-z A-Z < a.txt > build/a.o", "inputs": ["a.txt"], "outputs": ["build/a.o"]},
+      {"name": "b", "command": ["cp", "b.txt", "build/b.o"], "inputs": ["b.txt"], "outputs": ["build/b.o"]},
+      {"name": "check", "command": "grep -q MEW build/program", "inputs": ["build/program"]},
+      {"name": "always", "command": "echo x >> count"}
+    ]}
+    """
+
+  private func built() async throws -> Sandbox {
+    let sandbox = try Sandbox(Self.build)
+    try sandbox.write("mew\n", to: "a.txt")
+    try sandbox.write("purr\n", to: "b.txt")
+    let first = try await sandbox.run("-j", "2")
+    #expect(first.status == .exited(0) && first.errorText == "", "\(first.errorText)")
+    #expect(first.text.contains("5 done, 0 up to date in "))
+    return sandbox
+  }
+
+  @Test("Tasks run after those that make their inputs; what is up to date is reused, by content")
+  func reuse() async throws {
+    let sandbox = try await built()
+    #expect(sandbox.text("build/program") == "MEW\npurr\n")
+    #expect(try await sandbox.run().text.contains("1 done, 4 up to date in "))
+    try sandbox.write("mew\n", to: "a.txt")
+    #expect(try await sandbox.run().text.contains("1 done, 4 up to date in "))
+    try sandbox.write("growl\n", to: "b.txt")
+    #expect(try await sandbox.run().text.contains("4 done, 1 up to date in "))
+    #expect(sandbox.text("build/program") == "MEW\ngrowl\n")
+    // The same result, so that the check is not made again.
+    try sandbox.remove("build/program")
+    #expect(try await sandbox.run().text.contains("2 done, 3 up to date in "))
+    try sandbox.write("changed by hand", to: "build/b.o")
+    #expect(try await sandbox.run().text.contains("2 done, 3 up to date in "))
+    try sandbox.write(Self.build.replacing("A-Z <", with: "A-Z  <"), to: "tasks.json")
+    #expect(try await sandbox.run().text.contains("2 done, 3 up to date in "))
+    #expect(sandbox.text("count") == String(repeating: "x\n", count: 7))
+  }
+
+  @Test("A dry run says what would run, and runs and writes nothing; named tasks run with what they need")
+  func dryRun() async throws {
+    let sandbox = try await built()
+    try sandbox.write("growl\n", to: "b.txt")
+    let dry = try await sandbox.run("--dry-run")
+    #expect(dry.text == "link\nb\ncheck\nalways\n4 to run, 1 up to date\n")
+    #expect(try await sandbox.run("tasks.json", "b").text.contains("1 done, 0 up to date in "))
+    #expect(try await sandbox.run("tasks.json", "check").text.contains("2 done, 2 up to date in "))
+    #expect(sandbox.text("count") == "x\n")
+    let empty = try Sandbox(Self.build)
+    try empty.write("", to: "a.txt")
+    try empty.write("", to: "b.txt")
+    #expect(try await empty.run("-n").text.hasSuffix("5 to run, 0 up to date\n"))
+    #expect(!empty.exists(".tasks.json.records"))
+  }
+
+  @Test("The first failure stops the run with the output and status of its command")
+  func failure() async throws {
+    let sandbox = try Sandbox(
+      """
+      [{"name": "bad", "command": "echo one; echo two >&2; exit 7"}, {"name": "next", "command": "touch next", "needs": ["bad"]},
+       {"name": "other", "command": "touch other"}]
+      """)
+    let run = try await sandbox.run("-j", "1")
+    #expect(run.status == .exited(7) && run.errorText.hasPrefix("taskrunner: bad: exit status 7\n"))
+    #expect(run.errorText.contains("one\n") && run.errorText.contains("two\n"))
+    #expect(!sandbox.exists("next") && !sandbox.exists("other"))
+    let kept = try await sandbox.run("-j", "1", "--keep-going")
+    #expect(kept.status == .exited(7) && kept.text.contains("1 done, 0 up to date, 1 failed, 1 not done"))
+    #expect(!sandbox.exists("next") && sandbox.exists("other"))
+  }
+
+  @Test(
+    "The exit status tells why a task failed, and the message too",
+    arguments: [
+      ("\"command\": [\"no-such-program-anywhere\"]", 127, "there is none"),
+      ("\"command\": [\"/etc/passwd\"]", 126, "may not execute"),
+      ("\"command\": \"kill -9 $$\"", 137, "signal 9"),
+      ("\"command\": \"exec sleep 100\", \"timeout\": 0.05", 124, "timed out after 0.05 s"),
+      ("\"command\": \"true\", \"inputs\": [\"none\"]", 1, "none is missing"),
+      ("\"command\": \"true\", \"outputs\": [\"none\"]", 1, "has not made its output"),
+      ("\"command\": \"true\", \"cwd\": \"none\"", 126, "is no folder"),
+    ])
+  func statuses(_ task: String, status: Int32, message: String) async throws {
+    let sandbox = try Sandbox("[{\"name\": \"a\", \(task)}]")
+    let run = try await sandbox.run()
+    #expect(run.status == .exited(status) && run.errorText.contains(message), "\(run.errorText)")
+    #expect(try await sandbox.run("-n").text.contains("1 to run") || message.contains("missing"))
+  }
+
+  @Test("Variables, folder, retries and exclusion are as the file says")
+  func keys() async throws {
+    let sandbox = try Sandbox(
+      """
+      [{"name": "env", "command": "echo $KITTEN $(pwd) > ../out", "env": {"KITTEN": "Mia"}, "cwd": "sub"},
+       {"name": "again", "command": "echo x >> tries; test $(wc -l < tries) = 3", "retries": 2},
+       {"name": "one", "command": "mkdir lock && rmdir lock", "exclusive": "lock"},
+       {"name": "two", "command": "mkdir lock && rmdir lock", "exclusive": ["lock", "other"]}]
+      """)
+    try sandbox.write("", to: "sub/file")
+    let run = try await sandbox.run("-j", "4")
+    #expect(run.status == .exited(0), "\(run.errorText)")
+    #expect(sandbox.text("out") == "Mia \(sandbox.path)/sub\n" && sandbox.text("tries") == "x\nx\nx\n")
+    #expect(run.text.contains("again: attempt 1: exit status 1, again in "))
+  }
+
+  @Test("Graph, trace and report name the tasks")
+  func pictures() async throws {
+    let sandbox = try await built()
+    #expect(try await sandbox.run("--graph").text.contains("[\"link\"]"))
+    let run = try await sandbox.run("--trace", "t.json", "--report", "r.html")
+    #expect(run.status == .exited(0) && sandbox.text("r.html")?.contains("always") == true)
+    let trace = try JSONSerialization.jsonObject(with: Data((sandbox.text("t.json") ?? "").utf8)) as? [[String: Any]]
+    #expect(trace?.contains { $0["name"] as? String == "always" } == true)
+    let bad = try await sandbox.run("--trace", "no/such/folder")
+    #expect(bad.status == .exited(1) && bad.errorText.contains("no/such/folder"))
+  }
+
+  @Test("A bad file is an error with the place, and the status 2")
+  func badFile() async throws {
+    let run = try await Sandbox("[{\"name\": \"a\"\n}}").run()
+    #expect(run.status == .exited(2) && run.errorText.hasPrefix("tasks.json:2:2: '}'"))
+    #expect(try await Sandbox().run("tasks.json", "b").errorText == "taskrunner: tasks.json has no task \"b\"\n")
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import ProcedureKit
+import ProcedureKitProcess
+import Synchronization
+
+@testable import taskrunner
+
+/// A folder of its own for one test, in which the built executable is run. The folder is removed at the end.
+final class Sandbox: Sendable {
+  let path: String
+
+  init(_ tasks: String = "[]") throws {
+    // The system's own spelling, since commands print it.
+    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+    path = folder.appending(path: "taskrunner-tests-\(UUID().uuidString)").path(percentEncoded: false)
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try write(tasks, to: "tasks.json")
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func write(_ text: String, to name: String) throws {
+    let file = URL(filePath: "\(path)/\(name)")
+    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: file)
+  }
+
+  /// The text of a file; `nil` if there is none.
+  func text(_ name: String) -> String? { try? String(contentsOfFile: "\(path)/\(name)", encoding: .utf8) }
+
+  func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
+
+  func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }
+
+  /// Runs the executable to its end.
+  ///
+  /// - Parameters:
+  ///   - arguments: The command line.
+  ///   - onLine: Called for each line that the executable prints, with the means to signal it.
+  /// - Returns: What the executable has printed, and its status.
+  /// - Throws: `ProcessError`, if the executable cannot be started.
+  func run(
+    _ arguments: String..., onLine: @escaping @Sendable (String, ProcessControl) -> Void = { _, _ in }
+  ) async throws -> ProcessResult {
+    let launched = Mutex<ProcessControl?>(nil)
+    var process = ProcessProcedure("taskrunner")
+    process.acceptsStatus = { _ in true }
+    process.onLaunch = { control in launched.withLock { $0 = control } }
+    process.onLine = { line in if let control = launched.withLock({ $0 }) { onLine(line.text, control) } }
+    return try await process(ProcessRequest(Self.executable, arguments, workingDirectory: path))
+  }
+
+  /// Beside the bundle of the tests, where the package manager puts all products.
+  static var executable: String {
+    let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+    let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
+    return products.appending(path: "taskrunner").path(percentEncoded: false)
+  }
+}

@@ -1,0 +1,109 @@
+import Testing
+
+@testable import taskrunner
+
+@Suite struct TaskFileTests {
+  /// The problems of a file, without its name.
+  private func problems(_ text: String) throws -> [String] {
+    let sandbox = try Sandbox(text)
+    do throws(TaskFileError) {
+      _ = try TaskFile("\(sandbox.path)/tasks.json")
+      return []
+    } catch {
+      return error.description.split(separator: "\n").map { String($0.dropFirst("\(sandbox.path)/tasks.json:".count)) }
+    }
+  }
+
+  /// The only problem of a file, in which `§` marks its place. Fails if the problem is elsewhere.
+  private func problem(in marked: String) throws -> String {
+    let lines = marked.prefix { $0 != "§" }.split(separator: "\n", omittingEmptySubsequences: false)
+    let place = "\(lines.count):\((lines.last?.count ?? 0) + 1): "
+    let problems = try problems(marked.replacing("§", with: ""))
+    #expect(problems.count == 1 && problems[0].hasPrefix(place), "\(problems), and not at \(place)")
+    return String(problems[0].dropFirst(place.count))
+  }
+
+  @Test(
+    "Everything that is wrong is told with line and column",
+    arguments: [
+      (#"[\n  {"name": "é", "command": §1}\n]"#, "a number where a command line"),
+      (#"[{"name": §"", "command": "true"}]"#, "an empty text"), (#"[§{"command": "b"}]"#, #"the task has no "name""#),
+      (#"[§{"name": "a"}]"#, #"the task has no "command""#),
+      (#"{§"task": [], "tasks": []}"#, #"there is no key "task""#),
+      ("§{}", #"the key "tasks" is missing"#), ("§3", "a number where"),
+      (#"[{"name": "a", "command": "b", §"need": []}]"#, #"there is no key "need""#),
+      (#"[{"name": "a", "command": "b", "needs": §"c"}]"#, "a text where a list of names"),
+      (#"[{"name": "a", "command": "b", "needs": [§"c"]}]"#, #"no task is named "c""#),
+      (#"[{"name": "a", "command": "b"},\n{"name": §"a", "command": "b"}]"#, #"there is a task "a" above"#),
+      (#"[{"name": "a", "command": "b", "retries": §1.5}]"#, "a number where a whole number"),
+      (#"[{"name": "a", "command": "b", "retries": §-1}]"#, "a number where a whole number"),
+      (#"[{"name": "a", "command": "b", "timeout": §0}]"#, "a number where a number of seconds above 0"),
+      (#"[{"name": "a", "command": "b", "env": {§"A=": ""}}]"#, #""A=" cannot be the name"#),
+      (#"[{"name": "a", "command": §[]}]"#, "an empty list"),
+      (#"[{"name": §"a\u0000", "command": "b"}]"#, "a text with U+0000"),
+      (#"[{"name": "a", "command": "b"§"#, "the file ends"),
+    ])
+  func places(_ text: String, expected: String) throws {
+    #expect(try problem(in: text.replacing("\\n", with: "\n")).hasPrefix(expected))
+  }
+
+  @Test("All problems are told together, in the order of the file")
+  func together() throws {
+    let problems = try problems(#"[{"name": 1, "command": 2}, {"name": "b", "command": "c", "x": 1}]"#)
+    #expect(problems.map { $0.prefix { $0 != " " } } == ["1:11:", "1:59:"])
+  }
+
+  @Test(
+    "A cycle is told with its way round, also through files, and a task that makes its own input",
+    arguments: [
+      (
+        #"[{"name": "a", "command": "x", "needs": [§"b"]},\n {"name": "b", "command": "x", "needs": ["a"]}]"#,
+        #""a" needs "b" needs "a""#
+      ),
+      (
+        #"[{"name": "a", "command": "x", "inputs": [§"o/f"], "outputs": ["p"]},\n"#
+          + #"{"name": "b", "command": "x", "inputs": ["./p/x"], "outputs": ["o"]}]"#, #""a" needs "b" needs "a""#
+      ),
+      (#"[{"name": "a", "command": "x", "inputs": [§"."], "outputs": ["o/f"]}]"#, #""a" needs "a""#),
+      (#"[{"name": "a", "command": "x", "needs": [§"a"]}]"#, #""a" needs "a""#),
+    ])
+  func cycles(_ text: String, expected: String) throws {
+    #expect(try problem(in: text.replacing("\\n", with: "\n")).hasPrefix(expected))
+  }
+
+  @Test("No two tasks make one file, and no task makes a file in a folder that another one makes")
+  func outputs() throws {
+    let tasks = { (first: String, second: String) in
+      #"[{"name": "a", "command": "x", "outputs": [\#(first)]},"# + "\n"
+        + #"{"name": "b", "command": "x", "outputs": [\#(second)]}]"#
+    }
+    let same = try problem(in: tasks(#""o""#, #"§"./x/../o""#))
+    #expect(same == #""o" is an output of the task "a", too"#)
+    let within = try problem(in: tasks(#"§"o/f""#, #""o""#))
+    #expect(within == #""o/f" is in "o", which is an output of the task "b""#)
+    #expect(try problems(tasks(#""o/f""#, #""o/g""#)) == [])
+  }
+
+  @Test("A task needs the tasks that make its inputs, whole folders and files within folders, too")
+  func needs() throws {
+    let sandbox = try Sandbox(
+      """
+      {"tasks": [
+        {"name": "all", "command": "x", "inputs": ["gen", "lib/a.h"], "needs": ["c"]},
+        {"name": "a", "command": "x", "outputs": ["gen/a"]}, {"name": "b", "command": "x", "outputs": ["gen/deep/b"]},
+        {"name": "c", "command": "x", "outputs": ["lib"]}, {"name": "d", "command": "x"}
+      ]}
+      """)
+    let file = try TaskFile("\(sandbox.path)/tasks.json")
+    #expect(file.tasks[0].allNeeds == ["c", "a", "b"])
+    #expect(TaskOrder.chosen(["d", "a"], of: file.tasks).map(\.name.value) == ["a", "d"])
+    #expect(TaskOrder.chosen(["all"], of: file.tasks).map(\.name.value) == ["all", "a", "b", "c"])
+  }
+
+  @Test("A file that is not there, or is a folder, is an error that names it")
+  func unreadable() {
+    for path in ["/no/such/file", "/tmp"] {
+      #expect { _ = try TaskFile(path) } throws: { "\($0)".hasPrefix("\(path): cannot be read: ") }
+    }
+  }
+}
