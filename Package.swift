@@ -20,6 +20,17 @@ let package = Package(
     .library(name: "ProcedureKitNetwork", targets: ["ProcedureKitNetwork"]),
     .library(name: "ProcedureKitProcess", targets: ["ProcedureKitProcess"]),
     .library(name: "ProcedureKitDiagnostics", targets: ["ProcedureKitDiagnostics"]),
+    .library(name: "ProcedureKitLocation", targets: ["ProcedureKitLocation"]),
+    .library(name: "ProcedureKitMobile", targets: ["ProcedureKitMobile"]),
+    .library(name: "ProcedureKitCloud", targets: ["ProcedureKitCloud"]),
+    .library(name: "ProcedureKitCoreData", targets: ["ProcedureKitCoreData"]),
+    .library(name: "ProcedureKitCalendar", targets: ["ProcedureKitCalendar"]),
+    .library(name: "ProcedureKitContacts", targets: ["ProcedureKitContacts"]),
+    .library(name: "ProcedureKitPhotos", targets: ["ProcedureKitPhotos"]),
+    .library(name: "ProcedureKitHealth", targets: ["ProcedureKitHealth"]),
+    .library(name: "ProcedureKitNotifications", targets: ["ProcedureKitNotifications"]),
+    .library(name: "ProcedureKitWallet", targets: ["ProcedureKitWallet"]),
+    .library(name: "ProcedureKitMac", targets: ["ProcedureKitMac"]),
     .library(name: "TestingProcedureKit", targets: ["TestingProcedureKit"]),
   ],
   targets: [
@@ -28,6 +39,20 @@ let package = Package(
     .target(name: "ProcedureKitNetwork", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitDiagnostics", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitLocation", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitMobile", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitCloud", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitCoreData", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitCalendar", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitContacts", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitPhotos", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitHealth", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitNotifications", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ProcedureKitWallet", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(
+      name: "ProcedureKitMac",
+      dependencies: ["ProcedureKit", .byName(name: "ProcedureKitProcess", condition: .when(platforms: [.macOS]))],
+      swiftSettings: settings),
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit"], swiftSettings: settings),
 
     .executableTarget(
@@ -63,6 +88,10 @@ let package = Package(
     .testTarget(
       name: "ProcedureKitDiagnosticsTests",
       dependencies: ["ProcedureKitDiagnostics", "TestingProcedureKit", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "ProcedureKitLocationTests",
+      dependencies: ["ProcedureKitLocation", "LoopbackServer", "TestingProcedureKit"],
+      resources: [.copy("Recordings")], swiftSettings: settings),
     .testTarget(
       name: "ReadmeTests", dependencies: ["ProcedureKit", "TestingProcedureKit"], swiftSettings: settings),
     .testTarget(

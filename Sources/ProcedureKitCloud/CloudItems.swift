@@ -1,0 +1,57 @@
+#if canImport(CloudKit)
+  import CloudKit
+
+  /// Some items of a request have failed; the others have not.
+  ///
+  /// To go on with what has failed, run the procedure again with ``errors``' keys: an item that was saved must not be saved again.
+  public struct PartialCloudFailure<ID: Hashable & Sendable, Value: Sendable>: Error, CustomStringConvertible {
+    /// The values of the items that have succeeded.
+    public let values: [ID: Value]
+    /// The errors of the items that have failed.
+    public let errors: [ID: any Error]
+
+    /// How many items have failed, and the first error.
+    public var description: String {
+      let first = errors.first.map { " \($0.key): \($0.value)" } ?? ""
+      return "\(errors.count) of \(errors.count + values.count) items have failed, among them\(first)"
+    }
+  }
+
+  /// The results of a request, item by item.
+  struct CloudItems<ID: Hashable & Sendable, Value: Sendable> {
+    private var values: [ID: Value] = [:]
+    private var errors: [ID: any Error] = [:]
+
+    mutating func add(_ results: [ID: Result<Value, any Error>]) {
+      for (id, result) in results {
+        switch result {
+        case .success(let value): values[id] = value
+        case .failure(let error): errors[id] = error
+        }
+      }
+    }
+
+    /// The values, if no item has failed.
+    func get() throws -> [ID: Value] {
+      guard errors.isEmpty else { throw PartialCloudFailure(values: values, errors: errors) }
+      return values
+    }
+  }
+
+  /// Calls a request for all items, at most so many at a time, and fewer if the service says that there are too many.
+  func inBatches<Item>(
+    of size: Int, _ items: [Item], isAtomic: Bool = false, _ request: ([Item]) async throws -> Void
+  ) async throws {
+    var (rest, size) = (items[...], max(1, size))
+    while !rest.isEmpty {
+      try Task.checkCancellation()
+      let batch = rest.prefix(size)
+      do {
+        try await request(Array(batch))
+        rest = rest.dropFirst(batch.count)
+      } catch let error as CKError where error.code == .limitExceeded && batch.count > 1 && !isAtomic {
+        size = batch.count / 2
+      }
+    }
+  }
+#endif

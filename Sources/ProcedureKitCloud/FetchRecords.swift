@@ -1,0 +1,76 @@
+#if canImport(CloudKit)
+  public import CloudKit
+  public import ProcedureKit
+
+  /// A procedure that fetches records by their ids.
+  ///
+  /// ```swift
+  /// let fetch = FetchRecords(from: container.privateCloudDatabase).cloudRetry()
+  /// let photos = try await queue.run(fetch, input: ids)
+  /// ```
+  public struct FetchRecords: Procedure {
+    /// The database.
+    public let database: CKDatabase
+    /// The fields that are fetched; `nil` for all.
+    public var desiredKeys: [CKRecord.FieldKey]?
+    /// How many records are asked for at a time. A batch that is too large for the service is halved.
+    public var batchSize = 400
+
+    /// Creates a procedure.
+    public init(from database: CKDatabase) {
+      self.database = database
+    }
+
+    /// Fetches the records. A cancel ends the procedure after the batch under way.
+    ///
+    /// - Parameter ids: The ids.
+    /// - Returns: The records by their ids.
+    /// - Throws: ``PartialCloudFailure`` if some records could not be fetched; `CKError` if the request has failed.
+    public func execute(_ ids: [CKRecord.ID]) async throws -> [CKRecord.ID: CKRecord] {
+      var items = CloudItems<CKRecord.ID, CKRecord>()
+      try await inBatches(of: batchSize, ids) { batch in
+        items.add(try await database.records(for: batch, desiredKeys: desiredKeys))
+      }
+      return try items.get()
+    }
+  }
+
+  /// A procedure that finds records, all pages of them.
+  public struct QueryRecords: Procedure {
+    /// The database.
+    public let database: CKDatabase
+    /// The zone in which to search; `nil` for all zones of the database.
+    public var zone: CKRecordZone.ID?
+    /// The fields that are fetched; `nil` for all.
+    public var desiredKeys: [CKRecord.FieldKey]?
+    /// The largest number of records, at least 1; `nil` for no limit.
+    public var limit: Int?
+
+    /// Creates a procedure.
+    public init(in database: CKDatabase, zone: CKRecordZone.ID? = nil, limit: Int? = nil) {
+      (self.database, self.zone, self.limit) = (database, zone, limit)
+    }
+
+    /// Finds the records, page by page. A cancel ends the procedure after the page under way.
+    ///
+    /// - Parameter query: What to search for.
+    /// - Returns: The records in the order of the query.
+    /// - Throws: The error of the first record that could not be fetched; `CKError` if a request has failed.
+    public func execute(_ query: CKQuery) async throws -> [CKRecord] {
+      var records: [CKRecord] = []
+      var page = try await database.records(
+        matching: query, inZoneWith: zone, desiredKeys: desiredKeys, resultsLimit: rest(after: 0))
+      while true {
+        for (_, result) in page.matchResults { records.append(try result.get()) }
+        guard let cursor = page.queryCursor, limit.map({ records.count < $0 }) ?? true else { return records }
+        try Task.checkCancellation()
+        page = try await database.records(
+          continuingMatchFrom: cursor, desiredKeys: desiredKeys, resultsLimit: rest(after: records.count))
+      }
+    }
+
+    private func rest(after count: Int) -> Int {
+      limit.map { max(1, $0 - count) } ?? CKQueryOperation.maximumResults
+    }
+  }
+#endif

@@ -1,0 +1,92 @@
+#if canImport(CloudKit)
+  public import CloudKit
+  public import ProcedureKit
+
+  /// What to save in a database, and what to delete.
+  public struct CloudChanges<Item: Sendable, ID: Sendable>: Sendable {
+    /// The items to save.
+    public var saving: [Item]
+    /// The ids of the items to delete.
+    public var deleting: [ID]
+
+    /// Creates changes.
+    public init(saving: [Item] = [], deleting: [ID] = []) {
+      (self.saving, self.deleting) = (saving, deleting)
+    }
+  }
+
+  /// A procedure that saves and deletes records.
+  ///
+  /// ```swift
+  /// let save = ModifyRecords(in: container.privateCloudDatabase).cloudRetry()
+  /// let saved = try await queue.run(save, input: CloudChanges(saving: [photo]))
+  /// ```
+  public struct ModifyRecords: Procedure {
+    /// The database.
+    public let database: CKDatabase
+    /// What happens if a record has changed on the server. The default reports `CKError.serverRecordChanged`, with the
+    /// server's record, as the error of the record.
+    public var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
+    /// Whether all records of a zone are changed, or none. The changes are then one request.
+    public var isAtomic = true
+    /// How many records are changed at a time, if ``isAtomic`` is `false`. A batch that is too large for the service is halved.
+    public var batchSize = 400
+
+    /// Creates a procedure.
+    public init(in database: CKDatabase) {
+      self.database = database
+    }
+
+    /// Saves and deletes. A cancel ends the procedure after the request under way, whose changes stay.
+    ///
+    /// - Parameter changes: What to save, and what to delete.
+    /// - Returns: The records as they were saved, by their ids; a deleted record is `nil`.
+    /// - Throws: ``PartialCloudFailure`` if some records were not changed; `CKError` if a request has failed.
+    public func execute(_ changes: CloudChanges<CKRecord, CKRecord.ID>) async throws -> [CKRecord.ID: CKRecord?] {
+      var items = CloudItems<CKRecord.ID, CKRecord?>()
+      let steps = changes.saving.map(Step.save) + changes.deleting.map(Step.delete)
+      try await inBatches(of: isAtomic ? steps.count : batchSize, steps, isAtomic: isAtomic) { batch in
+        let results = try await database.modifyRecords(
+          saving: batch.compactMap(\.saved), deleting: batch.compactMap(\.deleted), savePolicy: savePolicy,
+          atomically: isAtomic)
+        items.add(results.saveResults.mapValues { $0.map(Optional.some) })
+        items.add(results.deleteResults.mapValues { $0.map { nil } })
+      }
+      return try items.get()
+    }
+
+    private enum Step {
+      case save(CKRecord)
+      case delete(CKRecord.ID)
+
+      var saved: CKRecord? { if case .save(let record) = self { record } else { nil } }
+      var deleted: CKRecord.ID? { if case .delete(let id) = self { id } else { nil } }
+    }
+  }
+
+  /// A procedure that saves and deletes subscriptions: requests for notifications about changes.
+  public struct ModifySubscriptions: Procedure {
+    /// The database.
+    public let database: CKDatabase
+
+    /// Creates a procedure.
+    public init(in database: CKDatabase) {
+      self.database = database
+    }
+
+    /// Saves and deletes. A cancel has no effect on the request, whose changes stay.
+    ///
+    /// - Parameter changes: What to save, and what to delete.
+    /// - Returns: The subscriptions as they were saved, by their ids; a deleted one is `nil`.
+    /// - Throws: ``PartialCloudFailure`` if some subscriptions were not changed; `CKError` if the request has failed.
+    public func execute(
+      _ changes: CloudChanges<CKSubscription, CKSubscription.ID>
+    ) async throws -> [CKSubscription.ID: CKSubscription?] {
+      let results = try await database.modifySubscriptions(saving: changes.saving, deleting: changes.deleting)
+      var items = CloudItems<CKSubscription.ID, CKSubscription?>()
+      items.add(results.saveResults.mapValues { $0.map(Optional.some) })
+      items.add(results.deleteResults.mapValues { $0.map { nil } })
+      return try items.get()
+    }
+  }
+#endif

@@ -1,0 +1,104 @@
+#if canImport(CoreData)
+  public import CoreData
+  public import ProcedureKit
+
+  /// A context of Core Data for work in the background, which only its own queue touches.
+  ///
+  /// Invariant of `@unchecked Sendable`: the context is used by functions that it executes itself, one after the other, and never leaves them.
+  public final class ManagedContext: @unchecked Sendable {
+    private let context: NSManagedObjectContext
+
+    /// Creates a context of a container whose stores are loaded.
+    ///
+    /// - Parameter container: The container.
+    public init(of container: NSPersistentContainer) {
+      context = container.newBackgroundContext()
+    }
+
+    /// Calls a function on the queue of the context, and saves what the function has changed. If either fails, all that is not saved
+    /// is undone.
+    ///
+    /// Managed objects must not leave the function: return their ids, or values. Cancelling the caller does not stop the function.
+    ///
+    /// - Parameter body: The function.
+    /// - Returns: The result of the function.
+    /// - Throws: The error of the function, or of saving.
+    public func perform<Success: Sendable>(
+      _ body: @escaping @Sendable (NSManagedObjectContext) throws -> Success
+    ) async throws -> Success {
+      try await withCheckedThrowingContinuation { continuation in
+        // The queue of the context calls the function, exactly once.
+        context.perform { [self] in continuation.resume(with: Result { try performSaving(body) }) }
+      }
+    }
+
+    private func performSaving<Success>(_ body: (NSManagedObjectContext) throws -> Success) throws -> Success {
+      do {
+        let value = try body(context)
+        if context.hasChanges { try context.save() }
+        return value
+      } catch {
+        context.rollback()
+        throw error
+      }
+    }
+  }
+
+  /// A procedure that works in a context, and saves.
+  ///
+  /// ```swift
+  /// let context = ManagedContext(of: container)
+  /// let add = InContext(context, "add photo") { (photo: PhotoValue, context) in
+  ///   Photo(context: context).name = photo.name
+  /// }
+  /// ```
+  public struct InContext<Input: Sendable, Output: Sendable>: Procedure {
+    /// The name of the procedure.
+    public let name: String
+    private let context: ManagedContext
+    private let body: @Sendable (Input, NSManagedObjectContext) throws -> Output
+
+    /// Creates a procedure.
+    ///
+    /// - Parameters:
+    ///   - context: The context.
+    ///   - name: The name of the procedure.
+    ///   - body: The function, which the queue of the context calls; see ``ManagedContext/perform(_:)``.
+    public init(
+      _ context: ManagedContext, _ name: String = "in context",
+      _ body: @escaping @Sendable (Input, NSManagedObjectContext) throws -> Output
+    ) {
+      (self.context, self.name, self.body) = (context, name, body)
+    }
+
+    /// Calls the function, and saves. A cancel does not stop the function, whose changes stay.
+    ///
+    /// - Throws: The error of the function, or of saving.
+    public func execute(_ input: Input) async throws -> Output {
+      try await context.perform { [body] in try body(input, $0) }
+    }
+  }
+
+  /// A procedure that saves the context of a container's views, if there is anything to save.
+  public struct SaveViewContext: InputlessProcedure {
+    /// The container.
+    public let container: NSPersistentContainer
+
+    /// Creates a procedure.
+    public init(of container: NSPersistentContainer) {
+      self.container = container
+    }
+
+    /// Saves, on the main actor. A cancel that comes later has no effect.
+    ///
+    /// - Throws: The error of saving. The changes are still there.
+    public func execute() async throws {
+      try await save()
+    }
+
+    @MainActor private func save() throws {
+      let context = container.viewContext
+      if context.hasChanges { try context.save() }
+    }
+  }
+#endif

@@ -1,0 +1,39 @@
+#if canImport(CoreData)
+  public import CoreData
+  public import ProcedureKit
+
+  /// A procedure that loads the stores of a container, and returns the container.
+  ///
+  /// ```swift
+  /// let load = LoadPersistentStores(of: NSPersistentContainer(name: "Photos"))
+  /// let container = try await queue.run(load)
+  /// ```
+  ///
+  /// Run the procedure once for each container. Loading can migrate a store, which takes its time: a body keeps its slot meanwhile.
+  public struct LoadPersistentStores: InputlessProcedure {
+    /// The container.
+    public let container: NSPersistentContainer
+
+    /// Creates a procedure.
+    public init(of container: NSPersistentContainer) {
+      self.container = container
+    }
+
+    /// Loads all stores of the container's descriptions. A cancel ends the wait; the loading goes on by itself.
+    ///
+    /// - Returns: The container.
+    /// - Throws: The first error of a store, when all stores have been tried; `CancellationError`.
+    public func execute() async throws -> NSPersistentContainer {
+      let count = container.persistentStoreDescriptions.count
+      let (results, result) = AsyncStream.makeStream(of: Result<Void, any Error>.self)
+      container.loadPersistentStores { _, error in result.yield(error.map { .failure($0) } ?? .success(())) }
+      var failure: (any Error)?
+      for await result in results.prefix(count) {
+        if case .failure(let error) = result { failure = failure ?? error }
+      }
+      if let failure { throw failure }
+      try Task.checkCancellation()
+      return container
+    }
+  }
+#endif

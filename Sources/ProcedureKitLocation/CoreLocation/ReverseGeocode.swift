@@ -1,0 +1,33 @@
+#if canImport(CoreLocation)
+  import CoreLocation
+  public import ProcedureKit
+
+  /// A procedure that finds the address of a location, by Apple's service.
+  ///
+  /// ```swift
+  /// let address = UserLocation(from: CoreLocationSource()).then(ReverseGeocode())
+  /// ```
+  ///
+  /// Apple limits how often a program may ask: use one address for all locations nearby, and run the procedure with a `rateLimited` modifier.
+  public struct ReverseGeocode: Procedure {
+    /// Creates the procedure.
+    public init() {}
+
+    /// Asks the service. A cancel does not end the request, whose result is then not used.
+    ///
+    /// - Parameter location: The location.
+    /// - Returns: The address.
+    /// - Throws: ``LocationError/Kind-swift.struct/noPlacemark``; `CLError`.
+    public func execute(_ location: Location) async throws -> Placemark {
+      let place = CLLocation(latitude: location.latitude, longitude: location.longitude)
+      guard let found = try await CLGeocoder().reverseGeocodeLocation(place).first else {
+        throw LocationError(
+          .noPlacemark, "no address is known for \(location.latitude), \(location.longitude).")
+      }
+      return Placemark(
+        name: found.name, street: found.thoroughfare, number: found.subThoroughfare, postalCode: found.postalCode,
+        locality: found.locality, region: found.administrativeArea, country: found.country,
+        countryCode: found.isoCountryCode)
+    }
+  }
+#endif

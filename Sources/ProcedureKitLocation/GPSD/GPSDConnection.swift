@@ -1,0 +1,128 @@
+#if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
+  import Foundation
+  import Synchronization
+
+  /// A connection to the daemon, which a thread of its own reads until the connection or the reader ends.
+  final class GPSDConnection: Sendable {
+    /// The longest line. The longest report of gpsd, the one of all satellites, has less than 11,000 bytes.
+    private static let maxLineLength = 1 << 16
+
+    private enum State {
+      case unconnected
+      case connected(StreamSocket)
+      /// The connection has ended, and the socket is closed.
+      case ended
+      /// The reader has left.
+      case left
+    }
+
+    private let daemon: GPSDaemon
+    private let locations: AsyncThrowingStream<Location, any Error>.Continuation
+    private let state = Mutex(State.unconnected)
+
+    init(_ daemon: GPSDaemon, _ locations: AsyncThrowingStream<Location, any Error>.Continuation) {
+      self.daemon = daemon
+      self.locations = locations
+    }
+
+    /// Starts the thread, which ends with the connection.
+    func start() {
+      let thread = Thread { [self] in
+        var failure: any Error = LocationError(.ended, "\(address) has closed the connection: retry later.")
+        do { try read() } catch { failure = error }
+        // To a reader that leaves, the end of the connection is no error.
+        if hasLeft { locations.finish() } else { locations.finish(throwing: failure) }
+      }
+      thread.name = "gpsd"
+      thread.start()
+    }
+
+    /// Ends the connection. The thread, which waits for the daemon, goes on and ends.
+    func close() {
+      state.withLock { state in
+        if case .connected(let socket) = state { socket.shutDown() }
+        state = .left
+      }
+    }
+
+    private var hasLeft: Bool {
+      state.withLock { if case .left = $0 { true } else { false } }
+    }
+
+    private var address: String { "gpsd at \(daemon.host), port \(daemon.port)," }
+
+    // MARK: On the thread
+
+    private func read() throws {
+      let socket: StreamSocket
+      do {
+        socket = try StreamSocket(host: daemon.host, port: daemon.port)
+      } catch {
+        throw LocationError(
+          .unreachable, "\(address) does not answer: \(error). Start the daemon, or mend the address.")
+      }
+      // The socket is closed when nobody can shut it down any more.
+      defer {
+        state.withLock { state in
+          if case .connected = state { state = .ended }
+        }
+        socket.close()
+      }
+      let isWanted = state.withLock { state in
+        guard case .unconnected = state else { return false }
+        state = .connected(socket)
+        return true
+      }
+      guard isWanted else { return }
+      try read(socket)
+    }
+
+    private func read(_ socket: StreamSocket) throws {
+      var (rest, isGreeted) = (Data(), false)
+      while let bytes = socket.receive() {
+        rest.append(bytes)
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+          let line = rest[..<end]
+          rest = Data(rest[(end + 1)...])
+          guard !line.allSatisfy({ $0 == UInt8(ascii: "\r") }) else { continue }
+          try received(line, on: socket, isFirst: !isGreeted)
+          isGreeted = true
+        }
+        guard rest.count <= Self.maxLineLength else {
+          throw LocationError(
+            .unknownProtocol, "\(address) sends a line without an end: another program answers there.")
+        }
+      }
+    }
+
+    private func received(_ line: Data, on socket: StreamSocket, isFirst: Bool) throws {
+      let report: GPSDReport
+      do {
+        report = try GPSDReport(line)
+      } catch {
+        let text = String(decoding: line.prefix(80), as: UTF8.self)
+        throw LocationError(.unknownProtocol, "\(address) sends what is no report of gpsd: \(text.debugDescription).")
+      }
+      switch report {
+      case .version(let release, let major):
+        guard major == 3 else {
+          throw LocationError(
+            .unknownProtocol, "\(address) is release \(release) with protocol \(major); known is protocol 3.")
+        }
+        if isFirst { watch(socket) }
+      case .location(let location, let device):
+        if daemon.device == nil || daemon.device == device { locations.yield(location) }
+      case .error(let message): throw LocationError(.refused, "\(address) refuses: \(message).")
+      case .other:
+        guard !isFirst else {
+          throw LocationError(.unknownProtocol, "\(address) does not begin with its version.")
+        }
+      }
+    }
+
+    /// Asks for reports. A failure to send shows when the connection is read.
+    private func watch(_ socket: StreamSocket) {
+      socket.send(Data("?WATCH={\"enable\":true,\"json\":true};\n".utf8))
+    }
+  }
+#endif

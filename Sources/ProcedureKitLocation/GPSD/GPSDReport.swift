@@ -1,0 +1,68 @@
+import Foundation
+
+/// One line of the daemon.
+enum GPSDReport: Equatable {
+  /// The version of the daemon and of its protocol, which is the first line.
+  case version(release: String, major: Int)
+  /// A location of a device.
+  case location(Location, device: String?)
+  /// The refusal of a request.
+  case error(String)
+  /// A report without a location: devices, satellites, no fix.
+  case other
+
+  /// Reads a line.
+  ///
+  /// - Throws: If the line is no object of JSON with a class.
+  init(_ line: Data) throws {
+    let decoder = JSONDecoder()
+    switch try decoder.decode(ReportClass.self, from: line).class {
+    case "VERSION":
+      let version = try decoder.decode(Version.self, from: line)
+      self = .version(release: version.release ?? "unknown", major: version.proto_major)
+    case "TPV":
+      let fix = try decoder.decode(Fix.self, from: line)
+      self = fix.location.map { .location($0, device: fix.device) } ?? .other
+    case "ERROR": self = .error(try decoder.decode(Refusal.self, from: line).message)
+    default: self = .other
+    }
+  }
+
+  private struct ReportClass: Decodable { let `class`: String }
+
+  private struct Refusal: Decodable { let message: String }
+
+  private struct Version: Decodable {
+    let release: String?
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    let proto_major: Int
+  }
+
+  /// Time, position and velocity, by their names in the protocol: degrees, metres, and metres a second.
+  private struct Fix: Decodable {
+    let device: String?
+    let mode: Int
+    let time: String?
+    let lat, lon, eph, epx, epy, altMSL, alt, epv, speed, track: Double?
+
+    /// The location; `nil` without a fix (a mode below 2), a place or a time.
+    var location: Location? {
+      guard mode >= 2, let lat, let lon, let time, let timestamp = Self.date(time) else { return nil }
+      // Daemons before release 3.20 have no `eph`, and call the altitude above sea level `alt`.
+      let error = eph ?? zipped(epx, epy).map { ($0 * $0 + $1 * $1).squareRoot() }
+      let hasHeight = mode >= 3
+      return Location(
+        latitude: lat, longitude: lon, horizontalAccuracy: error, altitude: hasHeight ? altMSL ?? alt : nil,
+        verticalAccuracy: hasHeight ? epv : nil, speed: speed, course: track, timestamp: timestamp)
+    }
+
+    private func zipped(_ one: Double?, _ other: Double?) -> (Double, Double)? {
+      one.flatMap { one in other.map { (one, $0) } }
+    }
+
+    private static func date(_ text: String) -> Date? {
+      let fraction = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+      return (try? Date(text, strategy: fraction)) ?? (try? Date(text, strategy: .iso8601))
+    }
+  }
+}

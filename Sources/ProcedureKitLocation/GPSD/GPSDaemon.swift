@@ -1,0 +1,44 @@
+#if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
+  import Foundation
+
+  /// The locations of gpsd, the daemon that reads satellite receivers on Linux and other systems.
+  ///
+  /// ```swift
+  /// let source = GPSDaemon()
+  /// for try await location in source.locations() { print(location.latitude, location.longitude) }
+  /// ```
+  ///
+  /// The source speaks the JSON protocol of gpsd, version 3, over TCP. Reports without a fix, a place or a time are passed over. gpsd
+  /// reports about once a second for each device, and a device that is plugged in later takes part.
+  public struct GPSDaemon: LocationSource, Hashable {
+    /// The host of the daemon.
+    public var host: String
+    /// The TCP port of the daemon.
+    public var port: UInt16
+    /// The path of the device whose locations are taken, "/dev/ttyUSB0" for example; `nil` takes those of all devices.
+    public var device: String?
+
+    /// Creates a source. Nothing is connected before ``locations()``.
+    ///
+    /// - Parameters:
+    ///   - host: The host of the daemon.
+    ///   - port: The TCP port of the daemon.
+    ///   - device: The path of the device; `nil` takes all devices.
+    public init(host: String = "127.0.0.1", port: UInt16 = 2947, device: String? = nil) {
+      (self.host, self.port, self.device) = (host, port, device)
+    }
+
+    /// Connects to the daemon, and returns the locations as they come. Cancelling the iteration closes the connection.
+    ///
+    /// The sequence throws a ``LocationError`` if the daemon is not there, refuses, speaks another protocol, or ends. Of the locations
+    /// that a slow reader has not taken, the newest 16 are kept.
+    public func locations() -> any AsyncSequence<Location, any Error> {
+      let (stream, continuation) = AsyncThrowingStream.makeStream(
+        of: Location.self, throwing: (any Error).self, bufferingPolicy: .bufferingNewest(16))
+      let connection = GPSDConnection(self, continuation)
+      continuation.onTermination = { _ in connection.close() }
+      connection.start()
+      return stream
+    }
+  }
+#endif

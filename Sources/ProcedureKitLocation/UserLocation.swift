@@ -1,0 +1,104 @@
+public import ProcedureKit
+import Synchronization
+
+/// A procedure that measures where the device is, once.
+///
+/// ```swift
+/// let locate = UserLocation(from: GPSDaemon(), accuracy: 50, patience: .seconds(10))
+/// let location = try await queue.run(locate.timeout(.seconds(60)))
+/// ```
+///
+/// The value is the first location of the source with the required accuracy. With a ``patience``, a worse location is good enough
+/// after that time. Without a timeout, a source that never measures is awaited until the procedure is cancelled.
+public struct UserLocation: InputlessProcedure {
+  /// The source of locations.
+  public var source: any LocationSource
+  /// The largest ``Location/horizontalAccuracy`` in metres that is accepted; `nil` accepts every location. A location without an
+  /// estimate does not meet a requirement.
+  public var accuracy: Double?
+  /// The time after which the most accurate location so far is the value, or the first one that comes then; `nil` waits for
+  /// the required accuracy.
+  public var patience: Duration?
+  /// The clock of the patience.
+  public var clock: any Clock<Duration>
+
+  /// Creates a procedure.
+  public init(
+    from source: any LocationSource, accuracy: Double? = nil, patience: Duration? = nil,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    (self.source, self.accuracy, self.patience, self.clock) = (source, accuracy, patience, clock)
+  }
+
+  /// "user location".
+  public var name: String { "user location" }
+
+  /// Measures until there is a location that is accurate enough. A cancel ends the measuring.
+  ///
+  /// - Returns: The location.
+  /// - Throws: ``LocationError/Kind-swift.struct/ended`` if the source ends before; the errors of the source; `CancellationError`.
+  public func execute() async throws -> Location {
+    let choice = LocationChoice(accuracy)
+    let (cancels, cancel) = AsyncStream.makeStream(of: Never.self)
+    return try await ProcedureContext.withCancellationHandler {
+      try await withThrowingTaskGroup(of: Location?.self) { group in
+        defer { group.cancelAll() }
+        group.addTask { try await measure(choice) }
+        // A body in the task of its caller can be cancelled while the task is not.
+        group.addTask {
+          for await _ in cancels {}
+          throw CancellationError()
+        }
+        if let patience {
+          group.addTask {
+            try await clock.sleep(for: patience)
+            return choice.timeIsOver()
+          }
+        }
+        while let result = try await group.next() {
+          if let location = result { return location }
+        }
+        throw CancellationError()
+      }
+    } onCancel: {
+      cancel.finish()
+    }
+  }
+
+  private func measure(_ choice: LocationChoice) async throws -> Location {
+    for try await location in source.locations() {
+      if let chosen = choice.measured(location) { return chosen }
+    }
+    try Task.checkCancellation()
+    throw LocationError(
+      .ended, "the source of locations has ended before there was one of the required accuracy: retry later.")
+  }
+}
+
+/// Chooses among the locations of a source.
+private final class LocationChoice: Sendable {
+  private let accuracy: Double?
+  private let state = Mutex<(best: Location?, isTimeOver: Bool)>((nil, false))
+
+  init(_ accuracy: Double?) {
+    self.accuracy = accuracy
+  }
+
+  /// Returns the location if it is good enough.
+  func measured(_ location: Location) -> Location? {
+    state.withLock { state in
+      let error = location.horizontalAccuracy ?? .infinity
+      if state.isTimeOver || accuracy.map({ error <= $0 }) ?? true { return location }
+      if error <= state.best.map({ $0.horizontalAccuracy ?? .infinity }) ?? .infinity { state.best = location }
+      return nil
+    }
+  }
+
+  /// Accepts every location from now on. Returns the best one so far.
+  func timeIsOver() -> Location? {
+    state.withLock { state in
+      state.isTimeOver = true
+      return state.best
+    }
+  }
+}

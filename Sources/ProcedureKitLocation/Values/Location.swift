@@ -1,0 +1,32 @@
+public import Foundation
+
+/// A place on the earth at one time, as a source has measured it.
+public struct Location: Hashable, Codable, Sendable {
+  /// The latitude in degrees of WGS 84, from -90 to 90; positive in the north.
+  public var latitude: Double
+  /// The longitude in degrees of WGS 84, from -180 to 180; positive in the east.
+  public var longitude: Double
+  /// The radius in metres around the place that holds the true one, by the estimate of the source: with 95 % probability for
+  /// gpsd, with about 68 % for Core Location. `nil` if the source gives none.
+  public var horizontalAccuracy: Double?
+  /// The height in metres above mean sea level.
+  public var altitude: Double?
+  /// The error of the altitude in metres, by the estimate of the source.
+  public var verticalAccuracy: Double?
+  /// The speed over ground in metres a second.
+  public var speed: Double?
+  /// The direction of the movement in degrees, clockwise from true north.
+  public var course: Double?
+  /// The time of the measurement.
+  public var timestamp: Date
+
+  /// Creates a location.
+  public init(
+    latitude: Double, longitude: Double, horizontalAccuracy: Double? = nil, altitude: Double? = nil,
+    verticalAccuracy: Double? = nil, speed: Double? = nil, course: Double? = nil, timestamp: Date
+  ) {
+    (self.latitude, self.longitude, self.horizontalAccuracy) = (latitude, longitude, horizontalAccuracy)
+    (self.altitude, self.verticalAccuracy) = (altitude, verticalAccuracy)
+    (self.speed, self.course, self.timestamp) = (speed, course, timestamp)
+  }
+}

@@ -1,0 +1,35 @@
+public import Foundation
+
+/// Why there is no location.
+public struct LocationError: Error, Sendable, CustomStringConvertible, LocalizedError {
+  /// The kind of a ``LocationError``. Later versions can add kinds, so a `switch` has a `default`.
+  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the kind: `unreachable`.
+    public let description: String
+
+    /// Nothing answers at the address of the daemon.
+    public static let unreachable = Kind(description: "unreachable")
+    /// What answers at the address does not speak the protocol of gpsd, or another version.
+    public static let unknownProtocol = Kind(description: "unknownProtocol")
+    /// The daemon has refused a request.
+    public static let refused = Kind(description: "refused")
+    /// The source has ended before there was a location.
+    public static let ended = Kind(description: "ended")
+    /// The person, or the system, does not allow the program to know the location.
+    public static let unauthorized = Kind(description: "unauthorized")
+    /// No address is known for a location.
+    public static let noPlacemark = Kind(description: "noPlacemark")
+  }
+
+  /// The kind of the error.
+  public let kind: Kind
+  /// What has happened, and what can be done.
+  public let description: String
+
+  init(_ kind: Kind, _ description: String) {
+    (self.kind, self.description) = (kind, description)
+  }
+
+  /// The same as ``description``.
+  public var errorDescription: String? { description }
+}

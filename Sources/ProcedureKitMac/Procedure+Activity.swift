@@ -1,0 +1,33 @@
+#if canImport(AppKit) && os(macOS)
+  import AppKit
+  import Foundation
+  public import ProcedureKit
+
+  extension Procedure {
+    /// Returns the procedure, during which the system does not slow the program down.
+    ///
+    /// The activity begins before the body and ends after the body, with all attempts written before.
+    ///
+    /// - Parameter allowsSleep: Whether the system may go to sleep meanwhile, if nobody uses it.
+    /// - Returns: The procedure with its activity.
+    public func asActivity(allowsSleep: Bool = false) -> ProcedureTask<Input, Output> {
+      intercepted { context, next in
+        let activity = Activity(
+          allowsSleep ? .userInitiatedAllowingIdleSystemSleep : .userInitiated, reason: context.name)
+        defer { activity.end() }
+        return try await next()
+      }
+    }
+  }
+
+  /// Invariant of `@unchecked Sendable`: the token is only handed back, once.
+  private final class Activity: @unchecked Sendable {
+    private let token: any NSObjectProtocol
+
+    init(_ options: ProcessInfo.ActivityOptions, reason: String) {
+      token = ProcessInfo.processInfo.beginActivity(options: options, reason: reason)
+    }
+
+    func end() { ProcessInfo.processInfo.endActivity(token) }
+  }
+#endif

@@ -1,0 +1,120 @@
+#if canImport(UIKit) && !os(watchOS)
+  public import ProcedureKit
+  public import UIKit
+
+  /// A procedure that shows an alert, and returns the button that the person has chosen.
+  ///
+  /// ```swift
+  /// let alert = ShowAlert("Delete the photograph?", buttons: [.cancel("Keep"), .destructive("Delete")]) { window.rootViewController }
+  /// let choice = try await queue.run(alert)
+  /// ```
+  ///
+  /// A cancel closes the alert. Alerts of one program that must not overlap share a category: `alert.exclusive("alerts")`.
+  public struct ShowAlert: InputlessProcedure {
+    /// The title.
+    public var title: String
+    /// The text below the title.
+    public var message: String?
+    /// The buttons, in their order.
+    public var buttons: [AlertButton]
+    private let presenter: @MainActor @Sendable () -> UIViewController?
+
+    /// Creates a procedure.
+    ///
+    /// - Parameters:
+    ///   - title: The title.
+    ///   - message: The text below the title.
+    ///   - buttons: The buttons, in their order.
+    ///   - presenter: Returns the view controller that shows the alert, on top of what it shows already.
+    public init(
+      _ title: String, message: String? = nil, buttons: [AlertButton] = [.default("OK")],
+      from presenter: @escaping @MainActor @Sendable () -> UIViewController?
+    ) {
+      (self.title, self.message, self.buttons, self.presenter) = (title, message, buttons, presenter)
+    }
+
+    /// "alert" and the title.
+    public var name: String { "alert \"\(title)\"" }
+
+    /// Shows the alert, and waits for the person. The body keeps its slot meanwhile. A cancel closes the alert.
+    ///
+    /// - Returns: The chosen button.
+    /// - Throws: ``AlertError``; `CancellationError`.
+    public func execute() async throws -> AlertButton {
+      guard !buttons.isEmpty else { throw AlertError.noButtons(title: title) }
+      let (choices, choice) = AsyncStream.makeStream(of: AlertButton.self)
+      return try await ProcedureContext.withCancellationHandler {
+        try await show(choices, choice)
+      } onCancel: {
+        choice.finish()
+      }
+    }
+
+    @MainActor private func show(
+      _ choices: AsyncStream<AlertButton>, _ choice: AsyncStream<AlertButton>.Continuation
+    ) async throws -> AlertButton {
+      guard var presenter = presenter() else { throw AlertError.nowhere(title: title) }
+      while let presented = presenter.presentedViewController { presenter = presented }
+      let alert = UIAlertController(title: title, message: message, preferredStyle: .alert)
+      for button in buttons {
+        alert.addAction(UIAlertAction(title: button.title, style: button.role.style) { _ in choice.yield(button) })
+      }
+      presenter.present(alert, animated: true, completion: nil)
+      for await button in choices { return button }
+      alert.dismiss(animated: true, completion: nil)
+      throw CancellationError()
+    }
+  }
+
+  /// Why an alert was not shown.
+  public enum AlertError: Error, CustomStringConvertible {
+    /// An alert without a button could not be closed.
+    case noButtons(title: String)
+    /// There is no view controller to show the alert.
+    case nowhere(title: String)
+
+    /// What has happened, and what can be done.
+    public var description: String {
+      switch self {
+      case .noButtons(let title): "the alert \"\(title)\" was not shown, since it has no button: add one."
+      case .nowhere(let title):
+        "the alert \"\(title)\" was not shown, since there is no view controller to show it: wait until a scene is active."
+      }
+    }
+  }
+
+  extension AlertButton.Role {
+    fileprivate var style: UIAlertAction.Style {
+      switch self {
+      case .default: .default
+      case .cancel: .cancel
+      case .destructive: .destructive
+      }
+    }
+  }
+
+  extension Condition {
+    /// Returns a condition that asks the person, and is satisfied if the person confirms; otherwise the procedure is ignored.
+    ///
+    /// ```swift
+    /// let delete = Delete().condition(.confirmation("Delete the photograph?", confirm: .destructive("Delete")) { controller })
+    /// ```
+    ///
+    /// Confirmations of the process come one after the other; see `Condition.userConfirmation`.
+    ///
+    /// - Parameters:
+    ///   - title: The title of the alert.
+    ///   - message: The text below the title.
+    ///   - confirm: The button that confirms.
+    ///   - refuse: The button that refuses.
+    ///   - presenter: Returns the view controller that shows the alert.
+    /// - Returns: The condition. It fails if the alert cannot be shown.
+    public static func confirmation(
+      _ title: String, message: String? = nil, confirm: AlertButton = .default("OK"),
+      refuse: AlertButton = .cancel("Cancel"), from presenter: @escaping @MainActor @Sendable () -> UIViewController?
+    ) -> Condition {
+      let alert = ShowAlert(title, message: message, buttons: [refuse, confirm], from: presenter)
+      return .userConfirmation(title) { try await alert() == confirm }
+    }
+  }
+#endif

@@ -1,0 +1,99 @@
+#if canImport(UserNotifications) && !os(watchOS)
+  public import Foundation
+  public import ProcedureKit
+  import Synchronization
+
+  #if canImport(UIKit)
+    import UIKit
+  #elseif canImport(AppKit)
+    import AppKit
+  #endif
+
+  /// The registration of this device for remote notifications, which a server sends by way of Apple's service.
+  ///
+  /// ```swift
+  /// func application(_: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
+  ///   RemoteNotifications.shared.didRegister(token)
+  /// }
+  /// func application(_: UIApplication, didFailToRegisterForRemoteNotificationsWithError error: any Error) {
+  ///   RemoteNotifications.shared.didFail(error)
+  /// }
+  /// let token = try await queue.run(RegisterForRemoteNotifications())
+  /// ```
+  public final class RemoteNotifications: Sendable {
+    /// The registration of this process.
+    public static let shared = RemoteNotifications()
+
+    private struct State {
+      var waiting: [Int: AsyncStream<Result<Data, any Error>>.Continuation] = [:]
+      var number = 0
+    }
+
+    private let state = Mutex(State())
+
+    private init() {}
+
+    /// Takes the token from the delegate of the application.
+    public func didRegister(_ token: Data) { answer(.success(token)) }
+
+    /// Takes the error from the delegate of the application.
+    public func didFail(_ error: any Error) { answer(.failure(error)) }
+
+    private func answer(_ result: Result<Data, any Error>) {
+      let waiting = state.withLock { state in
+        defer { state.waiting = [:] }
+        return state.waiting.values
+      }
+      for answer in waiting {
+        answer.yield(result)
+        answer.finish()
+      }
+    }
+
+    /// Returns the answers of one registration: one, or none if it is cancelled before.
+    func answers() -> (
+      AsyncStream<Result<Data, any Error>>, AsyncStream<Result<Data, any Error>>.Continuation
+    ) {
+      let (answers, answer) = AsyncStream.makeStream(of: Result<Data, any Error>.self)
+      let number = state.withLock { state in
+        state.number += 1
+        state.waiting[state.number] = answer
+        return state.number
+      }
+      answer.onTermination = { [self] _ in state.withLock { $0.waiting[number] = nil } }
+      return (answers, answer)
+    }
+  }
+
+  /// A procedure that registers this device for remote notifications, and returns the token for the server.
+  ///
+  /// The delegate of the application has to pass on its two calls to ``RemoteNotifications``; otherwise the procedure waits until it is
+  /// cancelled. Add a timeout.
+  public struct RegisterForRemoteNotifications: InputlessProcedure {
+    /// Creates the procedure.
+    public init() {}
+
+    /// Registers, and waits for the answer. A cancel ends the wait.
+    ///
+    /// - Returns: The token of the device.
+    /// - Throws: The error of the system; `CancellationError`.
+    public func execute() async throws -> Data {
+      let (answers, answer) = RemoteNotifications.shared.answers()
+      return try await ProcedureContext.withCancellationHandler {
+        await Self.register()
+        for await answer in answers { return try answer.get() }
+        throw CancellationError()
+      } onCancel: {
+        answer.finish()
+      }
+    }
+
+    @MainActor private static func register() {
+      #if canImport(UIKit)
+        UIApplication.shared.registerForRemoteNotifications()
+      #elseif canImport(AppKit)
+        NSApplication.shared.registerForRemoteNotifications()
+      #endif
+    }
+  }
+#endif

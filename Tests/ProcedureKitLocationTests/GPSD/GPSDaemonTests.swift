@@ -1,0 +1,92 @@
+import Foundation
+import LoopbackServer
+import ProcedureKitLocation
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct GPSDaemonTests {
+  /// The locations until the source throws, and the error.
+  private func read(_ source: GPSDaemon) async -> (locations: [Location], error: LocationError?) {
+    var locations: [Location] = []
+    do {
+      for try await location in source.locations() { locations.append(location) }
+      return (locations, nil)
+    } catch {
+      return (locations, error as? LocationError)
+    }
+  }
+
+  @Test("The locations of a recorded gpsd come in order, without those whose time is unknown, until it ends")
+  func recording() async throws {
+    let daemon = try RecordedDaemon(RecordedDaemon.walkSteps)
+    let (locations, error) = await read(GPSDaemon(port: daemon.port))
+    #expect(daemon.received == "?WATCH={\"enable\":true,\"json\":true};\n")
+    #expect(error?.kind == .ended)
+    #expect(locations.count == 10)
+    #expect(
+      locations.first
+        == Location(
+          latitude: 46.500166667, longitude: 7.567, horizontalAccuracy: 17.1, altitude: 1343.1, verticalAccuracy: 34.5,
+          speed: 1.286, course: 45,
+          timestamp: try Date("2026-11-08T10:35:11Z", strategy: .iso8601)))
+    #expect(locations.last?.latitude == 46.501166667)
+    let times = locations.map(\.timestamp)
+    #expect(times == times.sorted())
+  }
+
+  @Test("Of several devices, only the chosen one counts", arguments: [("/dev/pts/1", 10), ("/dev/gps7", 0)])
+  func devices(_ device: String, count: Int) async throws {
+    let daemon = try RecordedDaemon(RecordedDaemon.walkSteps)
+    let (locations, _) = await read(GPSDaemon(port: daemon.port, device: device))
+    #expect(locations.count == count)
+  }
+
+  @Test("A cancel of the reader closes the connection")
+  func cancel() async throws {
+    let daemon = try RecordedDaemon(RecordedDaemon.walkSteps + [.hold])
+    let (firsts, first) = AsyncStream.makeStream(of: Location.self)
+    let reader = Task {
+      for try await location in GPSDaemon(port: daemon.port).locations() { first.yield(location) }
+    }
+    #expect(await firsts.first { _ in true } != nil)
+    reader.cancel()
+    await daemon.waitUntilEnded()
+    try await reader.value
+  }
+
+  private static let version = #"{"class":"VERSION","release":"3.25","rev":"3.25","proto_major":3,"proto_minor":15}"#
+
+  @Test(
+    "What is no gpsd of protocol 3, or refuses, is an error that says so",
+    arguments: [
+      ("HTTP/1.1 400 Bad Request\r\n", LocationError.Kind.unknownProtocol, "HTTP/1.1 400 Bad Request"),
+      (#"{"class":"VERSION","proto_major":4}"# + "\n", .unknownProtocol, "protocol 4"),
+      (#"{"class":"DEVICES","devices":[]}"# + "\n", .unknownProtocol, "version"),
+      (version + "\n{\"class\":\"TPV\"", .ended, "closed"),
+      (version + "\r\n\r\n" + #"{"class":"ERROR","message":"no such device"}"# + "\n", .refused, "no such device"),
+      ("", .ended, "closed"),
+    ])
+  func strangers(_ text: String, kind: LocationError.Kind, words: String) async throws {
+    try await expect(kind, words, after: text)
+  }
+
+  @Test("A line without an end is not kept for ever")
+  func endless() async throws {
+    try await expect(.unknownProtocol, "without an end", after: String(repeating: "x", count: 1 << 17))
+  }
+
+  private func expect(_ kind: LocationError.Kind, _ words: String, after text: String) async throws {
+    let daemon = try RecordedDaemon([.send(text)])
+    let (locations, error) = await read(GPSDaemon(port: daemon.port))
+    #expect(error?.kind == kind)
+    #expect(error?.description.contains(words) == true, "\(error?.description ?? "no error")")
+    #expect(locations == [])
+  }
+
+  @Test("Without a daemon, the error names the address")
+  func unreachable() async throws {
+    let port = try RefusingPort()
+    let (_, error) = await read(GPSDaemon(port: UInt16(port.port)))
+    #expect(error?.kind == .unreachable)
+    #expect(error?.description.contains("127.0.0.1, port \(port.port)") == true)
+  }
+}
