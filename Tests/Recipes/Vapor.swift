@@ -1,0 +1,23 @@
+import ProcedureKit
+import Vapor
+
+/// Ends the queue with the application: refuses, drains, and cancels after the grace period.
+struct QueueLifecycle: LifecycleHandler {
+  let queue: ProcedureQueue
+
+  func shutdownAsync(_ application: Application) async {
+    await queue.shutDown(grace: .seconds(20))
+  }
+}
+
+func configure(_ app: Application, _ jobs: ProcedureQueue) {
+  app.lifecycle.use(QueueLifecycle(queue: jobs))
+  let render = ProcedureTask("render") { (name: String) in "a picture of \(name)" }.timeout(.seconds(10))
+  app.post("render", ":name") { request async throws -> String in
+    let name = try request.parameters.require("name")
+    guard let job = jobs.tryAdd(render.keyed(by: request.headers.first(name: "X-Tenant") ?? ""), input: name) else {
+      throw Abort(.serviceUnavailable, reason: "try again later")
+    }
+    return try await job.value
+  }
+}
