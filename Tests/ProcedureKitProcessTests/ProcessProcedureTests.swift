@@ -99,6 +99,18 @@ import Testing
     #expect(all.filter { $0.source == .error }.map(\.text) == ["e", "f"])
   }
 
+  @Test("Errors that go to the output come in the order of writing, also line by line")
+  func merged() async throws {
+    var request = ProcessRequest.shell("for i in 1 2 3; do echo out $i; echo err $i >&2; done")
+    request.mergesErrorOutput = true
+    let lines = ["out 1", "err 1", "out 2", "err 2", "out 3", "err 3"]
+    let result = try await queue.run(ProcessProcedure(), input: request)
+    #expect(result.text == lines.map { $0 + "\n" }.joined() && result.errorText == "")
+    var read: [ProcessLine] = []
+    for try await line in queue.lines(of: ProcessProcedure(), input: request) { read.append(line) }
+    #expect(read == lines.map { ProcessLine($0) })
+  }
+
   @Test("A sequence of lines starts the program, and throws its error after the last line")
   func sequence() async throws {
     var texts: [String] = []

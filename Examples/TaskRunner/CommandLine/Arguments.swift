@@ -75,8 +75,8 @@ struct Arguments: Equatable, Sendable {
 
   private func number(_ option: String, _ value: String?) throws(UsageError) -> Int {
     let text = try text(option, value)
-    guard let number = Int(text), (1...1_000).contains(number) else {
-      throw UsageError(description: "\(option): '\(text)' is no whole number from 1 to 1000")
+    guard let number = Int(text), (1...256).contains(number) else {
+      throw UsageError(description: "\(option): '\(text)' is no whole number from 1 to 256")
     }
     return number
   }

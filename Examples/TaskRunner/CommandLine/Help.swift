@@ -24,7 +24,7 @@ extension Arguments {
     The folder .FILE.records beside the file keeps what that takes.
 
     OPTIONS:
-      -j, --jobs N        how many tasks run at once, 1 to 1000 (default: the number of processors)
+      -j, --jobs N        how many tasks run at once, 1 to 256 (default: the number of processors)
       -k, --keep-going    after a failure, run all tasks that do not need the failed one; otherwise those that run are ended
       -n, --dry-run       print the tasks that would run, and run nothing
           --graph         print the tasks as a Mermaid diagram, and run nothing

@@ -34,6 +34,12 @@ struct RunTask: Procedure {
   }
 
   private var request: ProcessRequest {
+    var request = plainRequest
+    request.mergesErrorOutput = true
+    return request
+  }
+
+  private var plainRequest: ProcessRequest {
     var environment = context.environment.merging(task.environment) { $1 }
     environment["PWD"] = task.folder
     switch task.command {
@@ -46,7 +52,7 @@ struct RunTask: Procedure {
 
   private func makeFolders() throws {
     for output in task.outputs {
-      guard let folder = Paths.parents(of: output.value).first else { continue }
+      guard let folder = Paths.parents(of: output.value).first, access(folder, F_OK) != 0 else { continue }
       do {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       } catch {

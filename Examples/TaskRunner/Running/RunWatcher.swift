@@ -1,26 +1,30 @@
 import ProcedureKit
+import ProcedureKitDiagnostics
 import ProcedureKitProcess
 
 /// Reads the events of the queue, tells how the tasks go, and counts.
 struct RunWatcher {
   private var summary = RunSummary()
   private let outputs: CommandOutputs
+  /// What shows the tasks on a terminal, and is to be written by.
+  private let progress: TerminalProgress?
   /// The tasks that have not finished. The graph has a node of its own at the end, which can have the name of a task.
   private var unfinished: Set<String>
   private var starts: [ProcedureID: ProcedureInstant] = [:]
   private var reused: Set<ProcedureID> = []
 
-  private init(_ tasks: [TaskDefinition], _ outputs: CommandOutputs) {
+  private init(_ tasks: [TaskDefinition], _ outputs: CommandOutputs, _ progress: TerminalProgress?) {
     summary.taskCount = tasks.count
-    self.outputs = outputs
+    (self.outputs, self.progress) = (outputs, progress)
     unfinished = Set(tasks.map(\.name.value))
   }
 
   /// Reads to the end of the events, which comes when the queue is shut down.
   static func watch(
-    _ events: AsyncStream<ProcedureEvent>, _ tasks: [TaskDefinition], _ outputs: CommandOutputs
+    _ events: AsyncStream<ProcedureEvent>, _ tasks: [TaskDefinition], _ outputs: CommandOutputs,
+    _ progress: TerminalProgress?
   ) async -> RunSummary {
-    var watcher = RunWatcher(tasks, outputs)
+    var watcher = RunWatcher(tasks, outputs, progress)
     for await event in events where event.graph != nil { watcher.take(event) }
     return watcher.summary
   }
@@ -32,7 +36,7 @@ struct RunWatcher {
     case .retrying:
       let reason = event.error.map(Self.reason) ?? "failed"
       let pause = event.delay.map { ", again in \($0.inSeconds)" } ?? ""
-      Console.print("\(event.name): attempt \(event.attempt): \(reason)\(pause)")
+      say("\(event.name): attempt \(event.attempt): \(reason)\(pause)")
     case .didFinish where unfinished.remove(event.name) != nil: finished(event)
     default: break
     }
@@ -46,14 +50,19 @@ struct RunWatcher {
       summary.doneCount += 1
       _ = outputs.take(event.name)
       let duration = start.map { "  " + $0.duration(to: event.instant).inSeconds } ?? ""
-      Console.print("[\(position)/\(summary.taskCount)] \(event.name)\(duration)")
+      if progress == nil { Console.print("[\(position)/\(summary.taskCount)] \(event.name)\(duration)") }
     case .failed(let error) where (error as? ProcedureError)?.kind != .dependencyFailed:
       summary.failedCount += 1
       summary.failure = summary.failure ?? error
       let output = outputs.take(event.name)
-      Console.printError("\(event.name): \(Self.reason(error))" + (output.isEmpty ? "" : "\n" + output))
+      let text = "\(event.name): \(Self.reason(error))" + (output.isEmpty ? "" : "\n" + output)
+      if let progress { progress.print(text) } else { Console.printError(text) }
     default: break
     }
+  }
+
+  private func say(_ text: String) {
+    if let progress { progress.print(text) } else { Console.print(text) }
   }
 
   private var position: Int { summary.doneCount + summary.upToDateCount + summary.failedCount }

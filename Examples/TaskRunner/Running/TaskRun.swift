@@ -1,4 +1,5 @@
 import ProcedureKit
+import ProcedureKitDiagnostics
 
 /// One run of tasks: the graph on a queue, the watcher, and what is written about the run.
 struct TaskRun: Sendable {
@@ -14,12 +15,17 @@ struct TaskRun: Sendable {
     let graph = try TaskGraph.running(tasks, context).errorPolicy(policy)
     let queue = ProcedureQueue("taskrunner", maxConcurrentProcedures: arguments.jobs)
     recorder.record(queue)
+    // Elsewhere than on a terminal the watcher prints a line for each task.
+    let progress = TerminalOutput.standardError.isLive ? TerminalProgress() : nil
+    progress?.show(queue)
     let events = queue.events(bufferingNewest: .max)
     // Ends with the events, when the queue is shut down below.
-    let watcher = Task { [tasks, context] in await RunWatcher.watch(events, tasks, context.outputs) }
+    let watcher = Task { [tasks, context] in await RunWatcher.watch(events, tasks, context.outputs, progress) }
     // The watcher sees each failure. A cancel is left to the caller, who knows the signal.
     _ = try? await queue.run(graph)
     await queue.shutDown()
-    return await watcher.value
+    let summary = await watcher.value
+    await progress?.finish()
+    return summary
   }
 }

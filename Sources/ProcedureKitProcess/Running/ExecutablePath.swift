@@ -18,7 +18,7 @@ enum ExecutablePath {
     for folder in folders {
       // An empty folder of PATH is the working directory.
       let path = absolute(folder.isEmpty ? "./\(name)" : "\(folder)/\(name)", request)
-      if isFile(path), FileManager.default.isExecutableFile(atPath: path) { return path }
+      if access(path, X_OK) == 0, !isFolder(path) { return path }
     }
     throw ProcessError(.notFound, request)
   }
@@ -32,7 +32,7 @@ enum ExecutablePath {
 
   private static func check(_ path: String, _ request: ProcessRequest) throws {
     guard FileManager.default.fileExists(atPath: path) else { throw ProcessError(.notFound, request) }
-    guard isFile(path), FileManager.default.isExecutableFile(atPath: path) else {
+    guard access(path, X_OK) == 0, !isFolder(path) else {
       throw ProcessError(.notExecutable, request)
     }
   }
@@ -40,9 +40,5 @@ enum ExecutablePath {
   static func isFolder(_ path: String) -> Bool {
     var isFolder: ObjCBool = false
     return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
-  }
-
-  private static func isFile(_ path: String) -> Bool {
-    FileManager.default.fileExists(atPath: path) && !isFolder(path)
   }
 }

@@ -12,7 +12,7 @@ final class LaunchedProcess: Sendable {
   let control: ProcessControl
   private let arrivals = Mailbox<Arrival>()
   private let output: OutputReader
-  private let errorOutput: OutputReader
+  private let errorOutput: OutputReader?
   /// Kills the program after the grace period.
   private let killing = Mutex<Task<Void, Never>?>(nil)
   private let clock: any Clock<Duration>
@@ -27,7 +27,7 @@ final class LaunchedProcess: Sendable {
     let launch = try ProcessLauncher.launch(request)
     let control = ProcessControl(launch.processIdentifier)
     (self.control, output, errorOutput) = (control, launch.output, launch.errorOutput)
-    ProcessLauncher.awaitEnd(of: launch.processIdentifier) { [arrivals] in arrivals.send(.ended) }
+    launch.awaitEnd { [arrivals] in arrivals.send(.ended) }
   }
 
   /// Reads both outputs to their ends, and waits for the end of the program.
@@ -35,7 +35,7 @@ final class LaunchedProcess: Sendable {
   /// A cancel of the task changes nothing: `stop` ends the program, and this function sees the end.
   func collect(limit: Int, _ onLine: (@Sendable (ProcessLine) async -> Void)?) async -> ProcessResult {
     var collectors: [ProcessLine.Source: OutputCollector] = [:]
-    for source in [ProcessLine.Source.output, .error] {
+    for source in errorOutput == nil ? [ProcessLine.Source.output] : [.output, .error] {
       collectors[source] = OutputCollector(source, limit: limit, splitsLines: onLine != nil)
       readChunk(source)
     }
@@ -44,7 +44,7 @@ final class LaunchedProcess: Sendable {
     while openCount > 0 || !hasEnded {
       // Processes that the program has left behind may keep its outputs.
       let silence = hasEnded ? after(gracePeriod) { $0.stopReading() } : nil
-      let arrival = await arrivals.next()
+      let arrival = await arrivals.next(wakesForQuiet: hasEnded)
       silence?.cancel()
       var lines: [ProcessLine] = []
       var nextSource: ProcessLine.Source?
@@ -70,14 +70,19 @@ final class LaunchedProcess: Sendable {
   }
 
   private func readChunk(_ source: ProcessLine.Source) {
-    (source == .output ? output : errorOutput).readChunk { [arrivals] part in
-      arrivals.send(part.map { .part($0, source) } ?? .outputEnded(source))
+    (source == .output ? output : errorOutput)?.readChunk { [arrivals] part in
+      if let part {
+        arrivals.send(.part(part, source))
+      } else {
+        // Usually the outputs end just before the program does.
+        arrivals.send(.outputEnded(source), isQuiet: true)
+      }
     }
   }
 
   private func stopReading() {
     output.stop()
-    errorOutput.stop()
+    errorOutput?.stop()
   }
 
   /// Ends the program, and what it has started: SIGTERM, and SIGKILL after the grace period. A process that has left the

@@ -13,4 +13,16 @@
   func addChangeOfFolder(
     _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ path: UnsafePointer<CChar>
   ) -> Int32
+
+  #if os(Linux)
+    @_silgen_name("syscall")
+    private func systemCall(_ number: Int, _ first: Int, _ second: Int) -> Int
+
+    /// Returns a descriptor that becomes readable when a process ends; a negative number where the system has none, before Linux
+    /// 5.3 for example. Programs do not inherit it.
+    func processDescriptor(_ id: pid_t) -> Int32 {
+      let pidfdOpen = 434  // the same on all architectures
+      return Int32(truncatingIfNeeded: systemCall(pidfdOpen, Int(id), 0))
+    }
+  #endif
 #endif

@@ -5,25 +5,35 @@ final class Mailbox<Message: Sendable>: Sendable {
   private struct Contents {
     var messages: [Message] = []
     var reader: CheckedContinuation<Message, Never>?
+    var wakesForQuiet = false
   }
 
   private let contents = Mutex(Contents())
 
-  func send(_ message: Message) {
-    let reader = contents.withLock { contents in
-      defer { contents.reader = nil }
-      if contents.reader == nil { contents.messages.append(message) }
-      return contents.reader
+  /// Adds a message.
+  ///
+  /// - Parameters:
+  ///   - message: The message.
+  ///   - isQuiet: Whether the message waits for the next one, unless the reader asks for it: each wake of a task costs as much as
+  ///     a system call.
+  func send(_ message: Message, isQuiet: Bool = false) {
+    let wake = contents.withLock { contents -> (reader: CheckedContinuation<Message, Never>, message: Message)? in
+      contents.messages.append(message)
+      guard !isQuiet || contents.wakesForQuiet, let reader = contents.reader.take() else { return nil }
+      return (reader, contents.messages.removeFirst())
     }
-    reader?.resume(returning: message)
+    if let wake { wake.reader.resume(returning: wake.message) }
   }
 
   /// Waits for the next message. One task at a time.
-  func next() async -> Message {
+  ///
+  /// - Parameter wakesForQuiet: Whether a quiet message ends the wait.
+  /// - Returns: The message.
+  func next(wakesForQuiet: Bool) async -> Message {
     await withCheckedContinuation { reader in
       let message = contents.withLock { contents -> Message? in
         guard contents.messages.isEmpty else { return contents.messages.removeFirst() }
-        contents.reader = reader
+        (contents.reader, contents.wakesForQuiet) = (reader, wakesForQuiet)
         return nil
       }
       if let message { reader.resume(returning: message) }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Reads the outputs of all programs in one thread, which starts with the first program and stays.
+/// Reads the outputs of all programs, and awaits their ends, in one thread, which starts with the first program and stays.
 ///
 /// A dispatch source or channel for each output does not serve here: on Linux, Dispatch can take up an event of a
 /// descriptor that another thread has just closed, and crashes (seen with Swift 6.3.1, once in some thousand programs).
@@ -17,6 +17,10 @@ final class OutputPoller: Sendable {
     var descriptors: [Output: Int32] = [:]
     /// Receives the next chunk of an output.
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
+    /// Called when descriptors of processes become readable, which means that the processes have ended.
+    var ends: [Int32: @Sendable () -> Void] = [:]
+    /// Whether the thread is to look again, and has a byte for that.
+    var isWoken = false
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
   }
 
@@ -55,9 +59,23 @@ final class OutputPoller: Sendable {
       contents.receivers[output] = receive
       return true
     }
-    guard isOpen else { return receive(nil) }
-    // A full pipe means that the thread is woken already.
-    _ = withUnsafeBytes(of: UInt8(0)) { write(wakeup.writing, $0.baseAddress, 1) }
+    if isOpen { wake() } else { receive(nil) }
+  }
+
+  /// Takes over the descriptor of a process, and calls a function when the process has ended.
+  func awaitEnd(of process: Int32, _ ended: @escaping @Sendable () -> Void) {
+    contents.withLock { $0.ends[process] = ended }
+    wake()
+  }
+
+  /// Lets the thread look at `contents` again.
+  private func wake() {
+    let needsByte = contents.withLock { contents in
+      defer { contents.isWoken = true }
+      return !contents.isWoken
+    }
+    // Without the lock, which the woken thread takes at once.
+    if needsByte { _ = withUnsafeBytes(of: UInt8(0)) { write(wakeup.writing, $0.baseAddress, 1) } }
   }
 
   func stop(_ output: Output) {
@@ -74,19 +92,31 @@ final class OutputPoller: Sendable {
 
   private func poll() {
     while true {
-      let wanted = contents.withLock { contents in
-        contents.receivers.keys.compactMap { output in contents.descriptors[output].map { (output, $0) } }
+      let (wanted, processes) = contents.withLock { contents in
+        let wanted = contents.receivers.keys.compactMap { output in contents.descriptors[output].map { (output, $0) } }
+        return (wanted, Array(contents.ends.keys))
       }
-      var polls = ([wakeup.reading] + wanted.map(\.1)).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      var polls = ([wakeup.reading] + wanted.map(\.1) + processes).map {
+        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+      }
       _ = Foundation.poll(&polls, numericCast(polls.count), -1)
       if polls[0].revents != 0 { emptyWakeup() }
+      // Outputs first: what a program has written comes before its end.
       for (index, (output, _)) in wanted.enumerated() where polls[index + 1].revents != 0 { read(output) }
+      for (index, process) in processes.enumerated() where polls[wanted.count + index + 1].revents != 0 {
+        let ended = contents.withLock { contents in
+          _ = Foundation.close(process)
+          return contents.ends.removeValue(forKey: process)
+        }
+        ended?()
+      }
     }
   }
 
   private func emptyWakeup() {
-    var bytes = [UInt8](repeating: 0, count: 256)
-    while Foundation.read(wakeup.reading, &bytes, bytes.count) == bytes.count {}
+    var byte: UInt8 = 0
+    _ = Foundation.read(wakeup.reading, &byte, 1)
+    contents.withLock { $0.isWoken = false }
   }
 
   /// Passes on the bytes that are there. An output that was stopped meanwhile is left alone.

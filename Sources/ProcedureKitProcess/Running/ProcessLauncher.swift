@@ -10,7 +10,18 @@ enum ProcessLauncher {
   struct Launch {
     let processIdentifier: Int32
     let output: OutputReader
-    let errorOutput: OutputReader
+    /// `nil` if the errors go to the output.
+    let errorOutput: OutputReader?
+    fileprivate let poller: OutputPoller
+
+    /// Calls a function when the program has ended. The system keeps its id until `waitpid`.
+    func awaitEnd(_ ended: @escaping @Sendable () -> Void) {
+      #if os(Linux)
+        let descriptor = processDescriptor(processIdentifier)
+        if descriptor >= 0 { return poller.awaitEnd(of: descriptor, ended) }
+      #endif
+      ProcessLauncher.awaitEnd(of: processIdentifier, ended: ended)
+    }
   }
 
   /// The thread that reads the outputs, once there is a program.
@@ -37,26 +48,22 @@ enum ProcessLauncher {
   private static func launch(
     _ request: ProcessRequest, _ path: String, _ poller: OutputPoller
   ) throws -> Launch {
-    let input = try openInput(request)
-    defer { try? input.close() }
+    let input = try request.standardInput.flatMap { $0.isEmpty ? nil : try UnlinkedFile.containing($0) }
+    defer { try? input?.close() }
     let output = try PipeEnds()
-    let errorOutput: PipeEnds
+    var errorOutput: PipeEnds?
     do {
-      errorOutput = try PipeEnds()
-    } catch {
-      output.close()
-      throw error
-    }
-    do {
-      let id = try spawn(path, request, descriptors: [input.fileDescriptor, output.writing, errorOutput.writing])
+      errorOutput = request.mergesErrorOutput ? nil : try PipeEnds()
+      let errors = errorOutput ?? output
+      let id = try spawn(path, request, [input?.fileDescriptor, output.writing, errors.writing])
       output.closeWriting()
-      errorOutput.closeWriting()
+      errorOutput?.closeWriting()
       return Launch(
         processIdentifier: id, output: OutputReader(output.reading, poller),
-        errorOutput: OutputReader(errorOutput.reading, poller))
+        errorOutput: errorOutput.map { OutputReader($0.reading, poller) }, poller: poller)
     } catch {
       output.close()
-      errorOutput.close()
+      errorOutput?.close()
       throw error
     }
   }
@@ -65,7 +72,9 @@ enum ProcessLauncher {
   private static func check(_ request: ProcessRequest) throws -> String {
     let variables = request.environment ?? [:]
     let texts = [request.executable] + request.arguments + variables.keys + variables.values
-    guard texts.allSatisfy({ !$0.utf8.contains(0) }), variables.keys.allSatisfy({ !$0.isEmpty && !$0.contains("=") })
+    let equals = UInt8(ascii: "=")
+    guard texts.allSatisfy({ !$0.utf8.contains(0) }),
+      variables.keys.allSatisfy({ !$0.isEmpty && !$0.utf8.contains(equals) })
     else { throw ProcessError(.invalidText, request) }
     let path = try ExecutablePath.find(request)
     if let folder = request.workingDirectory, !ExecutablePath.isFolder(folder) {
@@ -74,16 +83,10 @@ enum ProcessLauncher {
     return path
   }
 
-  private static func openInput(_ request: ProcessRequest) throws -> FileHandle {
-    guard let input = request.standardInput, !input.isEmpty else {
-      return try FileHandle(forReadingFrom: URL(fileURLWithPath: "/dev/null"))
-    }
-    return try UnlinkedFile.containing(input)
-  }
-
   // MARK: The system
 
-  private static func spawn(_ path: String, _ request: ProcessRequest, descriptors: [Int32]) throws -> Int32 {
+  /// Starts a program with standard descriptors, where `nil` is an empty input.
+  private static func spawn(_ path: String, _ request: ProcessRequest, _ descriptors: [Int32?]) throws -> Int32 {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
       var attributes: posix_spawnattr_t?
@@ -96,7 +99,11 @@ enum ProcessLauncher {
     try require(posix_spawn_file_actions_init(&actions))
     defer { posix_spawn_file_actions_destroy(&actions) }
     for (target, descriptor) in descriptors.enumerated() {
-      try require(posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target)))
+      if let descriptor {
+        try require(posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target)))
+      } else {
+        try require(posix_spawn_file_actions_addopen(&actions, Int32(target), "/dev/null", O_RDONLY, 0))
+      }
     }
     if let folder = request.workingDirectory {
       #if canImport(Darwin)
@@ -141,7 +148,7 @@ enum ProcessLauncher {
 
   // MARK: The end
 
-  /// Waits in a thread of its own for the end of a program, whose id the system keeps until `waitpid`.
+  /// Waits in a thread of its own, where processes have no descriptors.
   static func awaitEnd(of id: Int32, ended: @escaping @Sendable () -> Void) {
     let thread = Thread {
       var information = siginfo_t()

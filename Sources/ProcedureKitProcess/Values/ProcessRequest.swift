@@ -12,6 +12,8 @@ public struct ProcessRequest: Hashable, Sendable {
   public var workingDirectory: String?
   /// The bytes that the program can read; `nil` for an empty input.
   public var standardInput: Data?
+  /// Whether the standard error goes to the standard output, as `2>&1` does: both in the order of writing.
+  public var mergesErrorOutput = false
 
   /// Creates a request.
   public init(

@@ -17,7 +17,7 @@ import Testing
   @Test(
     "A command line that cannot be followed is an error",
     arguments: [
-      ["-j"], ["-j", "0"], ["-jx"], ["--jobs=1001"], ["--frob"], ["-k=1"], ["--trace"], ["--report="], ["--graph=x"],
+      ["-j"], ["-j", "0"], ["-jx"], ["--jobs=257"], ["--frob"], ["-k=1"], ["--trace"], ["--report="], ["--graph=x"],
     ])
   func refused(_ arguments: [String]) {
     #expect(throws: UsageError.self) { try Arguments(parsing: arguments) }
