@@ -37,11 +37,11 @@ enum Spawner {
     }
   }
 
-  /// Starts the task that sleeps for the timers of a queue.
+  /// Starts the task that sleeps for the timers of a queue, or the task that sends the answer of a remote worker, which awaits the task.
   ///
-  /// The task is detached: a due timer has nothing to do with the task that happened to set the nearest one. `Timers` cancels the sleeper.
-  static func startSleeper(
-    executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
+  /// The task is detached: a due timer has nothing to do with the task that set the timer, and a cancelled worker still answers. `Timers` cancels the sleeper.
+  static func startDetached(
+    executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {
     Task.detached(executorPreference: executor) { await body() }
   }

@@ -76,7 +76,7 @@ final class Timers: Sendable {
   private func perform(_ change: State.Change) {
     change.stop?.cancel()
     guard let number = change.start else { return }
-    let task = Spawner.startSleeper(executor: executor) { [self] in
+    let task = Spawner.startDetached(executor: executor) { [self] in
       while let deadline = nextDeadline(for: number) {
         do {
           try await time.wait(until: deadline)

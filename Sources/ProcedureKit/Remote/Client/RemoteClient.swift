@@ -1,0 +1,56 @@
+/// Internal. Sends one call of a procedure, until there is an answer or the connection was lost for too long.
+struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
+  let executor: any ProcedureExecutor
+  let signature: RemoteSignature<Input, Output>
+  let coder: any ProcedureCoder
+
+  /// The pauses before the connection is tried again.
+  private static var pauses: Schedule { .exponential(from: .milliseconds(100)).capped(at: longestPause) }
+  private static var longestPause: Duration { .seconds(5) }
+
+  /// Executes a call in a child of the current task, which a cancel of the procedure cancels as well as one of the task.
+  func execute(_ call: RemoteCall, in context: ProcedureContext) async throws -> Output {
+    guard call.input.count <= executor.payloadLimit else {
+      throw RemoteError.payloadTooLarge(call.procedure, "input", call.input.count, limit: executor.payloadLimit)
+    }
+    try context.requireNotCancelled()
+    let (work, answer, timers) = (CancellableWork(), ResultBox<[UInt8]>(), context.run.core.timers)
+    await ProcedureContext.withCancellationHandler {
+      await work.execute(startsAtOnce: false) {
+        do {
+          answer.store(.success(try await send(call, timers)))
+        } catch {
+          answer.store(.failure(error))
+        }
+      }
+    } onCancel: {
+      work.cancel()
+    }
+    try context.requireNotCancelled()
+    guard let result = answer.result else { throw CancellationError() }
+    do {
+      return try signature.decode(output: result.get(), with: coder)
+    } catch let failure as RemoteFailure {
+      throw signature.error(failure, of: context.identity, with: coder)
+    }
+  }
+
+  private func send(_ call: RemoteCall, _ timers: Timers) async throws -> [UInt8] {
+    var pauses = Self.pauses.delays()
+    var firstLoss: ProcedureInstant?
+    while true {
+      let start = timers.now
+      do {
+        return try await executor.execute(call)
+      } catch let error as RemoteError where error.kind == .connectionLost {
+        let now = timers.now
+        // A connection that lasted longer than the longest pause had come back in the meantime.
+        if start.duration(to: now) > Self.longestPause { (firstLoss, pauses) = (nil, Self.pauses.delays()) }
+        let end = (firstLoss ?? now).advanced(by: call.limits.connectionTimeout.saturated)
+        firstLoss = firstLoss ?? now
+        guard now < end, let pause = pauses.next() else { throw error }
+        try await timers.pause(for: min(pause, now.duration(to: end)))
+      }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import ProcedureKit
+import ProcedureKitFoundation
+import Synchronization
+import TestingProcedureKit
+
+/// The procedures and errors of the tests.
+enum ResizeError: Error, Codable, Equatable {
+  case tooLarge(Int)
+}
+
+/// An error that is in no signature.
+struct UnlistedError: Error, CustomStringConvertible {
+  var description: String { "not listed" }
+}
+
+extension RemoteSignature where Input == Int, Output == Int {
+  static var double: Self { RemoteSignature("double", version: 2, errors: [ResizeError.self]) }
+}
+
+extension ProcedureRegistry {
+  /// A registry with the procedure "double", version 2.
+  static func doubling(_ body: @escaping @Sendable (Int) async throws -> Int = { $0 * 2 }) -> ProcedureRegistry {
+    var registry = ProcedureRegistry()
+    registry.register(ProcedureTask<Int, Int>("double") { try await body($0) }, as: .double)
+    return registry
+  }
+}
+
+/// A procedure whose body must not be executed here.
+let double = ProcedureTask<Int, Int>("double") { _ in fatalError("executed here instead of elsewhere") }
+
+/// Values in order, to be looked at later and waited for.
+final class Record<Value: Sendable>: Sendable {
+  private let contents = Mutex<[Value]>([])
+
+  var values: [Value] { contents.withLock { $0 } }
+
+  func append(_ value: Value) { contents.withLock { $0.append(value) } }
+
+  /// Waits until there are so many values.
+  func wait(for count: Int) async {
+    while values.count < count { await Task.yield() }
+  }
+}
+
+extension VirtualClock {
+  /// Waits until a task sleeps no longer than `duration` from now, and moves the clock by `duration`.
+  func pass(_ duration: Duration) async {
+    let end = now.advanced(by: duration)
+    while nextDeadline.map({ $0 > end }) ?? true { await Task.yield() }
+    advance(to: end)
+  }
+}
+
+/// Waits until the current task is cancelled.
+func untilCancelled() async throws {
+  let (stream, _) = AsyncStream<Void>.makeStream()
+  for await _ in stream {}
+  throw CancellationError()
+}
