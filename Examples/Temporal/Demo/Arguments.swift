@@ -1,0 +1,76 @@
+import Foundation
+import TemporalExecutor
+
+/// The command line.
+struct Arguments {
+  enum Mode {
+    case all, worker, coordinator, help
+  }
+
+  static let help = """
+    usage: Temporal [worker | coordinator] [OPTION…]
+
+    Resizes the kitten to many sizes, each on whichever worker is free, by way of a Temporal server. Without a word,
+    starts two workers and a coordinator.
+
+      --server HOST:PORT   the server's gRPC address (127.0.0.1:7233)
+      --folder FOLDER      where the pictures and the records go (a new folder)
+      --picture FILE       the picture, a PPM (the kitten of the examples)
+      --job NAME           the name of the job: the same name finds what is there already (a new name)
+      --sizes COUNT        how many sizes (12)
+      --pace MILLISECONDS  how long a resize takes at least (100)
+    """
+
+  private(set) var mode = Mode.all
+  private(set) var host = "127.0.0.1:7233"
+  private(set) var folder = FileManager.default.temporaryDirectory.appending(path: "temporal-\(UUID().uuidString)")
+  private(set) var picture = URL(filePath: #filePath).appending(path: "../../../Kitten/Resources/kitten.ppm")
+    .standardized
+  private(set) var job = UUID().uuidString
+  private(set) var sizes = 12
+  private(set) var pace = 100
+
+  var connection: TemporalConnection { TemporalConnection(host: host, taskQueue: "kitten") }
+
+  /// The options that workers need.
+  var passedOn: [String] { ["--server", host, "--folder", folder.path, "--pace", "\(pace)"] }
+
+  init(_ words: some Sequence<String>) throws {
+    var words = Array(words)
+    if let first = words.first, !first.hasPrefix("-") {
+      words.removeFirst()
+      switch first {
+      case "worker": mode = .worker
+      case "coordinator": mode = .coordinator
+      default: throw DemoError("\"\(first)\" is not worker or coordinator; --help tells more")
+      }
+    }
+    while let option = words.first {
+      words.removeFirst()
+      if option == "--help" || option == "-h" {
+        mode = .help
+        return
+      }
+      guard let value = words.first else { throw DemoError("\(option) needs a value; --help tells more") }
+      words.removeFirst()
+      switch option {
+      case "--server": host = value
+      case "--folder": folder = URL(filePath: value)
+      case "--picture": picture = URL(filePath: value)
+      case "--job": job = value
+      case "--sizes": sizes = try Self.number(value, option, in: 1...1_000)
+      case "--pace": pace = try Self.number(value, option, in: 0...60_000)
+      default: throw DemoError("there is no option \(option); --help tells more")
+      }
+    }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  private static func number(_ text: String, _ option: String, in range: ClosedRange<Int>) throws -> Int {
+    guard let number = Int(text), range.contains(number) else {
+      throw DemoError(
+        "\(option) is \"\(text)\", and has to be a number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import ProcedureKit
+import TemporalExecutor
+
+/// A graph whose resizes of the kitten are executed by two worker processes, by way of a Temporal server.
+@main struct Demo {
+  static func main() async {
+    do {
+      let arguments = try Arguments(CommandLine.arguments.dropFirst())
+      switch arguments.mode {
+      case .help: print(Arguments.help)
+      case .worker: try await work(arguments)
+      case .coordinator: try await Coordinator(arguments).run()
+      case .all: try await runAll(arguments)
+      }
+    } catch {
+      FileHandle.standardError.write(Data("Temporal: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  /// Executes calls until the process is ended.
+  private static func work(_ arguments: Arguments) async throws {
+    var registry = ProcedureRegistry(coder: Resize.coder)
+    registry.register(try Resize(arguments).procedure, as: .resize)
+    let worker = RemoteWorker(
+      registry: registry, queue: ProcedureQueue("worker", maxConcurrentProcedures: 2),
+      reconnecting: .constant(.milliseconds(250)))
+    try await worker.run(from: TemporalTaskSource(arguments.connection))
+  }
+
+  /// Starts two workers, runs the graph, and stops the workers.
+  private static func runAll(_ arguments: Arguments) async throws {
+    do {
+      try await arguments.connection.waitUntilReady(atMost: .seconds(2))
+    } catch {
+      throw DemoError(
+        "there is no Temporal server at \(arguments.host): start one, or name one with --server (\(error))")
+    }
+    let workers = try (1...2).map { _ in try start(["worker"] + arguments.passedOn) }
+    defer { for worker in workers { worker.terminate() } }
+    try await Coordinator(arguments).run()
+  }
+
+  private static func start(_ arguments: [String]) throws -> Process {
+    let process = Process()
+    process.executableURL = Bundle.main.executableURL
+    process.arguments = arguments
+    try process.run()
+    return process
+  }
+}
+
+/// An error for the people who run the demonstration.
+struct DemoError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

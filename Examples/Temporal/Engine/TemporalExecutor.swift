@@ -1,0 +1,154 @@
+public import ProcedureKit
+
+/// Executes calls as standalone activities of a Temporal server.
+///
+/// The key of a call is the id of its activity: a call with the key of a running activity waits for it, and one with the key of a completed
+/// activity gets its result, also in another process and after a restart of the server, for as long as the server keeps it (a day). After any
+/// other end the activity is started again. A cancel ends the activity for all who wait for it.
+public struct TemporalExecutor: ProcedureExecutor {
+  /// The server's limit for an input or a result.
+  public var payloadLimit: Int { TemporalConnection.payloadLimit }
+
+  private let connection: TemporalConnection
+
+  /// Makes an executor.
+  public init(_ connection: TemporalConnection) {
+    self.connection = connection
+  }
+
+  /// Starts an activity, or finds the one that is there, and waits for the end. Cancelling the caller cancels the activity.
+  ///
+  /// - Parameter call: The call.
+  /// - Returns: The encoded value.
+  /// - Throws: `RemoteFailure`, `RemoteError`, `CancellationError`.
+  public func execute(_ call: RemoteCall) async throws -> [UInt8] {
+    guard call.key.description.utf8.count <= 1_000 else {
+      throw RemoteError(.refused, procedure: call.procedure, reason: "its key has more than 1000 bytes")
+    }
+    do {
+      let run = try await start(call)
+      return try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await reportProgress(call, run) }
+        defer { group.cancelAll() }
+        return try await outcome(of: call, run)
+      }
+    } catch is CancellationError {
+      // Detached, since the cancelled task could send nothing. The task is awaited, and ends after the heartbeat timeout.
+      await Task.detached { await cancel(call) }.value
+      throw CancellationError()
+    } catch {
+      throw connection.error(error, of: call.procedure)
+    }
+  }
+
+  /// Returns the id of the activity's run.
+  private func start(_ call: RemoteCall) async throws -> String {
+    let limits = call.limits
+    let whole = (limits.startTimeout + limits.executionTimeout) * limits.deliveries
+    do {
+      let answer = try await connection.call("StartActivityExecution") {
+        $0.write(1, connection.namespace)
+        $0.write(2, connection.identity)
+        $0.write(3, call.id)
+        $0.write(4, call.key.description)
+        $0.write(5) { $0.write(1, call.procedure.description) }
+        $0.write(6) { $0.write(1, connection.taskQueue) }
+        $0.write(7, whole)
+        $0.write(8, limits.startTimeout)
+        $0.write(9, limits.executionTimeout)
+        $0.write(10, limits.heartbeatTimeout)
+        $0.write(11) {
+          $0.write(1, .milliseconds(100))
+          $0.write(2, 1.0)
+          $0.write(4, limits.deliveries)
+        }
+        $0.writePayloads(12, call.input)
+        // An id is used again only after a failure; a running activity is found.
+        $0.write(13, 2)
+        $0.write(14, 2)
+      }
+      let run = answer.string(1)
+      if !answer.has(2) { try await checkInput(of: call, run) }
+      return run
+    } catch let error as GRPCError where error.status == GRPCError.alreadyExists {
+      try await checkInput(of: call, "")
+      return ""
+    }
+  }
+
+  /// Compares the call with the activity that was there before, whose input the server does not compare.
+  private func checkInput(of call: RemoteCall, _ run: String) async throws {
+    let answer = try await describe(call, run) { $0.write(4, true) }
+    let type = try answer.message(2).message(3).string(1)
+    guard try type == call.procedure.description && answer.payload(3) == call.input else {
+      throw RemoteError(
+        .keyReused, procedure: call.procedure, reason: "the key \(call.key) stands for \"\(type)\" with another input")
+    }
+  }
+
+  private func describe(
+    _ call: RemoteCall, _ run: String, timeout: Duration = .seconds(10), _ more: (inout MessageWriter) -> Void
+  ) async throws -> MessageReader {
+    try await connection.call("DescribeActivityExecution", timeout: timeout) {
+      $0.write(1, connection.namespace)
+      $0.write(2, call.key.description)
+      $0.write(3, run)
+      more(&$0)
+    }
+  }
+
+  /// Waits for the end of an activity. A lost connection is tried again while the limit of the call allows it.
+  private func outcome(of call: RemoteCall, _ run: String) async throws -> [UInt8] {
+    while true {
+      // The server answers about a second before the timeout; below two seconds it would not wait at all.
+      let answer = try await connection.call(
+        "PollActivityExecution", timeout: .seconds(30), patience: call.limits.connectionTimeout
+      ) {
+        $0.write(1, connection.namespace)
+        $0.write(2, call.key.description)
+        $0.write(3, run)
+      }
+      if answer.isEmpty { continue }
+      let outcome = try answer.message(2)
+      guard !outcome.has(2) else { throw try TemporalFailure(outcome.message(2)).error(of: call) }
+      return try outcome.payload(1)
+    }
+  }
+
+  /// Reports progress until the task is cancelled. A call without progress ends all the same.
+  private func reportProgress(_ call: RemoteCall, _ run: String) async throws {
+    var token: [UInt8] = []
+    while true {
+      if let answer = try? await describe(
+        call, run, timeout: .seconds(30),
+        { message in
+          message.write(6, token)
+          message.write(7, true)
+        })
+      {
+        token = answer.bytes(5)
+        if let progress = try answer.message(2).progress(12) { call.onProgress(progress) }
+      }
+      try await Task.sleep(for: .milliseconds(500))
+    }
+  }
+
+  /// Cancels the activity, and waits for the end for as long as a heartbeat may take.
+  private func cancel(_ call: RemoteCall) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        _ = try? await connection.call("RequestCancelActivityExecution", patience: call.limits.heartbeatTimeout) {
+          $0.write(1, connection.namespace)
+          $0.write(2, call.key.description)
+          $0.write(4, connection.identity)
+          $0.write(5, call.id)
+          $0.write(6, "the caller was cancelled")
+        }
+        _ = try? await outcome(of: call, "")
+      }
+      group.addTask { try? await Task.sleep(for: call.limits.heartbeatTimeout) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import ProcedureKit
+
+/// The failure of an activity.
+struct TemporalFailure {
+  /// The type of a failure that gives a call back.
+  static let abandoned = "ProcedureKit.abandoned"
+
+  private let content: MessageReader
+
+  init(_ content: MessageReader) { self.content = content }
+
+  /// Returns the error for the caller.
+  func error(of call: RemoteCall) throws -> any Error {
+    let message = content.string(1)
+    func error(_ kind: RemoteError.Kind, _ reason: String) -> RemoteError {
+      RemoteError(kind, procedure: call.procedure, reason: "\(reason): \(message)")
+    }
+    if content.has(5) {
+      let application = try content.message(5)
+      let type = application.string(1)
+      if type == Self.abandoned {
+        return error(.workerLost, "the last of \(call.limits.deliveries) workers has stopped")
+      }
+      return try RemoteFailure(type: type, message: message, contents: application.payload(3))
+    }
+    if content.has(6) {
+      switch try content.message(6).int(1) {
+      case 1: return error(.executionTimedOut, "the worker took more than \(call.limits.executionTimeout)")
+      case 4: return error(.workerLost, "the last of \(call.limits.deliveries) workers was silent for too long")
+      default: return error(.noWorker, "no worker took the call in time")
+      }
+    }
+    return content.has(7) ? CancellationError() : error(.refused, "the server has ended the activity")
+  }
+}

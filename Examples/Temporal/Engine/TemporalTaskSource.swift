@@ -1,0 +1,30 @@
+public import ProcedureKit
+
+/// The activities that wait in a task queue of a Temporal server.
+public struct TemporalTaskSource: RemoteTaskSource {
+  private let connection: TemporalConnection
+
+  /// Makes a source.
+  public init(_ connection: TemporalConnection) {
+    self.connection = connection
+  }
+
+  /// Waits for an activity, by long polls. Cancelling the caller ends the wait, which the server notices.
+  ///
+  /// - Returns: The task.
+  /// - Throws: `RemoteError`, `CancellationError`.
+  public func nextTask() async throws -> (any RemoteTask)? {
+    while true {
+      do {
+        let answer = try await connection.call("PollActivityTaskQueue", timeout: .seconds(70)) {
+          $0.write(1, connection.namespace)
+          $0.write(2) { $0.write(1, connection.taskQueue) }
+          $0.write(3, connection.identity)
+        }
+        if answer.has(1) { return try TemporalTask(answer, connection) }
+      } catch {
+        throw connection.error(error, of: RemoteName(connection.taskQueue))
+      }
+    }
+  }
+}
