@@ -1,9 +1,10 @@
 // Lists the symbols of stub modules that sources use, with the version of each platform that has introduced them, and fails where that is newer
 // than the package's minimum, without #available or @available, or where a platform has no such symbol.
 //
-// usage: symbol-versions MANIFEST SYMBOLS TREES
+// usage: symbol-versions MANIFEST SYMBOLS TREES [--toolchain]
 //   MANIFEST  Package.swift, for the minimum of each platform
-//   SYMBOLS   a folder of symbol graphs of the stub modules
+//   SYMBOLS   a folder of symbol graphs of the stub modules; with --toolchain, of modules of the toolchain, whose symbols without a version
+//             have always been there, and are not listed
 //   TREES     a folder for each platform, in it one for each module, in it the syntax trees of the module's files, as JSON
 //
 // The syntax trees come from the compiler, so that a use is what the compiler has resolved. Types that stand only in signatures are found in the
@@ -160,7 +161,10 @@ func demangle(_ names: [String]) throws -> [String] {
 }
 
 let arguments = CommandLine.arguments
-guard arguments.count == 4 else { fatalError("usage: symbol-versions MANIFEST SYMBOLS TREES") }
+let isToolchain = arguments.last == "--toolchain"
+guard arguments.count == (isToolchain ? 5 : 4) else {
+  fatalError("usage: symbol-versions MANIFEST SYMBOLS TREES [--toolchain]")
+}
 let manifest = try String(contentsOfFile: arguments[1], encoding: .utf8)
 let minimums = Dictionary(
   uniqueKeysWithValues: manifest.matches(of: /\.(macOS|iOS|tvOS|watchOS|visionOS)\(\.v([0-9_]+)\)/).map {
@@ -198,6 +202,7 @@ for platform in try files.contentsOfDirectory(atPath: arguments[3]).sorted() {
         continue
       }
       guard let introduced = symbol.introduced[platform] else {
+        if isToolchain { continue }
         complaints.insert("\(place) has no version for \(platform): add @available to the stub")
         continue
       }
@@ -209,7 +214,7 @@ for platform in try files.contentsOfDirectory(atPath: arguments[3]).sorted() {
   }
 }
 guard !table.isEmpty else { fatalError("no use of any symbol was found in \(arguments[3])") }
-for (name, versions) in table.sorted(by: { $0.key < $1.key }) {
+for (name, versions) in isToolchain ? [] : table.sorted(by: { $0.key < $1.key }) {
   print(name, versions.sorted().joined(separator: ", "), separator: "\t")
 }
 for complaint in complaints.sorted() { FileHandle.standardError.write(Data((complaint + "\n").utf8)) }
