@@ -61,6 +61,7 @@ struct TaskRunner {
   ) async throws -> Int32 {
     let lock = try RunnerLock(records)
     defer { lock.release() }
+    try records.open()
     if lock.endedCount > 0 { Console.print("ended \(lock.endedCount) processes that a killed run had left") }
     let files = try RunFiles(arguments, taskCount: tasks.count)
     let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)

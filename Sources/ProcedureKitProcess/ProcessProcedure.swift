@@ -15,7 +15,8 @@ public import ProcedureKit
 /// a new one), and SIGKILL after ``gracePeriod``. The procedure finishes when the program has ended, and its outputs have, or
 /// the grace period has passed; what is left of its group is killed then. A suspended program is resumed for that.
 ///
-/// A body that waits for a program keeps its slot, so that the width of the queue bounds the programs. A small thread waits for each.
+/// A body that waits for a program keeps its slot, so that the width of the queue bounds the programs. One thread reads and awaits all of them; where
+/// processes have no descriptors (before Linux 5.3, and on the Mac), a small thread awaits each end.
 /// An interrupt from the keyboard reaches only the process group of this process: cancel the queue for it.
 public struct ProcessProcedure: Procedure {
   /// The name of the procedure.

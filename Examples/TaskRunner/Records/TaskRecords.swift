@@ -1,49 +1,103 @@
 import Foundation
+import Synchronization
 
 /// What a folder beside the task file says of each task that has succeeded: a hash of all that the task depends on, and of all that
 /// it has made.
 ///
-/// A record is removed before the command starts, and written, whole, when all outputs are there. So a command that was
-/// interrupted, in whatever way, has none.
-struct TaskRecords: Sendable {
-  let folder: String
+/// The records are lines of one file. A line is added before a command starts, which says that the task has no record, and after all
+/// outputs are there. So a command that was interrupted, in whatever way, has no record. A line that was not written to its
+/// end has another length, and does not count.
+final class TaskRecords: Sendable {
+  private struct Contents {
+    var records: [String: String] = [:]
+    var descriptor: Int32 = -1
+  }
 
-  /// The folder of the records of a task file: `.tasks.json.records` beside `tasks.json`.
+  let folder: String
+  private let contents: Mutex<Contents>
+  private static let none = String(repeating: "-", count: 64)
+
+  private var path: String { "\(folder)/records" }
+
+  /// Reads the records of a task file, in the folder `.tasks.json.records` beside `tasks.json`.
   init(of file: TaskFile) {
     let name = file.path.dropFirst(file.folder == "/" ? 1 : file.folder.count + 1)
     folder = Paths.absolute(".\(name).records", in: file.folder)
+    contents = Mutex(Contents(records: Self.read("\(folder)/records")))
+  }
+
+  private static func read(_ path: String) -> [String: String] {
+    guard let bytes = try? Data(contentsOf: URL(filePath: path)) else { return [:] }
+    var records: [String: String] = [:]
+    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+      let parts = line.split(separator: " ")
+      guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 64 }) else { continue }
+      records[String(parts[0])] = parts[1] == none ? nil : String(parts[1])
+    }
+    return records
+  }
+
+  deinit {
+    let descriptor = contents.withLock { $0.descriptor }
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Begins to write: the file is replaced by one with the records that count. To be called with the ``RunnerLock``.
+  ///
+  /// - Throws: ``TaskProblem``, if that is impossible.
+  func open() throws {
+    try contents.withLock { contents in
+      contents.records = Self.read(path)
+      let partial = path + ".partial"
+      contents.descriptor = Foundation.open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0o666)
+      guard contents.descriptor >= 0 else { throw TaskProblem.unwritable(partial, errno) }
+      try write(contents.records.map(Self.line).joined(), contents)
+      guard rename(partial, path) == 0 else { throw TaskProblem.unwritable(path, errno) }
+    }
   }
 
   /// Returns the record of a task; `nil` if the task has not succeeded since its last start.
   func record(of task: String) -> String? {
-    (try? Data(contentsOf: URL(filePath: path(of: task)))).map { String(decoding: $0, as: UTF8.self) }
+    let key = Self.key(task)
+    return contents.withLock { $0.records[key] }
   }
 
   /// Removes the record of a task, which is about to start.
   ///
   /// - Throws: ``TaskProblem``, if the record stays.
   func remove(_ task: String) throws {
-    guard unlink(path(of: task)) == 0 || errno == ENOENT else { throw TaskProblem.unwritable(path(of: task), errno) }
+    let key = Self.key(task)
+    try contents.withLock { contents in
+      guard contents.records.removeValue(forKey: key) != nil else { return }
+      try write(Self.line(key, Self.none), contents)
+    }
   }
 
-  /// Keeps the record of a task that has succeeded: a file that is renamed when it is whole.
+  /// Keeps the record of a task that has succeeded.
   ///
   /// - Throws: ``TaskProblem``, if it is not kept.
   func write(_ record: String, of task: String) throws {
-    let (path, partial) = (path(of: task), path(of: task) + ".partial")
-    let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw TaskProblem.unwritable(partial, errno) }
-    let bytes = Array(record.utf8)
-    let isWritten = Foundation.write(descriptor, bytes, bytes.count) == bytes.count
-    guard close(descriptor) == 0, isWritten, rename(partial, path) == 0 else {
+    let key = Self.key(task)
+    try contents.withLock { contents in
+      try write(Self.line(key, record), contents)
+      contents.records[key] = record
+    }
+  }
+
+  private func write(_ text: String, _ contents: Contents) throws {
+    let bytes = Array(text.utf8)
+    guard Foundation.write(contents.descriptor, bytes, bytes.count) == bytes.count else {
       throw TaskProblem.unwritable(path, errno)
     }
   }
 
-  /// A name can have any characters; the name of the file has digits only.
-  private func path(of task: String) -> String {
+  /// Begins with a line end, in case that the line before was not written whole.
+  private static func line(_ key: String, _ record: String) -> String { "\n\(key) \(record)\n" }
+
+  /// A name can have any characters, and a key has digits only.
+  private static func key(_ task: String) -> String {
     var fingerprint = Fingerprint()
     fingerprint.add(task)
-    return "\(folder)/\(fingerprint.finish().prefix(32))"
+    return fingerprint.finish()
   }
 }

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@testable import taskrunner
+
+@Suite struct TaskRecordsTests {
+  private let sandbox: Sandbox
+  private let file: TaskFile
+  private let hash = String(repeating: "a", count: 64)
+
+  init() throws {
+    sandbox = try Sandbox()
+    file = try TaskFile("\(sandbox.path)/tasks.json")
+  }
+
+  /// Records that can be written, and hold those that were written before.
+  private func opened() throws -> TaskRecords {
+    let records = TaskRecords(of: file)
+    try FileManager.default.createDirectory(atPath: records.folder, withIntermediateDirectories: true)
+    try records.open()
+    return records
+  }
+
+  @Test("A record is there until the task is about to start again, also for those who read the file later")
+  func records() throws {
+    let records = try opened()
+    try records.write(hash, of: "a")
+    try records.write(hash, of: "b\n c")
+    try records.remove("a")
+    for reader in [records, TaskRecords(of: file), try opened()] {
+      #expect(reader.record(of: "a") == nil && reader.record(of: "b\n c") == hash)
+    }
+    try records.remove("never there")
+  }
+
+  @Test("Where the file is cut off, at any byte, the records before are there and no other")
+  func cutOff() throws {
+    let records = try opened()
+    try records.write(hash, of: "a")
+    try records.write(hash, of: "b")
+    let path = "\(records.folder)/records"
+    let bytes = try Data(contentsOf: URL(filePath: path))
+    for count in 0..<bytes.count {
+      try bytes.prefix(count).write(to: URL(filePath: path))
+      let read = TaskRecords(of: file)
+      #expect(read.record(of: "a") == (count >= bytes.count / 2 - 1 ? hash : nil))
+      #expect(read.record(of: "b") == (count >= bytes.count - 1 ? hash : nil))
+      // What follows a line that was cut off is whole.
+      let next = try opened()
+      try next.write(hash, of: "c")
+      #expect(TaskRecords(of: file).record(of: "c") == hash)
+    }
+  }
+
+  @Test("A folder that cannot be written is an error that names the file")
+  func unwritable() {
+    let records = TaskRecords(of: file)
+    #expect { try records.open() } throws: { "\($0)".contains(records.folder) }
+  }
+}
