@@ -103,6 +103,8 @@ let package = Package(
     .testTarget(
       name: "TaskRunnerTests", dependencies: ["taskrunner", "ProcedureKit", "ProcedureKitProcess"],
       swiftSettings: settings),
+    .testTarget(
+      name: "CrawlerTests", dependencies: ["crawler", "LoopbackServer"], swiftSettings: settings),
     .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
     .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: settings),
   ],

@@ -19,7 +19,10 @@ struct Crawler {
         Console.print(Arguments.help)
         return 0
       case .demonstrate: return try await demonstrate(arguments)
-      case .crawl: return await crawl(try AddressList(arguments.inputs).addresses, arguments)
+      case .crawl:
+        let addresses = try AddressList(arguments.inputs).addresses
+        let folder = try OutputFolder(arguments.output ?? "pages")
+        return await status(of: Crawl(addresses: addresses, folder: folder.url, limits: arguments.limits))
       }
     } catch {
       Console.printError("\(error)")
@@ -27,19 +30,26 @@ struct Crawler {
     }
   }
 
+  /// Downloads from the demonstration's own server, to a folder that is removed unless the command line names one.
   private static func demonstrate(_ arguments: Arguments) async throws -> Int32 {
     let site = try DemoSite()
     defer { site.stop() }
-    return await crawl(site.addresses, arguments)
+    let temporary = FileManager.default.temporaryDirectory.appending(path: "crawler-\(UUID().uuidString)")
+    let folder = try OutputFolder(arguments.output ?? temporary.path)
+    defer { if arguments.output == nil { folder.remove() } }
+    let crawl = Crawl(addresses: site.addresses, folder: folder.url, limits: arguments.limits)
+    return await status(of: crawl, site.surprises)
   }
 
-  private static func crawl(_ addresses: [URL], _ arguments: Arguments) async -> Int32 {
-    let crawl = Crawl(addresses: addresses, limits: arguments.limits)
+  /// Performs a job, prints the summary, and returns the exit status.
+  private static func status(of crawl: Crawl, _ surprises: ((Summary) -> [String])? = nil) async -> Int32 {
     let task = Task { await crawl.run() }
     let interruption = Interruption { task.cancel() }
     let summary = await task.value
     Console.print(summary.text)
     if let signal = interruption.signal { return 128 + signal }
-    return summary.isComplete ? 0 : 1
+    guard let surprises = surprises?(summary) else { return summary.isComplete ? 0 : 1 }
+    for surprise in surprises { Console.printError(surprise) }
+    return surprises.isEmpty ? 0 : 1
   }
 }

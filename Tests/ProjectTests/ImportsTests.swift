@@ -7,6 +7,7 @@ import Testing
     "Sources/ProcedureKit/Logging/Messages/StandardError.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],
     "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation"],
     "Sources/ProcedureKitNetwork/Transport/SessionControl.swift": ["Dispatch", "Foundation", "FoundationNetworking"],
+    "Sources/ProcedureKitNetwork/Transport/IdleBrake.swift": ["Dispatch", "Synchronization"],
     "Sources/ProcedureKitNetwork/Reachability/Condition+Network.swift": ["ProcedureKit", "Network"],
     "Sources/ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
     "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Dispatch", "Foundation"],

@@ -20,7 +20,8 @@ struct AddressList {
     guard let handle, let data = try? handle.readToEnd() ?? Data() else {
       throw UsageError("\(path): cannot be read, and is no address, which would begin with http:// or https://")
     }
-    let lines = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+    let lines = String(decoding: data, as: UTF8.self).split(
+      omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {
       let line = line.trimmingCharacters(in: .whitespaces)
       if !line.isEmpty, !line.hasPrefix("#") { try append(line, from: "\(path):\(index + 1)") }
@@ -28,7 +29,8 @@ struct AddressList {
   }
 
   private mutating func append(_ text: String, from place: String) throws(UsageError) {
-    guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()), url.host?.isEmpty == false
+    guard let url = URL(string: text, encodingInvalidCharacters: false),
+      ["http", "https"].contains(url.scheme?.lowercased()), url.host?.isEmpty == false
     else { throw UsageError("\(place): '\(text)' is no http or https address") }
     if seen.insert(url.absoluteString).inserted { addresses.append(url) }
   }

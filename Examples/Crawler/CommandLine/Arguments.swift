@@ -9,6 +9,8 @@ struct Arguments: Equatable, Sendable {
   var action = Action.crawl
   /// Addresses, and files with addresses.
   var inputs: [String] = []
+  /// The folder for the pages; `nil` for the default.
+  var output: String?
   var limits = Limits()
 
   /// Reads the arguments that follow the program's name; of an option that is given twice, the last counts.
@@ -21,12 +23,15 @@ struct Arguments: Equatable, Sendable {
         inputs.append(argument)
         continue
       }
-      let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       switch parts[0] {
       case "--help", "-h":
         action = .printHelp
         return
-      case "--demo": action = .demonstrate
+      case "--demo":
+        action = .demonstrate
+        // The server is this program's own, and waits for nothing in vain.
+        (limits.rate, limits.timeout) = (100, 3)
       default:
         guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
           throw UsageError("\(parts[0]) needs a value: see 'crawler --help'")
@@ -41,8 +46,14 @@ struct Arguments: Equatable, Sendable {
 
   private mutating func apply(option: String, _ value: String) throws(UsageError) {
     switch option {
+    case "--output":
+      if value.isEmpty { throw UsageError("--output: name a folder") }
+      output = value
     case "--jobs": limits.jobs = try Self.number(value, in: 1...256, option)
     case "--per-host": limits.perHost = try Self.number(value, in: 1...256, option)
+    case "--rate": limits.rate = try Self.number(value, in: 1...10_000, option)
+    case "--timeout": limits.timeout = try Self.number(value, in: 1...86_400, option)
+    case "--deadline": limits.deadline = try Self.number(value, in: 1...1_000_000, option)
     case "--attempts": limits.attempts = try Self.number(value, in: 1...100, option)
     default: throw UsageError("there is no option \(option): see 'crawler --help'")
     }

@@ -5,18 +5,20 @@ struct Page: Sendable {
   enum End: Sendable {
     case downloaded(byteCount: Int)
     case failed(String)
-    case cancelled
+    case stopped
   }
 
   let address: URL
   let end: End
+  let attempts: Int
 
   /// The line for the user.
   var line: String {
-    switch end {
-    case .downloaded(let count): "ok      \(address)  \(count) bytes"
+    let attempts = attempts == 1 ? "" : ", \(attempts) attempts"
+    return switch end {
+    case .downloaded(let count): "ok      \(address)  \(count) bytes\(attempts)"
     case .failed(let reason): "failed  \(address)  \(reason)"
-    case .cancelled: "stopped \(address)"
+    case .stopped: "stopped \(address)"
     }
   }
 }

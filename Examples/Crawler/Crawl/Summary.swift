@@ -1,25 +1,35 @@
+import Foundation
+
 /// The ends of all downloads.
 struct Summary: Sendable {
   let pages: [Page]
+  let duration: Duration
 
-  var isComplete: Bool { downloaded.count == pages.count }
+  var isComplete: Bool { byteCounts.count == pages.count }
 
-  private var downloaded: [Int] {
+  private var byteCounts: [Int] {
     pages.compactMap { page in
       if case .downloaded(let count) = page.end { count } else { nil }
     }
   }
 
-  private var cancelledCount: Int {
+  private var stoppedCount: Int {
     pages.count { page in
-      if case .cancelled = page.end { true } else { false }
+      if case .stopped = page.end { true } else { false }
     }
   }
 
-  /// The line for the user.
+  /// The lines for the user.
   var text: String {
-    let failedCount = pages.count - downloaded.count - cancelledCount
-    return "\(downloaded.count) of \(pages.count) downloaded, \(downloaded.reduce(0, +)) bytes; "
-      + "\(failedCount) failed, \(cancelledCount) stopped"
+    let failedCount = pages.count - byteCounts.count - stoppedCount
+    let retryCount = pages.reduce(0) { $0 + $1.attempts - 1 }
+    return "\(byteCounts.count) of \(pages.count) downloaded, \(byteCounts.reduce(0, +)) bytes; "
+      + "\(failedCount) failed, \(stoppedCount) stopped; \(retryCount) retries, "
+      + duration.inSeconds
   }
+}
+
+extension Duration {
+  /// The duration for the user: `0.4 s`.
+  var inSeconds: String { String(format: "%.1f s", self / .seconds(1)) }
 }

@@ -18,15 +18,20 @@ extension NetworkDownloadProcedure {
   /// - Parameters:
   ///   - resilience: The limits and the rules.
   ///   - budget: The limit for the retries of all callers of one service.
+  ///   - modify: Returns an attempt with further modifiers; see `resilient(_:budget:each:)` of other procedures.
   /// - Returns: The procedure with its retries.
   public func resilient(
-    _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil
+    _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil,
+    each modify:
+      @escaping @Sendable (ProcedureTask<URLRequest, HTTPPayloadResponse<URL>>) -> ProcedureTask<
+        URLRequest, HTTPPayloadResponse<URL>
+      > = { $0 }
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {
     procedureTask.configured { request, _ in
       // One file for all attempts of this start; whatever happens, the hook is called before the procedure ends.
       let file = PartialFile(for: destination(request), limit: sizeLimit)
       let attempt = ProcedureTask(name) { (request: URLRequest) in try await download(request, to: file) }
-      return attempt.resilient(resilience, budget: budget).onWillFinish { _ in file.remove() }
+      return attempt.resilient(resilience, budget: budget, each: modify).onWillFinish { _ in file.remove() }
     }
   }
 }

@@ -6,7 +6,7 @@
     /// A condition that is satisfied when the system has a network, and otherwise fails with a ``ReachabilityError``.
     ///
     /// The condition asks the system (`NWPathMonitor`), and sends nothing. A host may be out of reach all the same; see
-    /// ``reachable(host:port:within:clock:)``, which also exists on Linux.
+    /// `reachable(host:port:within:clock:)`, which also exists on Linux.
     public static var hasNetwork: Condition {
       Condition("the system has a network") {
         for await path in NWPathMonitor() {

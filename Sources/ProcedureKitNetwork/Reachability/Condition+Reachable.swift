@@ -30,7 +30,7 @@ extension Condition {
     }
   }
 
-  /// Returns a condition that is satisfied when the host of an address takes a TCP connection; see ``reachable(host:port:within:clock:)``.
+  /// Returns a condition that is satisfied when the host of an address takes a TCP connection; see `reachable(host:port:within:clock:)`.
   ///
   /// - Parameters:
   ///   - url: The address. Without a port, the port of `https` or `http` counts.

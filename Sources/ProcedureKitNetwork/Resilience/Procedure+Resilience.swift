@@ -6,27 +6,34 @@ extension Procedure where Input: NetworkRequest {
   ///
   /// ```swift
   /// let load = NetworkDataProcedure("load").resilient()
+  /// let careful = NetworkDataProcedure("load").resilient { attempt in
+  ///   attempt.circuitBreaker(breaker).rateLimited(limiter)
+  /// }
   /// ```
   ///
   /// The table of ``NetworkResilience`` says what is repeated. A pause holds no slot, and a cancel ends a pause at once. A download that
-  /// is repeated goes on where the failed attempt has stopped; see ``NetworkDownloadProcedure/resilient(_:budget:)``.
+  /// is repeated goes on where the failed attempt has stopped; see ``NetworkDownloadProcedure/resilient(_:budget:each:)``.
   ///
   /// - Parameters:
   ///   - resilience: The limits and the rules.
   ///   - budget: The limit for the retries of all callers of one service.
+  ///   - modify: Returns an attempt with further modifiers, which are around its time limit: a breaker, a rate limiter, whose waits do not
+  ///     count for the limit. A status that is repeated is an error there. The function is called when the procedure starts.
   /// - Returns: The procedure with its retries.
   public func resilient<Payload>(
-    _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil
+    _ resilience: NetworkResilience = NetworkResilience(), budget: RetryBudget? = nil,
+    each modify: @escaping @Sendable (ProcedureTask<Input, Output>) -> ProcedureTask<Input, Output> = { $0 }
   ) -> ProcedureTask<Input, Output> where Output == HTTPPayloadResponse<Payload> {
     configured { input, procedure in
       let request = input.urlRequest
-      return procedure.map { response in
+      let attempt = procedure.map { response in
         guard NetworkResilience.isTransient(response.status) else { return response }
         let body = (response.payload as? Data)?.prefix(NetworkError.bodyLimit) ?? Data()
         throw NetworkError(.unacceptableStatus, request, response: response.response, body: body)
       }
       .timeout(resilience.attemptTimeout)
-      .retry(resilience.backoff, maxAttempts: resilience.maxAttempts, budget: budget) { error, _ in
+      return modify(attempt).retry(resilience.backoff, maxAttempts: resilience.maxAttempts, budget: budget) {
+        error, _ in
         switch resilience.answer(to: error, of: request) {
         case .repeat: .retry
         case .repeatAfter(let pause): .retryAfter(pause)

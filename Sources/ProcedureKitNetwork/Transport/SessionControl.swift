@@ -7,7 +7,7 @@ import Foundation
   /// Starts and cancels the tasks of a session, on Linux.
   ///
   /// There, the work of all sessions and all of libcurl's callbacks share one serial queue (swift-corelibs-foundation 6.3). Three
-  /// things follow from that, and all of them were seen:
+  /// things follow, and all of them were seen (a fourth is in ``IdleBrake``):
   /// - Making, resuming and cancelling a task wait for that queue. They are done by a thread of their own here, so that no thread of
   ///   Swift's concurrency waits.
   /// - A connection whose peer sends faster than the data is read never lets go of the queue: nothing can be cancelled any more.
@@ -21,12 +21,14 @@ import Foundation
     private let actions: OperationQueue
     /// The queue of libcurl's callbacks, which the session does not publish; without it, a cancel may wait for a fast peer.
     private let transfers: DispatchQueue?
+    private let brake: IdleBrake?
 
-    init(_ session: URLSession) {
+    init(_ session: URLSession, _ exchanges: SessionExchanges) {
       self.session = session
       actions = OperationQueue()
       actions.maxConcurrentOperationCount = 1
       transfers = Self.child("multiHandle", of: session).flatMap { Self.child("queue", of: $0) } as? DispatchQueue
+      brake = transfers.map { IdleBrake($0, exchanges) }
     }
 
     private static func child(_ name: String, of object: Any) -> Any? {
@@ -35,7 +37,10 @@ import Foundation
 
     /// Calls a function that makes and resumes a task.
     func start(_ action: @escaping @Sendable (URLSession) -> Void) {
-      perform { action(session) }
+      perform {
+        action(session)
+        brake?.start()
+      }
     }
 
     func cancel(_ task: URLSessionTask) {
@@ -72,7 +77,7 @@ import Foundation
 
     private let session: URLSession
 
-    init(_ session: URLSession) {
+    init(_ session: URLSession, _ exchanges: SessionExchanges) {
       self.session = session
     }
 

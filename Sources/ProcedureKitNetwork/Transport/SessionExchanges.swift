@@ -7,14 +7,29 @@ import Synchronization
 
 /// The delegate of a session: passes what comes to the exchange of the task.
 final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
-  private let running = Mutex<[Int: RunningExchange]>([:])
+  private struct State {
+    var running: [Int: RunningExchange] = [:]
+    /// How often something has begun or come.
+    var activity = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// A number that differs whenever something has begun or come; `nil` if no exchange is under way.
+  var activity: Int? { state.withLock { $0.running.isEmpty ? nil : $0.activity } }
 
   func add(_ exchange: RunningExchange, of task: URLSessionTask) {
-    running.withLock { $0[task.taskIdentifier] = exchange }
+    state.withLock { state in
+      state.running[task.taskIdentifier] = exchange
+      state.activity += 1
+    }
   }
 
   private func exchange(of task: URLSessionTask) -> RunningExchange? {
-    running.withLock { $0[task.taskIdentifier] }
+    state.withLock { state in
+      state.activity += 1
+      return state.running[task.taskIdentifier]
+    }
   }
 
   func urlSession(
@@ -45,6 +60,6 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    running.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.didComplete(task, error)
+    state.withLock { $0.running.removeValue(forKey: task.taskIdentifier) }?.didComplete(task, error)
   }
 }

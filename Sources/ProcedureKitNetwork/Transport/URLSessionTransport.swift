@@ -40,7 +40,7 @@ public final class URLSessionTransport: HTTPTransport {
   public init(configuration: URLSessionConfiguration = URLSessionTransport.configuration) {
     session = URLSession(
       configuration: configuration, delegate: exchanges, delegateQueue: SessionControl.makeDelegateQueue())
-    control = SessionControl(session)
+    control = SessionControl(session, exchanges)
   }
 
   deinit {

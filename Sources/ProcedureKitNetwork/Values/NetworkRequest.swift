@@ -7,7 +7,7 @@
 
 /// The input of a procedure of the network: `URLRequest`, ``HTTPPayloadRequest``, or a type of one's own that holds one.
 ///
-/// ``Procedure/resilient(_:budget:)`` reads the method of the request, and ``Procedure/authorized(by:)`` adds a header field.
+/// `resilient()` reads the method of the request, and `authorized(by:)` adds a header field.
 public protocol NetworkRequest: Sendable {
   /// The request.
   var urlRequest: URLRequest { get set }

@@ -7,7 +7,7 @@ public import ProcedureKit
 /// let load = NetworkDataProcedure("load").authorized(by: service).resilient()
 /// ```
 ///
-/// ``Procedure/authorized(by:)`` adds the token to each request. `.condition(.authorized(for: service))` gets a token before the
+/// `authorized(by:)` adds the token to each request. `.condition(.authorized(for: service))` gets a token before the
 /// procedure starts.
 ///
 /// A token is requested when there is none, when its lifetime ends, or when the service answers with the status 401. All who
@@ -39,7 +39,7 @@ public struct WebServiceCapability: Capability {
     tokens = TokenStore(name, configuration)
   }
 
-  /// Returns `true`: whether the service can be reached is found by asking. See ``ProcedureKit/Condition/reachable(_:within:clock:)``.
+  /// Returns `true`: whether the service can be reached is found by asking. See `Condition.reachable`.
   public func isAvailable() async -> Bool { true }
 
   /// Returns whether a valid token is there, without asking the service.

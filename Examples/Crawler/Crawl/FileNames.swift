@@ -1,0 +1,21 @@
+import Foundation
+
+/// Names of files for addresses, each another one.
+struct FileNames {
+  private static let lengthLimit = 120
+  private var taken: Set<String> = []
+
+  /// Returns the name for an address: `example.org-kittens-1.html`, with a number if other addresses have the name.
+  mutating func name(for address: URL) -> String {
+    let text = address.hostAndPort + address.path + (address.query.map { "-\($0)" } ?? "")
+    let allowed = text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) ? $0 : "-" }
+    let trimmed = String(allowed.prefix(Self.lengthLimit)).trimmingCharacters(in: CharacterSet(charactersIn: "-."))
+    let stem = trimmed.isEmpty ? "page" : trimmed
+    var (name, number) = (stem, 1)
+    while !taken.insert(name.lowercased()).inserted {
+      number += 1
+      name = "\(stem)-\(number)"
+    }
+    return name
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import LoopbackServer
+import ProcedureKit
+import ProcedureKitNetwork
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+struct CannedKitten: HTTPTransport {
+  func perform(_ exchange: HTTPExchange) async throws {
+    let url = exchange.request.url!
+    try exchange.didReceive(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [:])!)
+    try exchange.didReceive(Data("a kitten".utf8))
+  }
+}
+
+/// The code of the guide *Network procedures*, compiled and run; `ProjectTests` compares the two.
+@Suite(.timeLimit(.minutes(10))) struct NetworkGuide {
+  private struct Kitten: Decodable {
+    var name: String
+  }
+
+  private struct Service {
+    func synchronize() async throws -> Int { 7 }
+  }
+
+  private let queue = ProcedureQueue("network", maxConcurrentProcedures: 4)
+
+  private func withServer(_ body: (LoopbackServer, URL) async throws -> Void) async throws {
+    let server = try LoopbackServer { request in
+      switch request.path {
+      case "/token": .ok(#"{"access_token": "secret", "token_type": "Bearer"}"#)
+      default: request.method == "PUT" ? .ok("\(request.body.count)") : .ok(#"{"name": "Mia"}"#)
+      }
+    }
+    defer { server.stop() }
+    try await body(server, server.url("/kitten"))
+    try await server.waitUntilUnconnected()
+  }
+
+  @Test("Loading")
+  func loading() async throws {
+    try await withServer { _, url in
+      let load = NetworkDataProcedure("load").resilient()
+      let response = try await queue.run(load, input: URLRequest(url: url))
+      print(response.status, response.payload.count)
+      let loadKitten = NetworkDataProcedure("load").resilient().json(Kitten.self)
+      let kitten = try await queue.run(loadKitten, input: URLRequest(url: url))
+      #expect(kitten.name == "Mia")
+    }
+  }
+
+  @Test("Downloading and uploading")
+  func files() async throws {
+    let temporary = try TemporaryFolder()
+    let folder = temporary.url
+    try await withServer { _, url in
+      let download = NetworkDownloadProcedure("photograph") { request in
+        folder.appending(path: request.url?.lastPathComponent ?? "page")
+      }
+      let photograph = try await queue.run(download.resilient(), input: URLRequest(url: url)).payload
+      #expect(photograph == temporary.file("kitten"))
+
+      let upload = NetworkUploadProcedure("upload").resilient()
+      let request = HTTPPayloadRequest(.file(photograph), to: url, method: "PUT", contentType: "image/png")
+      let answer = try await queue.run(upload, input: request)
+      #expect(answer.text == "15")
+    }
+  }
+
+  @Test("Failures that pass")
+  func resilience() async throws {
+    let (breaker, limiter) = (CircuitBreaker("kittens"), RateLimiter(100, per: .seconds(1)))
+    try await withServer { _, url in
+      var patient = NetworkResilience()
+      patient.attemptTimeout = .seconds(60)
+      patient.maxAttempts = 5
+      let careful = NetworkDataProcedure("load").resilient(patient) { attempt in
+        attempt.circuitBreaker(breaker).rateLimited(limiter)
+      }
+      let response = try await queue.run(careful, input: URLRequest(url: url))
+      #expect(response.status == 200)
+    }
+  }
+
+  @Test("Authorization")
+  func authorization() async throws {
+    let secret = "secret"
+    try await withServer { server, url in
+      let tokenURL = server.url("/token")
+      let service = WebServiceCapability(
+        "kittens", OAuthConfiguration(tokenURL: tokenURL, clientID: "me", clientSecret: secret))
+      let authorized = NetworkDataProcedure("load").authorized(by: service).resilient()
+      let secured = try await queue.run(authorized, input: URLRequest(url: url))
+      #expect(secured.status == 200)
+      #expect(server.requests(to: "/kitten").first?.headers["Authorization"] == "Bearer secret")
+    }
+  }
+
+  @Test("Reachability")
+  func reachability() async throws {
+    let service = Service()
+    try await withServer { _, url in
+      let synchronize = ProcedureTask("synchronize") { try await service.synchronize() }
+        .condition(.reachable(url, within: .seconds(2)))
+      let count = try await queue.run(synchronize)
+      #expect(count == 7)
+    }
+  }
+
+  @Test("A substitute for the network")
+  func substitute() async throws {
+    var load = NetworkDataProcedure("load")
+    load.transport = CannedKitten()
+    let response = try await load(URLRequest(url: URL(string: "https://kitten.example/")!))
+    #expect(response.text == "a kitten")
+  }
+}
