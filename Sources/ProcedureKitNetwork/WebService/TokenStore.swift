@@ -74,10 +74,12 @@ final class TokenStore: Sendable {
     }
   }
 
-  /// Shares a renewal with all who ask for the same. Returns `nil` if the renewal had ended before.
+  /// Shares a renewal with all who ask for the same. Returns `nil` if another renewal had ended before.
   private func renewal(after number: Int) async throws -> BearerToken? {
     let renewal = ProcedureTask("token of \(service)") { [self] () -> BearerToken? in
-      state.withLock({ $0.renewals == number }) ? try await renew() : nil
+      // A renewal may have ended between the caller's looks at the token and at the number, or since then.
+      guard validToken == nil, state.withLock({ $0.renewals == number }) else { return nil }
+      return try await renew()
     }
     .coalesced(by: Renewal(store: self, number: number))
     // A cancel of the caller passes a request for client credentials on to the next who waits. A refresh comes to its end: the
