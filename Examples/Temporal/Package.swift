@@ -24,7 +24,7 @@ let package = Package(
         "CCurl", .product(name: "ProcedureKit", package: "ProcedureKit"),
         .product(name: "ProcedureKitFoundation", package: "ProcedureKit"),
       ],
-      path: ".", exclude: ["CCurl", "Demo", "survive", "README.md"], sources: ["Messages", "GRPC", "Engine"],
+      path: ".", exclude: ["CCurl", "Demo", "Tests", "survive", "README.md"], sources: ["Messages", "GRPC", "Engine"],
       swiftSettings: settings),
     .executableTarget(
       name: "TemporalDemo",
@@ -33,6 +33,7 @@ let package = Package(
         .product(name: "ProcedureKitFoundation", package: "ProcedureKit"),
       ],
       path: "Demo", swiftSettings: settings),
+    .testTarget(name: "TemporalTests", dependencies: ["TemporalExecutor"], path: "Tests", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

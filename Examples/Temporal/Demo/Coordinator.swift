@@ -34,8 +34,8 @@ struct Coordinator: Sendable {
 
   private var orders: [ResizeOrder] {
     (1...arguments.sizes).map { number in
-      let target = arguments.folder.appending(path: "kitten-\(number * 8).ppm").path
-      return ResizeOrder(source: arguments.picture.path, target: target, width: number * 8)
+      let target = arguments.folder.appending(path: "kitten-\(number + 15).ppm").path
+      return ResizeOrder(source: arguments.picture.path, target: target, width: number + 15)
     }
   }
 

@@ -53,7 +53,7 @@ extension RemoteSignature where Input == Photo, Output == Thumbnail {
 
   @Test("A graph with a worker, and a name for the work")
   func graph() async throws {
-    let engine = LocalEngine()
+    let engine = LocalEngine(clock: VirtualClock())
     let (executor, source) = (engine, engine)
     let graph = ProcedureGraph("thumbnails") { (g, photo: Node<Photo>) in
       let small = g.add(ResizeImage(side: 64).remote(on: executor, as: .resize), from: photo)

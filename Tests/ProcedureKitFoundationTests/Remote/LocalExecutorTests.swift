@@ -58,7 +58,7 @@ import TestingProcedureKit
     "An error of the library comes back with its kind, its details and the error behind it, for the run that called")
   func libraryErrors() async throws {
     var registry = ProcedureRegistry()
-    let breaker = CircuitBreaker("disk", failureRatio: 0.1, minimumCalls: 1)
+    let breaker = CircuitBreaker("disk", failureRatio: 0.1, minimumCalls: 1, clock: VirtualClock())
     let broken = ProcedureTask<Int, Int>("double") { throw ResizeError.tooLarge($0) }.circuitBreaker(breaker)
     let conditional = broken.condition("space") { throw ResizeError.tooLarge(1) }
     registry.register(broken, as: .double)

@@ -38,7 +38,7 @@ import TestingProcedureKit
 
   @Test("Many calls are shared by workers, and each has its value")
   func many() async throws {
-    let engine = LocalEngine()
+    let engine = LocalEngine(clock: VirtualClock())
     let call = double.remote(on: engine, as: .double)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<3 {
