@@ -56,11 +56,13 @@ let package = Package(
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit"], swiftSettings: settings),
 
     .executableTarget(
-      name: "kitten", dependencies: ["ProcedureKit", "ProcedureKitDiagnostics"], path: "Examples/Kitten",
+      name: "kitten", dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation"],
+      path: "Examples/Kitten",
       resources: [.copy("Resources")],
       swiftSettings: settings),
     .executableTarget(
-      name: "Benchmark", dependencies: ["ProcedureKit"], path: "Examples/Benchmark", swiftSettings: settings),
+      name: "Benchmark", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], path: "Examples/Benchmark",
+      swiftSettings: settings),
 
     .target(name: "LoopbackServer", path: "Examples/Crawler/LoopbackServer", swiftSettings: settings),
     .executableTarget(
@@ -76,7 +78,11 @@ let package = Package(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
-      name: "ProcedureKitFoundationTests", dependencies: ["ProcedureKitFoundation", "TestingProcedureKit"],
+      name: "ProcedureKitFoundationTests",
+      dependencies: ["ProcedureKitFoundation", "TestingProcedureKit", "TestSupport", "journal-worker"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "journal-worker", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], path: "Tests/JournalWorker",
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitNetworkTests",

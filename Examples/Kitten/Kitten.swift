@@ -1,6 +1,7 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitDiagnostics
+import ProcedureKitFoundation
 
 /// Makes pictures of kittens smaller. `kitten --help` tells how to use it.
 @main
@@ -38,8 +39,11 @@ struct Kitten {
   }
 
   private static func perform(_ job: Thumbnails, _ arguments: Arguments) async -> Int32 {
+    var job = job
     let recorder: JobRecorder
     do {
+      // Finished pictures are not flushed to the disk either: after a power failure, begin anew.
+      job.journal = try arguments.journal.map { try FileJournal($0, flush: .never) }
       recorder = try JobRecorder(arguments.records)
     } catch {
       Console.printError("\(error)")
@@ -48,11 +52,12 @@ struct Kitten {
     for source in job.sources { source.renaming.map { Console.print($0) } }
     let start = ContinuousClock.now
     let progress = TerminalProgress(on: .standardOutput)
-    let task = Task { try await job.run(jobs: arguments.jobs, recorder, progress) }
+    let task = Task { [job] in try await job.run(jobs: arguments.jobs, recorder, progress) }
     let interruption = Interruption { task.cancel() }
     let result = await task.result
     job.output.removeIfUnused()
     let status = tell(result, of: job, since: start, interruption)
+    if status == 0, let journal = arguments.journal { unlink(journal) }
     let errors = await recorder.finish()
     for error in errors { Console.printError("\(error)") }
     return status == 0 && !errors.isEmpty ? 1 : status

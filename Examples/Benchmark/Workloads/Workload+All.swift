@@ -19,6 +19,7 @@ extension Workload {
     Workload("P16", "an hour's pause, cancelled", units: 10_000, PauseWork.contestants),
     Workload("P17", "sleep, end in the opposite order", units: 16_000, ReverseSleepWork.contestants),
     Workload("P12", "sleep 1 ms, 100 at once", units: 10_000, SleepWork.contestants),
+    Workload("W9", "remembered in a file", units: 10_000, DurableWork.contestants),
   ]
 
   private static let timeouts = Workload("W8", "a timeout each", units: 100_000, TimeoutWork.contestants)

@@ -22,6 +22,9 @@ struct Arguments: Equatable, Sendable {
   /// How many steps may execute at once.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
 
+  /// The file that remembers finished steps until the job is done.
+  var journal: String?
+
   /// The files that tell afterwards how the job went.
   var records = RecordFiles()
 
@@ -63,6 +66,7 @@ struct Arguments: Equatable, Sendable {
     case "--sizes": sizes = try Self.sizes(in: requiredValue())
     case "--output": output = try requiredValue()
     case "--jobs": jobs = try Self.number(requiredValue(), in: 1...Self.jobLimit, option: option)
+    case "--journal": journal = try requiredValue()
     case "--trace": records.trace = try requiredValue()
     case "--timeline": records.timeline = try requiredValue()
     case "--report": records.report = try requiredValue()

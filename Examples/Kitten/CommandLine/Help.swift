@@ -14,6 +14,8 @@ extension Arguments {
                        nothing is enlarged: a smaller picture keeps its size
       --output DIR     where to write; created if need be, files there are replaced (default: kittens)
       --jobs N         how many steps execute at once, 1 to \(jobLimit) (default: the number of processors)
+      --journal FILE   remember finished steps in FILE until all is done: a job that was killed or interrupted is
+                       continued by the next run with the same FILE
       --graph          print the steps as a Mermaid diagram instead of executing them
       --trace FILE     write a trace of the job, for ui.perfetto.dev or chrome://tracing
       --timeline FILE  draw the job as a picture: which step executed when, and what it waited for (SVG)

@@ -7,6 +7,14 @@ struct PPMFile: Hashable, Sendable {
   /// The file's name without its extension.
   var stem: String { URL(filePath: path).deletingPathExtension().lastPathComponent }
 
+  /// Another number when another picture stands at the path: its size or the time of its last change differs.
+  var stamp: Int {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    let size = attributes?[.size] as? Int ?? -1
+    let time = (attributes?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
+    return Stamp.of("\(URL(filePath: path).standardizedFileURL.path) \(size) \(time)")
+  }
+
   /// Sees whether a file is there that can be read to its end.
   ///
   /// Pipes and devices are refused: they have no size that a header could be checked against.

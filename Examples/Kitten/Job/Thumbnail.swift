@@ -1,5 +1,5 @@
 /// A picture that was written.
-struct Thumbnail: Equatable, Sendable {
+struct Thumbnail: Codable, Equatable, Sendable {
   let fileName: String
   let width: Int
   let height: Int

@@ -1,11 +1,14 @@
 import ProcedureKit
 import ProcedureKitDiagnostics
+import ProcedureKitFoundation
 
 /// The whole job.
 struct Thumbnails {
   var sources: [Source]
   var sizes: [Int]
   var output: OutputDirectory
+  /// Remembers finished steps.
+  var journal: FileJournal?
 
   /// Every picture is loaded once, resized to all sizes, and each of these is written; then all are reported.
   ///
@@ -13,7 +16,8 @@ struct Thumbnails {
   /// nearer to its end goes first: no more pictures are held in memory than are being worked on.
   var graph: ProcedureGraph<Void, Report> {
     ProcedureGraph(Step.graph) { g in
-      let directory = g.add(PrepareDirectory(directory: output).named(Step.prepare))
+      let prepare = PrepareDirectory(directory: output).named(Step.prepare)
+      let directory = g.add(prepare.version(Stamp.of(output.path)))
       var results: [Node<Result<Thumbnail, any Error>>] = []
       for source in sources {
         let image = g.add(load(source), after: [directory])
@@ -49,7 +53,11 @@ struct Thumbnails {
     async let times = StepTimes.measure(events)
     let result: Result<Report, any Error>
     do {
-      result = .success(try await queue.run(graph))
+      if let journal {
+        result = .success(try await queue.run(graph.durable(in: journal)))
+      } else {
+        result = .success(try await queue.run(graph))
+      }
     } catch {
       result = .failure(error)
     }
@@ -72,5 +80,7 @@ struct Thumbnails {
       }
       .named(Step.load(source))
       .priority(.low)
+      // A picture that was changed since a job was killed is another picture.
+      .version(file.stamp)
   }
 }

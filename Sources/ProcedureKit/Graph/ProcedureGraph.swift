@@ -22,7 +22,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   public let name: String
   let plan: GraphPlan
   private let takeOutput: @Sendable (GraphValues) -> Output
-  private let outputSlot: Int32?
+  let outputSlot: Int32?
   private var policy: ErrorPolicy?
   private var width = Int.max
 
@@ -106,9 +106,9 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     ProcedureTask(name) { input in try await execute(input, in: .ofBody(name)) }
   }
 
-  private func execute(_ value: Input, in context: ProcedureContext) async throws -> Output {
+  func execute(_ value: Input, by plan: GraphPlan? = nil, in context: ProcedureContext) async throws -> Output {
     let policy = policy ?? context.run.errorPolicy
-    let run = GraphRun(plan, in: context.run, limit: width, stopsAtFirstFailure: policy != .continue)
+    let run = GraphRun(plan ?? self.plan, in: context.run, limit: width, stopsAtFirstFailure: policy != .continue)
     run.values.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
     try await run.execute()
     if let outputSlot, let error = run.values.error(of: outputSlot), !isAcceptedOutput { throw error }

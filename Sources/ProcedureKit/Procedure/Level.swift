@@ -46,6 +46,7 @@ final class Level: Sendable {
     var name: String
     var rawPriority: UInt8?
     var key: InternedKey?
+    var version: UInt32 = 1
     var demands = SharedList<ResourceRequest.Demand>()
     var delay: Duration?
     var timeout: Duration?

@@ -135,6 +135,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ operation: @escaping @concurrent @Sendable (I) async throws -> O
   ) -> ProcedureTask<I, O> {
     var traits = Level.Traits(name: name, rawPriority: level.traits.rawPriority, key: level.traits.key)
+    traits.version = level.traits.version
     change(&traits)
     return ProcedureTask<I, O>(traits, operation)
   }

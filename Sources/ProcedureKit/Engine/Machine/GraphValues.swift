@@ -17,17 +17,19 @@ struct ValueKind: Sendable {
   let alignment: Int
   /// Destroys the value at an offset. `nil` for a type whose values are nothing but bits.
   let destroy: (@Sendable (GraphValues, Int32) -> Void)?
+  let type: Any.Type
 
   @usableFromInline
-  init(size: Int, alignment: Int, destroy: (@Sendable (GraphValues, Int32) -> Void)?) {
-    (self.size, self.alignment, self.destroy) = (size, alignment, destroy)
+  init(size: Int, alignment: Int, destroy: (@Sendable (GraphValues, Int32) -> Void)?, type: Any.Type) {
+    (self.size, self.alignment, self.destroy, self.type) = (size, alignment, destroy, type)
   }
 
   @inlinable
   init<Value>(of type: Value.Type) {
     let destroy: @Sendable (GraphValues, Int32) -> Void = { $0.destroy(Value.self, at: $1) }
     let isBits = GraphValues.isBits(Value.self)
-    self.init(size: MemoryLayout<Value>.size, alignment: MemoryLayout<Value>.alignment, destroy: isBits ? nil : destroy)
+    let (size, alignment) = (MemoryLayout<Value>.size, MemoryLayout<Value>.alignment)
+    self.init(size: size, alignment: alignment, destroy: isBits ? nil : destroy, type: Value.self)
   }
 }
 

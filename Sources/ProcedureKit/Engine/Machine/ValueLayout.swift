@@ -4,11 +4,12 @@ struct ValueLayout: Sendable {
     let offset: Int32
     var consumers: Int32 = 0
     let destroy: (@Sendable (GraphValues, Int32) -> Void)?
+    let type: Any.Type
   }
 
   private(set) var size = 0
   private(set) var alignment = 1
-  private(set) var slots: ContiguousArray<Slot> = []
+  var slots: ContiguousArray<Slot> = []
   /// Whether a value has to be destroyed, so that consumers are counted.
   private(set) var countsConsumers = false
 
@@ -18,7 +19,7 @@ struct ValueLayout: Sendable {
     size = offset + kind.size
     alignment = max(alignment, kind.alignment)
     countsConsumers = countsConsumers || kind.destroy != nil
-    slots.append(Slot(offset: Int32(offset), destroy: kind.destroy))
+    slots.append(Slot(offset: Int32(offset), destroy: kind.destroy, type: kind.type))
     return (Int32(slots.count - 1), Int32(offset))
   }
 

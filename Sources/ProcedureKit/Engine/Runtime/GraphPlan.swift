@@ -7,9 +7,9 @@ final class GraphPlan: Sendable {
   let traits: ContiguousArray<NodeTraits>
   let layout: ValueLayout
   /// What the nodes take, one node after another: numbers of slots, doubled, plus one where a failure is accepted.
-  private let inputs: ContiguousArray<Int32>
+  let inputs: ContiguousArray<Int32>
   /// For each node, where its inputs end in `inputs`.
-  private let inputEnds: ContiguousArray<Int32>
+  let inputEnds: ContiguousArray<Int32>
 
   init(
     shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>,
@@ -49,11 +49,10 @@ struct NodeTraits: Sendable {
   let priority: UInt8?
   /// Whether the node has nothing but a body.
   let isPlain: Bool
+  let version: UInt32
 
   @usableFromInline
-  init(name: String, priority: UInt8? = nil, isPlain: Bool = true) {
-    self.name = name
-    self.priority = priority
-    self.isPlain = isPlain
+  init(name: String, priority: UInt8? = nil, isPlain: Bool = true, version: UInt32 = 1) {
+    (self.name, self.priority, self.isPlain, self.version) = (name, priority, isPlain, version)
   }
 }

@@ -1,0 +1,8 @@
+// error: the input of a durable graph must be Encodable
+import ProcedureKit
+
+struct Picture: Sendable {}
+
+func durable(_ graph: ProcedureGraph<Picture, Int>, in journal: any ProcedureJournal) -> DurableGraph<Picture, Int> {
+  graph.durable(in: journal)
+}

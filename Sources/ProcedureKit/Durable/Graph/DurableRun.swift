@@ -1,0 +1,155 @@
+/// Internal. One run of a durable graph: which nodes take their values from the journal, and the fingerprints of those that execute.
+final class DurableRun: Sendable {
+  private let plan: DurablePlan
+  private let look: DurableLook
+  private let input: Fingerprint
+  /// The fingerprints of the values that are there.
+  private let fingerprints: Locked<[Fingerprint?]>
+
+  private var journal: any ProcedureJournal { plan.journal }
+
+  init(_ plan: DurablePlan, input: Fingerprint) async throws {
+    self.plan = plan
+    self.input = input
+    look = try await DurableLook(plan, input: input)
+    fingerprints = Locked(look.fingerprints)
+  }
+
+  /// The graph in which each node looks into the journal before its body, and writes after it.
+  func graph() -> GraphPlan {
+    let graph = plan.graph
+    var (bodies, traits) = (graph.bodies, graph.traits)
+    for index in bodies.indices {
+      let node = Int32(index)
+      if plan.isRemembered(node) || look.fates[index] == .skipped {
+        let task = traits[index]
+        traits[index] = NodeTraits(name: task.name, priority: task.priority, isPlain: false)
+        bodies[index] = NodeBody { values in
+          try await RunDriver.runNode(self.task(of: node, task, graph.bodies[index], values), ())
+        }
+      } else {
+        bodies[index] = NodeBody { values in
+          try await graph.bodies[index].execute(values)
+          let key = self.known(node, values).map { self.plan.key(of: node, $0) }
+          self.fingerprints.withLock { $0[index] = key?.fingerprint }
+        }
+      }
+    }
+    return GraphPlan(
+      shape: graph.shape, bodies: bodies, traits: traits, layout: plan.layout, inputs: graph.inputs,
+      inputEnds: graph.inputEnds)
+  }
+
+  /// A node as a procedure that is reused, or executed and remembered.
+  private func task(
+    of node: Int32, _ traits: NodeTraits, _ body: NodeBody, _ values: GraphValues
+  ) -> ProcedureTask<Void, Void> {
+    let isSkipped = look.fates[Int(node)] == .skipped
+    var level = Level.Traits(name: traits.name, rawPriority: traits.priority)
+    level.reuse = Level.Reuse(name: isSkipped ? "not needed again" : journal.name) { _ in
+      try await self.find(node, values) ? Level.Reused(value: ()) : nil
+    }
+    return ProcedureTask(level) { try await self.execute(node, body, values) }
+  }
+
+  /// Puts the value of a node in its place, if the journal has the value. Whether the node is finished.
+  private func find(_ node: Int32, _ values: GraphValues) async throws -> Bool {
+    let path = plan.paths[Int(node)]
+    switch look.fates[Int(node)] {
+    case .skipped: break
+    case .reused(let isLoaded):
+      guard isLoaded, let key = look.keys[Int(node)] else { break }
+      guard let record = try await journal.record(for: key), !record.isFailure else {
+        throw JournalError(
+          .entryMissing, journal: journal.name,
+          "has lost the entry of \(path) since the run started: run again, and let no other program change a journal in use"
+        )
+      }
+      try put(record, of: node, values)
+    case .executed:
+      guard let known = known(node, values) else { return false }
+      let key = plan.key(of: node, known)
+      if key != look.keys[Int(node)] || look.failures[node] != nil, let record = try await journal.record(for: key) {
+        if let failure = record.failure {
+          guard plan.remembersFailures else { return false }
+          throw RememberedFailure(path: path, description: failure)
+        }
+        try put(record, of: node, values)
+        fingerprints.withLock { $0[Int(node)] = DurablePlan.fingerprint(of: record.content, of: key) }
+        break
+      }
+      let cause = try await plan.cause(of: node, known)
+      if cause != .notRemembered { ProcedureContext.current?.log.info("executes again: \(cause)") }
+      return false
+    }
+    for input in plan.graph.inputs(of: node) { values.giveUpShare(of: input) }
+    return true
+  }
+
+  private func put(_ record: JournalRecord, of node: Int32, _ values: GraphValues) throws {
+    do {
+      try plan.codecs[Int(node)]?.decode(record.content, into: values, journal.coder)
+    } catch {
+      throw JournalError(
+        .valueNotDecodable, journal: journal.name,
+        "has a value of \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)): give the node "
+          + "another version if its type has changed", underlying: error)
+    }
+  }
+
+  /// Executes a node and writes its value, before anything that depends on the node starts.
+  private func execute(_ node: Int32, _ body: NodeBody, _ values: GraphValues) async throws {
+    let known = known(node, values)
+    do {
+      try await body.execute(values)
+    } catch {
+      if plan.remembersFailures, let known, !error.isNoFailure, !isCancelled {
+        try await append(Array("\(error)".utf8), isFailure: true, of: node, known)
+      }
+      throw error
+    }
+    guard let codec = plan.codecs[Int(node)], !isCancelled else { return }
+    let content: [UInt8]
+    do {
+      content = try codec.encode(values, journal.coder)
+    } catch {
+      throw JournalError(
+        .valueNotEncodable, journal: journal.name, "cannot take the value of \(plan.paths[Int(node)])",
+        underlying: error)
+    }
+    guard let known else { return }
+    let key = try await append(content, isFailure: false, of: node, known)
+    fingerprints.withLock { $0[Int(node)] = DurablePlan.fingerprint(of: content, of: key) }
+  }
+
+  @discardableResult
+  private func append(
+    _ content: [UInt8], isFailure: Bool, of node: Int32, _ known: [Fingerprint]
+  ) async throws -> JournalKey {
+    let key = plan.key(of: node, known)
+    let record = JournalRecord(
+      isFailure: isFailure, versions: plan.versions(of: node),
+      dependencies: plan.recordedDependencies(of: node, known), content: content)
+    try await journal.append(record.bytes, for: key)
+    return key
+  }
+
+  /// The fingerprints of the dependencies of a node that starts; `nil` if one of them has none, because it was cancelled.
+  private func known(_ node: Int32, _ values: GraphValues) -> [Fingerprint]? {
+    let dependencies = plan.dependencies[Int(node)]
+    let known = fingerprints.withLock { fingerprints in
+      dependencies.map { $0 < 0 ? input : fingerprints[Int($0)] }
+    }
+    var complete: [Fingerprint] = []
+    for (dependency, fingerprint) in zip(dependencies, known) {
+      let failure = fingerprint == nil ? values.error(of: plan.graph.slot(of: dependency)) : nil
+      guard let fingerprint = fingerprint ?? failure.map({ DurablePlan.fingerprint(ofFailure: "\($0)") }) else {
+        return nil
+      }
+      complete.append(fingerprint)
+    }
+    return complete
+  }
+
+  private var isCancelled: Bool { ProcedureContext.current?.isCancelled ?? Task.isCancelled }
+}

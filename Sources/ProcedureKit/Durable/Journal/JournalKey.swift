@@ -1,0 +1,20 @@
+/// The key of an entry in a ``ProcedureJournal``: the place of the work, and a fingerprint of everything the value depends on.
+public struct JournalKey: Hashable, Sendable, CustomStringConvertible {
+  /// The name of the procedure, or the names of the graph and the node: `thumbnails/resize`.
+  public let path: String
+  /// The fingerprint of the names, the versions and the inputs.
+  public let fingerprint: Fingerprint
+
+  /// Makes a key.
+  ///
+  /// - Parameters:
+  ///   - path: The name of the procedure, or the names of the graph and the node.
+  ///   - fingerprint: The fingerprint of everything the value depends on.
+  public init(path: String, fingerprint: Fingerprint) {
+    self.path = path
+    self.fingerprint = fingerprint
+  }
+
+  /// The path and the beginning of the fingerprint: `thumbnails/resize@1f3a6c22`.
+  public var description: String { "\(path)@\(fingerprint.description.prefix(8))" }
+}

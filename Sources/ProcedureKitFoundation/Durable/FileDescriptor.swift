@@ -1,0 +1,95 @@
+internal import Foundation
+
+/// Internal. An open file, with the system calls that a journal needs. Closed with its last reference, which gives the lock back.
+final class FileDescriptor {
+  /// A failed system call.
+  struct Failure: Error, CustomStringConvertible {
+    let code: Int32
+
+    static var latest: Failure { Failure(code: errno) }
+
+    var description: String { String(cString: strerror(code)) }
+  }
+
+  private let number: Int32
+
+  init(opening path: String, _ flags: Int32) throws(Failure) {
+    number = open(path, flags | O_CLOEXEC, 0o666)
+    if number < 0 { throw .latest }
+  }
+
+  deinit { close(number) }
+
+  /// Locks the file against others. Whether that succeeded; the system gives the lock back when the process ends, however it ends.
+  func lock() throws(Failure) -> Bool {
+    if flock(number, LOCK_EX | LOCK_NB) == 0 { return true }
+    if errno == EWOULDBLOCK { return false }
+    throw .latest
+  }
+
+  /// Whether the file is the one that has a path now, and not one that was replaced since.
+  func isFile(at path: String) -> Bool {
+    var (own, other) = (stat(), stat())
+    return fstat(number, &own) == 0 && stat(path, &other) == 0 && own.st_ino == other.st_ino
+      && own.st_dev == other.st_dev
+  }
+
+  var isRegular: Bool {
+    var status = stat()
+    return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  func size() throws(Failure) -> Int {
+    var status = stat()
+    guard fstat(number, &status) == 0 else { throw .latest }
+    return Int(status.st_size)
+  }
+
+  /// Reads bytes at a position; fewer at the end of the file.
+  func read(_ count: Int, at position: Int) throws(Failure) -> [UInt8] {
+    var failure: Failure?
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let got = pread(number, buffer.baseAddress?.advanced(by: filled), count - filled, off_t(position + filled))
+        if got < 0, errno == EINTR { continue }
+        if got < 0 { failure = .latest }
+        if got <= 0 { break }
+        filled += got
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  /// Writes all bytes at a position.
+  func write(_ bytes: [UInt8], at position: Int) throws(Failure) {
+    var failure: Failure?
+    bytes.withUnsafeBytes { buffer in
+      var written = 0
+      while written < buffer.count {
+        let count = pwrite(
+          number, buffer.baseAddress?.advanced(by: written), buffer.count - written, off_t(position + written))
+        if count < 0, errno == EINTR { continue }
+        if count <= 0 {
+          failure = count < 0 ? .latest : Failure(code: ENOSPC)
+          return
+        }
+        written += count
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  func truncate(to size: Int) throws(Failure) {
+    guard ftruncate(number, off_t(size)) == 0 else { throw .latest }
+  }
+
+  /// Returns when the storage has the bytes.
+  func flush() throws(Failure) {
+    #if canImport(Darwin)
+      // A plain `fsync` leaves the bytes in the memory of the drive.
+      if fcntl(number, F_FULLFSYNC) == 0 { return }
+    #endif
+    guard fsync(number) == 0 else { throw .latest }
+  }
+}

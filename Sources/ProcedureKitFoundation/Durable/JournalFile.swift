@@ -1,0 +1,269 @@
+internal import Foundation
+internal import ProcedureKit
+
+/// Internal. The file of a journal, and where each entry stands in the file. Used by one task at a time.
+final class JournalFile {
+  /// Where the value of an entry is read.
+  struct Place {
+    let position: Int
+    let size: Int
+  }
+
+  private let path: String
+  private var file: FileDescriptor
+  /// The end of the last whole entry, where the next entry is written.
+  private(set) var end = JournalFormat.headerSize
+  private(set) var places: [JournalKey: Place] = [:]
+  private(set) var latest: [String: JournalKey] = [:]
+  /// What was cut off when the file was opened.
+  private(set) var recovery: FileJournal.Recovery?
+  /// Why nothing more is written, after the storage has refused to say that it has what was written.
+  private var failure: FileDescriptor.Failure?
+
+  /// Opens or creates a file, locks it, and reads it to its end.
+  init(_ path: String, onDamage: FileJournal.DamagePolicy) throws(JournalError) {
+    self.path = path
+    file = try Self.opened(path)
+    do throws(FileDescriptor.Failure) {
+      let size = try file.size()
+      if try isUnwritten(size) {
+        try file.truncate(to: 0)
+        try file.write(JournalFormat.header(), at: 0)
+        try file.flush()
+        try Self.flushFolder(of: path)
+        return
+      }
+    } catch {
+      throw Self.error(.unwritable, path, "cannot be created", error)
+    }
+    try checkHeader()
+    if let damage = try scan() {
+      guard damage.isTorn || onDamage == .cutOff else { throw Self.error(.damaged, path, damage.explanation) }
+      try cutOff(damage)
+    }
+  }
+
+  static func error(
+    _ kind: JournalError.Kind, _ path: String, _ explanation: String, _ underlying: FileDescriptor.Failure? = nil
+  ) -> JournalError {
+    JournalError(kind, journal: path, explanation, underlying: underlying)
+  }
+
+  // MARK: Opening
+
+  private static func opened(_ path: String) throws(JournalError) -> FileDescriptor {
+    while true {
+      do throws(FileDescriptor.Failure) {
+        let file = try FileDescriptor(opening: path, O_RDWR | O_CREAT)
+        guard file.isRegular else { throw FileDescriptor.Failure(code: EINVAL) }
+        guard try file.lock() else {
+          throw FileDescriptor.Failure(code: EWOULDBLOCK)
+        }
+        // Another process may have compacted the journal between the two calls, and gone: the lock is one of the old file then.
+        if file.isFile(at: path) { return file }
+      } catch {
+        if error.code == EWOULDBLOCK {
+          throw Self.error(
+            .inUse, path, "is used by another process, or by another journal of this one: give each its own file")
+        }
+        throw Self.error(.unreadable, path, "cannot be opened as a regular file that can be read and written", error)
+      }
+    }
+  }
+
+  /// Whether the process that created the file was stopped before it had written the header.
+  private func isUnwritten(_ size: Int) throws(FileDescriptor.Failure) -> Bool {
+    let start = try file.read(min(size, JournalFormat.headerSize), at: 0)
+    return size < JournalFormat.headerSize && JournalFormat.header().starts(with: start)
+      || size <= JournalFormat.headerSize && start.allSatisfy { $0 == 0 }
+  }
+
+  private func checkHeader() throws(JournalError) {
+    let header = try read(JournalFormat.headerSize, at: 0)
+    guard header.count == JournalFormat.headerSize, header.starts(with: JournalFormat.magic) else {
+      throw Self.error(.notAJournal, path, "is no journal: it begins otherwise")
+    }
+    guard JournalFormat.number(header[12...]) == CRC32.checksum(of: header[..<12]) else {
+      throw Self.error(.damaged, path, "has a damaged header: a byte of it was changed")
+    }
+    let version = JournalFormat.number(header[8..<12])
+    guard version == JournalFormat.version else {
+      throw Self.error(
+        .unknownVersion, path,
+        "has the format \(version), and this version of the library knows the format \(JournalFormat.version) only")
+    }
+  }
+
+  // MARK: Reading
+
+  private struct Damage {
+    let position: Int
+    let size: Int
+    /// Whether the last entry was not written to its end, which is what remains when a process is killed.
+    let isTorn: Bool
+
+    var explanation: String {
+      isTorn
+        ? "ended with an entry that was not written to its end; its \(size) bytes were dropped"
+        : "is damaged at byte \(position): bytes were changed there. Open it with `onDamage: .cutOff` to go on with what is before"
+    }
+  }
+
+  /// Reads all entries. Where the file is damaged, if it is.
+  private func scan() throws(JournalError) -> Damage? {
+    let size = try wrapped { () throws(FileDescriptor.Failure) in try file.size() }
+    while end < size {
+      let rest = size - end
+      let header = try read(min(rest, JournalFormat.entryHeaderSize), at: end)
+      guard header.count == JournalFormat.entryHeaderSize else {
+        return Damage(position: end, size: rest, isTorn: true)
+      }
+      guard let (length, checksum) = JournalFormat.entryHeader(header) else {
+        // After a power failure, a file can be longer than what was written: with zeros.
+        return Damage(position: end, size: rest, isTorn: try isZero(from: end, to: size))
+      }
+      let start = end + JournalFormat.entryHeaderSize
+      guard start + length <= size else { return Damage(position: end, size: rest, isTorn: true) }
+      let payload = try read(length, at: start)
+      guard CRC32.checksum(of: payload) == checksum, let (key, value) = JournalFormat.split(payload) else {
+        return Damage(position: end, size: rest, isTorn: false)
+      }
+      end = start + length
+      note(key, size: value.count)
+    }
+    return nil
+  }
+
+  private func isZero(from start: Int, to end: Int) throws(JournalError) -> Bool {
+    for position in stride(from: start, to: end, by: 1 << 16) {
+      if try read(min(1 << 16, end - position), at: position).contains(where: { $0 != 0 }) { return false }
+    }
+    return true
+  }
+
+  /// Notes an entry that ends at `end`.
+  private func note(_ key: JournalKey, size: Int) {
+    places[key] = Place(position: end - size, size: size)
+    latest[key.path] = key
+  }
+
+  private func cutOff(_ damage: Damage) throws(JournalError) {
+    do {
+      try file.truncate(to: damage.position)
+      try file.flush()
+    } catch {
+      throw Self.error(.unwritable, path, "ends with a damaged entry that cannot be cut off", error)
+    }
+    recovery = FileJournal.Recovery(
+      droppedByteCount: damage.size, isTornEntry: damage.isTorn,
+      description: "the journal \(path) " + damage.explanation)
+  }
+
+  private func read(_ count: Int, at position: Int) throws(JournalError) -> [UInt8] {
+    try wrapped { () throws(FileDescriptor.Failure) in try file.read(count, at: position) }
+  }
+
+  private func wrapped<R>(_ body: () throws(FileDescriptor.Failure) -> R) throws(JournalError) -> R {
+    do {
+      return try body()
+    } catch {
+      throw Self.error(.unreadable, path, "cannot be read", error)
+    }
+  }
+
+  /// Returns the value of a key, after checking the whole entry.
+  func value(for key: JournalKey) throws(JournalError) -> [UInt8]? {
+    guard let place = places[key] else { return nil }
+    let start = place.position - 36 - key.path.utf8.count - JournalFormat.entryHeaderSize
+    let bytes = try read(place.position + place.size - start, at: start)
+    guard bytes.count == place.position + place.size - start,
+      let (length, checksum) = JournalFormat.entryHeader(Array(bytes[..<JournalFormat.entryHeaderSize])),
+      length == bytes.count - JournalFormat.entryHeaderSize,
+      case let payload = Array(bytes[JournalFormat.entryHeaderSize...]), CRC32.checksum(of: payload) == checksum,
+      let (found, value) = JournalFormat.split(payload), found == key
+    else {
+      throw Self.error(.damaged, path, "has a damaged entry for \(key): its bytes were changed since it was written")
+    }
+    return Array(value)
+  }
+
+  // MARK: Writing
+
+  func append(_ value: [UInt8], for key: JournalKey) throws(JournalError) {
+    try requireIntact()
+    guard let entry = JournalFormat.entry(value, for: key) else {
+      throw Self.error(.unwritable, path, "cannot take an entry of 4 GiB or more: \(key)")
+    }
+    do {
+      try file.write(entry, at: end)
+    } catch {
+      // Nothing may follow half an entry. Half an entry at the end would be dropped by the next opening, too.
+      do { try file.truncate(to: end) } catch { failure = error }
+      throw Self.error(.unwritable, path, "cannot take the entry of \(key); all entries before are readable", error)
+    }
+    end += entry.count
+    note(key, size: value.count)
+  }
+
+  private func requireIntact() throws(JournalError) {
+    guard let failure else { return }
+    throw Self.error(
+      .unwritable, path, "takes no more entries, since the storage has failed before: open it again", failure)
+  }
+
+  func flush() throws(JournalError) {
+    try requireIntact()
+    do {
+      try file.flush()
+    } catch {
+      // The system may have dropped what it could not write, and say nothing the next time.
+      failure = error
+      throw Self.error(
+        .unwritable, path, "may have lost its latest entries, since the storage failed: open it again", error)
+    }
+  }
+
+  /// Writes the latest entry of each kept key to a new file, which replaces the file. After an error, the old file is used on.
+  func compact(_ isKept: (JournalKey) -> Bool) throws(JournalError) {
+    let temporary = path + ".compacting"
+    let (old, oldEnd, oldPlaces, oldLatest) = (file, end, places, latest)
+    do throws(FileDescriptor.Failure) {
+      let new = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_TRUNC)
+      guard try new.lock() else { throw FileDescriptor.Failure(code: EWOULDBLOCK) }
+      try new.write(JournalFormat.header(), at: 0)
+      (end, places, latest) = (JournalFormat.headerSize, [:], [:])
+      for (key, place) in oldPlaces.sorted(by: { $0.value.position < $1.value.position }) where isKept(key) {
+        let start = place.position - 36 - key.path.utf8.count - JournalFormat.entryHeaderSize
+        let entry = try old.read(place.position + place.size - start, at: start)
+        try new.write(entry, at: end)
+        end += entry.count
+        note(key, size: place.size)
+      }
+      try new.flush()
+      guard rename(temporary, path) == 0 else { throw .latest }
+      file = new
+    } catch {
+      unlink(temporary)
+      (end, places, latest) = (oldEnd, oldPlaces, oldLatest)
+      throw Self.error(.unwritable, path, "cannot be compacted, and is as before", error)
+    }
+    do {
+      try Self.flushFolder(of: path)
+    } catch {
+      // After a power failure, the old file may stand at the path again, without what is appended from now on.
+      failure = error
+      throw Self.error(.unwritable, path, "was compacted, but its folder cannot be flushed: open it again", error)
+    }
+  }
+
+  /// Makes a new name in a folder outlive a power failure.
+  private static func flushFolder(of path: String) throws(FileDescriptor.Failure) {
+    let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+    do {
+      try FileDescriptor(opening: folder, O_RDONLY).flush()
+    } catch {
+      // A file system that has nothing to flush for a folder says so.
+      if error.code != EINVAL { throw error }
+    }
+  }
+}

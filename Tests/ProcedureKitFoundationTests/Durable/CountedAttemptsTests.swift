@@ -1,0 +1,98 @@
+import ProcedureKit
+import ProcedureKitFoundation
+import Synchronization
+import Testing
+
+@Suite struct CountedAttemptsTests {
+  private let journal = InMemoryJournal()
+
+  @Test("After a kill in the third attempt, the fourth comes next, and its failure is the last of four")
+  func attempts() async throws {
+    let (attempts, decided) = (Names(), Names())
+    let killed = Mutex<InMemoryJournal?>(nil)
+    func upload(_ journal: InMemoryJournal) -> ProcedureTask<String, Int> {
+      ProcedureTask("upload") { (_: String) -> Int in
+        let attempt = ProcedureContext.current?.attempt ?? 0
+        attempts.add("\(attempt)")
+        if attempt == 3 {
+          let copy = await journal.afterKill()
+          killed.withLock { $0 = copy }
+        }
+        throw Problem(text: "attempt \(attempt)")
+      }
+      .retry(.immediate, maxAttempts: 4, countedIn: journal, as: "upload") { _, attempt in
+        decided.add("\(attempt)")
+        return .retry
+      }
+    }
+    await #expect(throws: Problem.self) { try await upload(journal)("a") }
+    #expect(attempts.take() == ["1", "2", "3", "4"])
+    #expect(decided.take() == ["1", "2", "3"])
+    let left = try #require(killed.withLock { $0 })
+    let error = await #expect(throws: Problem.self) { try await upload(left)("a") }
+    #expect(error?.text == "attempt 4")
+    #expect(attempts.take() == ["4"])
+    // The run has ended: the next one has all attempts. So has another input.
+    await #expect(throws: Problem.self) { try await upload(left)("a") }
+    #expect(attempts.take() == ["1", "2", "3", "4"])
+  }
+
+  @Test("A body that ends its process each time has its attempts used up, and another run has all again")
+  func usedUp() async throws {
+    var journal = journal
+    for number in 1...3 {
+      let killed = Mutex<InMemoryJournal?>(nil)
+      let current = journal
+      let body = ProcedureTask("crash") {
+        let copy = await current.afterKill()
+        killed.withLock { $0 = copy }
+      }
+      try await body.retry(.immediate, maxAttempts: 3, countedIn: current, as: "crash")()
+      journal = try #require(killed.withLock { $0 })
+      #expect(await journal.entries.values.map { Int($0[0]) } == [number])
+    }
+    let crash = ProcedureTask("crash") {}.retry(.immediate, maxAttempts: 3, countedIn: journal, as: "crash")
+    let error = await #expect(throws: RememberedFailure.self) { try await crash() }
+    #expect(error?.description.contains("all 3 attempts") == true)
+    try await crash()
+  }
+
+  @Test("A cancelled attempt does not count, and the failed ones before it do")
+  func cancelled() async throws {
+    let queue = ProcedureQueue()
+    let attempts = Names()
+    let body = ProcedureTask("work") {
+      let attempt = ProcedureContext.current?.attempt ?? 0
+      attempts.add("\(attempt)")
+      if attempt == 1 { throw Problem(text: "first") }
+      if attempt == 2, attempts.count == 2 { ProcedureContext.current?.cancel() }
+    }
+    let work = body.retry(.immediate, maxAttempts: 5, countedIn: journal, as: "work")
+    await #expect(throws: CancellationError.self) { try await queue.run(work) }
+    try await queue.run(work)
+    #expect(attempts.take() == ["1", "2", "2"])
+  }
+
+  @Test("A limit goes on while no process runs, and starts again when the procedure has ended")
+  func timeLimit() async throws {
+    let now = Mutex(1_000)
+    let clock = { @Sendable in Duration.seconds(now.withLock { $0 }) }
+    let journal = InMemoryJournal(now: clock)
+    let killed = Mutex<InMemoryJournal?>(nil)
+    func work(_ journal: InMemoryJournal) -> ProcedureTask<Void, Void> {
+      ProcedureTask("work") {
+        let copy = await journal.afterKill(now: clock)
+        killed.withLock { $0 = copy }
+      }
+      .timeout(.seconds(3_600), countedIn: journal, as: "work")
+    }
+    try await work(journal)()
+    let left = try #require(killed.withLock { $0 })
+    now.withLock { $0 += 4_000 }
+    let error = await #expect(throws: ProcedureError.self) { try await work(left)() }
+    #expect(error?.kind == .timedOut && error?.duration == .seconds(4_000) && error?.hasStarted == false)
+    // Both runs have ended.
+    try await work(left)()
+    try await work(journal)()
+  }
+}
