@@ -28,7 +28,8 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
 
   /// The standstill in words, with the known waits.
   public var description: String {
-    var text = "deadlock at \(instant): no job is ready, nobody sleeps, and the body has not finished"
+    var text = "deadlock at \(instant): no job is ready, nobody sleeps on `env.clock`, and the body has not finished"
+    text += "; a wait for real time or for work elsewhere that is longer than `patience` looks the same"
     text += " (\(strands.counting("strand")) took part)"
     switch aftermath {
     case .endedByCancelling: text += "; cancelling the body ended it"

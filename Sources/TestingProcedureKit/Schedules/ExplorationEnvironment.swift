@@ -3,11 +3,12 @@ import Synchronization
 /// The environment of an exploration's body, new for every schedule.
 ///
 /// The exploration controls all work on `executor` and all waits on `clock`: the body, its child tasks, and the default
-/// actors that these tasks call. A task made with `Task { … }` is not controlled without `executorPreference:
-/// env.executor`.
+/// actors that these tasks call, and tasks made with `Task { … }` (see `ScheduleExplorer.controlsGlobalTasks`).
 public final class ExplorationEnvironment: Sendable {
   /// The executor of the schedule, which runs one job at a time.
-  public let executor: any TaskExecutor
+  public var executor: any TaskExecutor { scheduleExecutor }
+
+  private let scheduleExecutor: ScheduleExecutor
 
   /// The clock of the schedule, which jumps to the next deadline when no job is ready.
   public let clock: VirtualClock
@@ -17,6 +18,9 @@ public final class ExplorationEnvironment: Sendable {
 
   /// The number of the schedule, from `0`.
   public let schedule: Int
+
+  /// The seed of the random numbers.
+  let seed: UInt64
 
   private let generator: Mutex<SeededGenerator>
   private let journal = Mutex(Journal())
@@ -28,10 +32,11 @@ public final class ExplorationEnvironment: Sendable {
     var waits: [@Sendable () -> String?] = []
   }
 
-  init(executor: any TaskExecutor, schedule: Int, seed: UInt64) {
-    self.executor = executor
+  init(executor: ScheduleExecutor, schedule: Int, seed: UInt64) {
+    scheduleExecutor = executor
     clock = VirtualClock(ofExplorationOn: executor)
     self.schedule = schedule
+    self.seed = seed
     generator = Mutex(SeededGenerator(seed: seed))
   }
 
@@ -52,6 +57,7 @@ public final class ExplorationEnvironment: Sendable {
   ) {
     guard !condition else { return }
     let failure = FailedCheck(comment: comment(), fileID: "\(fileID)", line: line)
+    scheduleExecutor.log("check failed: \(failure.comment)")
     journal.withLock { $0.failedChecks.append(failure) }
   }
 
@@ -91,6 +97,7 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Adds a note to the report of a failing schedule.
   public func note(_ text: String) {
+    scheduleExecutor.log("note: \(text)")
     journal.withLock { $0.notes.append(text) }
   }
 

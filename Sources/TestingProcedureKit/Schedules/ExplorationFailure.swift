@@ -12,7 +12,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The problems of the simplest failing schedule found; never empty.
   public var problems: [ExplorationProblem]
 
-  /// The replay string of the failing schedule, for `exploreSchedules(strategy: .replay("pk1:…")) { … }`.
+  /// The replay string of the failing schedule, for `exploreSchedules(strategy: .replay("pk2:…")) { … }`.
   public var replay: String
 
   /// The strand at each step of the failing schedule.
@@ -26,6 +26,13 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
 
   /// The number of choices other than the first ready job, in the schedule as found and as reported.
   public var deviations: (found: Int, reported: Int)
+
+  /// Whether the reported schedule failed in the same way when the explorer ran it again; `nil` if the schedule did not
+  /// run again: in a replay, and after work that escaped from the exploration's control.
+  public var failsAgain: Bool?
+
+  /// The course of the failing schedule; `nil` if the schedule did not run again, see `failsAgain`.
+  public var trace: ScheduleTrace?
 
   /// The error of the body; `nil` if the body did not throw.
   public var thrownError: (any Error)? {
@@ -42,9 +49,14 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     var lines = ["schedule \(schedule) failed (seed \(seed), strategy \(strategy))"]
     lines += problems.map { "  \($0)" }
     lines.append("  replay: strategy: .replay(\"\(replay)\")")
+    if let failsAgain { lines.append("  fails again: \(failsAgain ? "yes" : "no")") }
     lines.append(
-      "  \(deviations.reported.counting("choice")) away from first come, first served"
-        + (deviations.reported < deviations.found ? " (\(deviations.found) when found)" : ""))
+      deviations.reported == 0
+        ? "  fails in the ordinary order, in which each strand goes on as long as it can"
+        : "  \(deviations.reported.counting("switch", "switches")) away from the ordinary order, in which each strand goes"
+          + " on as long as it can"
+          + (deviations.reported < deviations.found ? " (\(deviations.found) when found)" : ""))
+    if let trace, !trace.stretches.isEmpty { lines += ["  steps, strand, and what the strand did:", "\(trace)"] }
     lines.append("  order of strands (\(order.count.counting("step"))): \(Self.abridged(order))")
     lines += notes.map { "  note: \($0)" }
     return lines.joined(separator: "\n")

@@ -8,6 +8,10 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case deadlock(Deadlock)
   /// The schedule was stopped at the step limit.
   case endless(steps: Int)
+  /// A step did not end within `ScheduleExplorer.stepTimeout`: it waits for a lock or a semaphore, or loops forever.
+  case hanging(strand: Int, step: Int)
+  /// Equal choices ran differently: the body is not deterministic.
+  case nondeterminism(step: Int)
   /// Work escaped from the exploration's control, so that a replay may behave differently.
   case uncontrolled(UncontrolledJob)
 
@@ -19,6 +23,11 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .thrown(let error): "the body threw: \(error)"
     case .deadlock(let deadlock): deadlock.description
     case .endless(let steps): "still not finished after \(steps.counting("step"))"
+    case .hanging(let strand, let step):
+      "step \(step) of strand \(strand) does not end: it waits for a lock or a semaphore, or loops forever"
+    case .nondeterminism(let step):
+      "equal choices ran differently by step \(step): look for random numbers, the time of day, the order of a Set or "
+        + "Dictionary, state that outlives a schedule, and work on other threads"
     case .uncontrolled(let job): "uncontrolled: \(job)"
     }
   }
@@ -31,6 +40,8 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .thrown(let error): "thrown \(type(of: error))"
     case .deadlock: "deadlock"
     case .endless: "endless"
+    case .hanging: "hanging"
+    case .nondeterminism: "nondeterminism"
     case .uncontrolled(let job): "uncontrolled \(job.reason)"
     }
   }

@@ -24,8 +24,38 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules in which each outcome of `ExplorationEnvironment.tally` occurred.
   public var tallies: [String: Int] = [:]
 
+  /// The number of wakes that were no choices, since the waker held a lock: of the runtime, for example while cancelling
+  /// a task, or of the code under test.
+  public var wakesUnderLock = 0
+
   /// Whether every possible order has run. Only `ExplorationStrategy.exhaustive` sets the property.
+  ///
+  /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and at most
+  /// `preemptionLimit` overtaken wakers in one schedule. The `wakesUnderLock` are no choices.
   public var isComplete = false
+
+  /// The number of orders that had not occurred before, in each thousand schedules; the last thousand may be shorter.
+  ///
+  /// Numbers near zero show that more schedules of the same strategy will hardly find more.
+  public var newOrders: [Int] = []
+
+  /// The largest number of overtaken wakers in one schedule; see `ScheduleExplorer.preemptionLimit`.
+  public var preemptionLimit = Int.max
+
+  /// Updates the statistics with a successful schedule.
+  mutating func didRun(_ outcome: ScheduleRun.Outcome, isNewOrder: Bool) {
+    if schedules % 1_000 == 0 { newOrders.append(0) }
+    if isNewOrder {
+      newOrders[schedules / 1_000] += 1
+      distinctTraces += 1
+    }
+    schedules += 1
+    tallies.merge(outcome.tallies, uniquingKeysWith: +)
+    decisions += outcome.record.widths.count { $0 > 1 }
+    steps += outcome.record.steps
+    longestSchedule = max(longestSchedule, outcome.record.steps)
+    wakesUnderLock += outcome.record.wakesUnderLock
+  }
 
   /// Returns the `outcomes` without a tally, in order.
   func missing(of outcomes: Set<String>) -> [String] {
@@ -36,6 +66,10 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     "\(isComplete ? "all " : "")\(schedules.counting("schedule")), \(distinctTraces.counting("distinct trace")), "
       + "\(decisions.counting("decision")) in \(steps.counting("step"))"
+      + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("overtaken waker")) each" : "")
+      + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new order")) in the last thousand" : "")
+      + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are no choices on this runtime")
+      + (wakesUnderLock > 0 ? ", \(wakesUnderLock.counting("wake")) under a lock" : "")
       + " (seed \(seed), \(strategy))"
       + tallies.sorted { $0.key < $1.key }.map { ", \($0.key): \($0.value)" }.joined()
   }

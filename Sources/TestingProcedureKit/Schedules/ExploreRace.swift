@@ -21,6 +21,8 @@
 ///   - schedules: The number of schedules.
 ///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
 ///   - strategy: The choice of the next job.
+///   - preemptionLimit: The largest number of wakers that are overtaken in one schedule; see
+///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
 /// - Returns: The statistics.
 /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred;
@@ -31,9 +33,11 @@ public func exploreRace(
   schedules: Int = 2_000,
   seed: UInt64 = 0,
   strategy: ExplorationStrategy = .mixed(),
+  preemptionLimit: Int = .max,
   body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
 ) async throws -> ExplorationSummary {
   var explorer = ScheduleExplorer(schedules: schedules, seed: seed, strategy: strategy)
+  explorer.preemptionLimit = preemptionLimit
   explorer.expectedOutcomes = Set(outcomes)
   return try await explorer.explore(body)
 }

@@ -19,16 +19,22 @@
 ///   - count: The number of schedules.
 ///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
 ///   - strategy: The choice of the next job.
+///   - preemptionLimit: The largest number of wakers that are overtaken in one schedule; see
+///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
 /// - Returns: The statistics.
-/// - Throws: `ExplorationFailure` for the first failing schedule; `CancellationError` if the caller is cancelled; a
+/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` for a replay that takes another order
+///   than the failure; `CancellationError` if the caller is cancelled; a
 ///   format error for a malformed replay string.
 @concurrent @discardableResult
 public func exploreSchedules(
   _ count: Int = 1_000,
   seed: UInt64 = 0,
-  strategy: ExplorationStrategy = .random,
+  strategy: ExplorationStrategy = .mixed(),
+  preemptionLimit: Int = .max,
   _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
 ) async throws -> ExplorationSummary {
-  try await ScheduleExplorer(schedules: count, seed: seed, strategy: strategy).explore(body)
+  var explorer = ScheduleExplorer(schedules: count, seed: seed, strategy: strategy)
+  explorer.preemptionLimit = preemptionLimit
+  return try await explorer.explore(body)
 }

@@ -4,23 +4,28 @@
 /// takes such orders on purpose. The explorer holds every ready job and chooses the next one. A schedule is therefore a
 /// sequence of choices: equal choices give equal runs, and a failure can be repeated.
 ///
-/// **Controlled work:** the body's task, its child tasks, tasks created with `executorPreference: env.executor`, and
-/// the default actors that these tasks call, all on the caller's thread and one at a time; and every wait on
-/// `env.clock`. The explorer chooses at each `await` that suspends or changes the actor, never within synchronous code:
-/// for races of atomics and locks between two awaits, use the thread sanitizer. Creating a task is not a choice,
-/// either: the creating task goes on to its next suspension, and if the suspension is a call to an actor, the call is
-/// queued there before the new task.
+/// **Controlled work:** the body's task, its child tasks, tasks created by `Task { … }` (if `controlsGlobalTasks`) or with
+/// `executorPreference: env.executor`, and the default actors that these tasks call, one job at a time; and every wait on `env.clock`. The explorer chooses at
+/// each `await` that suspends or changes the actor, and at each wake: a task that makes another task ready (by `yield`,
+/// `resume`, `addTask`, `async let`, `cancel`) can be overtaken by a ready job before its next line. The explorer never
+/// chooses elsewhere within synchronous code: for races of atomics and locks, use the thread sanitizer.
 ///
-/// **Detected, but not controlled:** a job handed to the global executor (`Task { … }`), at once if
-/// `noticesEscapesAtOnce` is `true`; and every task of the exploration that another thread makes ready: after a job on
-/// the global executor, a wait for real time (`Task.sleep`), work on the main actor, or a callback of the system. Such
-/// jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs`.
+/// **Wakes under a lock** are no choices, since the overtaking job could wait for the lock: of the runtime, while a
+/// task is being cancelled, or of the code. A wait that does not end shows such a wake; the schedule then runs again, and
+/// `ExplorationSummary.wakesUnderLock` counts the wakes.
+///
+/// **Detected, but not controlled:** every task of the exploration that another thread makes ready: after a wait for real
+/// time (`Task.sleep`), work on the main actor, or a callback of the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs`.
 ///
 /// **Not detected:** work elsewhere that never comes back. If nothing else is ready, work elsewhere that takes longer
-/// than `patience` is reported as a deadlock. Code that blocks its thread hangs the exploration. Equal choices can run
-/// differently because of state that outlives a schedule, the addresses of objects, and the order of sets and
-/// dictionaries. The optimizer merges consecutive visits to an actor, so a replay string is valid only for the build
-/// (debug or release) that printed the string.
+/// than `patience` is reported as a deadlock. The optimizer merges consecutive visits to an actor, so a replay string is
+/// valid only for the build (debug or release) that printed the string.
+///
+/// **A crash** leaves a file `procedurekit-exploration-….txt` in the directory for temporary files (`TMPDIR`), with the
+/// seed, the schedule and a replay string. The file of an exploration that ends is removed.
+///
+/// An exploration has threads of its own. As many explorations as there are processors run at the same time, further
+/// ones wait without a thread. An exploration within the body of an exploration can therefore wait forever.
 public struct ScheduleExplorer: Sendable {
   /// The number of schedules to run.
   public var schedules: Int
@@ -37,6 +42,19 @@ public struct ScheduleExplorer: Sendable {
   /// The real time to wait for a job from outside at a standstill, before reporting a deadlock.
   public var patience: Duration = .milliseconds(200)
 
+  /// The real time after which a step that does not end is reported, and with it the exploration ended.
+  ///
+  /// The step's thread and the tasks of the schedule are abandoned.
+  public var stepTimeout: Duration = .seconds(60)
+
+  /// The largest number of wakers that are overtaken in one schedule; with `0`, a waker always goes on.
+  public var preemptionLimit = Int.max
+
+  /// Whether `env.clock` may move to the next deadline although jobs are ready, as on a slow machine.
+  ///
+  /// Timeouts then end work that has not had its turn. By default, time passes only when no job is ready.
+  public var timersOvertakeWork = false
+
   /// The largest number of further runs for simplifying a failing schedule.
   public var shrinkLimit = 200
 
@@ -44,18 +62,30 @@ public struct ScheduleExplorer: Sendable {
   /// exploration goes on until all outcomes have occurred, for up to ten times `schedules`.
   public var expectedOutcomes: Set<String> = []
 
+  /// Whether every hundredth successful schedule runs twice, and fails if equal choices run differently.
+  public var checksDeterminism = true
+
   /// Whether schedules may do uncontrolled work. Replay strings are then not reliable.
   public var allowsUncontrolledJobs = false
 
   /// Makes an explorer.
-  public init(schedules: Int = 1_000, seed: UInt64 = 0, strategy: ExplorationStrategy = .random) {
+  public init(schedules: Int = 1_000, seed: UInt64 = 0, strategy: ExplorationStrategy = .mixed()) {
     self.schedules = schedules
     self.seed = seed
     self.strategy = strategy
   }
 
-  /// Whether a job is detected when the job leaves for the global executor, and not only when its task comes back.
-  public static var noticesEscapesAtOnce: Bool { GlobalExecutorWatch.shared.isInstalled }
+  /// Whether tasks without an executor, such as `Task { … }`, are controlled.
+  ///
+  /// The value is `false` if the runtime does not offer its hook for the global executor, for example if the runtime is
+  /// linked statically, or if another run loop uses the hook. Such tasks are then reported as uncontrolled.
+  public static var controlsGlobalTasks: Bool { GlobalExecutorWatch.shared.isInstalled }
+
+  /// Whether a waker is overtaken by tasks that wait within an actor, too.
+  ///
+  /// The value is `false` if the explorer cannot tell the kinds of jobs apart in this version of the runtime; a test at
+  /// the first use shows that.
+  public static var seesWakesOfActors: Bool { JobKind.isKnown }
 
   /// Runs `body` under one schedule after another, until a schedule fails or all have run.
   ///
@@ -64,34 +94,61 @@ public struct ScheduleExplorer: Sendable {
   /// current schedule.
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes`
-  ///   never occurred, except in a replay; `CancellationError` if the caller is cancelled; a format error for a
-  ///   malformed replay string.
+  ///   never occurred, except in a replay; `ReplayDiverged` for a replay that takes another order than the failure;
+  ///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
   @concurrent @discardableResult
   public func explore(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
   ) async throws -> ExplorationSummary {
+    try await ExplorationPermits.shared.take()
+    defer { ExplorationPermits.shared.giveBack() }
+    let crew = Crew()
+    defer { crew.dismiss() }
+    let result = Gate<ExplorationSummary>()
+    let work = KitSpawner.startExploration(on: crew) {
+      result.say(Result { try explore(body, on: crew) })
+    }
+    crew.startWatch(stepTimeout: stepTimeout) { executor in
+      result.say(.failure(hang(executor)))
+    }
+    return try await withTaskCancellationHandler {
+      try await result.word(ignoringCancellation: true)
+    } onCancel: {
+      work.cancel()
+    }
+  }
+
+  private func explore(_ body: @escaping ScheduleRun.Body, on crew: Crew) throws -> ExplorationSummary {
     var summary = ExplorationSummary(seed: seed, strategy: strategy)
+    summary.preemptionLimit = preemptionLimit
     var fingerprints: Set<UInt64> = []
     var choosers = try ChooserSource(strategy, seed: seed)
     while wantsMore(after: summary), let next = choosers.next(summary.schedules) {
-      let run = scheduleRun(summary.schedules, seed: next.seed)
-      let outcome = try await run.run(next.chooser, body)
+      var run = scheduleRun(summary.schedules, seed: next.seed)
+      run.isTracing = choosers.isReplay
+      run.isRepetition = choosers.isReplay
+      crew.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
+      let outcome = try run.run(next.chooser, on: crew, body)
       choosers.didRun(outcome.record)
+      if !allowsUncontrolledJobs, let error = choosers.divergence(of: outcome) { throw error }
       guard outcome.problems.isEmpty else {
-        throw choosers.isReplay ? failure(outcome, outcome, of: run) : try await shrunk(outcome, of: run, body)
+        throw choosers.isReplay ? failure(outcome, outcome, of: run) : try shrunk(outcome, of: run, on: crew, body)
       }
-      fingerprints.insert(outcome.record.fingerprint)
-      summary.schedules += 1
-      summary.tallies.merge(outcome.tallies, uniquingKeysWith: +)
-      summary.decisions += outcome.record.choices.count
-      summary.steps += outcome.record.steps
-      summary.longestSchedule = max(summary.longestSchedule, outcome.record.steps)
+      if isChecked(summary.schedules), let step = try run.again(outcome, on: crew, body).divergence {
+        throw failure(outcome, outcome, of: run, further: .nondeterminism(step: step))
+      }
+      let isNewOrder = fingerprints.insert(outcome.record.fingerprint.value).inserted
+      summary.didRun(outcome, isNewOrder: isNewOrder)
     }
-    summary.distinctTraces = fingerprints.count
     summary.isComplete = choosers.isExhausted
     let missing = summary.missing(of: expectedOutcomes)
     guard missing.isEmpty || choosers.isReplay else { throw MissingOutcomes(outcomes: missing, summary: summary) }
     return summary
+  }
+
+  /// Whether a successful schedule runs twice, as a check for determinism: every hundredth.
+  private func isChecked(_ schedule: Int) -> Bool {
+    checksDeterminism && schedule % 100 == 99 && !allowsUncontrolledJobs
   }
 
   private func wantsMore(after summary: ExplorationSummary) -> Bool {
@@ -102,22 +159,29 @@ public struct ScheduleExplorer: Sendable {
   private func scheduleRun(_ schedule: Int, seed: UInt64) -> ScheduleRun {
     ScheduleRun(
       schedule: schedule, seed: seed, stepLimit: min(stepLimit, 1 << 40), patience: patience,
-      allowsUncontrolled: allowsUncontrolledJobs)
+      allowsUncontrolled: allowsUncontrolledJobs, preemptionLimit: preemptionLimit,
+      timersOvertakeWork: timersOvertakeWork)
   }
 }
 
 extension ScheduleExplorer {
   /// Returns the failure of `run`, in the simplest schedule with an equal problem that `shrinkLimit` runs find.
   private func shrunk(
-    _ found: ScheduleRun.Outcome, of run: ScheduleRun, _ body: @escaping ScheduleRun.Body
-  ) async throws -> ExplorationFailure {
-    var simplest = found
-    var shrinker = ChoiceShrinker(failing: found.record.choices)
+    _ found: ScheduleRun.Outcome, of run: ScheduleRun, on crew: Crew, _ body: @escaping ScheduleRun.Body
+  ) throws -> ExplorationFailure {
     var run = run
     run.patience = .zero
-    for _ in 0..<(found.isReproducible ? shrinkLimit : 0) {
+    guard found.isReproducible else { return failure(found, found, of: run) }
+    if let step = try run.again(found, on: crew, body).divergence {
+      return failure(found, found, of: run, further: .nondeterminism(step: step))
+    }
+    var simplest = found
+    var shrinker = ChoiceShrinker(failing: found.record.choices)
+    run.stepLimit = min(run.stepLimit, found.record.steps * 4 + 1_000)
+    for _ in 0..<shrinkLimit {
       guard let candidate = shrinker.candidate else { break }
-      let outcome = try await run.run(ReplayChooser(choices: candidate), body)
+      crew.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
+      let outcome = try run.run(ReplayChooser(choices: candidate), on: crew, body)
       if outcome.problems.first?.kind == found.problems.first?.kind {
         shrinker.candidateFailed(outcome.record.choices)
         if shrinker.choices == ReplayCode(seed: 0, choices: outcome.record.choices).choices { simplest = outcome }
@@ -125,19 +189,36 @@ extension ScheduleExplorer {
         shrinker.candidatePassed()
       }
     }
-    return failure(found, simplest, of: run)
+    let again = try run.again(simplest, on: crew, body)
+    simplest.trace = again.outcome.trace
+    var report = failure(found, simplest, of: run, further: again.divergence.map { .nondeterminism(step: $0) })
+    report.failsAgain = again.divergence == nil
+    return report
+  }
+
+  /// Returns the failure of a schedule whose running step does not end.
+  private func hang(_ executor: ScheduleExecutor) -> ExplorationFailure {
+    let record = executor.record
+    let environment = executor.environment
+    let run = scheduleRun(environment?.schedule ?? 0, seed: environment?.seed ?? 0)
+    let problem = ExplorationProblem.hanging(strand: record.strands.last ?? 0, step: record.steps)
+    let outcome = ScheduleRun.Outcome(
+      problems: [problem], record: record, notes: environment?.notes ?? [], tallies: [:])
+    return failure(outcome, outcome, of: run)
   }
 
   private func failure(
-    _ found: ScheduleRun.Outcome, _ simplest: ScheduleRun.Outcome, of run: ScheduleRun
+    _ found: ScheduleRun.Outcome, _ simplest: ScheduleRun.Outcome, of run: ScheduleRun,
+    further: ExplorationProblem? = nil
   ) -> ExplorationFailure {
     let choices = simplest.record.choices
     return ExplorationFailure(
-      seed: seed, schedule: run.schedule, strategy: strategy, problems: simplest.problems,
-      replay: ReplayCode(seed: run.seed, choices: choices).description,
+      seed: seed, schedule: run.schedule, strategy: strategy,
+      problems: simplest.problems + (further.map { [$0] } ?? []),
+      replay: ReplayCode(seed: run.seed, choices: choices, trail: OrderTrail(simplest.record.strands)).description,
       order: simplest.record.strands, notes: simplest.notes,
       deviations: (
         ChoiceShrinker.deviations(in: found.record.choices), ChoiceShrinker.deviations(in: choices)
-      ))
+      ), failsAgain: nil, trace: simplest.trace)
   }
 }

@@ -10,16 +10,30 @@ struct ScheduleRun: Sendable {
     var record: ScheduleRecord
     var notes: [String]
     var tallies: [String: Int]
+    var trace: ScheduleTrace?
 
     /// Whether equal choices reliably fail again, at a bearable cost.
     var isReproducible: Bool {
       problems.allSatisfy { problem in
         switch problem {
         case .check, .thrown, .deadlock: true
-        case .endless, .uncontrolled: false
+        case .endless, .hanging, .nondeterminism, .uncontrolled: false
         }
       }
     }
+  }
+
+  /// Runs the choices of `first` once more, and notes the course of the schedule.
+  ///
+  /// - Returns: The second run, and the step by which it certainly differs; `nil` for an equal run.
+  func again(_ first: Outcome, on crew: Crew, _ body: @escaping Body) throws -> (outcome: Outcome, divergence: Int?) {
+    var run = self
+    run.isTracing = true
+    run.isRepetition = true
+    let second = try run.run(ReplayChooser(choices: first.record.choices), on: crew, body)
+    if let step = OrderTrail(first.record.strands).divergence(of: second.record.strands) { return (second, step) }
+    let isEqual = first.tallies == second.tallies && first.problems.map(\.kind) == second.problems.map(\.kind)
+    return (second, isEqual ? nil : first.record.steps)
   }
 
   /// The result of the body, once the body has ended.
@@ -33,13 +47,40 @@ struct ScheduleRun: Sendable {
   var stepLimit: Int
   var patience: Duration
   var allowsUncontrolled: Bool
+  var preemptionLimit = Int.max
+  var timersOvertakeWork = false
+  var isTracing = false
+  /// Whether recorded choices are repeated exactly. No wake under a lock is a choice in a record, so that none has to be
+  /// recognized.
+  var isRepetition = false
 
-  /// Runs `body` with the choices of `chooser`, on the calling thread, and returns when no job is left to run.
+  /// The largest number of attempts at a schedule in which wakers were parked under locks.
+  private static let attempts = 20
+
+  /// Runs `body` with the choices of `chooser`, on the driver's thread, and returns when no job is left to run.
+  ///
+  /// A schedule in which a job waited for a lock of a parked waker runs again. If the wait repeats itself, such wakes
+  /// are no choices any more.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
-  @concurrent
-  func run(_ chooser: any ScheduleChooser, _ body: @escaping Body) async throws -> Outcome {
-    let executor = ScheduleExecutor(chooser: chooser)
+  func run(_ chooser: any ScheduleChooser, on crew: Crew, _ body: @escaping Body) throws -> Outcome {
+    var suspect: UInt?
+    for _ in 0..<Self.attempts {
+      let executor = ScheduleExecutor(
+        chooser: chooser, crew: crew, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
+        isTracing: isTracing, isRepetition: isRepetition)
+      let outcome = try run(executor, body)
+      guard let collision = executor.awaitCollision() else { return outcome }
+      if let depth = collision.depth, depth == suspect, !isRepetition { crew.didFindLock(depth) }
+      suspect = collision.depth
+    }
+    let executor = ScheduleExecutor(
+      chooser: chooser, crew: crew, preemptionLimit: 0, timersOvertakeWork: timersOvertakeWork, isTracing: isTracing)
+    return try run(executor, body)
+  }
+
+  private func run(_ executor: ScheduleExecutor, _ body: @escaping Body) throws -> Outcome {
+    executor.crew.executor = executor
     let environment = ExplorationEnvironment(executor: executor, schedule: schedule, seed: seed)
     executor.environment = environment
     let ending = Ending()
@@ -53,7 +94,7 @@ struct ScheduleRun: Sendable {
         }
       }
     }
-    let stop = await drive(executor, environment, until: ending)
+    let stop = drive(executor, environment, until: ending)
     executor.stopRecording()
     var problems = environment.failedChecks.map(ExplorationProblem.check)
     if case .failure(let error) = ending.result.withLock({ $0 }) { problems.append(.thrown(error)) }
@@ -73,7 +114,9 @@ struct ScheduleRun: Sendable {
       problems.append(.deadlock(Deadlock(strands: strands, instant: instant, waits: waits, aftermath: aftermath)))
     }
     if !allowsUncontrolled, let job = executor.uncontrolled.first { problems.append(.uncontrolled(job)) }
-    return Outcome(problems: problems, record: executor.record, notes: environment.notes, tallies: environment.tallies)
+    return Outcome(
+      problems: problems, record: executor.record, notes: environment.notes, tallies: environment.tallies,
+      trace: executor.trace)
   }
 
   private enum Stop { case finished, stuck, endless }
@@ -81,12 +124,12 @@ struct ScheduleRun: Sendable {
   /// Runs jobs until the schedule stands still. Virtual time passes only until the body has finished.
   private func drive(
     _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, until ending: Ending
-  ) async -> Stop {
+  ) -> Stop {
     while true {
       guard executor.runUntilIdle(limit: stepLimit) else { return .endless }
       if ending.isKnown { return .finished }
       if executor.asDriver({ environment.clock.advanceToNextDeadline() }) { continue }
-      if patience > .zero, await executor.waitForArrival(atMost: patience) { continue }
+      if patience > .zero, executor.waitForArrival(atMost: patience) { continue }
       return .stuck
     }
   }
@@ -96,5 +139,6 @@ struct ScheduleRun: Sendable {
     _ = executor.runUntilIdle(limit: stepLimit * 2)
     executor.asDriver { environment.clock.cancelSleepers() }
     _ = executor.runUntilIdle(limit: stepLimit * 2)
+    executor.endParked()
   }
 }

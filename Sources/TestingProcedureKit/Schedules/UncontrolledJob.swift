@@ -2,12 +2,10 @@
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// The way in which a job escaped.
   public enum Reason: Hashable, Sendable {
-    /// A task was handed to the global executor, for example by `Task { … }`.
-    case globalExecutor
     /// A foreign thread made a task of the exploration ready.
     ///
-    /// Possible causes are a wait for real time (`Task.sleep`), work on the main actor or the global executor, and a
-    /// callback of the system.
+    /// Possible causes are a wait for real time (`Task.sleep`), work on the main actor, and a callback of the system; also
+    /// `Task { … }`, if `ScheduleExplorer.controlsGlobalTasks` is `false`.
     case enqueuedFromOutside
   }
 
@@ -23,9 +21,6 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// The escape in words, with a remedy.
   public var description: String {
     switch reason {
-    case .globalExecutor:
-      "strand \(strand.map(String.init) ?? "?") handed a job to the global executor at step \(step): "
-        + "give the task or the queue `env.executor`"
     case .enqueuedFromOutside:
       "another thread made a task ready at step \(step), after a wait for real time or work on another executor: "
         + "use `env.clock` and `env.executor`"

@@ -1,5 +1,16 @@
 /// The only creator of tasks in the testing kit.
 enum KitSpawner {
+  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the end, and
+  /// cancels the task if the caller is cancelled.
+  static func startExploration(on crew: Crew, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
+    Task(executorPreference: crew) { work() }
+  }
+
+  /// Starts a task that suspends once, for looking at its jobs. The caller runs the task to its end.
+  static func startProbe(on executor: some TaskExecutor) {
+    Task(executorPreference: executor) { await Task.yield() }
+  }
+
   /// Starts the body of a schedule with the caller's task-local values. Only the explorer waits for the body.
   static func startBody(
     on executor: ScheduleExecutor, _ body: @escaping @Sendable () async -> Void

@@ -172,7 +172,7 @@ struct QueueCircleTests {
 
   @Test("Q4: a child that waits for its queue to be idle waits for neither itself nor its parent, but for others")
   func idleChild() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreRace("finished", schedules: TestDepth.count(2_000), preemptionLimit: 0) { env in
       let queue = env.makeQueue()
       let hasEnded = Locked(false)
       let child = Work("child") {

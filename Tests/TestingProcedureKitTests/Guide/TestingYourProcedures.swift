@@ -219,6 +219,33 @@ extension Trait where Self == IssueHandlingTrait {
     func invalidate() { cached = nil }
   }
 
+  actor Store {
+    private(set) var state = "old"
+    func set(_ state: String) { self.state = state }
+  }
+
+  static let tellBeforeChange: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+    let store = Store()
+    let (events, tell) = AsyncStream.makeStream(of: String.self)
+    async let writer: Void = {
+      tell.yield("new")
+      await store.set("new")
+      tell.finish()
+    }()
+    for await event in events { env.check(await store.state == event, "the store is behind its events") }
+    await writer
+  }
+
+  @Test("Telling before changing is found, at random and among all orders")
+  func telling() async throws {
+    for strategy in [ExplorationStrategy.mixed(), .exhaustive] {
+      let failure = try await #require(throws: ExplorationFailure.self) {
+        try await exploreSchedules(strategy: strategy, Self.tellBeforeChange)
+      }
+      #expect("\(failure)".contains("the store is behind its events"))
+    }
+  }
+
   static let readWhileWriting: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     let (file, cache, queue) = (File(), Cache(), env.makeQueue())
     let load = ProcedureTask("load") { await file.version }

@@ -42,7 +42,11 @@ import TestingProcedureKit
 
   @Test("Within an exploration it belongs to the exploration, also when it is made in a body on a queue")
   func explored() async throws {
-    try await exploreRace("early", "late", schedules: TestDepth.count(2_000)) { env in
+    var explorer = ScheduleExplorer(schedules: TestDepth.count(2_000))
+    explorer.expectedOutcomes = ["early", "late"]
+    // The engine's dictionary by identity of objects gives subscribers an order that differs from run to run.
+    explorer.checksDeterminism = false
+    try await explorer.explore { env in
       let queue = env.makeQueue()
       let outer = EventRecorder(queue)
       let handle = queue.add(

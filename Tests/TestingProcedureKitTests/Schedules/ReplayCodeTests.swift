@@ -5,10 +5,10 @@ import Testing
 @Suite struct ReplayCodeTests {
   @Test("Choices read as digits, with runs abridged and zeros at the end left out")
   func writing() {
-    #expect(ReplayCode(seed: 36, choices: []).description == "pk1:10:")
-    #expect(ReplayCode(seed: 0, choices: [0, 2, 2, 2, 2, 2, 1, 0, 0]).description == "pk1:0:02~5.1")
-    #expect(ReplayCode(seed: 35, choices: [10, 35, 36, 100]).description == "pk1:z:az(36)(100)")
-    #expect(ReplayCode(seed: 1, choices: [40, 40, 40, 40]).description == "pk1:1:(40)~4.")
+    #expect(ReplayCode(seed: 36, choices: []).description == "pk2:10:")
+    #expect(ReplayCode(seed: 0, choices: [0, 2, 2, 2, 2, 2, 1, 0, 0]).description == "pk2:0:02~5.1")
+    #expect(ReplayCode(seed: 35, choices: [10, 35, 36, 100]).description == "pk2:z:az(36)(100)")
+    #expect(ReplayCode(seed: 1, choices: [40, 40, 40, 40]).description == "pk2:1:(40)~4.")
   }
 
   @Test("Every sequence of choices survives writing and reading", arguments: 0..<50 as Range<UInt64>)
@@ -22,7 +22,7 @@ import Testing
 
   @Test(
     "What is no replay string is refused",
-    arguments: ["", "pk1", "pk1:0", "pk2:0:1", "pk1:!:1", "pk1:0:1~", "pk1:0:1~x.", "pk1:0:(3", "pk1:0:-", "pk1:0:~3."])
+    arguments: ["", "pk2", "pk2:0", "pk1:0:1", "pk2:!:1", "pk2:0:1~", "pk2:0:1~x.", "pk2:0:(3", "pk2:0:-", "pk2:0:~3."])
   func refusing(text: String) {
     #expect(throws: ReplayCode.FormatError.self) { try ReplayCode(text) }
   }

@@ -270,7 +270,11 @@ struct ResilienceRuleTests {
 
   @Test("Cancelling what is hedged cancels both copies, and starts none", arguments: [0, 1, 2])
   func hedgedCancelled(way: Int) async throws {
-    try await exploreRace("one", "two", schedules: TestDepth.count(2_000)) { env in
+    var explorer = ScheduleExplorer(schedules: TestDepth.count(2_000))
+    explorer.expectedOutcomes = ["one", "two"]
+    // The engine's dictionaries by identity of objects give handlers an order that differs from run to run.
+    explorer.checksDeterminism = false
+    try await explorer.explore { env in
       let queue = env.makeQueue()
       let (copies, ends) = (Locked(0), Locked(0))
       let body = ProcedureTask {

@@ -35,7 +35,7 @@ private struct InterruptedClock: Clock {
 @Suite struct WorkerTimeoutTests {
   @Test("C5: what the run before lets go of does not count as time of the body", arguments: [true, false])
   func lettingGo(isBare: Bool) async throws {
-    try await exploreSchedules(20) { env in
+    try await exploreSchedules(20, preemptionLimit: 0) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)
       let before = ProcedureTask { SlowToLetGoOf(env.clock) }
       queue.add(isBare ? before : before.onDidFinish { _ in })

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// A watch for jobs that escape from an exploration to the global executor.
+/// A watch for jobs that leave an exploration for the global executor, which brings them back.
 ///
 /// The runtime exports a function pointer, the variable `swift_task_enqueueGlobal_hook`, through which a process can
-/// observe the jobs of the global executor. Other run loops use the pointer to replace the executor. The watch passes
-/// every job on unchanged, and only tests whether the enqueuing thread drives an exploration. If the pointer is missing
-/// (on Windows, or with a statically linked runtime) or taken, an escaped job is only detected when its task comes
-/// back. In Swift 6.3, waits for real time and the main actor bypass the pointer.
+/// replace the global executor. The watch tests whether the enqueuing thread drives an exploration: if so, the job joins
+/// the ready jobs of the exploration; if not, the runtime gets the job. If the pointer is missing (on Windows, or with a
+/// statically linked runtime) or taken by another run loop, a job for the global executor is only detected when its task
+/// comes back. In Swift 6.3, waits for real time and the main actor bypass the pointer.
 final class GlobalExecutorWatch: Sendable {
   static let shared = GlobalExecutorWatch()
 
-  /// Whether every job for the global executor is observed.
+  /// Whether jobs for the global executor can be brought back.
   let isInstalled: Bool
 
   private let drivers = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
@@ -21,8 +21,11 @@ final class GlobalExecutorWatch: Sendable {
       return
     }
     hook.pointee = { job, original in
-      GlobalExecutorWatch.shared.willEnqueue()
-      original(job)
+      if let executor = GlobalExecutorWatch.shared.currentDriven {
+        executor.enqueue(job)
+      } else {
+        original(job)
+      }
     }
     isInstalled = true
   }
@@ -39,10 +42,6 @@ final class GlobalExecutorWatch: Sendable {
   var currentDriven: ScheduleExecutor? {
     let thread = Platform.Thread.current
     return drivers.withLock { $0[thread] }
-  }
-
-  private func willEnqueue() {
-    currentDriven?.didEscape()
   }
 
   // The types as in the runtime's header `swift/Runtime/Concurrency.h`.

@@ -17,7 +17,8 @@ struct JobIdentities {
     return strand
   }
 
-  private mutating func next() -> Int {
+  /// Returns the number of a new strand.
+  mutating func next() -> Int {
     defer { count += 1 }
     return count
   }

@@ -1,3 +1,5 @@
+import Dispatch
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -28,12 +30,170 @@ enum Platform {
     }
   }
 
+  /// A signal for one waiting thread. Signals that nobody waits for are kept.
+  final class Signal: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func give() { semaphore.signal() }
+
+    /// Blocks the thread until there is a signal.
+    func wait() { semaphore.wait() }
+
+    /// Blocks the thread until there is a signal, for at most `milliseconds`.
+    ///
+    /// - Returns: Whether there was a signal.
+    func wait(atMost milliseconds: Int) -> Bool {
+      semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+    }
+  }
+
   /// Returns the address of an exported variable of the process; `nil` if there is no variable called `name`.
   static func variable<Value>(named name: String, as type: Value.Type) -> UnsafeMutablePointer<Value>? {
     #if canImport(WinSDK)
       return nil
     #else
       return dlsym(dlopen(nil, RTLD_LAZY), name)?.assumingMemoryBound(to: Value.self)
+    #endif
+  }
+
+  /// The directory for temporary files.
+  static var temporaryDirectory: String {
+    #if canImport(WinSDK)
+      return "."
+    #else
+      return getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    #endif
+  }
+
+  static var processIdentifier: Int {
+    #if canImport(WinSDK)
+      return Int(GetCurrentProcessId())
+    #else
+      return Int(getpid())
+    #endif
+  }
+
+  /// Creates a file and maps its `size` bytes; `nil` if the system refuses, or the file exists.
+  static func mapNewFile(_ path: String, size: Int) -> UnsafeMutableBufferPointer<UInt8>? {
+    #if canImport(WinSDK)
+      return nil
+    #else
+      let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { return nil }
+      defer { close(descriptor) }
+      guard ftruncate(descriptor, off_t(size)) == 0,
+        let start = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0), start != MAP_FAILED
+      else {
+        removeFile(path)
+        return nil
+      }
+      return UnsafeMutableBufferPointer(start: start.assumingMemoryBound(to: UInt8.self), count: size)
+    #endif
+  }
+
+  static func unmap(_ memory: UnsafeMutableBufferPointer<UInt8>) {
+    #if !canImport(WinSDK)
+      munmap(memory.baseAddress, memory.count)
+    #endif
+  }
+
+  static func removeFile(_ path: String) {
+    #if !canImport(WinSDK)
+      unlink(path)
+    #endif
+  }
+
+  /// The number of processors.
+  static var processorCount: Int {
+    #if canImport(WinSDK)
+      var information = SYSTEM_INFO()
+      GetSystemInfo(&information)
+      return Int(information.dwNumberOfProcessors)
+    #else
+      return sysconf(CInt(_SC_NPROCESSORS_ONLN))
+    #endif
+  }
+
+  private final class Work: Sendable {
+    let perform: @Sendable () -> Void
+
+    init(_ perform: @escaping @Sendable () -> Void) { self.perform = perform }
+
+    static func perform(_ work: UnsafeMutableRawPointer?) {
+      guard let work else { return }
+      Unmanaged<Work>.fromOpaque(work).takeRetainedValue().perform()
+    }
+  }
+
+  /// Performs `work` on a new thread with a stack as large as that of a main thread. Nobody joins the thread.
+  static func startThread(_ work: @escaping @Sendable () -> Void) {
+    let argument = Unmanaged.passRetained(Work(work)).toOpaque()
+    let stackSize = 8 << 20
+    #if canImport(WinSDK)
+      let routine: LPTHREAD_START_ROUTINE = { argument in
+        Work.perform(argument)
+        return 0
+      }
+      guard let thread = CreateThread(nil, SIZE_T(stackSize), routine, argument, 0, nil) else {
+        preconditionFailure("the system refuses a thread for the exploration")
+      }
+      CloseHandle(thread)
+    #else
+      var attributes = pthread_attr_t()
+      pthread_attr_init(&attributes)
+      defer { pthread_attr_destroy(&attributes) }
+      pthread_attr_setstacksize(&attributes, stackSize)
+      #if canImport(Darwin)
+        var thread: pthread_t?
+      #else
+        var thread = pthread_t()
+      #endif
+      let error = pthread_create(
+        &thread, &attributes,
+        { argument in
+          Work.perform(argument)
+          return nil
+        }, argument)
+      precondition(error == 0, "the system refuses a thread for the exploration: error \(error)")
+      #if canImport(Darwin)
+        if let thread { pthread_detach(thread) }
+      #else
+        pthread_detach(thread)
+      #endif
+    #endif
+  }
+
+  /// The kernel's file about the calling thread; `nil` where the system has no such file.
+  static var currentThreadFile: String? {
+    #if os(Linux) || os(Android)
+      let capacity = 64
+      return withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { path in
+        guard let start = path.baseAddress else { return nil }
+        let count = readlink("/proc/thread-self", start, capacity)
+        guard count > 0 else { return nil }
+        return "/proc/" + String(decoding: path.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self) + "/stat"
+      }
+    #else
+      return nil
+    #endif
+  }
+
+  /// Returns whether the thread of `file` sleeps in the kernel, for example for a lock; `nil` if that is not known.
+  static func isSleeping(_ file: String?) -> Bool? {
+    #if os(Linux) || os(Android)
+      guard let file else { return nil }
+      let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return nil }
+      defer { close(descriptor) }
+      var text = [UInt8](repeating: 0, count: 256)
+      let count = text.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+      // The state follows the name of the process, which is in parentheses.
+      guard count > 0, let end = text.prefix(count).lastIndex(of: UInt8(ascii: ")")), end + 2 < count else {
+        return nil
+      }
+      return text[end + 2] == UInt8(ascii: "S")
+    #else
+      return nil
     #endif
   }
 }

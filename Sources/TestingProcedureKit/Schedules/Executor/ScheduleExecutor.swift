@@ -2,84 +2,161 @@ import Synchronization
 
 /// The executor of one schedule: holds every ready job, and runs one job at a time in the order of a chooser.
 ///
-/// The explorer drives the executor on its own thread. Jobs therefore never overlap, and equal choices give equal runs.
-/// A job from another thread runs as well, but is reported as uncontrolled.
+/// The carrier with the baton runs jobs; all other threads of the crew wait. Jobs therefore never overlap, and equal
+/// choices give equal runs. A job that makes another task ready can be overtaken: its thread is parked within `enqueue`,
+/// is then ready itself, and another carrier gets the baton. A job from a thread without the baton runs as well, but is
+/// reported as uncontrolled.
 final class ScheduleExecutor: TaskExecutor {
-  private struct State {
-    var jobs: [UnownedJob] = []
-    /// The strands of `jobs`.
-    var strands: [Int] = []
-    var identities = JobIdentities()
-    var record = ScheduleRecord()
-    /// The number of recorded steps, and of steps after the recording.
-    var steps = 0
-    var chooser: any ScheduleChooser
-    var isRecording = true
-    /// The running strand.
-    var running: Int?
-    /// The driving thread.
-    var driver: Platform.Thread?
-    var uncontrolled: [UncontrolledJob] = []
-    /// The environment, which holds the executor strongly.
-    weak var environment: ExplorationEnvironment?
-
-    mutating func didFindUncontrolled(_ reason: UncontrolledJob.Reason, by strand: Int?) {
-      guard isRecording else { return }
-      uncontrolled.append(UncontrolledJob(reason: reason, strand: strand, step: record.steps))
-    }
-  }
-
   /// The executor of the exploration to which the calling code belongs; `nil` outside of an exploration.
   static var current: ScheduleExecutor? { GlobalExecutorWatch.shared.currentDriven }
 
-  private let state: Mutex<State>
-  /// The number of jobs from outside.
-  private let arrivals = Milestones()
+  let crew: Crew
+  private let state: Mutex<ScheduleState>
+  private let arrivals = Platform.Signal()
+  private let settled = Platform.Signal()
 
-  init(chooser: any ScheduleChooser) {
-    state = Mutex(State(chooser: chooser))
+  /// Whether the course of the schedule is wanted.
+  private let isTracing: Bool
+  /// Whether recorded choices are repeated, among which is no wake under a lock.
+  private let isRepetition: Bool
+
+  init(
+    chooser: any ScheduleChooser, crew: Crew, preemptionLimit: Int, timersOvertakeWork: Bool = false,
+    isTracing: Bool = false, isRepetition: Bool = false
+  ) {
+    self.crew = crew
+    self.isTracing = isTracing
+    self.isRepetition = isRepetition
+    state = Mutex(
+      ScheduleState(
+        chooser: chooser, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
+        isTracing: isTracing))
+    state.withLock { $0.crashTrail = crew.crashTrail }
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    let task = JobIdentities.task(of: job)
-    let thread = Platform.Thread.current
-    let isControlled = state.withLock { state in
-      let isControlled = state.driver == thread
-      if !isControlled { state.didFindUncontrolled(.enqueuedFromOutside, by: nil) }
-      state.jobs.append(job)
-      state.strands.append(state.identities.strand(ofTask: task, enqueuedBy: isControlled ? state.running : nil))
-      return isControlled
-    }
-    if !isControlled { arrivals.increment() }
+    enqueue(UnownedJob(job))
   }
 
-  /// Runs jobs until no job is ready, or until `limit` steps in total.
+  func enqueue(_ job: UnownedJob) {
+    let task = JobIdentities.task(of: job)
+    let isWake = JobKind.isWake(job, ofTask: task)
+    let thread = Platform.Thread.current
+    let name = isTracing && isWake ? Self.currentTaskName : nil
+    var marker: UInt8 = 0
+    let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
+    let (isControlled, overtaker) = state.withLock { state in
+      state.didLearn(name)
+      let isControlled = state.didEnqueue(job, ofTask: task, on: thread)
+      guard isControlled, isWake, let holder = state.holder else { return (isControlled, nil as ScheduleState.Ready?) }
+      let depth = holder.stackBase &- address
+      return (isControlled, state.chooseOvertaker(at: depth, isUnderLock: !isRepetition && crew.isUnderLock(depth)))
+    }
+    if !isControlled { arrivals.give() }
+    if let overtaker { park(for: overtaker, on: thread) }
+  }
+
+  private static var currentTaskName: String? {
+    if #available(macOS 26.0, iOS 26.0, tvOS 26.0, watchOS 26.0, visionOS 26.0, *) { return Task.name }
+    return nil
+  }
+
+  /// Adds an event of the running strand to the course of the schedule, if the course is wanted.
+  func log(_ event: String) {
+    guard isTracing else { return }
+    state.withLock {
+      $0.didLearn(Self.currentTaskName)
+      $0.log(event)
+    }
+  }
+
+  /// Hands the baton to `overtaker`, and waits until the parked job is chosen.
+  private func park(for overtaker: ScheduleState.Ready, on thread: Platform.Thread) {
+    guard let carrier = state.withLock({ $0.parking }) else { return }
+    switch overtaker.work {
+    case .job(let job): crew.takeCarrier().give(.run(job, self))
+    case .parked(let other): other.give(.goOn)
+    }
+    carrier.waitUntilGoingOn()
+    state.withLock { $0.didGoOn(carrier, on: thread) }
+  }
+
+  /// Runs jobs until no job is ready, or until `limit` steps in total. Only the driver calls the function.
   ///
   /// - Returns: Whether no job is ready.
   func runUntilIdle(limit: Int) -> Bool {
-    beginDriving()
-    defer { endDriving() }
+    state.withLock { $0.limit = limit }
+    while carry(nil, on: crew.driver) == .handedOver { _ = crew.driver.take() }
+    return state.withLock { $0.ready.isEmpty }
+  }
+
+  /// The reason for which a carrier stops carrying.
+  enum End { case handedOver, idle }
+
+  /// Runs `first`, and then further jobs, until the baton goes to another carrier.
+  @inline(never) @discardableResult
+  func carry(_ first: UnownedJob?, on carrier: Carrier) -> End {
+    var marker: UInt8 = 0
+    carrier.stackBase = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
+    let thread = Platform.Thread.current
+    GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
+    defer { GlobalExecutorWatch.shared.didEndDriving(on: thread) }
     let executor = asUnownedTaskExecutor()
-    while let job = takeNext(limit: limit) {
-      job.runSynchronously(on: executor)
-      state.withLock { $0.running = nil }
+    var next: ScheduleState.Next
+    if let first {
+      state.withLock { $0.didTakeBaton(carrier, on: thread) }
+      next = .job(first)
+    } else {
+      next = state.withLock { $0.next(for: carrier, on: thread) }
     }
-    return state.withLock { $0.jobs.isEmpty }
+    while true {
+      switch next {
+      case .job(let job): job.runSynchronously(on: executor)
+      case .advance(let clock): if let deadline = clock.nextDeadline { clock.advance(to: deadline) }
+      case .parked, .nothing, .waiting, .released: return stop(carrier, next)
+      }
+      next = state.withLock { $0.didEndJob(on: carrier, thread) }
+    }
+  }
+
+  private func stop(_ carrier: Carrier, _ next: ScheduleState.Next) -> End {
+    let isDriver = carrier === crew.driver
+    if !isDriver { crew.didBecomeIdle(carrier) }
+    switch next {
+    case .job, .advance: preconditionFailure("\(#function): a job is left")
+    case .parked(let other): other.give(.goOn)
+    case .waiting: break
+    case .nothing:
+      if isDriver { return .idle }
+      let isDriverParked = state.withLock { $0.takeParked(crew.driver) }
+      crew.driver.give(isDriverParked ? .goOn : .look)
+    case .released: crew.driver.give(.look)
+    }
+    return .handedOver
   }
 
   /// Performs `body` as the driver, outside of any job: the jobs that `body` enqueues are controlled.
   func asDriver<R>(_ body: () -> R) -> R {
-    beginDriving()
-    defer { endDriving() }
+    let thread = Platform.Thread.current
+    state.withLock { $0.didTakeBaton(crew.driver, on: thread) }
+    GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
+    defer {
+      GlobalExecutorWatch.shared.didEndDriving(on: thread)
+      state.withLock { $0.didDropBaton() }
+    }
     return body()
   }
 
   /// Stops recording. From now on, the oldest ready job runs.
   func stopRecording() {
-    state.withLock { state in
-      state.chooser = FirstChooser()
-      state.isRecording = false
+    state.withLock { $0.stopRecording() }
+  }
+
+  /// Lets every parked job run to its end, one after another, at the end of a schedule that is abandoned.
+  func endParked() {
+    while let carrier = state.withLock({ $0.takeParkedForEnding() }) {
+      carrier.give(.goOn)
+      _ = crew.driver.take()
     }
   }
 
@@ -88,53 +165,57 @@ final class ScheduleExecutor: TaskExecutor {
     set { state.withLock { $0.environment = newValue } }
   }
 
+  var trace: ScheduleTrace? { state.withLock { $0.trace } }
   var record: ScheduleRecord { state.withLock { $0.record } }
   var uncontrolled: [UncontrolledJob] { state.withLock { $0.uncontrolled } }
   var strandCount: Int { state.withLock { $0.identities.count } }
-
-  /// Records that the running strand handed a job to the global executor.
-  func didEscape() {
-    state.withLock { $0.didFindUncontrolled(.globalExecutor, by: $0.running) }
-  }
-
-  private func beginDriving() {
-    let thread = Platform.Thread.current
-    state.withLock { $0.driver = thread }
-    GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
-  }
-
-  private func endDriving() {
-    GlobalExecutorWatch.shared.didEndDriving(on: Platform.Thread.current)
-    state.withLock { $0.driver = nil }
-  }
-
-  private func takeNext(limit: Int) -> UnownedJob? {
-    state.withLock { state in
-      guard !state.jobs.isEmpty, state.steps < limit else { return nil }
-      let index = state.chooser.choose(among: state.strands, step: state.steps)
-      state.steps += 1
-      let strand = state.strands.remove(at: index)
-      if state.isRecording { state.record.didChoose(index, of: state.jobs.count, strand: strand) }
-      state.running = strand
-      return state.jobs.remove(at: index)
-    }
-  }
 }
 
 extension ScheduleExecutor {
-  /// Waits until a job is ready, for at most the real time `patience`.
-  ///
-  /// Cancelling the task ends the wait.
-  ///
-  /// - Returns: Whether a job is ready.
-  func waitForArrival(atMost patience: Duration) async -> Bool {
-    await KitSpawner.wait(atMost: patience) { await self.nextArrival() }
-    return state.withLock { !$0.jobs.isEmpty }
+  /// The progress of the running step.
+  struct Progress: Equatable {
+    var isRunning: Bool
+    var parked: Int
+    var events: Int
   }
 
-  private func nextArrival() async {
-    let next = arrivals.count + 1
-    guard state.withLock({ $0.jobs.isEmpty }) else { return }
-    try? await arrivals.wait(for: next)
+  var progress: Progress {
+    state.withLock { Progress(isRunning: $0.running != nil, parked: $0.parkedCount, events: $0.events) }
+  }
+
+  /// Lets all parked jobs go on, since the running job seems to wait for a lock that a parked job holds.
+  ///
+  /// The schedule does not count any more. Called by the watch.
+  func releaseParked() {
+    let (parked, blocked) = state.withLock { ($0.didCollide(), $0.holderEvents) }
+    var culprit: UInt?
+    for (carrier, depth) in parked.reversed() {
+      carrier.give(.goOn)
+      for _ in 0..<25 where culprit == nil {
+        _ = Platform.Signal().wait(atMost: 1)
+        if state.withLock({ $0.holderEvents }) != blocked { culprit = depth }
+      }
+    }
+    let collision = LockCollision(depth: culprit)
+    state.withLock { $0.collision = collision }
+    settled.give()
+  }
+
+  /// Returns the collision with a lock that made the schedule worthless; `nil` if there was none.
+  func awaitCollision() -> LockCollision? {
+    guard state.withLock({ $0.hasCollided }) else { return nil }
+    settled.wait()
+    return state.withLock { $0.collision }
+  }
+
+  /// Waits until a job is ready, for at most the real time `patience` or until the task is cancelled.
+  ///
+  /// - Returns: Whether a job is ready.
+  func waitForArrival(atMost patience: Duration) -> Bool {
+    let end = ContinuousClock.now + patience
+    while state.withLock({ $0.ready.isEmpty }), ContinuousClock.now < end, !Task.isCancelled {
+      _ = arrivals.wait(atMost: 5)
+    }
+    return state.withLock { !$0.ready.isEmpty }
   }
 }

@@ -19,6 +19,13 @@ struct ChooserSource {
   /// Whether the exploration replays one recorded schedule.
   var isReplay: Bool { replay != nil }
 
+  /// Returns the error for an order that differs from the order of the replay string; `nil` for an equal order.
+  func divergence(of outcome: ScheduleRun.Outcome) -> ReplayDiverged? {
+    guard let trail = replay?.trail, let step = trail.divergence(of: outcome.record.strands) else { return nil }
+    return ReplayDiverged(
+      step: step, expectedSteps: trail.steps, order: outcome.record.strands, problems: outcome.problems)
+  }
+
   /// Whether every possible order has run.
   var isExhausted: Bool { tree.next == nil }
 

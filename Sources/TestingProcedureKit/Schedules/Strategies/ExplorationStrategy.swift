@@ -9,7 +9,7 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// constraints.
   case priorities(changePoints: Int = 2)
 
-  /// Alternates between `random` and `priorities(changePoints:)`, for races in which every outcome has to occur.
+  /// Alternates between `random` and `priorities(changePoints:)`: the default.
   case mixed(changePoints: Int = 3)
 
   /// Runs every possible order, depth first, up to the number of schedules; see `ExplorationSummary.isComplete`.

@@ -26,12 +26,30 @@ struct PriorityChooser: ScheduleChooser {
 
   mutating func choose(among strands: [Int], step: Int) -> Int {
     if step >= fairAfter { return generator.below(strands.count) }
-    for strand in strands where strand >= priorities.count { register(through: strand) }
-    while let change = changes.last, change <= step {
-      priorities[strands[highest(of: strands)]] = UInt64(changes.count)
-      changes.removeLast()
-    }
+    for strand in strands { register(through: strand) }
+    while isChange(at: step) { lower(strands[highest(of: strands)]) }
     return highest(of: strands)
+  }
+
+  mutating func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int {
+    if step >= fairAfter || strands.isEmpty { return 0 }
+    register(through: running)
+    for strand in strands { register(through: strand) }
+    while isChange(at: step) {
+      let best = strands[highest(of: strands)]
+      lower(priorities[running] > priorities[best] ? running : best)
+    }
+    let index = highest(of: strands)
+    return priorities[running] > priorities[strands[index]] ? 0 : index + 1
+  }
+
+  private func isChange(at step: Int) -> Bool {
+    changes.last.map { $0 <= step } ?? false
+  }
+
+  private mutating func lower(_ strand: Int) {
+    priorities[strand] = UInt64(changes.count)
+    changes.removeLast()
   }
 
   /// Registers strands. Initial priorities exceed every priority of a change point.

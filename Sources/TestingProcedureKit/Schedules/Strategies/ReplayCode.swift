@@ -1,22 +1,25 @@
-/// The data for replaying one schedule, as a short string that is easy to copy: `pk1:3k:02~5.1`.
+/// The data for replaying one schedule, as a short string that is easy to copy: `pk2:3k:02~5.1:3.2hc04x1q`.
 ///
-/// The string has the name of the format, the seed of the schedule's random numbers in base 36, and the choices. A
-/// choice is a digit or letter (base 36), or a number in parentheses from 36 on; `2~5.` stands for five twos. Trailing
+/// The string has the name of the format, the seed of the schedule's random numbers in base 36, the choices, and the
+/// trail of the order (see `OrderTrail`), which can be missing in a string by hand. A choice is a digit or letter (base 36), or a number in parentheses from 36 on; `2~5.` stands for five twos. Trailing
 /// zeros are omitted, since a replay continues with zeros.
 struct ReplayCode: Equatable, CustomStringConvertible {
   /// The error for a malformed replay string.
   struct FormatError: Error, CustomStringConvertible {
     var text: String
-    var description: String { "\"\(text)\" is not a replay string: it should look like pk1:3k:02~5.1" }
+    var description: String { "\"\(text)\" is not a replay string: it should look like pk2:3k:02~5.1:3.2hc04x1q" }
   }
 
-  private static let name = "pk1"
+  private static let name = "pk2"
 
   var seed: UInt64
   var choices: [Int]
+  /// The order that the choices lead to.
+  var trail: OrderTrail?
 
-  init(seed: UInt64, choices: [Int]) {
+  init(seed: UInt64, choices: [Int], trail: OrderTrail? = nil) {
     self.seed = seed
+    self.trail = trail
     self.choices = Array(choices[..<(choices.lastIndex { $0 != 0 }.map { $0 + 1 } ?? 0)])
   }
 
@@ -26,10 +29,15 @@ struct ReplayCode: Equatable, CustomStringConvertible {
     while let choice = rest.first {
       let run = rest.prefix { $0 == choice }
       rest = rest.dropFirst(run.count)
-      let symbol = choice < 36 ? String(choice, radix: 36) : "(\(choice))"
+      let symbol = Self.symbol(of: choice)
       text += run.count < 4 ? String(repeating: symbol, count: run.count) : "\(symbol)~\(run.count)."
     }
-    return text
+    return text + (trail.map { ":\($0)" } ?? "")
+  }
+
+  /// Returns the text of one choice.
+  static func symbol(of choice: Int) -> String {
+    choice < 36 ? String(choice, radix: 36) : "(\(choice))"
   }
 
   /// Parses a replay string.
@@ -37,10 +45,12 @@ struct ReplayCode: Equatable, CustomStringConvertible {
   /// - Throws: `FormatError` for a malformed string.
   init(_ text: String) throws(FormatError) {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 3, parts[0] == Self.name, let seed = UInt64(parts[1], radix: 36),
+    guard parts.count == 3 || parts.count == 4, parts[0] == Self.name, let seed = UInt64(parts[1], radix: 36),
       let choices = Self.parse(parts[2])
     else { throw FormatError(text: text) }
-    self.init(seed: seed, choices: choices)
+    let trail = parts.count == 4 ? OrderTrail(parts[3]) : nil
+    guard parts.count == 3 || trail != nil else { throw FormatError(text: text) }
+    self.init(seed: seed, choices: choices, trail: trail)
   }
 
   private static func parse(_ text: Substring) -> [Int]? {

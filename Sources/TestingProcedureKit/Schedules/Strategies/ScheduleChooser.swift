@@ -4,19 +4,45 @@ protocol ScheduleChooser: Sendable {
   ///
   /// `strands` has the strand of each ready job, in the order of getting ready, and is never empty.
   mutating func choose(among strands: [Int], step: Int) -> Int
+
+  /// Chooses whether the strand `running` is overtaken, which has just made another strand ready.
+  ///
+  /// Returns `0` if the strand goes on, otherwise the position in `strands` of the overtaking job plus one. `strands` is
+  /// empty if the wake is no choice.
+  mutating func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int
 }
 
-/// A chooser of the job that has been ready for the longest time.
+extension ScheduleChooser {
+  func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int { 0 }
+}
+
+/// A chooser of the first job: of the last strand if it can go on, otherwise of the longest wait.
 struct FirstChooser: ScheduleChooser {
   func choose(among strands: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser of any ready job, with equal probability.
+/// A chooser of any ready job, with equal probability. At a wake, the running job mostly goes on.
+///
+/// Each schedule has its own probability of overtaking: some bugs need many overtaken wakers, others long stretches
+/// without one.
 struct RandomChooser: ScheduleChooser {
-  var generator: SeededGenerator
+  private var generator: SeededGenerator
+  /// One of so many wakers is overtaken; `0` stands for none.
+  private let overtaking: Int
+
+  init(generator: SeededGenerator) {
+    var generator = generator
+    overtaking = [0, 3, 12][generator.below(3)]
+    self.generator = generator
+  }
 
   mutating func choose(among strands: [Int], step: Int) -> Int {
     strands.count == 1 ? 0 : generator.below(strands.count)
+  }
+
+  mutating func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int {
+    guard !strands.isEmpty, overtaking > 0, generator.below(overtaking) == 0 else { return 0 }
+    return 1 + generator.below(strands.count)
   }
 }
 
@@ -33,7 +59,7 @@ struct RoundRobinChooser: ScheduleChooser {
   }
 }
 
-/// A chooser that follows recorded choices, and then takes the job that has been ready for the longest time.
+/// A chooser that follows recorded choices, and then takes the first job.
 struct ReplayChooser: ScheduleChooser {
   private var remaining: ArraySlice<Int>
 
@@ -44,5 +70,9 @@ struct ReplayChooser: ScheduleChooser {
   mutating func choose(among strands: [Int], step: Int) -> Int {
     guard strands.count > 1, let choice = remaining.popFirst() else { return 0 }
     return min(choice, strands.count - 1)
+  }
+
+  mutating func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int {
+    min(remaining.popFirst() ?? 0, strands.count)
   }
 }

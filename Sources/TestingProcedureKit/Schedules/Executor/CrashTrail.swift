@@ -1,0 +1,65 @@
+import Synchronization
+
+/// A file that a crash of the process leaves behind: the seed, the schedule and the choices so far, as a replay string.
+///
+/// The file is mapped into memory, so that a choice costs no system call, and the kernel keeps the choices when the
+/// process dies. The file is removed when the exploration ends. Without a file, nothing is recorded.
+final class CrashTrail: Sendable {
+  /// The size of the file. Later choices of a longer schedule are missing.
+  private static let size = 1 << 16
+
+  /// Invariant: only code under the lock uses the memory, which stays mapped until `deinit`.
+  private struct Page: ~Copyable {
+    let memory: UnsafeMutableBufferPointer<UInt8>
+    var count = 0
+
+    mutating func write(_ text: String) {
+      for byte in text.utf8 where count < memory.count {
+        memory[count] = byte
+        count += 1
+      }
+    }
+
+    mutating func clear() {
+      memory[..<count].update(repeating: UInt8(ascii: " "))
+      count = 0
+    }
+  }
+
+  private let page: Mutex<Page>
+  private let path: String
+
+  /// Creates the file in the directory for temporary files; `nil` if the system refuses the file.
+  init?() {
+    let number = Self.made.add(1, ordering: .relaxed).newValue
+    path = "\(Platform.temporaryDirectory)/procedurekit-exploration-\(Platform.processIdentifier)-\(number).txt"
+    guard let memory = Platform.mapNewFile(path, size: Self.size) else { return nil }
+    memory.update(repeating: UInt8(ascii: " "))
+    page = Mutex(Page(memory: memory))
+  }
+
+  private static let made = Atomic(0)
+
+  deinit {
+    page.withLock { Platform.unmap($0.memory) }
+  }
+
+  /// Begins a new schedule.
+  func willRun(_ schedule: Int, explorationSeed: UInt64, seed: UInt64, strategy: ExplorationStrategy) {
+    page.withLock { page in
+      page.clear()
+      page.write("The process ended during schedule \(schedule) (seed \(explorationSeed), strategy \(strategy)).\n")
+      page.write("The last string, without spaces, is for strategy: .replay(…)\n")
+      page.write(ReplayCode(seed: seed, choices: []).description)
+    }
+  }
+
+  /// Removes the file, at the end of the exploration.
+  func remove() {
+    Platform.removeFile(path)
+  }
+
+  func didChoose(_ index: Int) {
+    page.withLock { $0.write(ReplayCode.symbol(of: index)) }
+  }
+}

@@ -1,0 +1,54 @@
+import Synchronization
+
+/// The kind of a job, for distinguishing wakes of other tasks from the running task's own suspension.
+///
+/// The kind is in the first byte of the job's flags, behind the object's header and two words of the scheduler. The
+/// layout is part of the runtime's binary interface, but not documented; `isKnown` is therefore the result of a test.
+enum JobKind {
+  private static let flagsOffset = 4 * MemoryLayout<UInt>.size
+  private static let task: UInt8 = 0
+  private static let continuation: UInt8 = 195
+
+  /// Whether the kinds of jobs can be read in this process.
+  ///
+  /// Otherwise, a wake of a task that waits within an actor is no choice, since such a job looks like a `Task.yield`.
+  static let isKnown: Bool = {
+    let probe = Probe()
+    KitSpawner.startProbe(on: probe)
+    return probe.kindsUntilIdle() == [task, continuation, task]
+  }()
+
+  /// Returns whether `job`, which the running task has enqueued, wakes or starts another task.
+  static func isWake(_ job: UnownedJob, ofTask task: UInt64?) -> Bool {
+    guard withUnsafeCurrentTask(body: { $0 != nil }) else { return false }
+    return task != nil || isKnown && kind(of: job) != continuation
+  }
+
+  /// Returns whether `job` only makes its own task ready again, as within `Task.yield`.
+  static func isHandOver(_ job: UnownedJob, ofTask task: UInt64?) -> Bool {
+    task == nil && isKnown && kind(of: job) == continuation
+  }
+
+  private static func kind(of job: UnownedJob) -> UInt8 {
+    unsafeBitCast(job, to: UnsafeRawPointer.self).load(fromByteOffset: flagsOffset, as: UInt8.self)
+  }
+
+  /// An executor that notes the kinds of its jobs, and runs them on the calling thread.
+  private final class Probe: TaskExecutor {
+    private let jobs = Mutex<[UnownedJob]>([])
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      jobs.withLock { $0.append(job) }
+    }
+
+    func kindsUntilIdle() -> [UInt8] {
+      var kinds: [UInt8] = []
+      while let job = jobs.withLock({ $0.popLast() }) {
+        kinds.append(JobKind.kind(of: job))
+        job.runSynchronously(on: asUnownedTaskExecutor())
+      }
+      return kinds
+    }
+  }
+}

@@ -1,0 +1,297 @@
+/// The state of a schedule, without threads: ready jobs, the baton, choices and the record.
+struct ScheduleState {
+  /// The number of steps in a row after which a strand does not go on by preference.
+  private static let longStretch = 50
+
+  /// A ready job, or a parked job that can go on.
+  struct Ready {
+    enum Work {
+      case job(UnownedJob)
+      case parked(Carrier)
+    }
+
+    var work: Work
+    /// Whether the job only makes its own task ready again, within `Task.yield`: such a job runs at once, since its
+    /// order changes nothing.
+    var isHandOver = false
+    /// For a parked job: the depth of the stack at the wake.
+    var depth: UInt = 0
+  }
+
+  /// The next action of a carrier.
+  enum Next {
+    case job(UnownedJob)
+    /// Move the clock to the next deadline.
+    case advance(VirtualClock)
+    /// Give the baton to a parked carrier.
+    case parked(Carrier)
+    /// No job may run.
+    case nothing
+    /// Another carrier has the baton.
+    case waiting
+    /// The carrier went on without the baton and has ended its job.
+    case released
+  }
+
+  private(set) var ready: [Ready] = []
+  /// The number of jobs in `ready` that only make their own task ready again.
+  private var handOvers = 0
+  /// The strands of `ready`.
+  private var strands: [Int] = []
+  private(set) var identities = JobIdentities()
+  private(set) var record = ScheduleRecord()
+  /// The number of recorded steps, and of steps after the recording.
+  private var steps = 0
+  /// The largest number of steps.
+  var limit = Int.max
+  private var chooser: any ScheduleChooser
+  private var isRecording = true
+  /// The running strand.
+  private(set) var running: Int?
+  /// The strand of the last step, and the number of its steps without another strand.
+  private var lastStrand: Int?
+  private var stepsInARow = 0
+  /// The carrier with the baton, and its thread.
+  private(set) var holder: Carrier?
+  private var holderThread: Platform.Thread?
+  /// The carrier that is about to park.
+  private(set) var parking: Carrier?
+  private(set) var parkedCount = 0
+  private var preemptionsLeft: Int
+  /// The number of jobs and enqueues of the carriers with the baton, for noticing a step that does not end.
+  private(set) var events = 0
+  /// The events of the carrier with the baton.
+  private(set) var holderEvents = 0
+  /// The carriers that go on without the baton, after a collision with a lock.
+  private var released: [Carrier] = []
+  private(set) var hasCollided = false
+  var collision: LockCollision?
+  private var isEnding = false
+  /// The course of the schedule, if it is wanted.
+  private(set) var trace: ScheduleTrace?
+  private(set) var uncontrolled: [UncontrolledJob] = []
+  /// Whether the clock may move although jobs are ready, and the strand of the clock.
+  private let timersOvertakeWork: Bool
+  private var clockStrand: Int?
+  /// The file that a crash leaves behind.
+  var crashTrail: CrashTrail?
+  /// The environment, which holds the executor strongly.
+  weak var environment: ExplorationEnvironment?
+
+  init(chooser: any ScheduleChooser, preemptionLimit: Int, timersOvertakeWork: Bool, isTracing: Bool) {
+    self.chooser = chooser
+    self.timersOvertakeWork = timersOvertakeWork
+    preemptionsLeft = preemptionLimit
+    if isTracing { trace = ScheduleTrace() }
+  }
+
+  /// Adds an event of the running strand to the course of the schedule.
+  mutating func log(_ event: @autoclosure () -> String) {
+    guard isRecording, running != nil, trace != nil else { return }
+    trace?.add(event())
+  }
+
+  /// Notes the name of the running task.
+  mutating func didLearn(_ name: String?) {
+    if let running, let name { trace?.names[running] = name }
+  }
+
+  mutating func didFindUncontrolled(_ reason: UncontrolledJob.Reason, by strand: Int?) {
+    guard isRecording else { return }
+    uncontrolled.append(UncontrolledJob(reason: reason, strand: strand, step: record.steps))
+  }
+
+  mutating func stopRecording() {
+    chooser = FirstChooser()
+    isRecording = false
+  }
+}
+
+// MARK: - Ready jobs
+
+extension ScheduleState {
+  /// Adds a ready job.
+  ///
+  /// - Returns: Whether the job comes from the thread with the baton.
+  mutating func didEnqueue(_ job: UnownedJob, ofTask task: UInt64?, on thread: Platform.Thread) -> Bool {
+    let isControlled = hasCollided || holderThread == thread
+    if holderThread == thread { holderEvents += 1 }
+    if isControlled { events += 1 } else { didFindUncontrolled(.enqueuedFromOutside, by: nil) }
+    let known = identities.count
+    let strand = identities.strand(ofTask: task, enqueuedBy: isControlled ? running : nil)
+    if isControlled, strand != running { log(strand < known ? "wakes \(strand)" : "starts \(strand)") }
+    let isHandOver = JobKind.isHandOver(job, ofTask: task)
+    if isHandOver { handOvers += 1 }
+    add(Ready(work: .job(job), isHandOver: isHandOver), strand)
+    return isControlled
+  }
+
+  /// Chooses whether a ready job overtakes the running job, which has just made a task ready.
+  ///
+  /// - Parameters:
+  ///   - depth: The depth of the stack at the wake.
+  ///   - isUnderLock: Whether wakes at this depth happen under a lock, and are therefore no choices.
+  /// - Returns: The overtaking job; `nil` if the running job goes on.
+  mutating func chooseOvertaker(at depth: UInt, isUnderLock: Bool) -> Ready? {
+    guard isRecording, let running, let holder else { return nil }
+    let isChoice = !isUnderLock && preemptionsLeft > 0 && steps < limit
+    let index = chooser.chooseAtWake(running: running, among: isChoice ? strands : [], step: steps)
+    record.didWake(index, of: isChoice ? strands.count + 1 : 1, isUnderLock: isUnderLock)
+    crashTrail?.didChoose(index)
+    guard index > 0 else { return nil }
+    preemptionsLeft -= 1
+    let overtaker = take(index - 1)
+    add(Ready(work: .parked(holder), depth: depth), running)
+    parkedCount += 1
+    parking = holder
+    return overtaker
+  }
+
+  /// Chooses the next step of `carrier`, unless another carrier has the baton.
+  mutating func next(for carrier: Carrier, on thread: Platform.Thread) -> Next {
+    guard holder == nil || holder === carrier else { return .waiting }
+    running = nil
+    guard !ready.isEmpty, steps < limit, !isEnding else {
+      didDropBaton()
+      return released.isEmpty ? .nothing : .waiting
+    }
+    didTakeBaton(carrier, on: thread)
+    if handOvers > 0, let index = ready.firstIndex(where: \.isHandOver), case .job(let job) = take(index).work {
+      return .job(job)
+    }
+    preferLastStrand()
+    let clock = racingClock
+    let alternatives = clock == nil ? strands : strands + [clockStrand ?? identities.next()]
+    let index = chooser.choose(among: alternatives, step: steps)
+    if isRecording, alternatives.count > 1 {
+      record.didChoose(index, of: alternatives.count)
+      crashTrail?.didChoose(index)
+    }
+    if let clock {
+      clockStrand = alternatives.last
+      if index == ready.count {
+        didMoveClock()
+        return .advance(clock)
+      }
+    }
+    switch take(index).work {
+    case .job(let job): return .job(job)
+    case .parked(let other):
+      holder = other
+      holderThread = nil
+      return .parked(other)
+    }
+  }
+
+  mutating func didEndJob(on carrier: Carrier, _ thread: Platform.Thread) -> Next {
+    events += 1
+    if let index = released.firstIndex(where: { $0 === carrier }) {
+      released.remove(at: index)
+      return .released
+    }
+    holderEvents += 1
+    return next(for: carrier, on: thread)
+  }
+
+  /// The clock, if a due timer may overtake the ready jobs at this step: at every eighth step, on average.
+  private var racingClock: VirtualClock? {
+    guard timersOvertakeWork, isRecording, (UInt64(steps) &* 0x9E37_79B9_7F4A_7C15) >> 61 == 0 else { return nil }
+    return environment.flatMap { $0.clock.nextDeadline == nil ? nil : $0.clock }
+  }
+
+  private mutating func didMoveClock() {
+    steps += 1
+    events += 1
+    record.didRun(clockStrand ?? 0)
+    trace?.didRun(clockStrand ?? 0, step: record.steps)
+    trace?.add("the clock moves")
+  }
+
+  /// Puts a ready job of the last strand first, so that the simplest choice is no switch.
+  ///
+  /// A strand that waits by yielding gives way after a while.
+  private mutating func preferLastStrand() {
+    guard isRecording, let last = lastStrand, stepsInARow < Self.longStretch,
+      let index = strands.firstIndex(of: last), index > 0
+    else { return }
+    strands.insert(strands.remove(at: index), at: 0)
+    ready.insert(ready.remove(at: index), at: 0)
+  }
+
+  private mutating func add(_ entry: Ready, _ strand: Int) {
+    ready.append(entry)
+    strands.append(strand)
+  }
+
+  /// Takes the entry at `index`, whose strand runs next.
+  private mutating func take(_ index: Int) -> Ready {
+    steps += 1
+    events += 1
+    let strand = strands.remove(at: index)
+    if isRecording {
+      record.didRun(strand)
+      trace?.didRun(strand, step: record.steps)
+    }
+    stepsInARow = strand == lastStrand ? stepsInARow + 1 : 0
+    lastStrand = strand
+    running = strand
+    let entry = ready.remove(at: index)
+    if case .parked = entry.work { parkedCount -= 1 }
+    if entry.isHandOver { handOvers -= 1 }
+    return entry
+  }
+}
+
+// MARK: - The baton
+
+extension ScheduleState {
+  mutating func didTakeBaton(_ carrier: Carrier, on thread: Platform.Thread) {
+    holder = carrier
+    holderThread = thread
+  }
+
+  mutating func didDropBaton() {
+    (holder, holderThread, running) = (nil, nil, nil)
+  }
+
+  /// Notes that a parked carrier goes on, with the baton unless the carrier was released.
+  mutating func didGoOn(_ carrier: Carrier, on thread: Platform.Thread) {
+    guard !released.contains(where: { $0 === carrier }) else { return }
+    didTakeBaton(carrier, on: thread)
+  }
+
+  /// Takes the parked job of `carrier`, so that the job can go on although no job may run.
+  ///
+  /// - Returns: Whether the carrier was parked.
+  mutating func takeParked(_ carrier: Carrier) -> Bool {
+    let index = ready.firstIndex { if case .parked(let parked) = $0.work { parked === carrier } else { false } }
+    guard let index else { return false }
+    _ = take(index)
+    holder = carrier
+    return true
+  }
+
+  /// Takes a parked carrier at the end of an abandoned schedule. From now on, no further job starts.
+  mutating func takeParkedForEnding() -> Carrier? {
+    isEnding = true
+    for entry in ready {
+      if case .parked(let carrier) = entry.work, takeParked(carrier) { return carrier }
+    }
+    return nil
+  }
+
+  /// Releases all parked carriers, since the running job waits for a lock of one of them.
+  mutating func didCollide() -> [(carrier: Carrier, depth: UInt)] {
+    stopRecording()
+    hasCollided = true
+    var parked: [(carrier: Carrier, depth: UInt)] = []
+    for entry in ready {
+      if case .parked(let carrier) = entry.work { parked.append((carrier, entry.depth)) }
+    }
+    let rest = zip(ready, strands).filter { entry, _ in if case .job = entry.work { true } else { false } }
+    (ready, strands) = (rest.map(\.0), rest.map(\.1))
+    released += parked.map(\.carrier)
+    parkedCount = 0
+    return parked
+  }
+}

@@ -1,0 +1,50 @@
+/// A watch for steps that do not end, because of a lock that a parked waker holds, or for another reason.
+struct StepWatch {
+  /// The time between two looks, in milliseconds.
+  static let tick = 4
+
+  /// The number of looks at which all threads sleep, after which parked wakers go on.
+  private static let longSleep = 8
+
+  /// The number of looks without progress, after which parked wakers go on even though nobody is known to sleep.
+  private static let longQuiet = 500
+
+  /// As `longQuiet`, where the system does not tell whether a thread sleeps.
+  private static let longQuietUnknown = 60
+
+  private let stepTimeout: Duration
+  private var last: ScheduleExecutor.Progress?
+  private var lastExecutor: ScheduleExecutor?
+  /// The number of looks without progress.
+  private var quiet = 0
+  /// The number of looks without progress at which all threads slept.
+  private var asleep = 0
+  private var since = ContinuousClock.now
+  private var hasReported = false
+
+  init(stepTimeout: Duration) {
+    self.stepTimeout = stepTimeout
+  }
+
+  /// Looks at the running step.
+  ///
+  /// - Returns: The executor if its step has just exceeded the limit.
+  mutating func look(at executor: ScheduleExecutor?, of carriers: [Carrier]) -> ScheduleExecutor? {
+    let progress = executor?.progress
+    guard let executor, let progress, progress.isRunning, executor === lastExecutor, progress == last else {
+      (last, lastExecutor, quiet, asleep, since) = (progress, executor, 0, 0, .now)
+      return nil
+    }
+    quiet += 1
+    let sleeping = carriers.map(\.isSleeping)
+    asleep = sleeping.allSatisfy { $0 == true } ? asleep + 1 : 0
+    let longQuiet = sleeping.contains(nil) ? Self.longQuietUnknown : Self.longQuiet
+    if progress.parked > 0, asleep >= Self.longSleep || quiet >= longQuiet {
+      executor.releaseParked()
+      return nil
+    }
+    guard !hasReported, ContinuousClock.now - since > stepTimeout else { return nil }
+    hasReported = true
+    return executor
+  }
+}

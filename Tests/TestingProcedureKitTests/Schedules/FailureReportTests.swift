@@ -1,0 +1,68 @@
+import TestSupport
+import Testing
+
+@testable import TestingProcedureKit
+
+@Suite struct FailureReportTests {
+  /// Fails if the last child comes first, and the first one last: two orderings, between thirty yields.
+  private static let reversed: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+    let reached = Locked(0)
+    await withTaskGroup(of: Void.self) { group in
+      for (name, needed) in [("first", 2), ("second", 1), ("third", 0)] {
+        group.addTask {
+          for _ in 0..<5 { await Task.yield() }
+          reached { if $0 == needed { $0 += 1 } }
+          env.note("\(name) is through")
+          for _ in 0..<5 { await Task.yield() }
+        }
+      }
+    }
+    env.check(reached.value < 3, "the order is reversed")
+  }
+
+  @Test("A failure is shrunk to the few switches that it needs", arguments: 0..<10 as Range<UInt64>)
+  func shrinking(seed: UInt64) async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(10_000, seed: seed, Self.reversed)
+    }
+    #expect(failure.deviations.reported <= 10, "seed \(seed): \(failure)")
+    let trace = try #require(failure.trace)
+    #expect(trace.stretches.count <= 14, "seed \(seed): \(failure)")
+    #expect(
+      trace.stretches.map { Array(repeating: $0.strand, count: $0.steps.count) }.joined().elementsEqual(failure.order))
+  }
+
+  @Test("The report shows what each strand did, in order")
+  func table() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules { env in
+        async let child: Void = env.note("in the child")
+        await child
+        env.check(false, "always")
+      }
+    }
+    #expect(failure.deviations.reported == 0)
+    let report = "\(failure)"
+    #expect(report.contains("fails in the ordinary order"))
+    #expect(report.contains("fails again: yes"))
+    #expect(report.contains("0 (body)  starts 1"), "\(report)")
+    let trace = try #require(failure.trace)
+    #expect(trace.stretches.first { $0.strand == 1 }?.events.contains("note: in the child") == true, "\(report)")
+    #expect(trace.stretches.last?.events.last == "check failed: always", "\(report)")
+    #expect(trace.json.hasPrefix(#"[{"from":1,"to":1,"strand":0,"events":["starts 1"]}"#), "\(trace.json)")
+  }
+
+  @Test("A trace shows names, and writes any text as JSON")
+  func names() {
+    var trace = ScheduleTrace()
+    trace.didRun(0, step: 1)
+    trace.didRun(3, step: 2)
+    trace.add("note: \"a\"\n\\")
+    trace.didRun(3, step: 3)
+    trace.names[3] = "writer"
+    #expect("\(trace)" == "        1  0 (body)    \n      2–3  3 \"writer\"  note: \"a\" \\")
+    #expect(
+      trace.json == #"[{"from":1,"to":1,"strand":0,"events":[]},{"from":2,"to":3,"strand":3,"name":"writer","#
+        + #""events":["note: \"a\"\u000a\\"]}]"#)
+  }
+}

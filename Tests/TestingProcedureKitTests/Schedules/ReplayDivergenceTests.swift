@@ -1,0 +1,85 @@
+import TestSupport
+import Testing
+
+@testable import TestingProcedureKit
+
+@Suite struct ReplayDivergenceTests {
+  /// Fails if the second of two children is overtaken by the first.
+  private static func body(yields: Int) -> @Sendable (ExplorationEnvironment) async throws -> Void {
+    { env in
+      let order = Locked("")
+      await withTaskGroup(of: Void.self) { group in
+        for name in ["a", "b"] {
+          group.addTask {
+            for _ in 0..<yields { await Task.yield() }
+            order { $0 += name }
+          }
+        }
+      }
+      env.check(order.value == "ab")
+    }
+  }
+
+  @Test("A replay that fits fails in the same order; one of other code is an error that names the step")
+  func otherCode() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(1_000, Self.body(yields: 2))
+    }
+    #expect(failure.failsAgain == true)
+    #expect("\(failure)".contains("fails again: yes"))
+    let again = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(strategy: .replay(failure.replay), Self.body(yields: 2))
+    }
+    #expect(again.order == failure.order)
+    let diverged = try await #require(throws: ReplayDiverged.self) {
+      try await exploreSchedules(strategy: .replay(failure.replay), Self.body(yields: 3))
+    }
+    #expect(diverged.expectedSteps == failure.order.count)
+    let same = zip(diverged.order, failure.order).prefix { $0 == $1 }.count
+    #expect((same + 1...same + 12).contains(diverged.step), "\(diverged): equal for \(same) steps")
+    #expect("\(diverged)".contains("diverged by step \(diverged.step) of"))
+  }
+
+  @Test("A failure that depends on something other than the choices does not fail again, and is named")
+  func flickering() async throws {
+    let runs = Locked(0)
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules { env in
+        runs { $0 += 1 }
+        env.check(runs.value != 3)
+      }
+    }
+    #expect("\(failure)".contains("equal choices ran differently"), "\(failure)")
+  }
+
+  @Test("State that outlives a schedule is found in bodies that pass, too")
+  func outliving() async throws {
+    let runs = Locked(0)
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(200) { _ in
+        runs { $0 += 1 }
+        for _ in 0..<(runs.value % 7) { await Task.yield() }
+      }
+    }
+    #expect(failure.schedule == 99)
+    #expect("\(failure)".contains("equal choices ran differently by step"), "\(failure)")
+  }
+
+  @Test(
+    "Whatever the order, a trail survives writing and reading and notices every change",
+    arguments: 0..<50 as Range<UInt64>)
+  func trails(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    let strands = (0..<(1 + generator.below(200))).map { _ in generator.below(5) }
+    let trail = OrderTrail(strands)
+    #expect(OrderTrail("\(trail)"[...]) == trail)
+    #expect(trail.divergence(of: strands) == nil)
+    let changed = generator.below(strands.count)
+    var others = strands
+    others[changed] += 1
+    let step = try #require(trail.divergence(of: others), "seed \(seed)")
+    #expect(step > changed)
+    #expect(trail.divergence(of: strands + [0]) != nil)
+    #expect(trail.divergence(of: Array(strands.dropLast())) != nil)
+  }
+}
