@@ -5,6 +5,7 @@ import Testing
 @Suite struct SpawnerTests {
   static let spawners: Set = [
     "Sources/ProcedureKit/Engine/Tasks/Spawner.swift", "Sources/ProcedureKitProcess/Running/LaunchedProcess.swift",
+    "Sources/ProcedureKitFoundation/Progress/ProcedureHandle+Progress.swift",
     "Sources/ProcedureKitDiagnostics/Feeds/ReaderTask.swift", "Sources/TestingProcedureKit/Tasks/KitSpawner.swift",
   ]
 

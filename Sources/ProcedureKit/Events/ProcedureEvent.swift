@@ -41,7 +41,7 @@ public struct ProcedureEvent: Sendable {
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     private enum Name: UInt8 {
       case didAttach, willExecute, didExecute, reused, retrying, didCancel, willProduce, didProduce
-      case willFinish, didFinish, gap
+      case willFinish, didFinish, gap, progress
     }
 
     private let name: Name
@@ -64,6 +64,8 @@ public struct ProcedureEvent: Sendable {
     public static var willProduce: Kind { Kind(name: .willProduce) }
     /// The body has added a ``ProcedureEvent/child``.
     public static var didProduce: Kind { Kind(name: .didProduce) }
+    /// The run has come one percent or more further; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
+    public static var progress: Kind { Kind(name: .progress) }
     /// The ``ProcedureEvent/outcome`` is decided.
     public static var willFinish: Kind { Kind(name: .willFinish) }
     /// The ``ProcedureEvent/outcome`` can be read. The slot has been given back, except for a node of a graph: the graph's
@@ -181,6 +183,7 @@ extension ProcedureEvent {
     case willFinish(ProcedureOutcome<Void>)
     case didFinish(ProcedureOutcome<Void>, ProcedureMetrics? = nil)
     case gap(Int)
+    case progress(ProcedureProgress)
   }
 
   /// Internal. The run of an event.
@@ -194,7 +197,7 @@ extension ProcedureEvent {
   }
 
   final class Details: Sendable {
-    fileprivate let step: Step
+    let step: Step
 
     fileprivate init(_ step: Step) {
       self.step = step
@@ -219,6 +222,7 @@ extension ProcedureEvent {
     case .willProduce: kind = .willProduce
     case .didProduce: kind = .didProduce
     case .gap: kind = .gap
+    case .progress: kind = .progress
     }
     number = Int32(clamping: attempt)
     slotNumber = slot
@@ -247,6 +251,7 @@ extension ProcedureEvent: CustomStringConvertible {
     case .didCancel(let reason): reason.map { "(reason: \($0))" } ?? ""
     case .willProduce(let child), .didProduce(let child): "(\(child))"
     case .gap(let count): "(\(count))"
+    case .progress(let progress): "(\(progress))"
     case nil where kind == .willExecute || kind == .didExecute: "(attempt: \(attempt))"
     default: outcome.map { "(\($0))" } ?? ""
     }

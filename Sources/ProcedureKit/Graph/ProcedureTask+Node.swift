@@ -3,7 +3,8 @@ extension ProcedureTask {
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
     let traits = NodeTraits(
       name: name, priority: level.traits.rawPriority,
-      isPlain: level.isPlain && level.traits.key == nil && configure == nil, version: level.traits.version)
+      isPlain: level.isPlain && level.traits.key == nil && configure == nil, version: level.traits.version,
+      weight: Float(level.traits.weight))
     guard !traits.isPlain else { return (traits, operation) }
     return (traits, { input in try await RunDriver.runNode(self, input) })
   }

@@ -37,6 +37,8 @@ public struct QueueSnapshot: Codable, Sendable {
     /// The number of the slot in which the body executes, as ``ProcedureEvent/slot`` tells; `nil` without one, and if the queue is neither
     /// observed nor collects totals. A node has the slot of its graph's worker, which is shown for a node with modifiers only.
     public let slot: Int?
+    /// How far the run is, if progress is reported or read; see ``ProgressReporter``. Nodes with nothing but a body have none.
+    public let progress: Double?
     /// The wait of the run; `nil` while the body works, or waits for anything that is not the library's.
     public let wait: Wait?
   }
@@ -151,7 +153,7 @@ extension QueueCore {
       snapshot.procedures.append(
         QueueSnapshot.Entry(
           procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity, key: key,
-          slot: look.slot, wait: levels.lazy.compactMap { $0.wait(empty.isSuspended) }.first))
+          slot: look.slot, progress: look.progress, wait: levels.lazy.compactMap { $0.wait(empty.isSuspended) }.first))
       let nodes = levels.flatMap { $0.nodes(key, empty.isSuspended) }
       snapshot.procedures += nodes.filter { !runs.contains($0.procedure.id) }
     }
@@ -165,6 +167,7 @@ private struct RunLook: Sendable {
   let state: ProcedureState
   private let phase: RunPhase
   let slot: Int?
+  let progress: Double?
   private let isReturning: Bool
   /// The limit of the key, if the run waits for a slot of its key.
   private let limitOfKey: Int?
@@ -179,6 +182,7 @@ private struct RunLook: Sendable {
     let (machine, details) = (state.machine, run.details)
     let number = run.slotNumber(state)
     slot = number < 0 ? nil : Int(number)
+    progress = details?.progress?.shown.fraction
     self.run = run
     self.state = run.state(machine)
     phase = machine[run.member].phase
@@ -243,7 +247,7 @@ private struct RunLook: Sendable {
     func entry(_ node: ProcedureIdentity, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
       QueueSnapshot.Entry(
         procedure: node, state: wait == nil ? .executing : .waiting, parent: run.identity, key: key, slot: nil,
-        wait: wait)
+        progress: nil, wait: wait)
     }
     return executing.map { entry($0, nil) } + ready.map { entry($0, wait) }
   }

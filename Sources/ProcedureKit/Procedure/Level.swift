@@ -47,6 +47,8 @@ final class Level: Sendable {
     var rawPriority: UInt8?
     var key: InternedKey?
     var version: UInt32 = 1
+    /// How much the progress counts in that of the parent or graph.
+    var weight = 1.0
     var demands = SharedList<ResourceRequest.Demand>()
     var delay: Duration?
     var timeout: Duration?

@@ -144,10 +144,6 @@ public struct ProcedureContext: Sendable {
     return result
   }
 
-  func requireNotCancelled() throws {
-    if isCancelled { throw cancellationReason ?? CancellationError() }
-  }
-
   /// The context of a body. Traps outside of any procedure.
   static func ofBody(_ name: @autoclosure () -> String) -> ProcedureContext {
     guard let context = current else {

@@ -125,7 +125,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     guard let configure else { return self }
     let own = level.traits
     return configure(input).resolved(for: input).changing {
-      ($0.name, $0.rawPriority, $0.key) = (own.name, own.rawPriority, own.key)
+      ($0.name, $0.rawPriority, $0.key, $0.weight) = (own.name, own.rawPriority, own.key, own.weight)
     }
   }
 
@@ -134,8 +134,9 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ change: (inout Level.Traits) -> Void = { _ in },
     _ operation: @escaping @concurrent @Sendable (I) async throws -> O
   ) -> ProcedureTask<I, O> {
-    var traits = Level.Traits(name: name, rawPriority: level.traits.rawPriority, key: level.traits.key)
-    traits.version = level.traits.version
+    let own = level.traits
+    var traits = Level.Traits(
+      name: name, rawPriority: own.rawPriority, key: own.key, version: own.version, weight: own.weight)
     change(&traits)
     return ProcedureTask<I, O>(traits, operation)
   }

@@ -23,7 +23,7 @@ struct TerminalLines {
     text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { line($0, limit: 100_000) + "\n" }.joined()
   }
 
-  /// The line that changes: `[12/40] 3 running, 1 failed: link, compile a.c`.
+  /// The line that changes: `[12/40] 3 running, 1 failed: link 45 %, compile a.c`.
   func status(_ status: TerminalStatus, columns limit: Int) -> String {
     guard status.total > 0, limit > 0 else { return "" }
     let failed = status.counts[.failed, default: 0]
@@ -33,10 +33,13 @@ struct TerminalLines {
     if !parts.isEmpty { head += " " + parts.joined(separator: ", ") }
     var (text, columns) = TerminalText.line(head, columns: limit)
     var separator = ": "
-    for name in status.namesOfExecuting(limit / 2) where columns + separator.count < limit {
-      let (part, width) = TerminalText.line(separator + name, columns: limit - columns)
-      text += part
-      columns += width
+    for (name, percent) in status.firstExecuting(limit / 2) {
+      let suffix = percent.map { " \($0) %" } ?? ""
+      let room = limit - columns - suffix.count
+      guard room > separator.count else { break }
+      let (part, width) = TerminalText.line(separator + name, columns: room)
+      text += part + suffix
+      columns += width + suffix.count
       separator = ", "
     }
     return text

@@ -8,12 +8,12 @@ public import ProcedureKit
 /// ```
 ///
 /// On a terminal the last line tells how many procedures have ended, of how many so far, how many execute and which, the oldest
-/// first. Failures, with their reasons, stay above this line:
+/// first, with the percents of those that report progress. Failures, with their reasons, stay above this line:
 ///
 /// ```
 /// [ 7/23] load torn: failed
 ///     torn.ppm is truncated
-/// [12/23] 2 running, 1 failed: resize cat-64.png, write kitten-256.png
+/// [12/23] 2 running, 1 failed: resize cat-64.png 45 %, write kitten-256.png
 /// ```
 ///
 /// In a file or a pipe, and on a terminal with `TERM=dumb`, each procedure that has finished or failed gets a line. At the end a summary is

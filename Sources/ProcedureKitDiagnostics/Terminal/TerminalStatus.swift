@@ -20,6 +20,7 @@ struct TerminalStatus {
     var isExecuting = false
     var hasExecuted = false
     var isReused = false
+    var percent: Int?
     var hasFailedPart = false
   }
 
@@ -57,6 +58,7 @@ struct TerminalStatus {
       if run.isExecuting { started(event.id) }
     case .didExecute: executing(false, &run)
     case .reused: run.isReused = true
+    case .progress: run.percent = event.progress.map { Int($0.fraction * 100) }
     case .didFinish:
       executing(false, &run)
       return end(run, event)
@@ -115,9 +117,9 @@ struct TerminalStatus {
     }
   }
 
-  /// The names of the first runs that execute, the oldest first.
-  func namesOfExecuting(_ limit: Int) -> some Sequence<String> {
-    starts.lazy.compactMap { runs[$0] }.filter(\.isExecuting).prefix(limit).map(\.name)
+  /// The first runs that execute, the oldest first, with the percents that are done of those that report progress.
+  func firstExecuting(_ limit: Int) -> some Sequence<(name: String, percent: Int?)> {
+    starts.lazy.compactMap { runs[$0] }.filter(\.isExecuting).prefix(limit).map { ($0.name, $0.percent) }
   }
 }
 

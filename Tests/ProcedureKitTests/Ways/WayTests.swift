@@ -30,6 +30,9 @@ struct WayTests {
   @Test("L5/L2: events", arguments: Rule.events.cases)
   func events(rule: Rule.Case) async { await rule.run() }
 
+  @Test("L5: progress", arguments: Rule.progress.cases)
+  func progress(rule: Rule.Case) async { await rule.run() }
+
   @Test("L5/L1, C1, D1: outcomes", arguments: Rule.outcomes.cases)
   func outcomes(rule: Rule.Case) async { await rule.run() }
 }

@@ -55,7 +55,7 @@ final class GraphValues: @unchecked Sendable {
   private let nodeCount: Int
   private let stopIndex: Int
   @usableFromInline let memory: UnsafeMutableRawPointer
-  /// A counter for each node, then one for each slot if consumers are counted, and at last 1 if nothing more starts.
+  /// A counter for each node, then one for each slot if consumers are counted, and at last a 1 if nothing more starts, and a 2 if ends are counted.
   private let counters: UnsafeMutablePointer<Atomic<Int32>>
   private let errors = Mutex<[Int32: any Error]>([:])
 
@@ -152,10 +152,21 @@ final class GraphValues: @unchecked Sendable {
   // MARK: Nodes
 
   /// Whether nothing more starts, because the graph failed or was cancelled.
-  var isStopping: Bool { counters[stopIndex].load(ordering: .acquiring) == 1 }
+  var isStopping: Bool { counters[stopIndex].load(ordering: .acquiring) & 1 == 1 }
 
   /// Nothing more starts.
-  func stop() { counters[stopIndex].store(1, ordering: .releasing) }
+  func stop() { counters[stopIndex].bitwiseOr(1, ordering: .releasing) }
+
+  /// Whether the ends of nodes are counted. A node that does not see this has ended before, and is seen as such by the caller of `countEnds`.
+  var countsEnds: Bool { counters[stopIndex].load(ordering: .sequentiallyConsistent) & 2 == 2 }
+
+  func countEnds() { counters[stopIndex].bitwiseOr(2, ordering: .sequentiallyConsistent) }
+
+  /// Whether the body of a node has ended, or the node is skipped.
+  func hasEnded(_ node: Int32) -> Bool {
+    let counter = counters[Int(node)].load(ordering: .sequentiallyConsistent)
+    return counter == Self.ended || counter > Self.unproduced
+  }
 
   /// Counts one dependency of a node down, and returns whether the dependency was the last one.
   func dependencySettled(of node: Int32) -> Bool {
@@ -179,7 +190,7 @@ final class GraphValues: @unchecked Sendable {
 
   /// The body of a node has ended. Returns whether the node has a run.
   func nodeEnded(_ node: Int32) -> Bool {
-    counters[Int(node)].exchange(Self.ended, ordering: .acquiringAndReleasing) == Self.executingAsRun
+    counters[Int(node)].exchange(Self.ended, ordering: .sequentiallyConsistent) == Self.executingAsRun
   }
 
   /// Returns whether the body of a node executes.

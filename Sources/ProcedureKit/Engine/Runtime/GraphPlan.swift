@@ -15,12 +15,8 @@ final class GraphPlan: Sendable {
     shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>,
     layout: ValueLayout, inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>
   ) {
-    self.shape = shape
-    self.bodies = bodies
-    self.traits = traits
-    self.layout = layout
-    self.inputs = inputs
-    self.inputEnds = inputEnds
+    (self.shape, self.bodies, self.traits, self.layout) = (shape, bodies, traits, layout)
+    (self.inputs, self.inputEnds) = (inputs, inputEnds)
   }
 
   /// Where the value of a node lies; the first slot is that of the graph's input.
@@ -50,9 +46,11 @@ struct NodeTraits: Sendable {
   /// Whether the node has nothing but a body.
   let isPlain: Bool
   let version: UInt32
+  /// How much the progress of the node counts.
+  let weight: Float
 
   @usableFromInline
-  init(name: String, priority: UInt8? = nil, isPlain: Bool = true, version: UInt32 = 1) {
-    (self.name, self.priority, self.isPlain, self.version) = (name, priority, isPlain, version)
+  init(name: String, priority: UInt8? = nil, isPlain: Bool = true, version: UInt32 = 1, weight: Float = 1) {
+    (self.name, self.priority, self.isPlain, self.version, self.weight) = (name, priority, isPlain, version, weight)
   }
 }

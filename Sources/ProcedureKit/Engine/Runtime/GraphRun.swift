@@ -20,10 +20,10 @@ final class GraphRun: Sendable {
   let plan: GraphPlan
   let values: GraphValues
   private let countdown: GraphCountdown
-  private let run: Run
+  let run: Run
   private let broadcaster: EventBroadcaster<ProcedureEvent>
   private let stopsAtFirstFailure: Bool
-  private let firstID: ProcedureID
+  let firstID: ProcedureID
   private let state: Mutex<State>
   /// The runs that nodes with nothing but a body needed, until the bodies end.
   private let nodeRuns = Mutex<[Int32: Run]>([:])
@@ -34,9 +34,7 @@ final class GraphRun: Sendable {
   let makesRuns: Bool
 
   init(_ plan: GraphPlan, in run: Run, limit: Int, stopsAtFirstFailure: Bool) {
-    self.plan = plan
-    self.run = run
-    self.stopsAtFirstFailure = stopsAtFirstFailure
+    (self.plan, self.run, self.stopsAtFirstFailure) = (plan, run, stopsAtFirstFailure)
     values = GraphValues(plan.layout, dependencyCounts: plan.shape.dependencyCounts)
     broadcaster = run.core.broadcaster
     isObservedFromStart = broadcaster.isObserved
@@ -50,8 +48,13 @@ final class GraphRun: Sendable {
   /// Executes the graph. The caller's task is the first worker, and waits for the others.
   func execute() async throws {
     announceNodes()
-    run.core.withState { _ in run.madeDetails.graph = self }
+    let isRead = run.core.withState { _ in
+      run.madeDetails.graph = self
+      return run.reported.details?.progress != nil
+    }
+    if isRead { _ = progressPart }
     defer {
+      if values.countsEnds { run.progressPart.graphEnded(firstID) }
       let graph = run.core.withState { _ in run.details?.graph.take() }
       _ = graph
     }
@@ -169,6 +172,7 @@ final class GraphRun: Sendable {
 
   func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
     nodeMoved()
+    if values.countsEnds { countEnd(of: node) }
     if isObservedFromStart || broadcaster.isObserved {
       reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), hasExecuted: true)
     }
@@ -205,6 +209,7 @@ final class GraphRun: Sendable {
     }
     if counts, stopsAtFirstFailure { logStop(by: node, error, of: run) }
     for skip in skipped { finishSkipped(skip, since: node, error, isCancelled: isCancelled) }
+    if values.countsEnds, !isStopping { for end in [node] + skipped.map(\.node) { countEnd(of: end) } }
     return carryOut(advance)
   }
 

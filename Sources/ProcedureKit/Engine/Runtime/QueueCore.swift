@@ -106,16 +106,9 @@ final class QueueCore: Sendable {
     interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil,
     log: ProcedureLog? = nil, collectsTotals: Bool = false
   ) {
-    self.collectsTotals = collectsTotals
-    self.stallReport = stallReport
-    ownLog = log
-    failureHandling = failures
-    self.name = name
-    self.executor = executor
-    self.carriers = carriers
-    self.resources = resources
-    self.hooks = hooks
-    self.interceptor = interceptor
+    (self.name, self.executor, self.carriers, self.resources) = (name, executor, carriers, resources)
+    (self.hooks, self.interceptor, failureHandling) = (hooks, interceptor, failures)
+    (self.stallReport, ownLog, self.collectsTotals) = (stallReport, log, collectsTotals)
     time = QueueTime(clock)
     timers = Timers(time: time, executor: executor)
     limitsWaiting = room.isLimited

@@ -123,13 +123,15 @@ extension Run {
 
   /// Takes a child, which is cancelled with this run. Not when the outcome is decided.
   func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
-    core.withState { _ in
-      guard !isDecided else { return .refused }
+    let (adoption, progress) = core.withState { _ -> (Adoption, ProgressPart?) in
+      guard !isDecided else { return (.refused, nil) }
       let details = madeDetails
       details.children[child.id] = child
       if isProduced { details.producedCount += 1 }
-      return details.cancel != nil || details.isStopping ? .cancelled : .adopted
+      return (details.cancel != nil || details.isStopping ? .cancelled : .adopted, reported.details?.progress)
     }
+    progress?.adopt(child)
+    return adoption
   }
 
   /// A child has ended. The failure of a produced one stops this run, if its policy is to fail fast.

@@ -75,15 +75,9 @@ final class Run: @unchecked Sendable {
     slotOf owner: Run? = nil,
     closures: Level.Closures? = nil, body: Body? = nil
   ) {
-    self.core = core
-    self.level = level
-    self.kind = kind
-    self.parent = parent
-    self.attempt = Int32(clamping: attempt)
-    self.id = id ?? ProcedureID.reserve()
-    self.body = body
-    self.closures = closures
-    slotRun = owner
+    (self.core, self.level, self.kind, self.parent, slotRun) = (core, level, kind, parent, owner)
+    (self.body, self.closures) = (body, closures)
+    (self.attempt, self.id) = (Int32(clamping: attempt), id ?? ProcedureID.reserve())
     ignoresEarlierCancel =
       switch kind {
       case .call: parent.map { !$0.isStopping && (Task.isCancelled || $0.isToldToStop) } ?? false
@@ -240,6 +234,8 @@ final class RunDetails {
   /// Whether a dependency on another queue has failed.
   var failsFromOutside = false
   var log: EventLog?
+  /// The part in the tree of progress, if somebody reports or reads progress.
+  var progress: ProgressPart?
   /// The graph that the body executes.
   var graph: GraphRun?
   var waits: [ObjectIdentifier: RunWait] = [:]

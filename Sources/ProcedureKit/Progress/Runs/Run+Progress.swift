@@ -1,0 +1,55 @@
+extension Run {
+  /// The part of the reporting run in the tree of progress, made with those of all runs around if there is none.
+  var progressPart: ProgressPart {
+    let run = reported
+    if let part = run.core.withState({ _ in run.details?.progress }) { return part }
+    let (core, started) = (run.core, run.core.withState { _ in run.started })
+    let isNode = run.kind == .node || run.kind == .bareNode
+    let graph = isNode ? run.parent?.currentGraph : nil
+    // A node that is left of a graph that has ended is part of nothing.
+    let around = graph?.progressPart ?? (isNode ? nil : run.parent?.progressPart)
+    let made = ProgressPart(
+      run.id, in: around, ProgressState(start: started < 0 ? nil : ProcedureInstant(nanoseconds: started)),
+      now: { core.time.now }, announce: { [weak run] in run?.report(.progress($0)) })
+    let part = run.core.withState { _ in
+      if run.details?.progress == nil { run.madeDetails.progress = made }
+      return run.details?.progress ?? made
+    }
+    guard part === made else { return part }
+    if let graph {
+      graph.nodeCame(run.id)
+    } else {
+      around?.adopt(run)
+    }
+    run.adoptParts(into: part)
+    run.whenFinished { outcome in
+      if case .finished = outcome { part.ended(hasFinished: true) } else { part.ended(hasFinished: false) }
+    }
+    return part
+  }
+
+  var currentGraph: GraphRun? { core.withState { _ in details?.graph } }
+
+  /// Takes the children and graphs of the run, and of its levels, that are there already.
+  private func adoptParts(into part: ProgressPart) {
+    let (graph, children) = core.withState { _ in (details?.graph, details.map { Array($0.children.values) } ?? []) }
+    _ = graph?.progressPart(in: part)
+    for child in children {
+      if child.isReported {
+        part.adopt(child)
+      } else if child.kind != .graphWorker {
+        child.adoptParts(into: part)
+      }
+    }
+  }
+}
+
+extension ProgressPart {
+  /// Counts a run that a body has started. Nodes are counted by their graph, and levels report as their run.
+  func adopt(_ child: Run) {
+    guard child.kind == .added || child.kind == .structured else { return }
+    let id = child.id
+    guard childCame(id, weight: child.level.traits.weight) else { return }
+    child.whenFinished { [self] _ in childEnded(id) }
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
+import Testing
+
+@Suite struct FoundationProgressTests {
+  /// Waits until the object is so far. Foundation has no way to wait here.
+  private func wait(for progress: Progress, _ fraction: Double) async throws {
+    while progress.fractionCompleted != fraction {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
+  }
+
+  @Test(
+    "Foundation's progress follows the procedure, also as a child of another, and ends with it", .timeLimit(.minutes(1))
+  )
+  func mirrored() async throws {
+    let (reports, report) = AsyncStream.makeStream(of: Double.self)
+    let queue = ProcedureQueue("q")
+    let handle = queue.add(
+      ProcedureTask("work") {
+        for await fraction in reports { ProcedureContext.current?.progress.report(fraction) }
+      })
+    let whole = Progress(totalUnitCount: 4)
+    let mirror = handle.makeFoundationProgress()
+    whole.addChild(mirror, withPendingUnitCount: 2)
+    report.yield(0.5)
+    try await wait(for: mirror, 0.5)
+    try await wait(for: whole, 0.25)
+    report.finish()
+    try await handle.value
+    try await wait(for: mirror, 1)
+    #expect(mirror.isFinished)
+  }
+
+  @Test("Cancelling Foundation's progress cancels the procedure", .timeLimit(.minutes(1)))
+  func cancelled() async throws {
+    let (reports, _) = AsyncStream.makeStream(of: Double.self)
+    let handle = ProcedureQueue("q").add(ProcedureTask("work") { for await _ in reports {} })
+    handle.makeFoundationProgress().cancel()
+    await #expect(throws: CancellationError.self) { try await handle.value }
+  }
+}
