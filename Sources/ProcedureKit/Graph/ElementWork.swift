@@ -7,9 +7,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   init(_ element: ProcedureTask<Element, Output>, limit: Int, policy: ElementFailurePolicy) {
     require(
       limit >= 1, "The limit for \"\(element.name)\" on each element is \(limit); with less than 1 nothing could run")
-    self.element = element
-    self.limit = limit
-    self.policy = policy
+    (self.element, self.limit, self.policy) = (element, limit, policy)
   }
 
   /// The work on a whole array.

@@ -12,9 +12,7 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   private let key: any CustomStringConvertible & Sendable
 
   init(procedure: ProcedureIdentity, key: any CustomStringConvertible & Sendable, holder: ProcedureIdentity) {
-    self.procedure = procedure
-    self.key = key
-    self.holder = holder
+    (self.procedure, self.key, self.holder) = (procedure, key, holder)
   }
 
   /// Returns whether both waits have equal procedures, resources and holders.

@@ -102,9 +102,7 @@ struct WaitingRoom: Sendable {
   private static let leastToSweep = 64
 
   init(limit: Int, limitPerKey: Int = .max, overflow: QueueOverflow) {
-    self.limit = limit
-    self.limitPerKey = limitPerKey
-    self.overflow = overflow
+    (self.limit, self.limitPerKey, self.overflow) = (limit, limitPerKey, overflow)
   }
 
   var isLimited: Bool { limit < .max || limitPerKey < .max }

@@ -13,8 +13,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   }
 
   private init(_ run: Run, derive: @escaping @Sendable (Run.Outcome) -> ProcedureOutcome<Output>) {
-    self.run = run
-    self.derive = derive
+    (self.run, self.derive) = (run, derive)
   }
 
   var dependencyRun: Run { run }

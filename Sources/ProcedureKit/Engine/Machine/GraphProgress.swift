@@ -35,9 +35,7 @@ struct GraphProgress {
 
   /// At most `limit` nodes execute at once. A failure that no node accepts ends the run if `stopsAtFirstFailure`.
   init(_ countdown: GraphCountdown, limit: Int, stopsAtFirstFailure: Bool) {
-    self.countdown = countdown
-    self.limit = limit
-    self.stopsAtFirstFailure = stopsAtFirstFailure
+    (self.countdown, self.limit, self.stopsAtFirstFailure) = (countdown, limit, stopsAtFirstFailure)
   }
 
   /// The limit, if as many nodes execute as may.

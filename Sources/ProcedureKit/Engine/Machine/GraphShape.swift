@@ -47,11 +47,9 @@ struct GraphShape: Sendable {
       successors[Int(cursors[Int(edge.from)])] = edge.to * 2 + (edge.kind == .acceptsFailure ? 1 : 0)
       cursors[Int(edge.from)] += 1
     }
-    self.count = count
-    self.acceptedOutput = acceptedOutput
+    (self.count, self.acceptedOutput) = (count, acceptedOutput)
     dependencyCounts = counts
-    self.offsets = offsets
-    self.successors = successors
+    (self.offsets, self.successors) = (offsets, successors)
     roots = ContiguousArray(counts.indices.lazy.filter { counts[$0] == 0 }.map(Int32.init))
     self.priorities = priorities.contains { $0 != priorities[0] } ? priorities : []
     acceptance =
