@@ -33,3 +33,8 @@ public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomString
     ProcedureID(number: number &+ UInt64(offset))
   }
 }
+
+extension Dictionary where Key == ProcedureID {
+  /// The values in the order of creation of their keys, so that equal runs act in equal orders. O(n log n).
+  var inOrder: [Value] { count < 2 ? Array(values) : sorted { $0.key < $1.key }.map(\.value) }
+}

@@ -8,6 +8,8 @@ final class Wakeup: Sendable {
     case left
   }
 
+  /// Grows in the order of the waits.
+  let id = ProcedureID.reserve()
   private let state = Mutex(State.waiting(nil))
 
   /// Calls the waiting task. Returns `false` if the task has left, or was called before.

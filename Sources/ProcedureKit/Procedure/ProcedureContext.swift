@@ -102,7 +102,7 @@ public struct ProcedureContext: Sendable {
     guard let run = current?.run.living else {
       return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
     }
-    return try await run.whileCancellable(Wakeup(), operation: operation, onCancel: onCancel)
+    return try await run.whileCancellable(operation: operation, onCancel: onCancel)
   }
 
   // MARK: Waiting

@@ -124,9 +124,8 @@ extension ProcedureQueue {
     public init(
       _ name: String = "ProcedureQueue", maxConcurrentProcedures: Int = .max, isSuspended: Bool = false
     ) {
-      self.name = name
+      (self.name, self.isSuspended) = (name, isSuspended)
       self.maxConcurrentProcedures = maxConcurrentProcedures
-      self.isSuspended = isSuspended
     }
 
     /// Makes the parts of a queue. `scope` is the error policy of a scope, which collects the failures itself.

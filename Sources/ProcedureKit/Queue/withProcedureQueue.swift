@@ -51,7 +51,7 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
   guard let run = ProcedureContext.current?.run.living else {
     return try await withTaskCancellationHandler(operation: drain, onCancel: onCancel)
   }
-  return try await run.whileCancellable(queue, operation: drain, onCancel: onCancel)
+  return try await run.whileCancellable(operation: drain, onCancel: onCancel)
 }
 
 /// Calls the body, waits until all procedures on the queue have finished, and throws what has failed.

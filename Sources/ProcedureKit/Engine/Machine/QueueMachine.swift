@@ -101,9 +101,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   var now: Int64 = 0
 
   init(width: Int, isSuspended: Bool, turns: KeyTurns = KeyTurns()) {
-    self.width = width
-    self.turns = turns
-    self.isSuspended = isSuspended
+    (self.width, self.turns, self.isSuspended) = (width, turns, isSuspended)
   }
 
   subscript(member: MemberID) -> Member {

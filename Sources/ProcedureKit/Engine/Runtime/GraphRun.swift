@@ -58,7 +58,7 @@ final class GraphRun: Sendable {
       let graph = run.core.withState { _ in run.details?.graph.take() }
       _ = graph
     }
-    await run.whileCancellable(self) {
+    await run.whileCancellable {
       let advance = await GraphWorker(self, worker: run).execute(
         from: state.withLock { $0.progress.started() }, leavesWhenMoreIsReady: true)
       if !advance.isComplete { await executeByWorkers(takingOverFrom: advance.next) }
@@ -340,7 +340,7 @@ final class GraphRun: Sendable {
 extension Run {
   /// Cancels what executes within the run, and not the run itself.
   func cancelParts() {
-    let children = core.withState { _ in details.map { Array($0.children.values) } ?? [] }
+    let children = core.withState { _ in details.map { $0.children.inOrder } ?? [] }
     for child in children { child.cancel(inheritedReason) }
   }
 }

@@ -264,7 +264,7 @@ final class QueueCore: Sendable {
     }
     if isReady { return }
     // Not for a cancel of the task alone: it may be one of several tasks of the body.
-    await run.whileToldToGoOn(wakeup) {
+    await run.whileToldToGoOn {
       await wakeup.waitUntilCalled()
     } onStop: {
       wakeup.leave()
@@ -458,7 +458,7 @@ final class QueueCore: Sendable {
       guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return (false, [], []) }
       return (
         state.machine[run.member].phase == .claiming, run.details?.dependencies ?? [],
-        run.details.map { Array($0.children.values) } ?? []
+        run.details.map { $0.children.inOrder } ?? []
       )
     }
     if isClaiming { resources.raise(run, to: priority) }

@@ -25,7 +25,7 @@ extension Run {
     details.cancelInstant = stamp(reading.instant).nanoseconds
     if isReported { record(.didCancel(reason: reason), at: reading.instant, &effects) }
     var reach = CancelReach(
-      children: Array(details.children.values), handlers: Array(details.handlers.values),
+      children: details.children.inOrder, handlers: details.handlers.inOrder,
       pauseTimer: details.pauseTimer.take())
     if state.machine[member].phase.isBeforeStart {
       state.machine.endedBeforeStart(member)
@@ -51,9 +51,9 @@ extension Run {
     let (children, handlers) = core.withState { _ -> ([Run], [@Sendable () -> Void]) in
       guard !isDecided, let details, !details.isStopping else { return ([], []) }
       details.isStopping = true
-      var handlers = Array(details.handlers.values)
+      var handlers = details.handlers.inOrder
       if let worker { handlers.append { worker.cancel() } }
-      return (Array(details.children.values), handlers)
+      return (details.children.inOrder, handlers)
     }
     for child in children { child.cancel(inheritedReason) }
     for handler in handlers { handler() }
@@ -75,9 +75,9 @@ extension Run {
   /// Runs the operation, and calls `onCancel` once the task or the run is cancelled, at once if it was before. A cancel ends nothing that hooks
   /// of the end wait for.
   nonisolated(nonsending) func whileCancellable<R>(
-    _ key: AnyObject, operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
+    operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
-    try await whileToldToGoOn(key) {
+    try await whileToldToGoOn {
       if ignoresEarlierCancel { return try await operation() }
       return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
     } onStop: {
@@ -87,15 +87,16 @@ extension Run {
 
   /// Runs the operation, and calls `onStop` once the run is cancelled or stopped, at once if it was before (C3).
   nonisolated(nonsending) func whileToldToGoOn<R>(
-    _ key: AnyObject, operation: nonisolated(nonsending) () async throws -> R, onStop: @escaping @Sendable () -> Void
+    operation: nonisolated(nonsending) () async throws -> R, onStop: @escaping @Sendable () -> Void
   ) async rethrows -> R {
+    let key = ProcedureID.reserve()
     let wasStopped = core.withState { _ in
-      madeDetails.handlers[ObjectIdentifier(key)] = onStop
+      madeDetails.handlers[key] = onStop
       return !isDecided && details.map { $0.cancel != nil || $0.isStopping } ?? false
     }
     if wasStopped { onStop() }
     defer {
-      let handler = core.withState { _ in details?.handlers.removeValue(forKey: ObjectIdentifier(key)) }
+      let handler = core.withState { _ in details?.handlers.removeValue(forKey: key) }
       _ = handler
     }
     return try await operation()

@@ -79,7 +79,7 @@ extension Run {
       if let details, details.producedCount > 0 {
         guard case .failure(let error)? = details.result, errorPolicy != .continue else { return .settles([], nil) }
         let failure = ProcedureFailure(procedure: identity, error: error)
-        return .settles(Array(details.children.values), details.failures.first ?? failure)
+        return .settles(details.children.inOrder, details.failures.first ?? failure)
       }
       isDecided = true
       return .decided(
@@ -176,10 +176,9 @@ extension Run {
       core.ended(self, outcome, &state, &effects)
     }
     if let details {
-      effects.call(details.waiters.values)
+      effects.call(details.waiters.inOrder)
       details.waiters = [:]
-      // In the order in which they came.
-      for (_, listener) in details.listeners.sorted(by: { $0.key < $1.key }) {
+      for listener in details.listeners.inOrder {
         effects.add(.notify(listener, outcome.withoutValue))
       }
       details.listeners = [:]

@@ -35,7 +35,7 @@ extension Run {
   private func register(_ wakeup: Wakeup, isAwaited: Bool) -> Bool {
     core.withState { _ in
       guard outcome == nil else { return false }
-      madeDetails.waiters[ObjectIdentifier(wakeup)] = wakeup
+      madeDetails.waiters[wakeup.id] = wakeup
       if isAwaited { details?.isAwaited = true }
       return true
     }
@@ -43,7 +43,7 @@ extension Run {
 
   private func unregister(_ wakeup: Wakeup) -> Bool {
     core.withState { _ in
-      details?.waiters[ObjectIdentifier(wakeup)] = nil
+      details?.waiters[wakeup.id] = nil
       return outcome != nil
     }
   }

@@ -198,7 +198,7 @@ final class RunDetails {
   var caller: Waiter?
   var step: RunStep?
   /// Called when the run is cancelled, or its children stop it.
-  var handlers: [ObjectIdentifier: @Sendable () -> Void] = [:]
+  var handlers: [ProcedureID: @Sendable () -> Void] = [:]
   /// Unfinished children, structured or produced.
   var children: [ProcedureID: Run] = [:]
   var producedCount = 0
@@ -211,7 +211,7 @@ final class RunDetails {
   /// Bodies of this run that wait for the slot.
   var slotWaiters: [Wakeup] = []
   /// Tasks that wait for the end.
-  var waiters: [ObjectIdentifier: Wakeup] = [:]
+  var waiters: [ProcedureID: Wakeup] = [:]
   /// The functions to call at the end, by the run that waits, or by a number of their own.
   var listeners: [ProcedureID: Listener] = [:]
   /// Whether another procedure waits for this run.

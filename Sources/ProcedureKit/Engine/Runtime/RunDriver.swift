@@ -167,7 +167,7 @@ extension Run {
     let usesSlotOfParent = slotOwner !== self
     if usesSlotOfParent { core.waitStarted(self) }
     addWait(wait, work)
-    await whileCancellable(work) {
+    await whileCancellable {
       await self.withBindings {
         await ProcedureContext.bound.withValue(ProcedureContext(self)) {
           await withTaskExecutorPreference(self.core.executor) {
@@ -344,7 +344,7 @@ extension Run {
       await withBindings {
         guard needsTask else { return box.store(.success(await self.callBody(isFirst: isFirst))) }
         let work = CancellableWork()
-        await self.whileCancellable(work) {
+        await self.whileCancellable {
           await work.execute(startsAtOnce: !self.isDeep) { box.store(.success(await self.callBody(isFirst: isFirst))) }
         } onCancel: {
           work.cancel()
@@ -609,7 +609,7 @@ extension Run {
 
   /// Waits at a wakeup until it is called, or the run is cancelled. Whether it was called.
   func wait(at wakeup: Wakeup) async -> Bool {
-    await whileCancellable(wakeup) {
+    await whileCancellable {
       await wakeup.waitUntilCalled()
     } onCancel: {
       wakeup.leave()
