@@ -2,6 +2,7 @@ import Foundation
 import LoopbackServer
 import ProcedureKitNetwork
 import Synchronization
+import TestingProcedureKit
 
 /// A service whose resources need a token, and its token endpoint.
 final class TokenServer: Sendable {
@@ -53,10 +54,18 @@ final class TokenServer: Sendable {
   func tokens(_ path: String = "/kitten") -> [String?] { server.requests(to: path).map { $0.headers["Authorization"] } }
 
   var configuration: OAuthConfiguration {
-    OAuthConfiguration(tokenURL: server.url("/token"), clientID: "me: & you", clientSecret: "secret-of client")
+    standing(
+      OAuthConfiguration(tokenURL: server.url("/token"), clientID: "me: & you", clientSecret: "secret-of client"))
   }
 
   func refreshing() -> OAuthConfiguration {
-    OAuthConfiguration(tokenURL: server.url("/token"), clientID: "me", refreshToken: "secret-refresh-0")
+    standing(OAuthConfiguration(tokenURL: server.url("/token"), clientID: "me", refreshToken: "secret-refresh-0"))
+  }
+
+  /// With a clock that stands still: on a busy machine, a request would take longer than an attempt may.
+  private func standing(_ configuration: OAuthConfiguration) -> OAuthConfiguration {
+    var configuration = configuration
+    configuration.clock = VirtualClock()
+    return configuration
   }
 }
