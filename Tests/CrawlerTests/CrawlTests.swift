@@ -7,7 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CrawlTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "crawl-\(UUID().uuidString)")
-  private static let limits = Limits(jobs: 20, perHost: 2, rate: 10_000, attempts: 1)
+  /// With time enough for each attempt, also on a busy machine.
+  private static let limits = Limits(jobs: 20, perHost: 2, rate: 10_000, attempts: 1, timeout: 600)
 
   private func withFolder(_ body: (OutputFolder) async throws -> Void) async throws {
     let folder = try OutputFolder(folder.path)
