@@ -2,7 +2,7 @@ import Foundation
 
 /// How long the random, explored and stress tests go on: the environment variable `PROCEDUREKIT_DEPTH`.
 ///
-/// Each test names a count. The gate does a third of this count, an ordinary `swift test` a tenth, `deep` ten times as much.
+/// Each test names a count. The gate does a sixth of this count, an ordinary `swift test` a tenth, `deep` ten times as much.
 /// The seeds are the same at each depth, so that a greater depth repeats what a smaller one has tried.
 public enum TestDepth: String, Sendable {
   /// The variable is not set: quick, for an ordinary `swift test`.
@@ -35,7 +35,7 @@ public enum TestDepth: String, Sendable {
   public static func count(_ named: Int, least: Int = 20) -> Int {
     switch current {
     case .ordinary: max(named / 10, min(named, least))
-    case .gate: max(named / 3, min(named, least))
+    case .gate: max(named / 6, min(named, least))
     case .deep: named * 10
     }
   }
