@@ -31,6 +31,8 @@ import Testing
     ],
     "Sources/ProcedureKitWallet": ["ProcedureKit", "PassKit"],
     "Sources/TestingProcedureKit": ["ProcedureKit", "Synchronization", "Testing"],
+    // Environment variables and the file of failing seeds.
+    "Sources/TestingProcedureKit/Traits/TestProcess.swift": ["Foundation"],
     // The explorer has threads of its own, for which it needs the platform's own module.
     "Sources/TestingProcedureKit/Schedules/Executor/Platform.swift": [
       "Darwin", "Dispatch", "Glibc", "Musl", "Android", "WinSDK",

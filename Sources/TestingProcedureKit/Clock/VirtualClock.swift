@@ -16,6 +16,10 @@
 /// Falling asleep, waking and cancelling take O(log n) for n sleepers. All methods can be called from any thread.
 /// Cancelling a sleeping task ends the sleep at once with `CancellationError`.
 public final class VirtualClock: Clock {
+  /// The clock of the test with the trait `.virtualClock` that executes the calling code, and of the exploration with
+  /// the trait `.explored`; `nil` elsewhere.
+  @TaskLocal public static var current: VirtualClock?
+
   private struct State {
     var now: Instant
     var queue = SleepQueue()

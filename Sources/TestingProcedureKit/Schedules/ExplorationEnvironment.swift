@@ -16,6 +16,10 @@ public final class ExplorationEnvironment: Sendable {
   /// The resource table of the schedule's queues, independent of all other tables.
   public let resources = ResourceTable()
 
+  /// The environment of the exploration that executes the calling code; `nil` outside of explorations, and for work
+  /// that the exploration does not control.
+  public static var current: ExplorationEnvironment? { ScheduleExecutor.current?.environment }
+
   /// The number of the schedule, from `0`.
   public let schedule: Int
 
@@ -78,7 +82,7 @@ public final class ExplorationEnvironment: Sendable {
   ///
   /// - Returns: Whether the code executes in an exploration. Outside of an exploration, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
-    guard let environment = ScheduleExecutor.current?.environment else { return false }
+    guard let environment = current else { return false }
     let failure = FailedCheck(comment: failure, fileID: fileID, line: UInt(clamping: line))
     environment.journal.withLock { $0.failedChecks.append(failure) }
     return true
@@ -118,6 +122,7 @@ public final class ExplorationEnvironment: Sendable {
   /// The lines for the report of a deadlock.
   var waits: [String] { journal.withLock { $0.waits }.compactMap { $0() } }
   var tallies: [String: Int] { journal.withLock { $0.tallies } }
+  var hasFailed: Bool { journal.withLock { !$0.failedChecks.isEmpty } }
   var failedChecks: [FailedCheck] { journal.withLock { $0.failedChecks } }
   var notes: [String] { journal.withLock { $0.notes } }
 }

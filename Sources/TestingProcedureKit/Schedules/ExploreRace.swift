@@ -30,7 +30,7 @@
 @concurrent @discardableResult
 public func exploreRace(
   _ outcomes: String...,
-  schedules: Int = 2_000,
+  schedules: Int = 1_000,
   seed: UInt64 = 0,
   strategy: ExplorationStrategy = .mixed(),
   preemptionLimit: Int = .max,

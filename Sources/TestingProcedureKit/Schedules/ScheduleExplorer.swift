@@ -30,6 +30,9 @@ public struct ScheduleExplorer: Sendable {
   /// The number of schedules to run.
   public var schedules: Int
 
+  /// The real time after which no further schedule starts; `nil` for no limit.
+  public var duration: Duration?
+
   /// The source of all choices and random numbers. Equal seeds give equal explorations.
   public var seed: UInt64
 
@@ -123,7 +126,8 @@ public struct ScheduleExplorer: Sendable {
     summary.preemptionLimit = preemptionLimit
     var fingerprints: Set<UInt64> = []
     var choosers = try ChooserSource(strategy, seed: seed)
-    while wantsMore(after: summary), let next = choosers.next(summary.schedules) {
+    let end = duration.map { ContinuousClock.now + $0 }
+    while wantsMore(after: summary, until: end), let next = choosers.next(summary.schedules) {
       var run = scheduleRun(summary.schedules, seed: next.seed)
       run.isTracing = choosers.isReplay
       run.isRepetition = choosers.isReplay
@@ -151,8 +155,9 @@ public struct ScheduleExplorer: Sendable {
     checksDeterminism && schedule % 100 == 99 && !allowsUncontrolledJobs
   }
 
-  private func wantsMore(after summary: ExplorationSummary) -> Bool {
-    summary.schedules < schedules
+  private func wantsMore(after summary: ExplorationSummary, until end: ContinuousClock.Instant?) -> Bool {
+    if let end, summary.schedules > 0, ContinuousClock.now >= end { return false }
+    return summary.schedules < schedules
       || summary.schedules / 10 < schedules && !summary.missing(of: expectedOutcomes).isEmpty
   }
 

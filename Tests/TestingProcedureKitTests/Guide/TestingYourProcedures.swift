@@ -1,16 +1,6 @@
 import Testing
 import TestingProcedureKit
 
-extension Trait where Self == IssueHandlingTrait {
-  /// Lets explorations hear of `#expect`, `#require` and `Issue.record`.
-  static var heardByExplorations: Self {
-    .filterIssues { issue in
-      let place = issue.sourceLocation
-      return !ExplorationEnvironment.report("\(issue)", fileID: place?.fileID ?? "?", line: place?.line ?? 0)
-    }
-  }
-}
-
 /// The code of the guide *Testing your procedures*, compiled and run; `ProjectTests` compares the two.
 @Suite struct TestingYourProcedures {
   struct NotFound: Error, Equatable {
@@ -322,18 +312,6 @@ extension Trait where Self == IssueHandlingTrait {
       env.check(await file.version == 3)
     }
     #expect(summary.isComplete)
-  }
-
-  @Test("An exploration hears of the test framework's expectations", .heardByExplorations)
-  func expectations() async throws {
-    let failure = try await #require(throws: ExplorationFailure.self) {
-      try await exploreSchedules(10) { _ in
-        let file = File()
-        await file.write()
-        #expect(await file.version == 1)
-      }
-    }
-    #expect("\(failure)".contains("expectation failed: Expectation failed"))
   }
 
   @Test("A deadlock tells who waits")

@@ -1,0 +1,143 @@
+import Synchronization
+
+/// An explorer that generates random programs from a specification, runs each under many schedules, and simplifies the
+/// first failing program and its schedule.
+///
+/// `explorePrograms` is the short form. Each task of a program is a child task on the executor of the schedule, and
+/// lets the others run between two commands.
+public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
+  /// The command of a program.
+  public typealias Command = Specification.Command
+
+  /// The commands, the system and the condition.
+  public var specification: Specification
+
+  /// The number of programs.
+  public var programs = 100
+
+  /// The largest number of tasks in a program. A value below 1 counts as 1.
+  public var strandLimit = 3
+
+  /// The largest number of commands of a task. A value below 1 counts as 1.
+  public var commandLimit = 4
+
+  /// The largest number of programs to try for simplifying a failing program.
+  public var shrinkLimit = 200
+
+  /// The explorer for each program: the number of schedules, the strategy, the seed. The seed also decides the
+  /// programs. The `expectedOutcomes` have to occur in any of the programs, not in each.
+  public var explorer = ScheduleExplorer(schedules: 20)
+
+  /// Makes an explorer of the programs of `specification`.
+  public init(of specification: Specification) {
+    self.specification = specification
+  }
+
+  /// Returns a generated program, for example to execute the program outside of explorations.
+  ///
+  /// - Parameter number: The number of the program, from `0`.
+  /// - Returns: The program. Equal seeds, limits and numbers give equal programs.
+  public func program(_ number: Int) -> Program<Command> {
+    var random = SeededGenerator(seed: seed(of: number))
+    return Program(
+      strandLimit: max(strandLimit, 1), commandLimit: max(commandLimit, 1), using: &random,
+      makeCommand: specification.makeCommand)
+  }
+
+  private func seed(of number: Int) -> UInt64 { SeededGenerator.seed(explorer.seed, number) }
+
+  /// Generates and explores programs, until a program fails or all have passed. Cancelling the caller ends the
+  /// exploration after the current schedule.
+  ///
+  /// - Returns: The statistics of all schedules of all programs.
+  /// - Throws: `ProgramFailure` for the first failing program; `MissingOutcomes` if one of the expected outcomes never
+  ///   occurred; `CancellationError` if the caller is cancelled.
+  @concurrent @discardableResult
+  public func explore() async throws -> ExplorationSummary {
+    var summary = ExplorationSummary(seed: explorer.seed, strategy: explorer.strategy)
+    summary.isComplete = programs > 0
+    for number in 0..<max(programs, 0) {
+      var explorer = explorer
+      explorer.seed = seed(of: number)
+      explorer.expectedOutcomes = []
+      let program = program(number)
+      do {
+        summary.add(try await explorer.explore(body(of: program)))
+      } catch let failure as ExplorationFailure {
+        throw try await simplified(program, failure, number: number, explorer)
+      }
+    }
+    let missing = summary.missing(of: explorer.expectedOutcomes)
+    guard missing.isEmpty else { throw MissingOutcomes(outcomes: missing, summary: summary) }
+    return summary
+  }
+
+  /// Explores one program, for example the program of a failure. With the strategy `.replay`, runs one schedule.
+  ///
+  /// - Returns: The statistics.
+  /// - Throws: `ProgramFailure` for the first failing schedule, without simplifying the program; the other errors of
+  ///   `ScheduleExplorer.explore`.
+  @concurrent @discardableResult
+  public func explore(_ program: Program<Command>) async throws -> ExplorationSummary {
+    do {
+      return try await explorer.explore(body(of: program))
+    } catch let failure as ExplorationFailure {
+      throw ProgramFailure(
+        number: nil, seed: explorer.seed, program: program, originalCommandCount: program.commandCount,
+        failure: failure)
+    }
+  }
+
+  /// Returns the failure of the simplest program that fails in the same way as `program`, with a simplified schedule.
+  private func simplified(
+    _ program: Program<Command>, _ failure: ExplorationFailure, number: Int, _ explorer: ScheduleExplorer
+  ) async throws -> ProgramFailure<Command> {
+    var shrinker = ProgramShrinker(failing: program, simplerCommands: specification.simplerCommands)
+    var quick = explorer
+    quick.shrinkLimit = 0
+    for _ in 0..<max(shrinkLimit, 0) {
+      guard let candidate = shrinker.candidate else { break }
+      do {
+        try await quick.explore(body(of: candidate))
+        shrinker.candidatePassed()
+      } catch let found as ExplorationFailure {
+        if found.problems.first?.kind == failure.problems.first?.kind {
+          shrinker.candidateFailed()
+        } else {
+          shrinker.candidatePassed()
+        }
+      }
+    }
+    var reported = failure
+    do {
+      try await explorer.explore(body(of: shrinker.program))
+    } catch let failure as ExplorationFailure {
+      reported = failure
+    }
+    return ProgramFailure(
+      number: number, seed: self.explorer.seed, program: shrinker.program,
+      originalCommandCount: program.commandCount, failure: reported)
+  }
+
+  /// The body of an exploration that executes `program` and checks the history.
+  private func body(of program: Program<Command>) -> @Sendable (ExplorationEnvironment) async throws -> Void {
+    { [specification] env in
+      let system = try await specification.makeSystem(env)
+      let recording = ProgramRecording<Specification>(strandCount: program.strands.count)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (strand, commands) in program.strands.enumerated() {
+          group.addTask {
+            for command in commands {
+              await Task.yield()
+              try await recording.record(command, of: strand, in: env) {
+                try await specification.execute(command, on: system, env)
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+      try await specification.check(recording.history, of: system, env)
+    }
+  }
+}

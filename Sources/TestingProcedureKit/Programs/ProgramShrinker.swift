@@ -1,0 +1,67 @@
+/// A search for a simpler program that still fails: without tasks, without commands, with simpler commands.
+///
+/// A pure value: read `candidate`, run the program, and report whether the program failed in the same way. A failing
+/// candidate becomes the program whose simplifications are tried next.
+struct ProgramShrinker<Command: Sendable> {
+  /// The simplest failing program so far.
+  private(set) var program: Program<Command>
+  private let simplerCommands: (Command) -> [Command]
+  /// The simplifications of `program` that have not been tried, in reverse order.
+  private var candidates: [Program<Command>] = []
+
+  init(failing program: Program<Command>, simplerCommands: @escaping (Command) -> [Command]) {
+    self.program = program
+    self.simplerCommands = simplerCommands
+    candidates = simplifications().reversed()
+  }
+
+  /// The next program to try; `nil` at the end of the search.
+  var candidate: Program<Command>? { candidates.last }
+
+  /// Reports that the candidate failed in the same way.
+  mutating func candidateFailed() {
+    guard let simpler = candidates.last else { return }
+    program = simpler
+    candidates = simplifications().reversed()
+  }
+
+  /// Reports that the candidate passed, or failed in another way.
+  mutating func candidatePassed() {
+    candidates.removeLast()
+  }
+
+  /// The simplifications of `program`, those with the greatest effect first.
+  private func simplifications() -> [Program<Command>] {
+    let strands = program.strands
+    var simpler: [[[Command]]] = []
+    if strands.count > 1 { simpler += strands.indices.map { strands.without($0) } }
+    for (index, commands) in strands.enumerated() where commands.count > 3 {
+      let middle = commands.count / 2
+      simpler.append(strands.with(Array(commands[middle...]), at: index))
+      simpler.append(strands.with(Array(commands[..<middle]), at: index))
+    }
+    for (index, commands) in strands.enumerated() where commands.count > 1 {
+      simpler += commands.indices.map { strands.with(commands.without($0), at: index) }
+    }
+    for (index, commands) in strands.enumerated() {
+      for (place, command) in commands.enumerated() {
+        simpler += simplerCommands(command).map { strands.with(commands.with($0, at: place), at: index) }
+      }
+    }
+    return simpler.map { Program($0) }
+  }
+}
+
+extension Array {
+  fileprivate func without(_ index: Int) -> Self {
+    var copy = self
+    copy.remove(at: index)
+    return copy
+  }
+
+  fileprivate func with(_ element: Element, at index: Int) -> Self {
+    var copy = self
+    copy[index] = element
+    return copy
+  }
+}

@@ -1,0 +1,88 @@
+/// A specification of random concurrent programs: the commands, the system that executes them, and the condition that
+/// every execution has to meet.
+///
+/// ``explorePrograms(of:programs:seed:)`` generates programs from the specification and explores their schedules. If a
+/// sequential model describes the system, conform to ``SequentialSpecification``: the explorer then checks that every
+/// history is linearizable.
+public protocol ProgramSpecification<Command, System, Response>: Sendable {
+  /// A command of a program, with its arguments. The description appears in reports.
+  associatedtype Command: Sendable
+
+  /// The system under test.
+  associatedtype System: Sendable
+
+  /// The result of a command.
+  associatedtype Response: Sendable
+
+  /// Makes a new system for one execution of a program.
+  ///
+  /// - Parameter env: The environment of the schedule, for its clock and executor.
+  /// - Returns: The system.
+  /// - Throws: Any error, which fails the schedule.
+  func makeSystem(_ env: ExplorationEnvironment) async throws -> System
+
+  /// Returns a random command. Equal random numbers have to give equal commands.
+  func makeCommand(using random: inout SeededGenerator) -> Command
+
+  /// Executes a command. Several tasks call the function at the same time.
+  ///
+  /// - Throws: Any error, which fails the schedule. An expected error is a response.
+  func execute(_ command: Command, on system: System, _ env: ExplorationEnvironment) async throws -> Response
+
+  /// Returns commands that are simpler than `command`, the simplest first, for simplifying a failing program. Default:
+  /// none.
+  func simplerCommands(than command: Command) -> [Command]
+
+  /// Checks an execution after all tasks have ended, with `env.check`. Default: nothing, and for a
+  /// ``SequentialSpecification``, whether the history is linearizable.
+  ///
+  /// - Throws: Any error, which fails the schedule.
+  func check(
+    _ history: ProgramHistory<Command, Response>, of system: System, _ env: ExplorationEnvironment
+  ) async throws
+}
+
+extension ProgramSpecification {
+  /// Returns no command: programs are simplified by leaving out commands only.
+  public func simplerCommands(than command: Command) -> [Command] { [] }
+
+  /// Checks nothing after the execution.
+  public func check(
+    _ history: ProgramHistory<Command, Response>, of system: System, _ env: ExplorationEnvironment
+  ) async throws {}
+}
+
+/// A specification with a sequential model, which knows the response of each command.
+///
+/// A history is linearizable if the commands have an order in which the model gives the same responses, and in which
+/// each command that ended before another began comes first (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
+public protocol SequentialSpecification: ProgramSpecification where Response: Equatable {
+  /// The state of the model, a value.
+  associatedtype Model: Hashable & Sendable
+
+  /// Returns the state of a new system.
+  func makeModel() -> Model
+
+  /// Performs `command` on the model.
+  ///
+  /// - Returns: The response that the system has to give.
+  func respond(to command: Command, _ model: inout Model) -> Response
+}
+
+extension SequentialSpecification {
+  /// Checks that the history is linearizable.
+  public func check(
+    _ history: ProgramHistory<Command, Response>, of system: System, _ env: ExplorationEnvironment
+  ) async throws {
+    env.check(isLinearizable(history), "no order of the commands explains the responses")
+  }
+
+  /// Returns whether an order of the commands explains all responses of `history`.
+  ///
+  /// The search takes time in proportion to the reachable states of the model, at most the product of the lengths of
+  /// the tasks for each state.
+  public func isLinearizable(_ history: ProgramHistory<Command, Response>) -> Bool {
+    var search = LinearizationSearch(self, history)
+    return search.succeeds()
+  }
+}

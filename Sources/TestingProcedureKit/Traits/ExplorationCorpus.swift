@@ -1,0 +1,70 @@
+internal import Synchronization
+
+/// A text file with the failing seeds of explorations, one line for each: the seed, the number of schedules up to the
+/// failure, and the test.
+///
+/// A seed stays useful after a change of the code, in contrast to a replay string. Lines in another format are errors.
+struct ExplorationCorpus: Sendable {
+  /// A failing exploration.
+  struct Entry: Hashable, Sendable {
+    var seed: UInt64
+    var schedules: Int
+
+    /// Returns `explorer` for the exploration of the entry.
+    func applied(to explorer: ScheduleExplorer) -> ScheduleExplorer {
+      var explorer = explorer
+      explorer.seed = seed
+      explorer.schedules = schedules
+      explorer.duration = nil
+      explorer.expectedOutcomes = []
+      return explorer
+    }
+  }
+
+  /// A line in another format.
+  struct FormatError: Error, CustomStringConvertible {
+    var path: String
+    var line: Int
+
+    var description: String {
+      "\(path):\(line) is no line of a corpus: delete the line, or write a seed, a number of schedules and a test"
+    }
+  }
+
+  var path: String
+
+  /// Orders the changes of this process.
+  private static let changes = Mutex(())
+
+  /// Returns the entries of a test, in the order of the file. A missing file has no entries.
+  ///
+  /// - Throws: `FormatError`, or the error of reading the file.
+  func entries(of test: String) throws -> [Entry] {
+    let lines = try TestProcess.text(ofFile: path).split(separator: "\n", omittingEmptySubsequences: false)
+    return try zip(1..., lines).compactMap { number, line in
+      if line.isEmpty { return nil }
+      let parts = line.split(separator: " ", maxSplits: 2)
+      guard parts.count == 3, let seed = UInt64(parts[0]), let schedules = Int(parts[1]), schedules > 0 else {
+        throw FormatError(path: path, line: number)
+      }
+      return parts[2] == test ? Entry(seed: seed, schedules: schedules) : nil
+    }
+  }
+
+  /// Appends an entry, unless the file has the entry.
+  ///
+  /// - Throws: `FormatError`, or the error of reading or writing the file.
+  func insert(_ entry: Entry, for test: String) throws {
+    try Self.changes.withLock { _ in
+      guard try !entries(of: test).contains(entry) else { return }
+      try TestProcess.append("\(entry.seed) \(entry.schedules) \(test)\n", toFile: path)
+    }
+  }
+}
+
+extension ExplorationCorpus.Entry {
+  /// Makes the entry of a failure.
+  init(_ failure: ExplorationFailure) {
+    self.init(seed: failure.seed, schedules: failure.schedule + 1)
+  }
+}

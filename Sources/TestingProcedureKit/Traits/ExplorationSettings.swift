@@ -1,0 +1,76 @@
+/// The changes to the explorations of a test run that environment variables ask for.
+struct ExplorationSettings: Sendable {
+  /// The variables; `ExploredTrait` documents the values.
+  enum Variable: String, CustomStringConvertible {
+    case seed = "PROCEDUREKIT_SEED"
+    case schedules = "PROCEDUREKIT_SCHEDULES"
+    case seconds = "PROCEDUREKIT_SECONDS"
+    case replay = "PROCEDUREKIT_REPLAY"
+    case corpus = "PROCEDUREKIT_CORPUS"
+
+    var description: String { rawValue }
+  }
+
+  /// A variable with a malformed value.
+  struct Malformed: Error, CustomStringConvertible {
+    var variable: Variable
+    var value: String
+    var expected: String
+
+    var description: String { "\(variable) is \"\(value)\": leave it unset, or set it to \(expected)" }
+  }
+
+  private(set) var seed: UInt64?
+  private(set) var schedules: Int?
+  private(set) var duration: Duration?
+  private(set) var replay: String?
+  private(set) var corpus: ExplorationCorpus?
+
+  /// Reads the settings. An empty value counts as unset.
+  ///
+  /// - Throws: `Malformed` for the first malformed value.
+  init(environment: [String: String]) throws {
+    func value(_ variable: Variable) -> String? {
+      environment[variable.rawValue].flatMap { $0.isEmpty ? nil : $0 }
+    }
+    func number<Value: LosslessStringConvertible & Comparable & ExpressibleByIntegerLiteral>(
+      _ variable: Variable, _ expected: String
+    ) throws -> Value? {
+      guard let text = value(variable) else { return nil }
+      guard let number = Value(text), number > 0 else {
+        throw Malformed(variable: variable, value: text, expected: expected)
+      }
+      return number
+    }
+    if let text = value(.seed) {
+      guard let number = text == "random" ? .random(in: .min ... .max) : UInt64(text) else {
+        throw Malformed(variable: .seed, value: text, expected: "a number from 0 on, or to \"random\"")
+      }
+      seed = number
+    }
+    schedules = try number(.schedules, "a whole number above 0")
+    let seconds: Double? = try number(.seconds, "a number above 0")
+    duration = seconds.map { .seconds($0) }
+    replay = value(.replay)
+    corpus = value(.corpus).map { ExplorationCorpus(path: $0) }
+  }
+
+  /// Returns `explorer` with the settings. A replay has its own seed and number of schedules.
+  func applied(to explorer: ScheduleExplorer) -> ScheduleExplorer {
+    var explorer = explorer
+    if let replay {
+      explorer.strategy = .replay(replay)
+      return explorer
+    }
+    explorer.seed = seed ?? explorer.seed
+    if let schedules {
+      explorer.schedules = schedules
+      explorer.duration = nil
+    }
+    if let duration {
+      explorer.schedules = .max
+      explorer.duration = duration
+    }
+    return explorer
+  }
+}

@@ -1,0 +1,123 @@
+#if canImport(Testing)
+  public import Testing
+
+  /// A trait that explores the schedules of a test: the test function is the body of an exploration.
+  ///
+  /// ```swift
+  /// @Test("A transfer loses no money", .explored(1_000))
+  /// func transfer() async throws {
+  ///   let (first, second) = (Account(balance: 100), Account(balance: 0))
+  ///   async let there: Void = first.transfer(60, to: second)
+  ///   async let back: Void = second.transfer(30, to: first)
+  ///   _ = await (there, back)
+  ///   #expect(await first.balance + second.balance == 100)
+  /// }
+  /// ```
+  ///
+  /// The function is called once for each schedule, up to the first failing schedule. Expectations that do not hold
+  /// (`#expect`, `#require`, `Issue.record`) fail the schedule instead of the test. The failing schedule is simplified,
+  /// and the test has one issue at the expectation, with the report of the exploration and the replay string. The
+  /// function finds the clock, the executor and the random numbers of the schedule in
+  /// ``ExplorationEnvironment/current``. A test on the main actor, or on another actor with an executor of its own, is
+  /// not controlled. In the body of an added procedure, Swift Testing does not know the test: use
+  /// `ExplorationEnvironment.check` there.
+  ///
+  /// A function that hangs and ignores cancellation ends the test process, after the report: Swift Testing cannot leave
+  /// a test behind. Use `exploreSchedules` for such a function.
+  ///
+  /// Environment variables change the explorations of a test run, without a change to the code; a malformed value is an
+  /// issue:
+  ///
+  /// | variable | effect |
+  /// |---|---|
+  /// | `PROCEDUREKIT_SEED` | the seed, a number; `random` takes another seed in each run |
+  /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules of each exploration |
+  /// | `PROCEDUREKIT_SECONDS` | the real time for each exploration, instead of a number of schedules |
+  /// | `PROCEDUREKIT_REPLAY` | a replay string: the only schedule to run |
+  /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds: tried first, and extended by each failure |
+  ///
+  /// Applied to a suite, the trait explores each test of the suite.
+  public struct ExploredTrait: TestTrait, SuiteTrait, TestScoping {
+    /// The explorer for each test case.
+    public var explorer: ScheduleExplorer
+
+    /// True: the tests of a suite and of its inner suites are explored.
+    public var isRecursive: Bool { true }
+
+    /// Runs the exploration, and records an issue if a schedule fails. Called by Swift Testing.
+    ///
+    /// - Parameters:
+    ///   - test: The test to explore.
+    ///   - testCase: The case of the test.
+    ///   - function: The body of the exploration.
+    /// - Throws: Errors of the exploration other than a failing schedule.
+    public func provideScope(
+      for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+      let settings = try ExplorationSettings(environment: TestProcess.environment)
+      let exploration = TestExploration(
+        name: test.name, place: test.sourceLocation, explorer: explorer, settings: settings)
+      do {
+        try await IssueHandlingTrait.filterIssues(Self.isOutsideOfExplorations)
+          .provideScope(for: test, testCase: testCase) { try await exploration.run(function) }
+      } catch let failure as ExplorationFailure {
+        exploration.record(failure)
+      }
+    }
+
+    /// Forwards a failure to the exploration that executes the calling code.
+    ///
+    /// - Returns: Whether Swift Testing has to handle `issue`: outside of explorations, and a warning or a known issue
+    ///   of the first schedule.
+    private static func isOutsideOfExplorations(_ issue: Issue) -> Bool {
+      guard issue.isFailure else { return (ExplorationEnvironment.current?.schedule ?? 0) == 0 }
+      let place = issue.sourceLocation
+      var text = "\(issue)"
+      let severity = " (\(issue.severity))"
+      if text.hasSuffix(severity) { text.removeLast(severity.count) }
+      return !ExplorationEnvironment.report(text, fileID: place?.fileID ?? "?", line: place?.line ?? 0)
+    }
+  }
+
+  extension Trait where Self == ExploredTrait {
+    /// Explores a test under a number of schedules.
+    ///
+    /// - Parameters:
+    ///   - schedules: The number of schedules.
+    ///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
+    ///   - strategy: The choice of the next job.
+    ///   - outcomes: The required outcomes of a race; see `ScheduleExplorer.expectedOutcomes`.
+    /// - Returns: The trait.
+    public static func explored(
+      _ schedules: Int = 1_000, seed: UInt64 = 0, strategy: ExplorationStrategy = .mixed(),
+      outcomes: Set<String> = []
+    ) -> Self {
+      var explorer = ScheduleExplorer(schedules: schedules, seed: seed, strategy: strategy)
+      explorer.expectedOutcomes = outcomes
+      return explored(by: explorer)
+    }
+
+    /// Explores a test for a real time. The schedule that is under way at the end of the time is completed.
+    ///
+    /// - Parameters:
+    ///   - duration: The time for each test case.
+    ///   - seed: The source of all choices and random numbers.
+    ///   - strategy: The choice of the next job.
+    ///   - outcomes: The required outcomes of a race; see `ScheduleExplorer.expectedOutcomes`.
+    /// - Returns: The trait.
+    public static func explored(
+      for duration: Duration, seed: UInt64 = 0, strategy: ExplorationStrategy = .mixed(),
+      outcomes: Set<String> = []
+    ) -> Self {
+      var explorer = ScheduleExplorer(schedules: .max, seed: seed, strategy: strategy)
+      explorer.expectedOutcomes = outcomes
+      explorer.duration = duration
+      return explored(by: explorer)
+    }
+
+    /// Explores a test with all settings of an explorer.
+    public static func explored(by explorer: ScheduleExplorer) -> Self {
+      ExploredTrait(explorer: explorer)
+    }
+  }
+#endif

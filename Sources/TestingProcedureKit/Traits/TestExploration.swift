@@ -1,0 +1,79 @@
+#if canImport(Testing)
+  internal import Synchronization
+  internal import Testing
+
+  /// The exploration of one test case: first the seeds of the corpus, then the explorer's own.
+  struct TestExploration: Sendable {
+    /// The function and the place of the test.
+    let name: String
+    let place: SourceLocation
+    let explorer: ScheduleExplorer
+    let settings: ExplorationSettings
+
+    /// The name of the test in the corpus.
+    var key: String { "\(place.fileID) \(name)" }
+
+    /// Explores `function`. Ends the process after a report if `function` hangs and ignores cancellation, since Swift
+    /// Testing waits for every call of the function.
+    ///
+    /// - Throws: `ExplorationFailure` for the first failing schedule, and the other errors of an exploration.
+    func run(_ function: @Sendable @concurrent () async throws -> Void) async throws {
+      try await withoutActuallyEscaping(function) { function in
+        let loan = LentFunction(function)
+        do {
+          try await explore { try await loan.call() }
+        } catch {
+          let reason = "hangs and ignores cancellation, and Swift Testing cannot leave a test behind"
+          loan.end(orDieWith: "\(key) \(reason). \(error)")
+          throw error
+        }
+        loan.end(orDieWith: "\(key) has not ended")
+      }
+    }
+
+    private func explore(_ function: @escaping @Sendable @concurrent () async throws -> Void) async throws {
+      let body: @Sendable (ExplorationEnvironment) async throws -> Void = { environment in
+        do {
+          try await VirtualClock.$current.withValue(environment.clock) { try await function() }
+        } catch is ExpectationFailedError {
+          // `#require` has recorded the failure.
+          environment.check(environment.hasFailed, "a requirement of the test framework does not hold")
+        }
+      }
+      let explorer = settings.applied(to: explorer)
+      if settings.replay == nil, let corpus = settings.corpus {
+        for entry in try corpus.entries(of: key) {
+          try await entry.applied(to: explorer).explore(body)
+        }
+      }
+      do {
+        try await explorer.explore(body)
+      } catch let failure as ExplorationFailure {
+        if settings.replay == nil { try settings.corpus?.insert(ExplorationCorpus.Entry(failure), for: key) }
+        throw failure
+      }
+    }
+
+    /// Records the failure as the one issue of the test, at the failed expectation if there is one.
+    func record(_ failure: ExplorationFailure) {
+      let filter = name.prefix { $0 != "(" }
+      let text = """
+        \(failure)
+          repeat: \(ExplorationSettings.Variable.replay)='\(failure.replay)' swift test --filter '\(filter)'
+        """
+      Issue.record(Comment(rawValue: text), sourceLocation: place(of: failure))
+    }
+
+    private func place(of failure: ExplorationFailure) -> SourceLocation {
+      let check = failure.problems.lazy.compactMap { if case .check(let check) = $0 { check } else { nil } }.first
+      var place = place
+      guard let check, check.line > 0, check.fileID.contains("/") else { return place }
+      if check.fileID != place.fileID {
+        place = SourceLocation(fileID: check.fileID, filePath: check.fileID, line: 1, column: 1)
+      }
+      place.line = Int(check.line)
+      place.column = 1
+      return place
+    }
+  }
+#endif

@@ -1,0 +1,23 @@
+internal import Foundation
+
+/// The process and the files of a test run. Only this file of the kit imports Foundation.
+enum TestProcess {
+  static var environment: [String: String] { ProcessInfo.processInfo.environment }
+
+  /// Returns the text of a file; an empty text if the file is missing.
+  static func text(ofFile path: String) throws -> String {
+    guard FileManager.default.fileExists(atPath: path) else { return "" }
+    return try String(contentsOfFile: path, encoding: .utf8)
+  }
+
+  /// Appends a text to a file, which is created if missing.
+  static func append(_ text: String, toFile path: String) throws {
+    if !FileManager.default.fileExists(atPath: path) {
+      try Data().write(to: URL(fileURLWithPath: path), options: .withoutOverwriting)
+    }
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    defer { try? file.close() }
+    try file.seekToEnd()
+    try file.write(contentsOf: Data(text.utf8))
+  }
+}

@@ -1,0 +1,44 @@
+#if canImport(Testing)
+  public import Testing
+
+  /// A trait that gives each test case a virtual clock of its own, and runs the test on the executor of the clock.
+  ///
+  /// ```swift
+  /// @Test("A session ends after an hour", .virtualClock)
+  /// func session() async throws {
+  ///   let clock = try #require(VirtualClock.current)
+  ///   async let end: Void = session.waitForEnd(clock: clock)
+  ///   try await clock.run(for: .seconds(3_600))
+  ///   try await end
+  /// }
+  /// ```
+  ///
+  /// The test, its child tasks and the default actors that they call are on the executor, one job at a time, so that
+  /// ``VirtualClock/run(for:)`` waits for them. A test on the main actor, or on another actor with an executor of its
+  /// own, stays there. Applied to a suite, the trait holds for each test of the suite.
+  public struct VirtualClockTrait: TestTrait, SuiteTrait, TestScoping {
+    /// True: the tests of a suite and of its inner suites have clocks.
+    public var isRecursive: Bool { true }
+
+    /// Runs the test with a new clock. Called by Swift Testing.
+    ///
+    /// - Parameters:
+    ///   - test: The test.
+    ///   - testCase: The case of the test.
+    ///   - function: The body of the test.
+    /// - Throws: The error of the body.
+    public func provideScope(
+      for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+      let clock = VirtualClock()
+      try await VirtualClock.$current.withValue(clock) {
+        try await withTaskExecutorPreference(clock.executor) { try await function() }
+      }
+    }
+  }
+
+  extension Trait where Self == VirtualClockTrait {
+    /// Gives each test case a virtual clock of its own: ``VirtualClock/current``.
+    public static var virtualClock: Self { VirtualClockTrait() }
+  }
+#endif

@@ -1,0 +1,71 @@
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+@Suite("Programs from a generator")
+struct ProgramExplorerTests {
+  @Test("A careless increment is found, and simplified to two or three commands", arguments: 0..<5 as Range<UInt64>)
+  func careless(seed: UInt64) async throws {
+    let specification = RegisterSpecification(isCareless: true)
+    let failure = try await #require(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+      try await explorePrograms(of: specification, programs: 100, seed: seed)
+    }
+    #expect(failure.program.commandCount <= 3, "\(failure)")
+    #expect(failure.program.strands.count == 2)
+    #expect("\(failure)".contains("no order of the commands explains the responses"))
+    #expect("\(failure)".contains("→"))
+
+    var explorer = ProgramExplorer(of: specification)
+    explorer.explorer.strategy = .replay(failure.failure.replay)
+    let again = try await #require(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+      try await explorer.explore(failure.program)
+    }
+    #expect(again.failure.notes == failure.failure.notes)
+  }
+
+  @Test("A correct actor passes")
+  func correct() async throws {
+    let programs = TestDepth.count(200)
+    let summary = try await explorePrograms(of: RegisterSpecification(isCareless: false), programs: programs)
+    #expect(summary.schedules == programs * 20)
+  }
+
+  @Test("Equal seeds generate equal programs")
+  func equalPrograms() async throws {
+    var failures: Set<String> = []
+    for _ in 0..<2 {
+      let failure = await #expect(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+        try await explorePrograms(of: RegisterSpecification(isCareless: true), seed: 5)
+      }
+      failures.insert("\(try #require(failure))")
+    }
+    #expect(failures.count == 1)
+  }
+
+  /// Programs whose condition is an invariant, without a model.
+  private struct Invariant: ProgramSpecification {
+    func makeSystem(_ env: ExplorationEnvironment) -> Register { Register() }
+    func makeCommand(using random: inout SeededGenerator) -> Int { random.below(10) }
+
+    func execute(_ command: Int, on register: Register, _ env: ExplorationEnvironment) async {
+      _ = await register.add(command)
+    }
+
+    func check(
+      _ history: ProgramHistory<Int, Void>, of register: Register, _ env: ExplorationEnvironment
+    ) async throws {
+      let sum = history.calls.reduce(0) { $0 + $1.command }
+      env.check(await register.read() == sum)
+      env.check(sum < 20, "too much")
+    }
+  }
+
+  @Test("An invariant is checked after each execution, and its violation is simplified")
+  func invariant() async throws {
+    let failure = try await #require(throws: ProgramFailure<Int>.self) {
+      try await explorePrograms(of: Invariant())
+    }
+    let sum = failure.program.strands.joined().reduce(0, +)
+    #expect(sum >= 20 && failure.program.strands.joined().allSatisfy { sum - $0 < 20 }, "\(failure)")
+  }
+}

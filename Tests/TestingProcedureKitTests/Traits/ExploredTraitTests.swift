@@ -1,0 +1,119 @@
+import ProcedureKit
+import Synchronization
+import Testing
+
+@testable import TestingProcedureKit
+
+@Suite("The trait that explores a test")
+struct ExploredTraitTests {
+  /// Reads, lets others run, and writes: two at once lose an increment.
+  actor Register {
+    private(set) var value = 0
+    func set(_ value: Int) { self.value = value }
+
+    nonisolated func increment() async {
+      let old = await value
+      await set(old + 1)
+    }
+  }
+
+  @Test("The test function is explored, and knows its schedule", .explored(50, seed: 3))
+  func explored() async throws {
+    let env = try #require(ExplorationEnvironment.current)
+    #expect((0..<50).contains(env.schedule))
+    #expect(VirtualClock.current === env.clock)
+    async let first: Void = env.clock.sleep(for: .seconds(3_600))
+    try await env.clock.sleep(for: .seconds(1))
+    try await first
+    #expect(env.clock.now.offset == .seconds(3_600))
+  }
+
+  @Test("Each case of a test is explored", .explored(20), arguments: [1, 2])
+  func cases(count: Int) async {
+    let register = Register()
+    for _ in 0..<count { await register.increment() }
+    #expect(await register.value == count)
+  }
+
+  @Test("A test is explored for a time", .explored(for: .milliseconds(5), strategy: .random))
+  func time() async { await Register().increment() }
+
+  @Suite("A suite with the trait", .explored(10))
+  struct Inner {
+    @Test("Each test of the suite is explored")
+    func inner() { #expect(ExplorationEnvironment.current != nil) }
+  }
+
+  /// Explores `function` with the trait, and returns the issues.
+  private func issues(
+    of trait: ExploredTrait, _ function: @Sendable @concurrent () async throws -> Void
+  ) async throws -> [Issue] {
+    let test = try #require(Test.current)
+    let issues = Locked<[Issue]>([])
+    let collector = IssueHandlingTrait.compactMapIssues { issue in
+      issues { $0.append(issue) }
+      return nil
+    }
+    try await collector.provideScope(for: test, testCase: Test.Case.current) {
+      try await trait.provideScope(for: test, testCase: Test.Case.current, performing: function)
+    }
+    return issues.value
+  }
+
+  @Test("An expectation that does not hold is one issue at its place, with the way to repeat it")
+  func expectation() async throws {
+    let calls = Atomic(0)
+    let line = Atomic(0)
+    let issues = try await issues(of: .explored(1_000)) {
+      calls.add(1, ordering: .relaxed)
+      let register = Register()
+      async let first: Void = register.increment()
+      async let second: Void = register.increment()
+      _ = await (first, second)
+      line.store(#line + 1, ordering: .relaxed)
+      #expect(await register.value == 2)
+    }
+    #expect(calls.load(ordering: .relaxed) > 1)
+    let issue = try #require(issues.first)
+    #expect(issues.count == 1)
+    #expect(issue.sourceLocation?.line == line.load(ordering: .relaxed))
+    #expect(issue.sourceLocation?.filePath == #filePath)
+    let text = "\(issue.comments)"
+    #expect(text.contains("PROCEDUREKIT_REPLAY='pk"), "\(text)")
+  }
+
+  @Test("A requirement that does not hold, and an error of the function, are issues")
+  func errors() async throws {
+    struct Broken: Error {}
+    let required = try await issues(of: .explored(5)) { _ = try #require(nil as Int?) }
+    #expect(required.count == 1)
+    let thrown = try await issues(of: .explored(5)) { throw Broken() }
+    #expect(thrown.count == 1 && "\(thrown)".contains("Broken"))
+  }
+
+  @Test("A function that hangs is an issue, if its tasks end when they are cancelled")
+  func deadlock() async throws {
+    let issues = try await issues(of: .explored(5)) { try await ProbeProcedure("nobody goes on").execute() }
+    #expect(issues.count == 1 && "\(issues)".contains("deadlock"), "\(issues)")
+  }
+
+  @Test("A function that hangs and ignores cancellation ends the process with a report")
+  func abandoned() async throws {
+    let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let exploration = TestExploration(
+        name: "test()", place: #_sourceLocation, explorer: ScheduleExplorer(),
+        settings: try ExplorationSettings(environment: [:]))
+      try await exploration.run { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+    }
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(text.contains("cannot leave a test behind") && text.contains("deadlock"), "\(text)")
+  }
+
+  @Test("An outcome that never occurs is an error")
+  func outcomes() async throws {
+    let error = await #expect(throws: MissingOutcomes.self) {
+      _ = try await issues(of: .explored(5, outcomes: ["a", "b"])) { ExplorationEnvironment.current?.tally("a") }
+    }
+    #expect(error?.outcomes == ["b"])
+  }
+}
