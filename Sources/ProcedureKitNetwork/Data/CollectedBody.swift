@@ -12,10 +12,10 @@ final class CollectedBody: BodySink {
     var head: (request: URLRequest, response: HTTPURLResponse)?
   }
 
-  private let limit: Int
+  private let limit: Int64
   private let state = Mutex(State())
 
-  init(limit: Int) {
+  init(limit: Int64) {
     self.limit = limit
   }
 
@@ -34,7 +34,7 @@ final class CollectedBody: BodySink {
 
   func receive(_ data: Data) throws {
     let head = state.withLock { state in
-      guard state.data.count + data.count <= limit else { return state.head }
+      guard Int64(state.data.count + data.count) <= limit else { return state.head }
       state.data += data
       return nil
     }

@@ -12,28 +12,26 @@ public import ProcedureKit
 /// let kitten = try await queue.run(load, input: URLRequest(url: url))
 /// ```
 ///
-/// Every status is a success unless ``acceptsStatus`` says otherwise, as a 404 may be the answer that was asked for. Redirects are
-/// followed as ``redirects`` says. A body that is shorter than announced, or longer than ``sizeLimit``, is an error.
+/// Every status is a success unless ``TransferSettings/acceptsStatus`` says otherwise, as a 404 may be the answer that was asked for. Redirects
+/// are followed as ``TransferSettings/redirects`` says. A body that is shorter than announced, or longer than ``TransferSettings/sizeLimit``,
+/// is an error. The received bytes are the progress of the procedure.
 ///
 /// *Cancelling* ends the transfer: the procedure finishes when the connection is closed. A body that is sent is
 /// `httpBody` of the request, or that of ``NetworkUploadProcedure``.
 public struct NetworkDataProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// How many bytes the body of the response may have, decompressed. A longer body ends the transfer.
-  public var sizeLimit = 16 << 20
-  /// Whether a status is a success; otherwise the procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus``.
-  public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = { _ in true }
-  /// Which redirects are followed.
-  public var redirects = RedirectPolicy()
-  /// Called after each piece of the body, one call after the other, on a thread of the transport; the function must return soon.
-  public var onProgress: (@Sendable (NetworkProgress) -> Void)?
-  /// The means to send the request.
-  public var transport: any HTTPTransport = URLSessionTransport.shared
+  /// The limits, the redirects, the progress and the transport.
+  public var settings: TransferSettings
 
   /// Creates a procedure.
-  public init(_ name: String = "load") {
+  ///
+  /// - Parameters:
+  ///   - name: The name of the procedure.
+  ///   - settings: The limits, the redirects, the progress and the transport.
+  public init(_ name: String = "load", _ settings: TransferSettings = TransferSettings()) {
     self.name = name
+    self.settings = settings
   }
 
   /// Sends a request, and collects the body of the response. Cancelling the procedure ends the transfer.
@@ -42,10 +40,8 @@ public struct NetworkDataProcedure: Procedure {
   /// - Returns: The response and its body.
   /// - Throws: ``NetworkError``; `CancellationError`.
   @concurrent public func execute(_ request: URLRequest) async throws -> HTTPPayloadResponse<Data> {
-    let body = CollectedBody(limit: sizeLimit)
-    let transfer = Transfer(
-      transport: transport, redirects: redirects, acceptsStatus: acceptsStatus, onProgress: onProgress)
-    let response = try await transfer.perform(request, into: body)
+    let body = CollectedBody(limit: settings.sizeLimit)
+    let response = try await Transfer(settings).perform(request, into: body)
     return HTTPPayloadResponse(body.data, response)
   }
 }

@@ -14,7 +14,8 @@ public import ProcedureKit
 ///
 /// The body is written to a file beside the destination, which is hidden and has another name, and moved to the destination at the end, when
 /// the length is the announced one. A destination that exists is replaced, and otherwise never touched. After a failure or a
-/// cancel nothing is left; a process that is killed leaves the hidden file, `.…​.part`.
+/// cancel nothing is left; a process that is killed leaves the hidden file, `.…​.part`. The received bytes are the progress of the
+/// procedure, with those of a part that an earlier attempt has received.
 ///
 /// *Cancelling* ends the transfer: the procedure finishes when the connection is closed and the unfinished file is removed.
 public struct NetworkDownloadProcedure: Procedure {
@@ -22,21 +23,17 @@ public struct NetworkDownloadProcedure: Procedure {
   public var name: String
   /// Returns the file for a request. The folder of the file has to exist.
   public var destination: @Sendable (URLRequest) -> URL
-  /// How many bytes the body may have, decompressed. A longer body ends the transfer.
-  public var sizeLimit: Int64 = 4 << 30
-  /// Whether a status is a success; otherwise the procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus``, and
-  /// nothing is written. The default accepts 200 … 299.
-  public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = \.isSuccess
-  /// Which redirects are followed.
-  public var redirects = RedirectPolicy()
-  /// Called after each piece of the body, one call after the other, on a thread of the transport; the function must return soon.
-  public var onProgress: (@Sendable (NetworkProgress) -> Void)?
-  /// The means to send the request.
-  public var transport: any HTTPTransport = URLSessionTransport.shared
+  /// The limits, the redirects, the progress and the transport. Nothing is written of a response whose status is not accepted.
+  public var settings: TransferSettings
 
   /// Creates a procedure that writes to one file.
-  public init(_ name: String = "download", to destination: URL) {
-    self.init(name) { _ in destination }
+  ///
+  /// - Parameters:
+  ///   - name: The name of the procedure.
+  ///   - destination: The file.
+  ///   - settings: The limits, the redirects, the progress and the transport.
+  public init(_ name: String = "download", to destination: URL, _ settings: TransferSettings = .download) {
+    self.init(name, to: { _ in destination }, settings)
   }
 
   /// Creates a procedure that writes each response to a file of its own.
@@ -44,9 +41,14 @@ public struct NetworkDownloadProcedure: Procedure {
   /// - Parameters:
   ///   - name: The name of the procedure.
   ///   - destination: Returns the file for a request.
-  public init(_ name: String = "download", to destination: @escaping @Sendable (URLRequest) -> URL) {
+  ///   - settings: The limits, the redirects, the progress and the transport.
+  public init(
+    _ name: String = "download", to destination: @escaping @Sendable (URLRequest) -> URL,
+    _ settings: TransferSettings = .download
+  ) {
     self.name = name
     self.destination = destination
+    self.settings = settings
   }
 
   /// Sends a request, and writes the body of the response to the file. Cancelling the procedure ends the transfer.
@@ -55,7 +57,7 @@ public struct NetworkDownloadProcedure: Procedure {
   /// - Returns: The response and the file.
   /// - Throws: ``NetworkError``; `CancellationError`.
   @concurrent public func execute(_ request: URLRequest) async throws -> HTTPPayloadResponse<URL> {
-    let file = PartialFile(for: destination(request), limit: sizeLimit)
+    let file = PartialFile(for: destination(request), limit: settings.sizeLimit)
     defer { file.remove() }
     return try await download(request, to: file)
   }
@@ -77,8 +79,6 @@ public struct NetworkDownloadProcedure: Procedure {
   }
 
   private func perform(_ request: URLRequest, to file: PartialFile) async throws -> HTTPURLResponse {
-    let transfer = Transfer(
-      transport: transport, redirects: redirects, acceptsStatus: acceptsStatus, onProgress: onProgress)
-    return try await transfer.perform(file.asking(request), into: file)
+    try await Transfer(settings).perform(file.asking(request), into: file)
   }
 }

@@ -40,11 +40,12 @@ final class Hop: Sendable {
   }
 
   func perform(_ body: HTTPBody?) async throws {
+    if let body { report { $0.bytesToSend = body.byteCount } }
     let exchange = HTTPExchange(
       request, body: body, onSent: { self.sent($0) }, onResponse: { try self.receive($0) },
       onData: { try self.receive($0) })
     do {
-      try await transfer.transport.perform(exchange)
+      try await transfer.settings.transport.perform(exchange)
     } catch {
       throw named(error)
     }
@@ -95,10 +96,10 @@ final class Hop: Sendable {
   }
 
   private func receive(_ response: HTTPURLResponse) throws {
-    if let next = try transfer.redirects.next(after: response, to: request, count: redirectCount) {
+    if let next = try transfer.settings.redirects.next(after: response, to: request, count: redirectCount) {
       return state.withLock { $0.reception = .redirect(next.request, keepsBody: next.keepsBody) }
     }
-    guard transfer.acceptsStatus(HTTPStatusCode(rawValue: response.statusCode)) else {
+    guard transfer.settings.acceptsStatus(HTTPStatusCode(rawValue: response.statusCode)) else {
       return state.withLock { $0.reception = .refused(response, body: Data()) }
     }
     state.withLock { $0.reception = .accepted(response) }
@@ -128,12 +129,17 @@ final class Hop: Sendable {
   }
 
   private func report(_ change: (inout NetworkProgress) -> Void) {
-    guard let onProgress = transfer.onProgress else { return }
     let progress = state.withLock { state in
       change(&state.progress)
       return state.progress
     }
-    onProgress(progress)
+    transfer.settings.onProgress?(progress)
+    guard let reporter = transfer.reporter else { return }
+    if let total = progress.bytesToSend {
+      reporter.report(Int(clamping: progress.bytesSent), of: Int(clamping: total))
+    } else if let total = progress.bytesToReceive {
+      reporter.report(Int(clamping: progress.bytesReceived), of: Int(clamping: total))
+    }
   }
 }
 

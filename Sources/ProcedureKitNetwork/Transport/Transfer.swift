@@ -8,10 +8,15 @@ import Synchronization
 
 /// A request with its redirects, up to the end of the last response's body.
 struct Transfer: Sendable {
-  let transport: any HTTPTransport
-  let redirects: RedirectPolicy
-  let acceptsStatus: @Sendable (HTTPStatusCode) -> Bool
-  let onProgress: (@Sendable (NetworkProgress) -> Void)?
+  let settings: TransferSettings
+  /// The progress of the procedure, if the transfer reports it.
+  let reporter: ProgressReporter?
+
+  init(_ settings: TransferSettings) {
+    self.settings = settings
+    // The transport calls from threads of its own, which have no context.
+    reporter = settings.reportsProgress ? ProcedureContext.current?.progress : nil
+  }
 
   /// Sends a request, and passes the body of an accepted response to `sink`.
   ///

@@ -14,27 +14,24 @@ public import ProcedureKit
 /// ```
 ///
 /// A file is read while the request is sent, and must not change meanwhile. Redirects that keep the method send the body again;
-/// see ``RedirectPolicy``. A server may answer before the whole body was sent, and the rest is not sent then.
+/// see ``RedirectPolicy``. A server may answer before the whole body was sent, and the rest is not sent then. The sent bytes are the
+/// progress of the procedure.
 ///
 /// *Cancelling* ends the transfer: the procedure finishes when the connection is closed.
 public struct NetworkUploadProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
-  /// How many bytes the body of the response may have, decompressed. A longer body ends the transfer.
-  public var sizeLimit = 16 << 20
-  /// Whether a status is a success; otherwise the procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus``.
-  public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = { _ in true }
-  /// Which redirects are followed.
-  public var redirects = RedirectPolicy()
-  /// Called after each piece that was sent or received, one call after the other, on a thread of the transport; the function
-  /// must return soon.
-  public var onProgress: (@Sendable (NetworkProgress) -> Void)?
-  /// The means to send the request.
-  public var transport: any HTTPTransport = URLSessionTransport.shared
+  /// The limits, the redirects, the progress and the transport.
+  public var settings: TransferSettings
 
   /// Creates a procedure.
-  public init(_ name: String = "upload") {
+  ///
+  /// - Parameters:
+  ///   - name: The name of the procedure.
+  ///   - settings: The limits, the redirects, the progress and the transport.
+  public init(_ name: String = "upload", _ settings: TransferSettings = TransferSettings()) {
     self.name = name
+    self.settings = settings
   }
 
   /// Sends a request with its body, and collects the body of the response. Cancelling the procedure ends the transfer.
@@ -44,10 +41,8 @@ public struct NetworkUploadProcedure: Procedure {
   /// - Throws: ``NetworkError``; `CancellationError`.
   @concurrent public func execute(_ request: HTTPPayloadRequest) async throws -> HTTPPayloadResponse<Data> {
     try request.checkFile()
-    let body = CollectedBody(limit: sizeLimit)
-    let transfer = Transfer(
-      transport: transport, redirects: redirects, acceptsStatus: acceptsStatus, onProgress: onProgress)
-    let response = try await transfer.perform(request.urlRequest, body: request.body, into: body)
+    let body = CollectedBody(limit: settings.sizeLimit)
+    let response = try await Transfer(settings).perform(request.urlRequest, body: request.body, into: body)
     return HTTPPayloadResponse(body.data, response)
   }
 }

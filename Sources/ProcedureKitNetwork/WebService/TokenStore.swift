@@ -82,6 +82,8 @@ final class TokenStore: Sendable {
       return try await renew()
     }
     .coalesced(by: Renewal(store: self, number: number))
+    // The token is no part of the work that waits for it.
+    .progressWeight(0)
     // A cancel of the caller passes a request for client credentials on to the next who waits. A refresh comes to its end: the
     // server may have replaced the refresh token already.
     if state.withLock({ $0.refreshToken == nil }) { return try await queue.run(renewal) }
@@ -99,9 +101,10 @@ final class TokenStore: Sendable {
     try check()
     let refreshToken = state.withLock { $0.refreshToken }
     var load = NetworkDataProcedure("token request of \(service)")
-    load.sizeLimit = 1 << 20
-    load.redirects = .never
-    load.transport = configuration.transport
+    load.settings.sizeLimit = 1 << 20
+    load.settings.redirects = .never
+    load.settings.transport = configuration.transport
+    load.settings.reportsProgress = false
     var resilience = configuration.resilience
     // The client-credentials grant has no effect but the token.
     resilience.isRepeatable = { _ in refreshToken == nil }

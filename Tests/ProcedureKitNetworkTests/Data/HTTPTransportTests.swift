@@ -29,7 +29,7 @@ import Testing
 
   private func load(_ transport: Canned) async throws -> HTTPPayloadResponse<Data> {
     var load = NetworkDataProcedure()
-    load.transport = transport
+    load.settings.transport = transport
     return try await load(URLRequest(URL(string: "https://kitten.example/")!))
   }
 

@@ -25,7 +25,7 @@ import TestingProcedureKit
     let server = try LoopbackServer(handler: Self.server)
     defer { server.stop() }
     var load = NetworkDataProcedure()
-    load.sizeLimit = .max
+    load.settings.sizeLimit = .max
     let handle = ProcedureQueue.shared.add(load, input: URLRequest(server.url(path)))
     try await server.waitForRequests(1)
     handle.cancel()
@@ -102,7 +102,7 @@ import TestingProcedureKit
       let transport = URLSessionTransport()
       former = transport
       var load = NetworkDataProcedure()
-      load.transport = transport
+      load.settings.transport = transport
       #expect(try await load(URLRequest(server.url("/"))).text == "a kitten")
     }
     #expect(former == nil)

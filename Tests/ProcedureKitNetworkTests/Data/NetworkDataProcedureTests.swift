@@ -52,7 +52,7 @@ import Testing
     #expect(response.text == (status == 204 ? "" : "no kitten"))
 
     var strict = load
-    strict.acceptsStatus = { $0 == 200 }
+    strict.settings.acceptsStatus = { $0 == 200 }
     let error = await networkError { [strict] in try await strict(request) }
     #expect(error?.kind == .unacceptableStatus)
     #expect(error?.status?.rawValue == status)
@@ -69,7 +69,7 @@ import Testing
     }
     defer { server.stop() }
     var load = load
-    load.acceptsStatus = \.isSuccess
+    load.settings.acceptsStatus = \.isSuccess
     let error = await networkError { [load] in try await load(URLRequest(server.url("/"))) }
     #expect(error?.kind == .unacceptableStatus)
     #expect(error?.body.count == 65_536)
@@ -117,7 +117,7 @@ import Testing
     }
     defer { server.stop() }
     var load = load
-    load.sizeLimit = 1_000
+    load.settings.sizeLimit = 1_000
     let error = await networkError { [load] in try await load(URLRequest(server.url(path))) }
     #expect(error?.kind == .tooLarge)
     #expect(error?.description.contains("longer than 1000 bytes") == true)
@@ -129,7 +129,7 @@ import Testing
     let server = try LoopbackServer { _ in .ok(Data(count: 1_000)).chunked(by: 300) }
     defer { server.stop() }
     var load = load
-    load.sizeLimit = 1_000
+    load.settings.sizeLimit = 1_000
     #expect(try await load(URLRequest(server.url("/"))).payload.count == 1_000)
   }
 
@@ -140,7 +140,7 @@ import Testing
     defer { server.stop() }
     let seen = Mutex<[NetworkProgress]>([])
     var load = load
-    load.onProgress = { progress in
+    load.settings.onProgress = { progress in
       seen.withLock { $0.append(progress) }
       if progress.bytesReceived == 1_000 { gate.open() }
     }

@@ -72,7 +72,7 @@ import TestingProcedureKit
     defer { server.stop() }
     try Data("an older kitten".utf8).write(to: folder.file("kitten"))
     var download = download
-    download.sizeLimit = 100_000
+    download.settings.sizeLimit = 100_000
     let request = URLRequest(server.url(path))
     if path == "/part" {
       let handle = ProcedureQueue.shared.add(download, input: request)
@@ -113,7 +113,7 @@ import TestingProcedureKit
     let queue = ProcedureQueue("network", clock: clock)
     let (pieces, piece) = AsyncStream.makeStream(of: Void.self)
     var download = download
-    download.onProgress = { if $0.bytesReceived == 4 { piece.yield() } }
+    download.settings.onProgress = { if $0.bytesReceived == 4 { piece.yield() } }
     let handle = queue.add(download.timeout(.seconds(8)), input: URLRequest(server.url("/")))
     for await _ in pieces { break }
     #expect(folder.names.count == 1)

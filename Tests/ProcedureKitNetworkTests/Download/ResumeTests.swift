@@ -27,7 +27,7 @@ import TestingProcedureKit
     resilience.backoff = .immediate
     resilience.maxAttempts = attempts
     var download = NetworkDownloadProcedure(to: folder.file("kitten"))
-    download.onProgress = onProgress
+    download.settings.onProgress = onProgress
     let response = try await download.resilient(resilience)(URLRequest(server.url("/kitten")))
     return try Data(contentsOf: response.payload)
   }
@@ -110,7 +110,7 @@ import TestingProcedureKit
     var resilience = NetworkResilience()
     resilience.backoff = .immediate
     var download = NetworkDownloadProcedure(to: folder.file("kitten"))
-    download.transport = transport
+    download.settings.transport = transport
     let request = URLRequest(URL(string: "https://kitten.example/")!)
     let response = try await download.resilient(resilience)(request)
     #expect(try String(contentsOf: response.payload, encoding: .utf8) == "a kitten")

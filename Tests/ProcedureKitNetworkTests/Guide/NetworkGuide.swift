@@ -70,6 +70,19 @@ struct CannedKitten: HTTPTransport {
     }
   }
 
+  @Test("Progress")
+  func progress() async throws {
+    let folder = try TemporaryFolder()
+    try await withServer { _, url in
+      let download = NetworkDownloadProcedure("photograph", to: folder.file("kitten"))
+      let handle = queue.add(download.resilient(), input: URLRequest(url: url))
+      for await progress in handle.progress {
+        print(progress)  // 512 of 1024 (50 %)
+      }
+      #expect(await handle.progress.first { _ in true }?.totalUnits == 15)
+    }
+  }
+
   @Test("Failures that pass")
   func resilience() async throws {
     let (breaker, limiter) = (CircuitBreaker("kittens"), RateLimiter(100, per: .seconds(1)))
@@ -113,7 +126,7 @@ struct CannedKitten: HTTPTransport {
   @Test("A substitute for the network")
   func substitute() async throws {
     var load = NetworkDataProcedure("load")
-    load.transport = CannedKitten()
+    load.settings.transport = CannedKitten()
     let response = try await load(URLRequest(url: URL(string: "https://kitten.example/")!))
     #expect(response.text == "a kitten")
   }

@@ -38,11 +38,11 @@ import Testing
     }
     defer { server.stop() }
     var load = load
-    load.redirects.limit = 5
+    load.settings.redirects.limit = 5
     let error = await networkError { [load] in try await load(URLRequest(server.url("/loop"))) }
     #expect(error?.kind == .tooManyRedirects)
     #expect(server.requests.count == 6)
-    load.redirects = .never
+    load.settings.redirects = .never
     let response = try await load(URLRequest(server.url("/loop")))
     #expect(response.status == 301)
     #expect(response.text == "elsewhere")
@@ -103,7 +103,7 @@ import Testing
     defer { for server in [server, other] { server.stop() } }
     let headers = ["authorization": "Bearer secret", "Cookie": "secret", "X-Key": "secret", "Accept": "text/cat"]
     var load = load
-    load.redirects.credentialHeaders.insert("x-key")
+    load.settings.redirects.credentialHeaders.insert("x-key")
     for path in ["/start", "/port"] { _ = try await load(URLRequest(server.url(path), headers: headers)) }
     for path in ["/start", "/same", "/port"] {
       #expect(server.requests(to: path).first?.headers["Authorization"] == "Bearer secret")
@@ -126,7 +126,7 @@ import Testing
     }
     defer { server.stop() }
     var load = load
-    load.sizeLimit = 8
+    load.settings.sizeLimit = 8
     #expect(try await load(URLRequest(server.url("/old"))).text == "a kitten")
   }
 }

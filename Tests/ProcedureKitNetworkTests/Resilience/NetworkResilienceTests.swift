@@ -142,7 +142,7 @@ import TestingProcedureKit
     let server = try LoopbackServer { $0.path == "/loop" ? .redirect(to: "/loop") : .ok(Data(count: 2_000)) }
     defer { server.stop() }
     var load = NetworkDataProcedure()
-    load.sizeLimit = 1_000
+    load.settings.sizeLimit = 1_000
     let resilient = load.resilient(resilience)
     #expect(await networkError { try await resilient(URLRequest(server.url("/loop"))) }?.kind == .tooManyRedirects)
     #expect(await networkError { try await resilient(URLRequest(server.url("/long"))) }?.kind == .tooLarge)

@@ -28,7 +28,7 @@ import TestingProcedureKit
     defer { server.stop() }
     let seen = Mutex<[NetworkProgress]>([])
     var upload = NetworkUploadProcedure()
-    upload.onProgress = { progress in seen.withLock { $0.append(progress) } }
+    upload.settings.onProgress = { progress in seen.withLock { $0.append(progress) } }
     let request = HTTPPayloadRequest(body(isFile), to: server.url("/"), method: "PUT", contentType: "image/cat")
     #expect(try await upload(request).text == "1000000")
     let received = try #require(server.requests.first)

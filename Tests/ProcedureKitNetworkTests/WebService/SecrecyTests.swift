@@ -26,7 +26,7 @@ import TestingProcedureKit
     for configuration in [server.configuration, server.refreshing()] {
       let service = WebServiceCapability("kittens", configuration)
       var load = NetworkDataProcedure("load")
-      load.acceptsStatus = \.isSuccess
+      load.settings.acceptsStatus = \.isSuccess
       let authorized = load.authorized(by: service)
       let first = time.queue.add(authorized, input: URLRequest(server.server.url("/kitten")))
       _ = try await first.value
@@ -54,7 +54,7 @@ import TestingProcedureKit
     let server = try LoopbackServer { _ in .status(403) }
     defer { server.stop() }
     var load = NetworkDataProcedure("load")
-    load.acceptsStatus = \.isSuccess
+    load.settings.acceptsStatus = \.isSuccess
     let headers = ["authorization": "secret", "Cookie": "secret", "Accept": "text/cat"]
     let request = URLRequest(server.url("/kitten"), "POST", headers: headers, body: "secret")
     let thrown = await networkError { [load] in try await load(request) }

@@ -66,7 +66,7 @@ import TestingProcedureKit
     defer { server.server.stop() }
     let queue = ProcedureQueue("network", maxConcurrentProcedures: 8)
     var strict = NetworkDataProcedure("load")
-    if isStrict { strict.acceptsStatus = \.isSuccess }
+    if isStrict { strict.settings.acceptsStatus = \.isSuccess }
     let load = strict.authorized(by: WebServiceCapability("kittens", server.configuration))
     _ = try await queue.run(load, input: URLRequest(server.server.url("/kitten")))
     server.revoke()
@@ -81,7 +81,7 @@ import TestingProcedureKit
     let server = try TokenServer(endpoint: { _ in .ok(#"{"access_token": "bad", "token_type": "Bearer"}"#) })
     defer { server.server.stop() }
     var load = NetworkDataProcedure("load")
-    if isStrict { load.acceptsStatus = \.isSuccess }
+    if isStrict { load.settings.acceptsStatus = \.isSuccess }
     let authorized = load.authorized(by: WebServiceCapability("kittens", server.configuration))
     let request = URLRequest(server.server.url("/kitten"))
     if isStrict {

@@ -1,0 +1,37 @@
+/// What loading, downloading and uploading have in common: the `settings` of the procedures of the network.
+///
+/// ```swift
+/// var settings = TransferSettings()
+/// settings.sizeLimit = 1 << 20
+/// let load = NetworkDataProcedure("load", settings)
+/// ```
+public struct TransferSettings: Sendable {
+  /// How many bytes the body of the response may have, decompressed. A longer body ends the transfer.
+  public var sizeLimit: Int64 = 16 << 20
+  /// Whether a status is a success; otherwise the procedure fails with ``NetworkError/Kind-swift.struct/unacceptableStatus``.
+  public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = { _ in true }
+  /// Which redirects are followed.
+  public var redirects = RedirectPolicy()
+  /// Whether the transferred bytes are the progress of the procedure: those of the request's body if the procedure uploads, otherwise
+  /// those of the response's body. A length that is not known is not reported.
+  ///
+  /// A procedure that a body calls without a queue reports as the procedure around. A body with several transfers, or other work, sets
+  /// `false` and reports by itself.
+  public var reportsProgress = true
+  /// Called at the beginning of each body and after each piece that was sent or received, one call after the other, on any thread; the
+  /// function must return soon.
+  public var onProgress: (@Sendable (NetworkProgress) -> Void)?
+  /// The means to send the request.
+  public var transport: any HTTPTransport = URLSessionTransport.shared
+
+  /// Creates the settings of loading and uploading: bodies up to 16 MiB, with any status.
+  public init() {}
+
+  /// The settings of downloading: bodies up to 4 GiB, with a status of 200 … 299.
+  public static var download: TransferSettings {
+    var settings = TransferSettings()
+    settings.sizeLimit = 4 << 30
+    settings.acceptsStatus = \.isSuccess
+    return settings
+  }
+}
