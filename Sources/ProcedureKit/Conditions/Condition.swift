@@ -61,20 +61,19 @@ public struct Condition: Sendable {
     _ conditions: [Condition], prepares: Bool = true, onFailure: (ConditionEvaluation) -> Void = { _ in }
   ) async -> ConditionEvaluation {
     if conditions.count == 1 { return await conditions[0].evaluate(prepares: prepares) }
-    let evaluations = await evaluateEach(conditions, prepares: prepares) { evaluation in
-      if evaluation.isFailed { onFailure(evaluation) }
-      return evaluation.isFailed
-    }
+    let evaluations = await evaluateEach(conditions, prepares: prepares, until: \.isFailed, then: onFailure)
     return evaluations.first { !$0.isSatisfied } ?? .satisfied
   }
 
   /// Evaluates all conditions concurrently, until all have returned or one evaluation is conclusive.
   ///
-  /// A conclusive evaluation cancels the others, which are awaited. Cancelling the caller cancels all evaluations.
+  /// A conclusive evaluation cancels the others, and is then told to `conclude`, before the others are awaited. Cancelling the caller
+  /// cancels all evaluations.
   ///
   /// - Returns: The conclusive evaluation alone, or, without one, all evaluations in the order of the conditions.
   static func evaluateEach(
-    _ conditions: [Condition], prepares: Bool, until isConclusive: (ConditionEvaluation) -> Bool
+    _ conditions: [Condition], prepares: Bool, until isConclusive: (ConditionEvaluation) -> Bool,
+    then conclude: (ConditionEvaluation) -> Void = { _ in }
   ) async -> [ConditionEvaluation] {
     await withTaskGroup(of: (Int, ConditionEvaluation).self) { group in
       for (index, condition) in conditions.enumerated() {
@@ -87,6 +86,7 @@ public struct Condition: Sendable {
         if isConclusive(evaluation) {
           conclusive = evaluation
           group.cancelAll()
+          conclude(evaluation)
         }
       }
       return conclusive.map { [$0] } ?? evaluations

@@ -33,19 +33,12 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   private struct Contents {
-    /// The buffer of each ``EventSubscription``, which removes its buffer before its identity can be used again.
-    var buffers: [ObjectIdentifier: Buffer] = [:]
+    /// The buffer of each ``EventSubscription``, in the order of subscribing, so that equal runs act in equal orders. A subscription
+    /// removes its buffer before its identity can be used again.
+    var buffers: [(id: ObjectIdentifier, buffer: Buffer)] = []
     var isClosed = false
 
-    /// Changes all buffers in place. A loop over `buffers.values.indices` would keep a copy, so that each change would copy
-    /// all events that are buffered.
-    mutating func updateBuffers(_ update: (inout Buffer) -> Void) {
-      var index = buffers.startIndex
-      while index != buffers.endIndex {
-        update(&buffers.values[index])
-        buffers.formIndex(after: &index)
-      }
-    }
+    func index(of id: ObjectIdentifier) -> Int? { buffers.firstIndex { $0.id == id } }
   }
 
   private let contents = Mutex(Contents())
@@ -60,10 +53,10 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   func send(_ event: Event, _ effects: inout [EventEffect]) {
     contents.withLock { contents in
       guard !contents.isClosed else { return }
-      contents.updateBuffers { buffer in
-        buffer.append(event, &effects)
-        guard !buffer.readers.isEmpty else { return }
-        effects += buffer.readers.takeAll().map { .resume($0) }
+      for index in contents.buffers.indices {
+        contents.buffers[index].buffer.append(event, &effects)
+        guard !contents.buffers[index].buffer.readers.isEmpty else { continue }
+        effects += contents.buffers[index].buffer.readers.takeAll().map { .resume($0) }
       }
     }
   }
@@ -75,7 +68,7 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   ) -> EventSubscription<Event> {
     let subscription = EventSubscription(broadcaster: self, limit: limit)
     contents.withLock { contents in
-      contents.buffers[subscription.id] = Buffer(limit: limit?.newest ?? .max, events: past)
+      contents.buffers.append((subscription.id, Buffer(limit: limit?.newest ?? .max, events: past)))
       if !contents.isClosed { hasSubscribers.store(true, ordering: .relaxed) }
     }
     return subscription
@@ -88,21 +81,20 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
       guard !contents.isClosed else { return [] }
       contents.isClosed = true
       hasSubscribers.store(false, ordering: .relaxed)
-      var readers: [Waiter] = []
-      contents.updateBuffers { readers += $0.readers.takeAll() }
-      return readers
+      return contents.buffers.indices.flatMap { contents.buffers[$0].buffer.readers.takeAll() }
     }
     for reader in readers { reader.resume() }
   }
 
   // MARK: For subscriptions
 
-  /// Ends a subscription. No task waits for its events, since a waiting task keeps the subscription. O(1).
+  /// Ends a subscription. No task waits for its events, since a waiting task keeps the subscription. O(n) for n
+  /// subscriptions.
   ///
   /// - Returns: The events that were not fetched, to be released outside of all locks.
   func remove(_ id: ObjectIdentifier) -> ContiguousArray<Event> {
     contents.withLock { contents in
-      let removed = contents.buffers.removeValue(forKey: id)
+      let removed = contents.index(of: id).map { contents.buffers.remove(at: $0).buffer }
       if contents.buffers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
       return removed?.events ?? []
     }
@@ -113,23 +105,27 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   /// - Returns: The index of the oldest event, which the newer ones follow around the end of the array; and how many events
   ///   before the oldest were lost.
   func fetch(_ events: inout ContiguousArray<Event>, of id: ObjectIdentifier) -> (oldest: Int, lost: Int) {
-    contents.withLock { $0.buffers[id]?.fetch(&events) ?? (0, 0) }
+    contents.withLock { contents in contents.index(of: id).map { contents.buffers[$0].buffer.fetch(&events) } ?? (0, 0)
+    }
   }
 
   /// Stores a reader, to be resumed when there is an event, unless the reader need not wait.
   func register(_ reader: Waiter, of id: ObjectIdentifier) -> EventWait {
     contents.withLock { contents in
-      guard contents.buffers[id]?.events.isEmpty ?? true else { return .notAtAll }
+      guard let index = contents.index(of: id) else { return .inVain }
+      guard contents.buffers[index].buffer.events.isEmpty else { return .notAtAll }
       // Asked under the lock: a cancel that comes later finds the waiter among the readers.
       if contents.isClosed || Task.isCancelled { return .inVain }
-      contents.buffers[id]?.readers.append(reader)
+      contents.buffers[index].buffer.readers.append(reader)
       return .forEvents
     }
   }
 
   /// Resumes all readers of one subscription, which look again.
   func wakeReaders(of id: ObjectIdentifier) {
-    let readers = contents.withLock { $0.buffers[id]?.readers.takeAll() ?? [] }
+    let readers = contents.withLock { contents in
+      contents.index(of: id).map { contents.buffers[$0].buffer.readers.takeAll() } ?? []
+    }
     for reader in readers { reader.resume() }
   }
 }

@@ -34,7 +34,7 @@ public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomString
   }
 }
 
-extension Dictionary where Key == ProcedureID {
+extension Dictionary where Key: Comparable {
   /// The values in the order of creation of their keys, so that equal runs act in equal orders. O(n log n).
   var inOrder: [Value] { count < 2 ? Array(values) : sorted { $0.key < $1.key }.map(\.value) }
 }

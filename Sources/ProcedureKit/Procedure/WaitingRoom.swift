@@ -203,9 +203,9 @@ struct WaitingRoom: Sendable {
   }
 
   /// Takes out all callers, with room for each.
-  mutating func takeAll() -> [Caller] {
+  mutating func takeAll(_ machine: QueueMachine<Run>) -> [Caller] {
     var all = front.takeAll() + line.takeAll()
-    for key in Array(keys.keys) {
+    for key in keys.keys.sorted(by: { machine.turns.number(of: $0) ?? 0 < machine.turns.number(of: $1) ?? 0 }) {
       all += keys[key]?.line.takeAll() ?? []
       keys[key]?.hasComeBack = false
     }

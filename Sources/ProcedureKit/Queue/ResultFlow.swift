@@ -141,7 +141,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
       }
       cancelAdded()
     }
-    for handle in inFlight.values { _ = await handle.outcome }
+    for handle in inFlight.inOrder { _ = await handle.outcome }
     (inFlight, inputs) = ([:], nil)
   }
 
@@ -150,7 +150,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     for arrival in exchange.takeAll() {
       if case .added(let handle) = arrival { track(handle) }
     }
-    for handle in inFlight.values { handle.cancel() }
+    for handle in inFlight.inOrder { handle.cancel() }
   }
 
   private static var cancelError: any Error { ProcedureContext.current?.cancellationReason ?? CancellationError() }

@@ -62,7 +62,6 @@ extension ConformanceTrial {
     let queue = queue()
     let (failing, running) = (ProbeProcedure("failing"), ProbeProcedure("running"))
     let (later, dependent) = (ProbeProcedure("later"), ProbeProcedure("dependent"))
-    later.finishAll()
     let graph = ProcedureGraph("graph") { g in
       let first = g.add(failing)
       g.add(dependent, after: [first])
@@ -77,12 +76,15 @@ extension ConformanceTrial {
         try await running.waitUntilStarted(starts + 1)
       }
       failing.fail(TrialError(number: 1))
-      if policy == .continue { running.finish() }
+      if policy == .continue {
+        running.finish()
+        later.finishAll()
+      }
       let outcome = await reach("the graph finishes, with \(policy)") { await handle.outcome }
       switch policy {
       case .failFast:
         let error = outcome.error(as: TrialError.self)
-        try expect(error != nil, "the graph fails with the first error", outcome)
+        try expect(error == TrialError(number: 1), "the graph fails with the first error", outcome)
         try expect(running.cancellationCount, is: cancels + 1, "nodes that the first failure cancels")
       case .continue:
         guard let failures = outcome.procedureError?.failures, !failures.isEmpty else {

@@ -32,7 +32,7 @@ import TestingProcedureKit
 
   @Test("Every rule holds under every order", arguments: Rule.allCases)
   func explored(_ rule: Rule) async throws {
-    try await exploreSchedules(TestDepth.count(200), strategy: .mixed(), preemptionLimit: 0) { env in
+    try await exploreSchedules(TestDepth.count(200), strategy: .mixed()) { env in
       try await ProcedureQueueConformance(patience: nil) {
         env.makeQueue($0, maxConcurrentProcedures: $1, isSuspended: $2)
       }

@@ -62,6 +62,43 @@ struct ConditionRuleTests {
     }
   }
 
+  @Test(
+    "K1, C5: who sees that a run has ended during its evaluation sees that the other conditions are cancelled",
+    arguments: ["failed", "cancelled", "cancelled with all"])
+  func cancelledBeforeTheEnd(outcome: String) async throws {
+    try await exploreRace("evaluating", schedules: TestDepth.count(2_000)) { env in
+      let (queue, isEvaluating, isCancelled) = (env.makeQueue(), Locked(false), Locked(false))
+      let waiting = Condition("waits") {
+        try await withTaskCancellationHandler {
+          isEvaluating { $0 = true }
+          try await env.clock.sleep(for: .seconds(60))
+          return true
+        } onCancel: {
+          isCancelled { $0 = true }
+        }
+      }
+      let other = Condition("other") {
+        await pause(env, upTo: 4)
+        if outcome == "failed" { throw Reason() }
+        return true
+      }
+      let handle = queue.add(ProcedureTask {}.condition(waiting).condition(other))
+      async let cancel: Void = {
+        await pause(env)
+        if outcome == "cancelled" { handle.cancel() }
+        if outcome == "cancelled with all" { await queue.cancelAll() }
+      }()
+      let label = await handle.outcome.label
+      env.check(outcome.hasPrefix(label), label)
+      if isEvaluating.value {
+        env.check(isCancelled.value, "the end was told before the cancel")
+        env.tally("evaluating")
+      }
+      await cancel
+      await queue.shutDown()
+    }
+  }
+
   @Test("K1, Q2: nothing is evaluated while the queue is suspended, and nothing is missed when it resumes")
   func suspension() async throws {
     try await exploreRace("evaluated before", "evaluated after", schedules: TestDepth.count(2_000)) { env in

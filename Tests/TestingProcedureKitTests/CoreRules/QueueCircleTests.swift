@@ -172,8 +172,9 @@ struct QueueCircleTests {
 
   @Test("Q4: a child that waits for its queue to be idle waits for neither itself nor its parent, but for others")
   func idleChild() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000), preemptionLimit: 0) { env in
-      let queue = env.makeQueue()
+    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+      // Suspended, so that all are there before the child looks.
+      let queue = env.makeQueue(isSuspended: true)
       let hasEnded = Locked(false)
       let child = Work("child") {
         // Two waits at once count as one.
@@ -188,6 +189,7 @@ struct QueueCircleTests {
           await pause(env, upTo: 6)
           hasEnded { $0 = true }
         })
+      await queue.resume()
       try await parent.value
       env.tally("finished")
       await queue.shutDown()

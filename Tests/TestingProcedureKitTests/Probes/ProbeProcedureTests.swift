@@ -35,7 +35,7 @@ import TestingProcedureKit
 
   @Test("A cancelled execution ends, unless it ignores cancellation; a word is never lost with it")
   func cancellation() async throws {
-    try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000), preemptionLimit: 0) { env in
+    try await exploreRace("cancelled", "finished", schedules: TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let probe = ProbeProcedure<Void, Int>()
       let stubborn = ProbeProcedure<Void, Int>(ignoresCancellation: true)
@@ -50,7 +50,7 @@ import TestingProcedureKit
       first.cancel()
       second.cancel()
       await pause(env)
-      env.check(stubborn.waitingCount == 1)
+      env.check(stubborn.waitingCount <= 1 && stubborn.endCount == 0)
       stubborn.finish(2)
       env.check(await second.outcome.isCancelled && stubborn.cancellationCount == 0 && stubborn.returnCount == 1)
       let outcome = await first.outcome

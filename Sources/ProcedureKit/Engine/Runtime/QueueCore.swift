@@ -54,6 +54,7 @@ final class QueueCore: Sendable {
       case goOn(Run, RunStep)
       case notify(RunDetails.Listener, ProcedureOutcome<Void>)
       case cancel(Run)
+      case spread(@Sendable () -> Void)
       case claimGranted(Run)
       case cancelAll
       case watchForStall
@@ -61,7 +62,7 @@ final class QueueCore: Sendable {
       /// Whether the action leads a run on, which may cause the next action.
       var leadsOn: Bool {
         switch self {
-        case .goOn, .notify, .cancel, .claimGranted, .cancelAll: true
+        case .goOn, .notify, .cancel, .spread, .claimGranted, .cancelAll: true
         case .resume, .call, .giveRoom, .event, .endEvents, .watchForStall: false
         }
       }
@@ -198,6 +199,7 @@ final class QueueCore: Sendable {
     case .goOn(let run, let step): run.goOn(from: step)
     case .notify(let listener, let outcome): listener(outcome)
     case .cancel(let run): run.cancel(nil)
+    case .spread(let cancel): cancel()
     case .claimGranted(let run): run.claimGranted()
     case .cancelAll: cancelAll(nil, includesLater: true)
     case .watchForStall: adjustStallTimer()
@@ -356,15 +358,14 @@ final class QueueCore: Sendable {
   /// Cancels at once the runs for which `choose`, called under the lock, returns a cancel.
   func cancelRuns(includesLater: Bool = false, _ choose: (Run, QueueMachine<Run>.Member) -> Cancel?) {
     let reading = time.reading()
-    let reached = send { state, effects -> [(Run, Cancel, Run.CancelReach)] in
+    send { state, effects in
       if includesLater { state.cancelsArrivals = true }
-      return state.machine.present.compactMap { member in
+      for member in state.machine.present {
         let entry = state.machine[member]
-        guard let run = entry.payload, run.isReported, let cancel = choose(run, entry) else { return nil }
-        return (run, cancel, run.mark(cancel.reason, at: reading, &state, &effects))
+        guard let run = entry.payload, run.isReported, let cancel = choose(run, entry) else { continue }
+        run.mark(cancel.reason, at: reading, &state, &effects)
       }
     }
-    for (run, cancel, reach) in reached { run.spread(cancel.reason, reach) }
   }
 
   /// The queue takes nothing more; what is there goes on although the queue was suspended.
@@ -372,7 +373,7 @@ final class QueueCore: Sendable {
     send { state, effects in
       state.isShutDown = true
       resumed(&state, &effects)
-      for caller in state.room.takeAll() { effects.add(.giveRoom(caller)) }
+      for caller in state.room.takeAll(state.machine) { effects.add(.giveRoom(caller)) }
       Self.wakeIfIdle(&state, &effects)
     }
   }

@@ -2,48 +2,36 @@ extension Run {
   /// Cancels the run and everything in it. The first cancel wins; one that comes after the outcome is decided does nothing (C1, C2).
   func cancel(_ reason: (any Error)?) {
     let reading = core.time.reading()
-    let reach = core.send { state, effects in mark(reason, at: reading, &state, &effects) }
-    spread(reason, reach)
+    core.send { state, effects in mark(reason, at: reading, &state, &effects) }
   }
 
-  /// Whom a cancel reaches besides the run itself.
-  struct CancelReach: Sendable {
-    var children: [Run] = []
-    var handlers: [@Sendable () -> Void] = []
-    var pauseTimer: TimerHeap.ID?
-  }
-
-  /// Marks the run as cancelled, under the lock. A run that has not started leaves every line.
+  /// Marks the run as cancelled, under the lock. A run that has not started leaves every line. The cancel reaches what is in the run before
+  /// the end of the run is told (C5).
   func mark(
     _ reason: (any Error)?, at reading: QueueTime.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
-  ) -> CancelReach {
-    guard member >= 0, !isDecided, cancellation == nil else { return CancelReach() }
+  ) {
+    guard member >= 0, !isDecided, cancellation == nil else { return }
     let details = madeDetails
     details.eventsBeforeCancel = pastEventCount
     details.cancel = Cancel(reason: reason)
     details.cancelInstant = stamp(reading.instant).nanoseconds
     if isReported { record(.didCancel(reason: reason), at: reading.instant, &effects) }
-    var reach = CancelReach(
-      children: details.children.inOrder, handlers: details.handlers.inOrder,
-      pauseTimer: details.pauseTimer.take())
-    if state.machine[member].phase.isBeforeStart {
-      state.machine.endedBeforeStart(member)
-      QueueCore.hand(.finish, to: self, &effects)
-    } else if let worker {
-      reach.handlers.append { worker.cancel() }
+    let isBeforeStart = state.machine[member].phase.isBeforeStart
+    let (children, handlers, timer) = (details.children.inOrder, details.handlers.inOrder, details.pauseTimer.take())
+    let worker = isBeforeStart ? nil : worker
+    if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
+      let spread = { @Sendable [core] in
+        if let timer { core.timers.cancel(timer) }
+        for child in children { child.cancel(reason) }
+        for handler in handlers { handler() }
+        worker?.cancel()
+      }
+      effects.add(.spread(spread))
     }
-    return reach
-  }
-
-  /// Tells those whom the cancel reaches (C5).
-  func spread(_ reason: (any Error)?, _ reach: CancelReach) {
-    if let timer = reach.pauseTimer { core.timers.cancel(timer) }
-    guard !(reach.children.isEmpty && reach.handlers.isEmpty) else { return }
-    Trampoline.call {
-      for child in reach.children { child.cancel(reason) }
-      for handler in reach.handlers { handler() }
-    }
+    guard isBeforeStart else { return }
+    state.machine.endedBeforeStart(member)
+    QueueCore.hand(.finish, to: self, &effects)
   }
 
   /// Stops the body since a produced child has failed: everything in the run is cancelled, and its task is told.
