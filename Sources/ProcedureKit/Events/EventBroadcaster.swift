@@ -33,12 +33,20 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   private struct Contents {
-    /// The buffer of each ``EventSubscription``, in the order of subscribing, so that equal runs act in equal orders. A subscription
-    /// removes its buffer before its identity can be used again.
-    var buffers: [(id: ObjectIdentifier, buffer: Buffer)] = []
+    /// The buffer of each ``EventSubscription``, in the order of their numbers: equal runs act in equal orders.
+    var buffers: [(number: Int, buffer: Buffer)] = []
+    var subscriptionCount = 0
     var isClosed = false
 
-    func index(of id: ObjectIdentifier) -> Int? { buffers.firstIndex { $0.id == id } }
+    /// The index of the buffer of a subscription. O(log n) for n subscriptions.
+    func index(of number: Int) -> Int? {
+      var candidates = buffers[...]
+      while candidates.count > 1 {
+        let middle = candidates.startIndex + candidates.count / 2
+        candidates = candidates[middle].number <= number ? candidates[middle...] : candidates[..<middle]
+      }
+      return candidates.first?.number == number ? candidates.startIndex : nil
+    }
   }
 
   private let contents = Mutex(Contents())
@@ -66,12 +74,13 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   func subscribe(
     replaying past: ContiguousArray<Event> = [], limit: EventLimit<Event>? = nil
   ) -> EventSubscription<Event> {
-    let subscription = EventSubscription(broadcaster: self, limit: limit)
-    contents.withLock { contents in
-      contents.buffers.append((subscription.id, Buffer(limit: limit?.newest ?? .max, events: past)))
+    let number = contents.withLock { contents in
+      contents.subscriptionCount += 1
+      contents.buffers.append((contents.subscriptionCount, Buffer(limit: limit?.newest ?? .max, events: past)))
       if !contents.isClosed { hasSubscribers.store(true, ordering: .relaxed) }
+      return contents.subscriptionCount
     }
-    return subscription
+    return EventSubscription(number, of: self, limit: limit)
   }
 
   /// Ends all subscriptions: no event follows those that are buffered.
@@ -92,9 +101,9 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   /// subscriptions.
   ///
   /// - Returns: The events that were not fetched, to be released outside of all locks.
-  func remove(_ id: ObjectIdentifier) -> ContiguousArray<Event> {
+  func remove(_ number: Int) -> ContiguousArray<Event> {
     contents.withLock { contents in
-      let removed = contents.index(of: id).map { contents.buffers.remove(at: $0).buffer }
+      let removed = contents.index(of: number).map { contents.buffers.remove(at: $0).buffer }
       if contents.buffers.isEmpty { hasSubscribers.store(false, ordering: .relaxed) }
       return removed?.events ?? []
     }
@@ -104,15 +113,16 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   ///
   /// - Returns: The index of the oldest event, which the newer ones follow around the end of the array; and how many events
   ///   before the oldest were lost.
-  func fetch(_ events: inout ContiguousArray<Event>, of id: ObjectIdentifier) -> (oldest: Int, lost: Int) {
-    contents.withLock { contents in contents.index(of: id).map { contents.buffers[$0].buffer.fetch(&events) } ?? (0, 0)
+  func fetch(_ events: inout ContiguousArray<Event>, of number: Int) -> (oldest: Int, lost: Int) {
+    contents.withLock { contents in
+      contents.index(of: number).map { contents.buffers[$0].buffer.fetch(&events) } ?? (0, 0)
     }
   }
 
   /// Stores a reader, to be resumed when there is an event, unless the reader need not wait.
-  func register(_ reader: Waiter, of id: ObjectIdentifier) -> EventWait {
+  func register(_ reader: Waiter, of number: Int) -> EventWait {
     contents.withLock { contents in
-      guard let index = contents.index(of: id) else { return .inVain }
+      guard let index = contents.index(of: number) else { return .inVain }
       guard contents.buffers[index].buffer.events.isEmpty else { return .notAtAll }
       // Asked under the lock: a cancel that comes later finds the waiter among the readers.
       if contents.isClosed || Task.isCancelled { return .inVain }
@@ -122,9 +132,9 @@ final class EventBroadcaster<Event: BroadcastEvent>: Sendable {
   }
 
   /// Resumes all readers of one subscription, which look again.
-  func wakeReaders(of id: ObjectIdentifier) {
+  func wakeReaders(of number: Int) {
     let readers = contents.withLock { contents in
-      contents.index(of: id).map { contents.buffers[$0].buffer.readers.takeAll() } ?? []
+      contents.index(of: number).map { contents.buffers[$0].buffer.readers.takeAll() } ?? []
     }
     for reader in readers { reader.resume() }
   }

@@ -13,16 +13,17 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
   /// of the array and nothing is released under the lock. This lock is taken before that of the broadcaster.
   private let fetched = Mutex<ContiguousArray<Event>>([])
 
-  /// The identity under which the broadcaster keeps the buffer of the subscription.
-  var id: ObjectIdentifier { ObjectIdentifier(self) }
+  /// Under this number the broadcaster keeps the buffer of the subscription.
+  private let number: Int
 
-  init(broadcaster: EventBroadcaster<Event>, limit: EventLimit<Event>?) {
+  init(_ number: Int, of broadcaster: EventBroadcaster<Event>, limit: EventLimit<Event>?) {
+    self.number = number
     self.broadcaster = broadcaster
     self.limit = limit
   }
 
   deinit {
-    _ = broadcaster.remove(id)
+    _ = broadcaster.remove(number)
   }
 
   func take() -> Event? {
@@ -34,17 +35,17 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
 
   func register(_ waiter: Waiter) -> EventWait {
     // Another reader may have fetched meanwhile what it does not read.
-    fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, of: id) : .notAtAll }
+    fetched.withLock { $0.isEmpty ? broadcaster.register(waiter, of: number) : .notAtAll }
   }
 
   func wake() {
-    broadcaster.wakeReaders(of: id)
+    broadcaster.wakeReaders(of: number)
   }
 
   private func fetch(_ events: inout ContiguousArray<Event>) {
     // The memory of the events that were read goes to those who send, unless it is that of a burst.
     if events.capacity > Self.mostKept { events = [] }
-    let (oldest, lost) = broadcaster.fetch(&events, of: id)
+    let (oldest, lost) = broadcaster.fetch(&events, of: number)
     guard lost > 0, let limit else { return events.reverse() }
     let gap = limit.gap(lost, events[oldest])
     events[..<oldest].reverse()
