@@ -66,8 +66,9 @@ final class TaskRecords: Sendable {
   ///
   /// - Throws: ``TaskProblem``, if the record stays.
   func remove(_ task: String) throws {
-    let key = Self.key(task)
     try contents.withLock { contents in
+      guard !contents.records.isEmpty else { return }
+      let key = Self.key(task)
       guard contents.records.removeValue(forKey: key) != nil else { return }
       try write(Self.line(key, Self.none), contents)
     }

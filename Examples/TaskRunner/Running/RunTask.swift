@@ -15,13 +15,13 @@ struct RunTask: Procedure {
   ///
   /// - Throws: ``TaskProblem``, or the `ProcessError` of the command.
   func execute(_ needed: [TaskOutputs]) async throws -> TaskOutputs {
-    let key = try task.key(needed)
+    let key = task.canBeUpToDate ? try task.key(needed) : nil
     try context.records.remove(name)
     try makeFolders()
     context.outputs.begin(name)
     _ = try await process.execute(request)
     let outputs = try task.hashedOutputs()
-    if task.canBeUpToDate { try context.records.write(TaskDefinition.record(key: key, outputs: outputs), of: name) }
+    if let key { try context.records.write(TaskDefinition.record(key: key, outputs: outputs), of: name) }
     return outputs
   }
 

@@ -8,16 +8,18 @@ enum ExecutablePath {
   static func find(_ request: ProcessRequest) throws -> String {
     let name = request.executable
     guard !name.isEmpty else { throw ProcessError(.noExecutable, request) }
-    guard !name.contains("/") else {
+    // The function for texts would make a text of Foundation of the name.
+    guard !name.utf8.contains(UInt8(ascii: "/")) else {
       let path = absolute(name, request)
       try check(path, request)
       return path
     }
     let environment = request.environment ?? ProcessInfo.processInfo.environment
-    let folders = (environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":", omittingEmptySubsequences: false)
+    let folders = (environment["PATH"] ?? "/usr/bin:/bin").utf8.split(
+      separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     for folder in folders {
       // An empty folder of PATH is the working directory.
-      let path = absolute(folder.isEmpty ? "./\(name)" : "\(folder)/\(name)", request)
+      let path = absolute(folder.isEmpty ? "./\(name)" : "\(Substring(folder))/\(name)", request)
       if access(path, X_OK) == 0, !isFolder(path) { return path }
     }
     throw ProcessError(.notFound, request)
@@ -31,14 +33,14 @@ enum ExecutablePath {
   }
 
   private static func check(_ path: String, _ request: ProcessRequest) throws {
-    guard FileManager.default.fileExists(atPath: path) else { throw ProcessError(.notFound, request) }
+    guard access(path, F_OK) == 0 else { throw ProcessError(.notFound, request) }
     guard access(path, X_OK) == 0, !isFolder(path) else {
       throw ProcessError(.notExecutable, request)
     }
   }
 
   static func isFolder(_ path: String) -> Bool {
-    var isFolder: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    var information = stat()
+    return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
   }
 }

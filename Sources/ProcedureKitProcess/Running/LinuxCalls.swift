@@ -15,6 +15,15 @@
   ) -> Int32
 
   #if os(Linux)
+    @_silgen_name("epoll_create1")
+    func makeEpoll(_ flags: Int32) -> Int32
+
+    @_silgen_name("epoll_ctl")
+    func changeEpoll(_ set: Int32, _ operation: Int32, _ descriptor: Int32, _ event: UnsafeMutableRawPointer?) -> Int32
+
+    @_silgen_name("epoll_wait")
+    func awaitEpoll(_ set: Int32, _ events: UnsafeMutableRawPointer?, _ limit: Int32, _ milliseconds: Int32) -> Int32
+
     @_silgen_name("syscall")
     private func systemCall(_ number: Int, _ first: Int, _ second: Int) -> Int
 

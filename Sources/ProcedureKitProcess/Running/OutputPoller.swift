@@ -12,70 +12,93 @@ final class OutputPoller: Sendable {
     fileprivate let number: Int
   }
 
+  /// The end of a process that is awaited.
+  private struct End {
+    /// Becomes readable when the process has ended.
+    let process: Int32
+    let outputs: [Output]
+    let call: @Sendable () -> Void
+  }
+
+  /// How long the end of a process waits for the ends of its outputs. A process that is just being started has the descriptors of all
+  /// others for a moment, and each end that is told by itself costs a timer.
+  private static let patience: Duration = .milliseconds(5)
+
   private struct Contents {
-    var outputCount = 0
-    var descriptors: [Output: Int32] = [:]
+    var count = 0
+    var pipes: [Output: PipeEnds] = [:]
     /// Receives the next chunk of an output.
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
-    /// Called when descriptors of processes become readable, which means that the processes have ended.
-    var ends: [Int32: @Sendable () -> Void] = [:]
-    /// Whether the thread is to look again, and has a byte for that.
-    var isWoken = false
+    /// By number, the processes that have not ended.
+    var ends: [Int: End] = [:]
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
+
+    mutating func makeNumber() -> Int {
+      count += 1
+      return count
+    }
+
+    /// Whether somebody waits for some of these outputs.
+    func isWaitedFor(_ outputs: [Output]) -> Bool { outputs.contains { receivers[$0] != nil } }
   }
 
   private let contents = Mutex(Contents())
-  /// A byte in this pipe tells the thread to look at `contents` again.
-  private let wakeup: PipeEnds
+  private let waiting: any DescriptorSet
 
   /// Starts the thread.
-  ///
-  /// - Throws: `POSIXError` if the process can open no further descriptors.
-  init() throws {
-    wakeup = try PipeEnds()
-    for end in [wakeup.reading, wakeup.writing] { Self.makeNonblocking(end) }
+  init(_ waiting: any DescriptorSet) {
+    self.waiting = waiting
     let thread = Thread { self.poll() }
     thread.name = "ProcedureKitProcess.OutputPoller"
     thread.start()
   }
 
-  private static func makeNonblocking(_ descriptor: Int32) {
-    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-  }
-
-  func open(_ descriptor: Int32) -> Output {
-    Self.makeNonblocking(descriptor)
+  /// Takes over a pipe. Its writing end stays open until `programEnded`: an output that ends with its program, as most do, takes one wake of
+  /// the thread with that, instead of one for each.
+  func open(_ pipe: PipeEnds) -> Output {
+    pipe.makeReadingNonblocking()
     return contents.withLock { contents in
-      contents.outputCount += 1
-      let output = Output(number: contents.outputCount)
-      contents.descriptors[output] = descriptor
+      let output = Output(number: contents.makeNumber())
+      contents.pipes[output] = pipe
       return output
     }
   }
 
   func readChunk(of output: Output, _ receive: @escaping @Sendable (Data?) -> Void) {
-    let isOpen = contents.withLock { contents in
-      guard contents.descriptors[output] != nil else { return false }
+    let isWaiting = contents.withLock { contents in
+      guard contents.pipes[output] != nil else { return false }
       contents.receivers[output] = receive
-      return true
+      return wait(for: output, &contents)
     }
-    if isOpen { wake() } else { receive(nil) }
+    if !isWaiting { receive(nil) }
   }
 
-  /// Takes over the descriptor of a process, and calls a function when the process has ended.
-  func awaitEnd(of process: Int32, _ ended: @escaping @Sendable () -> Void) {
-    contents.withLock { $0.ends[process] = ended }
-    wake()
+  /// Waits for the next chunk. If the system has no room for that, the output has ended.
+  private func wait(for output: Output, _ contents: inout Contents) -> Bool {
+    guard let pipe = contents.pipes[output] else { return false }
+    if waiting.add(pipe.reading, key: output.number) { return true }
+    _ = Self.close(output, &contents)
+    return false
   }
 
-  /// Lets the thread look at `contents` again.
-  private func wake() {
-    let needsByte = contents.withLock { contents in
-      defer { contents.isWoken = true }
-      return !contents.isWoken
+  /// Takes over the descriptor of a process, and calls a function when the process has ended, after its outputs, unless another process
+  /// has these. Returns `false`, and calls nothing, if the system has no room for that.
+  func awaitEnd(of process: Int32, _ outputs: [Output], _ ended: @escaping @Sendable () -> Void) -> Bool {
+    let number = contents.withLock { contents in
+      let number = contents.makeNumber()
+      contents.ends[number] = End(process: process, outputs: outputs, call: ended)
+      return number
     }
-    // Without the lock, which the woken thread takes at once.
-    if needsByte { _ = withUnsafeBytes(of: UInt8(0)) { write(wakeup.writing, $0.baseAddress, 1) } }
+    if waiting.add(process, key: number) { return true }
+    contents.withLock { $0.ends[number] = nil }
+    _ = Foundation.close(process)
+    return false
+  }
+
+  /// The program has ended: its output ends when no other process has it.
+  func programEnded(_ output: Output) {
+    contents.withLock { $0.pipes[output]?.closeWriting() }
+    read(output)
   }
 
   func stop(_ output: Output) {
@@ -84,52 +107,45 @@ final class OutputPoller: Sendable {
   }
 
   private static func close(_ output: Output, _ contents: inout Contents) -> (@Sendable (Data?) -> Void)? {
-    if let descriptor = contents.descriptors.removeValue(forKey: output) { _ = Foundation.close(descriptor) }
+    contents.pipes.removeValue(forKey: output)?.close()
     return contents.receivers.removeValue(forKey: output)
   }
 
   // MARK: The thread
 
   private func poll() {
+    var late: [(end: End, limit: ContinuousClock.Instant)] = []
     while true {
-      let (wanted, processes) = contents.withLock { contents in
-        let wanted = contents.receivers.keys.compactMap { output in contents.descriptors[output].map { (output, $0) } }
-        return (wanted, Array(contents.ends.keys))
-      }
-      var polls = ([wakeup.reading] + wanted.map(\.1) + processes).map {
-        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-      }
-      _ = Foundation.poll(&polls, numericCast(polls.count), -1)
-      if polls[0].revents != 0 { emptyWakeup() }
-      // Outputs first: what a program has written comes before its end.
-      for (index, (output, _)) in wanted.enumerated() where polls[index + 1].revents != 0 { read(output) }
-      for (index, process) in processes.enumerated() where polls[wanted.count + index + 1].revents != 0 {
-        let ended = contents.withLock { contents in
-          _ = Foundation.close(process)
-          return contents.ends.removeValue(forKey: process)
+      for number in waiting.next(within: late.isEmpty ? nil : Self.patience) {
+        guard let end = contents.withLock({ $0.ends.removeValue(forKey: number) }) else {
+          read(Output(number: number))
+          continue
         }
-        ended?()
+        _ = Foundation.close(end.process)
+        for output in end.outputs { programEnded(output) }
+        late.append((end, .now + Self.patience))
+      }
+      late.removeAll { end, limit in
+        let isOver = !contents.withLock { $0.isWaitedFor(end.outputs) } || limit <= .now
+        if isOver { end.call() }
+        return isOver
       }
     }
   }
 
-  private func emptyWakeup() {
-    var byte: UInt8 = 0
-    _ = Foundation.read(wakeup.reading, &byte, 1)
-    contents.withLock { $0.isWoken = false }
-  }
-
-  /// Passes on the bytes that are there. An output that was stopped meanwhile is left alone.
+  /// Passes on the bytes that are there, if somebody waits for them.
   private func read(_ output: Output) {
     typealias Arrival = (receive: @Sendable (Data?) -> Void, part: Data?)
     let arrival = contents.withLock { contents -> Arrival? in
-      guard let descriptor = contents.descriptors[output] else { return nil }
-      let count = Foundation.read(descriptor, &contents.chunk, contents.chunk.count)
+      guard let pipe = contents.pipes[output], let receive = contents.receivers[output] else { return nil }
+      let count = Foundation.read(pipe.reading, &contents.chunk, contents.chunk.count)
       if count > 0 {
-        return contents.receivers.removeValue(forKey: output).map { ($0, Data(contents.chunk[..<count])) }
+        contents.receivers[output] = nil
+        return (receive, Data(contents.chunk[..<count]))
       }
-      guard count == 0 || (errno != EAGAIN && errno != EINTR) else { return nil }
-      return Self.close(output, &contents).map { ($0, nil) }
+      if count < 0, errno == EAGAIN || errno == EINTR, wait(for: output, &contents) { return nil }
+      _ = Self.close(output, &contents)
+      return (receive, nil)
     }
     arrival?.receive(arrival?.part)
   }

@@ -2,13 +2,13 @@ import Foundation
 
 /// One output of a program, which is read a chunk at a time.
 struct OutputReader {
-  private let output: OutputPoller.Output
+  let output: OutputPoller.Output
   private let poller: OutputPoller
 
-  /// Takes over the reading end of a pipe. The end of the output, or `stop`, closes the descriptor.
-  init(_ descriptor: Int32, _ poller: OutputPoller) {
+  /// Takes over a pipe. The end of the output, or `stop`, closes the pipe.
+  init(_ pipe: PipeEnds, _ poller: OutputPoller) {
     self.poller = poller
-    output = poller.open(descriptor)
+    output = poller.open(pipe)
   }
 
   /// Reads the bytes that are there, up to a chunk. One call at a time.
@@ -16,6 +16,11 @@ struct OutputReader {
   /// - Parameter receive: Called once, with the bytes, or with `nil` after the last ones.
   func readChunk(_ receive: @escaping @Sendable (Data?) -> Void) {
     poller.readChunk(of: output, receive)
+  }
+
+  /// The program has ended: its output ends when no other process has it.
+  func programEnded() {
+    poller.programEnded(output)
   }
 
   /// Ends reading: a chunk that is waited for is the last one.

@@ -3,7 +3,8 @@ import Foundation
 /// The two ends of a pipe, which other programs do not inherit.
 struct PipeEnds {
   let reading: Int32
-  let writing: Int32
+  /// Negative once the end is closed.
+  private(set) var writing: Int32
 
   init() throws {
     var ends: [Int32] = [-1, -1]
@@ -17,12 +18,17 @@ struct PipeEnds {
     (reading, writing) = (ends[0], ends[1])
   }
 
-  func closeWriting() {
-    _ = Foundation.close(writing)
+  func makeReadingNonblocking() {
+    _ = fcntl(reading, F_SETFL, fcntl(reading, F_GETFL) | O_NONBLOCK)
+  }
+
+  mutating func closeWriting() {
+    if writing >= 0 { _ = Foundation.close(writing) }
+    writing = -1
   }
 
   func close() {
     _ = Foundation.close(reading)
-    _ = Foundation.close(writing)
+    if writing >= 0 { _ = Foundation.close(writing) }
   }
 }

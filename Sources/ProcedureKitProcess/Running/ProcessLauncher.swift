@@ -14,13 +14,17 @@ enum ProcessLauncher {
     let errorOutput: OutputReader?
     fileprivate let poller: OutputPoller
 
-    /// Calls a function when the program has ended. The system keeps its id until `waitpid`.
+    /// Calls a function when the program has ended, after what its outputs have got by then. The system keeps its id until `waitpid`.
     func awaitEnd(_ ended: @escaping @Sendable () -> Void) {
+      let outputs = [output, errorOutput].compactMap { $0 }
       #if os(Linux)
         let descriptor = processDescriptor(processIdentifier)
-        if descriptor >= 0 { return poller.awaitEnd(of: descriptor, ended) }
+        if descriptor >= 0, poller.awaitEnd(of: descriptor, outputs.map(\.output), ended) { return }
       #endif
-      ProcessLauncher.awaitEnd(of: processIdentifier, ended: ended)
+      ProcessLauncher.awaitEnd(of: processIdentifier) {
+        for output in outputs { output.programEnded() }
+        ended()
+      }
     }
   }
 
@@ -35,14 +39,24 @@ enum ProcessLauncher {
     let path = try check(request)
     do {
       let poller = try poller.withLock { poller in
-        let reading = try poller ?? OutputPoller()
+        let reading = try poller ?? OutputPoller(makeSet())
         poller = reading
         return reading
       }
       return try launch(request, path, poller)
+    } catch let error as ProcessError {
+      throw error
     } catch {
       throw ProcessError(.launchFailed, request, underlying: error)
     }
+  }
+
+  private static func makeSet() throws -> any DescriptorSet {
+    #if os(Linux)
+      try EpollSet()
+    #else
+      try PollSet()
+    #endif
   }
 
   private static func launch(
@@ -56,11 +70,9 @@ enum ProcessLauncher {
       errorOutput = request.mergesErrorOutput ? nil : try PipeEnds()
       let errors = errorOutput ?? output
       let id = try spawn(path, request, [input?.fileDescriptor, output.writing, errors.writing])
-      output.closeWriting()
-      errorOutput?.closeWriting()
       return Launch(
-        processIdentifier: id, output: OutputReader(output.reading, poller),
-        errorOutput: errorOutput.map { OutputReader($0.reading, poller) }, poller: poller)
+        processIdentifier: id, output: OutputReader(output, poller),
+        errorOutput: errorOutput.map { OutputReader($0, poller) }, poller: poller)
     } catch {
       output.close()
       errorOutput?.close()
@@ -70,11 +82,9 @@ enum ProcessLauncher {
 
   /// Returns the path of the program.
   private static func check(_ request: ProcessRequest) throws -> String {
-    let variables = request.environment ?? [:]
-    let texts = [request.executable] + request.arguments + variables.keys + variables.values
-    let equals = UInt8(ascii: "=")
-    guard texts.allSatisfy({ !$0.utf8.contains(0) }),
-      variables.keys.allSatisfy({ !$0.isEmpty && !$0.utf8.contains(equals) })
+    let names = request.environment?.keys
+    guard !request.executable.utf8.contains(0),
+      names?.allSatisfy({ !$0.isEmpty && !$0.utf8.contains(UInt8(ascii: "=")) }) ?? true
     else { throw ProcessError(.invalidText, request) }
     let path = try ExecutablePath.find(request)
     if let folder = request.workingDirectory, !ExecutablePath.isFolder(folder) {
@@ -125,8 +135,8 @@ enum ProcessLauncher {
 
     let variables = request.environment ?? ProcessInfo.processInfo.environment
     var id: pid_t = 0
-    try withCStrings([request.executable] + request.arguments) { arguments in
-      try withCStrings(variables.map { "\($0.key)=\($0.value)" }) { variables in
+    try withCStrings([request.executable] + request.arguments, request) { arguments in
+      try withCStrings(variables.map { "\($0.key)=\($0.value)" }, request) { variables in
         try require(posix_spawn(&id, path, &actions, &attributes, arguments, variables))
       }
     }
@@ -138,11 +148,16 @@ enum ProcessLauncher {
   }
 
   /// Calls a function with copies of the texts, which end with the call.
+  ///
+  /// - Throws: ``ProcessError`` of the kind `invalidText` if a text contains U+0000; the error of `body`.
   private static func withCStrings<R>(
-    _ texts: [String], _ body: ([UnsafeMutablePointer<CChar>?]) throws -> R
-  ) rethrows -> R {
+    _ texts: [String], _ request: ProcessRequest, _ body: ([UnsafeMutablePointer<CChar>?]) throws -> R
+  ) throws -> R {
     let copies = texts.map { strdup($0) }
     defer { for copy in copies { free(copy) } }
+    for (text, copy) in zip(texts, copies) where copy.map({ strlen($0) }) != text.utf8.count {
+      throw ProcessError(.invalidText, request)
+    }
     return try body(copies + [nil])
   }
 
