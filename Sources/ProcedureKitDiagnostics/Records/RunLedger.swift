@@ -26,7 +26,8 @@ struct RunLedger {
   ///   - event: The event.
   ///   - queue: The name of the queue.
   ///   - offset: The time of the recording at which the clock of the queue stood at zero.
-  mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration) {
+  ///   - reason: The ``reason(in:)`` of the event.
+  mutating func take(_ event: ProcedureEvent, of queue: String, offset: Duration, reason: String?) {
     let time = event.instant.sinceStart + offset
     latest = max(latest, time)
     if event.kind == .gap {
@@ -45,12 +46,24 @@ struct RunLedger {
       case .reused:
         record.outcome = .reused
         record.reason = event.reuseName
-      case .didFinish: record.end(with: event, at: time)
+      case .didFinish: record.end(with: event, reason, at: time)
       default: break
       }
     }
     if event.kind == .didFinish { end(event.id) }
   }
+
+  /// The error or the reason with which a run has ended. Calls the user's own description, and so is called outside of locks.
+  static func reason(in event: ProcedureEvent) -> String? {
+    guard event.kind == .didFinish else { return nil }
+    switch event.outcome {
+    case .failed: return event.error.map { "\($0)".shortened(to: reasonLimit) }
+    case .cancelled(let reason): return reason.map { "\($0)".shortened(to: reasonLimit) }
+    case .finished, .ignored, nil: return nil
+    }
+  }
+
+  private static let reasonLimit = 2_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {
     change(&records[id, default: new])
@@ -71,28 +84,24 @@ struct RunLedger {
 }
 
 extension RunRecord {
-  private static let reasonLimit = 2_000
-
   fileprivate mutating func endExecution(at time: Duration) {
     guard let last = executions.indices.last, executions[last].end == nil else { return }
     executions[last].end = time
   }
 
-  fileprivate mutating func end(with event: ProcedureEvent, at time: Duration) {
+  fileprivate mutating func end(with event: ProcedureEvent, _ reason: String?, at time: Duration) {
     endExecution(at: time)
     end = time
     metrics = event.metrics
     switch event.outcome {
     case .finished, nil: if outcome != .reused { outcome = .finished }
-    case .ignored(by: let condition): (outcome, reason) = (.ignored, condition)
-    case .cancelled(let reason):
-      outcome = .cancelled
-      self.reason = reason.map { "\($0)".shortened(to: Self.reasonLimit) }
+    case .ignored(by: let condition): (outcome, self.reason) = (.ignored, condition)
+    case .cancelled: (outcome, self.reason) = (.cancelled, reason)
     case .failed(let error):
       let error = error as? ProcedureError
       outcome = error?.kind == .dependencyFailed && executions.isEmpty ? .skipped : .failed
       cause = outcome == .skipped ? error?.origin : nil
-      reason = event.error.map { "\($0)".shortened(to: Self.reasonLimit) }
+      self.reason = reason
     }
   }
 }

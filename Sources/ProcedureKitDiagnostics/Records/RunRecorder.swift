@@ -33,7 +33,8 @@ public final class RunRecorder: Sendable {
     let offset = start.duration(to: .now) - feed.start.sinceStart
     readers.read(feed) { [weak self] _ in
       while let event = await feed.next() {
-        self?.ledger.withLock { $0.take(event, of: feed.queueName, offset: offset) }
+        let reason = RunLedger.reason(in: event)
+        self?.ledger.withLock { $0.take(event, of: feed.queueName, offset: offset, reason: reason) }
       }
     }
   }

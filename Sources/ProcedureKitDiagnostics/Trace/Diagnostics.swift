@@ -33,14 +33,18 @@ public enum Diagnostics {
   }
 
   private static func start(tracingTo file: URL) {
-    let new = recorder.withLock { current -> TraceRecorder? in
-      guard current == nil else { return nil }
-      do {
-        current = try TraceRecorder(file: file)
-      } catch {
-        ProcedureLog.shared.error("PROCEDURE_TRACE: \(error)")
+    let new: TraceRecorder?
+    do {
+      new = try recorder.withLock { current in
+        guard current == nil else { return nil }
+        let new = try TraceRecorder(file: file)
+        current = new
+        return new
       }
-      return current
+    } catch {
+      // Outside of the lock, since a log is the user's.
+      ProcedureLog.shared.error("PROCEDURE_TRACE: \(error)")
+      return
     }
     guard let new else { return }
     ProcedureQueue.observeQueues { new.record($0) }

@@ -64,7 +64,19 @@ struct TraceDrawing {
 
   // MARK: Events
 
-  mutating func draw(_ event: ProcedureEvent, of queue: Int) {
+  /// The error or the reason that an event is drawn with. Calls the user's own description, and so is called outside of locks.
+  static func problem(in event: ProcedureEvent) -> String? {
+    guard [.retrying, .didCancel, .didFinish].contains(event.kind) else { return nil }
+    return (event.error ?? event.reason).map { "\($0)".shortened(to: errorLimit) }
+  }
+
+  /// Draws an event.
+  ///
+  /// - Parameters:
+  ///   - event: The event.
+  ///   - queue: The number of the queue.
+  ///   - problem: The ``problem(in:)`` of the event.
+  mutating func draw(_ event: ProcedureEvent, of queue: Int, problem: String?) {
     let time = time(of: event.instant, on: queue)
     latestTime = max(latestTime, time)
     switch event.kind {
@@ -72,12 +84,12 @@ struct TraceDrawing {
     case .willExecute: begin(event, queue, time)
     case .didExecute: end(event.id, at: time)
     case .retrying:
-      note("attempt \(event.attempt) failed", event, queue, time)
+      note("attempt \(event.attempt) failed", event, problem, queue, time)
       wait("pause", of: event.id, at: time)
-    case .didCancel: note("cancelled", event, queue, time)
-    case .reused: note("reused: \(event.reuseName ?? "")", event, queue, time)
+    case .didCancel: note("cancelled", event, problem, queue, time)
+    case .reused: note("reused: \(event.reuseName ?? "")", event, problem, queue, time)
     case .didFinish:
-      if event.outcome?.value == nil { note(Self.word(for: event), event, queue, time) }
+      if event.outcome?.value == nil { note(Self.word(for: event), event, problem, queue, time) }
       finish(event.id, at: time)
     case .gap:
       finishRuns(of: queue, at: time)
@@ -157,13 +169,13 @@ struct TraceDrawing {
   }
 
   /// Draws an instant in the lane in which the run executes, or has executed.
-  private mutating func note(_ text: String, _ event: ProcedureEvent, _ queue: Int, _ time: Int64) {
+  private mutating func note(
+    _ text: String, _ event: ProcedureEvent, _ problem: String?, _ queue: Int, _ time: Int64
+  ) {
     let run = runs[event.id]
     let lane = run?.lane.map { place($0, queue, time).lane } ?? run?.end?.lane ?? 0
     var details: [(StaticString, TraceLines.Value)] = [("id", .text(event.id.description))]
-    if let error = event.error ?? event.reason {
-      details.append(("error", .text("\(error)".shortened(to: Self.errorLimit))))
-    }
+    if let problem { details.append(("error", .text(problem))) }
     let name = event.name.shortened(to: Self.nameLimit)
     lines.instant(
       "\(name): \(text)".shortened(to: 2 * Self.nameLimit), at: .init(queue: queue, lane: lane, time: time), details)

@@ -58,7 +58,10 @@ public final class TraceRecorder: Sendable {
     let offset = start.duration(to: .now).inNanoseconds - feed.start.sinceStart.inNanoseconds
     readers.read(feed) { [writer] number in
       await writer.draw { $0.add(queue: number, name: feed.queueName, offset: offset) }
-      while let event = await feed.next() { await writer.draw { $0.draw(event, of: number) } }
+      while let event = await feed.next() {
+        let problem = TraceDrawing.problem(in: event)
+        await writer.draw { $0.draw(event, of: number, problem: problem) }
+      }
       await writer.draw { $0.remove(queue: number) }
     }
   }

@@ -71,16 +71,26 @@ final class TraceWriter: Sendable {
     }
   }
 
+  deinit {
+    // The lines that were still to be written, of a recorder that was dropped. Nothing else refers to the writer any more.
+    close()
+    flush()
+  }
+
   /// Closes the array and writes all that is left. Further drawing has no effect.
   ///
   /// - Throws: The first error of writing.
   func finish() throws {
+    close()
+    disk.sync { flush() }
+    if let error = state.withLock({ $0.error }) { throw error }
+  }
+
+  private func close() {
     state.withLock { state in
       guard !state.isClosed else { return }
       state.drawing.lines.close()
       state.isClosed = true
     }
-    disk.sync { flush() }
-    if let error = state.withLock({ $0.error }) { throw error }
   }
 }

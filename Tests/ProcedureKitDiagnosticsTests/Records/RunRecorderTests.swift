@@ -37,6 +37,23 @@ import TestingProcedureKit
     #expect(runs["parent"]?.executions.first?.slot != nil)
   }
 
+  @Test("The description of an error may use the recorder: nothing of the user's is called under a lock")
+  func descriptions() async throws {
+    struct Curious: Error, CustomStringConvertible {
+      let recorder: RunRecorder
+      var description: String { "failed beside \(recorder.recording.runs.count) run" }
+    }
+    let recorder = RunRecorder()
+    let queue = ProcedureQueue("q")
+    recorder.record(queue)
+    _ = await queue.add(ProcedureTask("fail") { throw Curious(recorder: recorder) }).outcome
+    let cancelled = queue.add(ProcedureTask("cancelled") {}.delay(.seconds(900)))
+    cancelled.cancel(Curious(recorder: recorder))
+    _ = await cancelled.outcome
+    let reasons = await recorder.finish().runs.compactMap(\.reason)
+    #expect(reasons.count == 2 && reasons.allSatisfy { $0.contains("failed beside") }, "\(reasons)")
+  }
+
   @Test("A recorder keeps so many runs, and counts those that it drops, the first that ended")
   func limit() async throws {
     let recorder = RunRecorder(limit: 10)

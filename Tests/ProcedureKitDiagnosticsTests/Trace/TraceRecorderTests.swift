@@ -1,6 +1,7 @@
 import Foundation
 import ProcedureKit
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -151,6 +152,56 @@ import TestingProcedureKit
     #expect(trace.lines("i").contains { $0.name?.hasSuffix("events lost") ?? false })
   }
 
+  @Test("A trace of 100,000 runs is written in small pieces while they run, and is complete if its task is cancelled")
+  func many() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
+    try Data().write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let handle = try FileHandle(forWritingTo: file)
+    let pieces = Mutex([Int]())
+    let recorder = TraceRecorder(file: file) { piece in
+      pieces.withLock { $0.append(piece.count) }
+      try handle.write(contentsOf: piece)
+    }
+    let count = TestDepth.count(100_000)
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 4)
+    recorder.record(queue.feed(bufferingNewest: .max))
+    let run = ProcedureTask("run") {}
+    let task = Task {
+      for _ in 0..<count { try? await queue.run(run) }
+      withUnsafeCurrentTask { $0?.cancel() }
+      #expect(Task.isCancelled)
+      try await recorder.finish()
+    }
+    try await task.value
+    // All that the recorder keeps of a trace is the piece that is not written yet, which one event can exceed by its lines.
+    let largest = pieces.withLock { $0.max() ?? 0 }
+    #expect(largest < TraceWriter.pieceSize + 8_192)
+    let data = try Data(contentsOf: file)
+    #expect(data.count > 200 * count)
+    let lines = try #require(try JSONSerialization.jsonObject(with: data) as? [[String: Any]])
+    #expect(lines.count { $0["ph"] as? String == "B" } == count)
+  }
+
+  @Test("What a killed process leaves is an open array of whole lines; a recorder that is dropped closes the array")
+  func dropped() async throws {
+    let (pieces, piece) = AsyncStream.makeStream(of: Data.self)
+    var recorder: TraceRecorder? = TraceRecorder(file: URL(fileURLWithPath: "/trace.json")) { piece.yield($0) }
+    let queue = ProcedureQueue("q")
+    recorder?.record(queue)
+    try await queue.run(ProcedureTask("one") {})
+    var (written, iterator) = (Data(), pieces.makeAsyncIterator())
+    var lines: [TraceFile.Line] = []
+    while !lines.contains(where: { $0.ph == "E" }) {
+      written += try #require(await iterator.next())
+      #expect(written.last == UInt8(ascii: "}"))
+      lines = try TraceFile.wholeLines(of: written + Data("\n,".utf8))
+    }
+    recorder = nil
+    written += try #require(await iterator.next())
+    #expect(try TraceFile(written).lines.count == lines.count)
+  }
+
   @Test("Only procedures that have not ended are kept in memory")
   func memory() async throws {
     var drawing = TraceDrawing()
@@ -161,7 +212,7 @@ import TestingProcedureKit
     for _ in 0..<1_000 { last = queue.add(ProcedureTask("one") {}, after: last.map { [$0] } ?? []) }
     await queue.waitUntilIdle()
     feed.stop()
-    while let event = await feed.next() { drawing.draw(event, of: 1) }
+    while let event = await feed.next() { drawing.draw(event, of: 1, problem: nil) }
     #expect(drawing.runCount == 0)
   }
 }
