@@ -36,7 +36,8 @@ struct TerminalLines {
     for (name, percent) in status.firstExecuting(limit / 2) {
       let suffix = percent.map { " \($0) %" } ?? ""
       let room = limit - columns - suffix.count
-      guard room > separator.count else { break }
+      // Of a name that is cut off, a few letters tell nothing.
+      guard room > separator.count + 3 else { break }
       let (part, width) = TerminalText.line(separator + name, columns: room)
       text += part + suffix
       columns += width + suffix.count
@@ -46,14 +47,15 @@ struct TerminalLines {
   }
 
   /// What all came to: `37 finished, 1 failed, 2 skipped in 3.2 s`.
-  func summary(_ status: TerminalStatus, after duration: Duration) -> String {
+  func summary(_ status: TerminalStatus, after duration: Duration, lostTexts: Int) -> String {
     var parts = RunRecord.Outcome.allCases.compactMap { outcome in
       status.counts[outcome].map { "\($0) \(outcome == .failed ? red(outcome.rawValue) : outcome.rawValue)" }
     }
     let open = status.total - status.finished
     if open > 0 { parts.append("\(open) not ended") }
     guard !parts.isEmpty else { return "" }
-    let lost = status.lost > 0 ? "; \(status.lost) events were lost, so the counts are too low" : ""
+    var lost = status.lost > 0 ? "; \(status.lost) events were lost, so the counts are too low" : ""
+    if lostTexts > 0 { lost += "; \(lostTexts) printed texts were lost" }
     return parts.joined(separator: ", ") + " in \(duration.short)\(lost)\n"
   }
 

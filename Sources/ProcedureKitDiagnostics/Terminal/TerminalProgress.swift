@@ -22,7 +22,7 @@ public import ProcedureKit
 /// The queues wait for nothing: a terminal that is too slow, or stopped by its user, makes the reader slow, which loses events then, and the summary says
 /// how many. Names and errors are shown without their control characters. The cursor is never hidden, so a process that is killed
 /// leaves nothing behind but an unfinished line.
-public final class TerminalProgress: Sendable {
+public final class TerminalProgress: ProcedureLogHandler {
   private let screen: TerminalScreen
   private let readers = FeedReaders(priority: .high)
   private let changes: AsyncStream<Void>.Continuation
@@ -102,11 +102,24 @@ public final class TerminalProgress: Sendable {
 
   /// Writes text above the status, in lines of its own. Has no effect after ``finish()``.
   ///
-  /// Text that a program writes by other means to a terminal with a status can be mixed up with the status.
+  /// Text that a program writes by other means to a terminal with a status can be mixed up with the status. While a terminal is
+  /// stopped by its user, a megabyte of text is kept; more is lost, and the summary says so.
   ///
   /// - Parameter text: The text, which can have several lines; control characters become spaces.
   public func print(_ text: String) {
-    screen.print(text)
+    _ = screen.print(text)
+    changes.yield()
+  }
+
+  /// Writes a message of a log above the status; after ``finish()``, to standard error.
+  ///
+  /// A log that goes to standard error by itself would be mixed up with the status:
+  ///
+  /// ```swift
+  /// configuration.log = ProcedureLog(to: progress)
+  /// ```
+  public func handle(_ message: ProcedureLogMessage) {
+    guard screen.print(message.description) else { return StandardErrorLogHandler().handle(message) }
     changes.yield()
   }
 

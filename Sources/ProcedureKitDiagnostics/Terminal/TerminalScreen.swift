@@ -9,10 +9,12 @@ final class TerminalScreen: Sendable {
     var lines = ""
     /// The status that the terminal shows.
     var shown = ""
+    /// How many texts were not printed, since the terminal was too slow.
+    var lostTexts = 0
     var isEnded = false
   }
 
-  /// How many bytes of lines may wait until readers do.
+  /// How many bytes of lines may wait until readers do, and printed texts are lost.
   private static let patience = 1 << 20
 
   private let state = Mutex(State())
@@ -39,9 +41,14 @@ final class TerminalScreen: Sendable {
     }
   }
 
-  func print(_ text: String) {
+  /// Returns whether the text is shown, or would be on a terminal that is not too slow.
+  func print(_ text: String) -> Bool {
     let lines = words.printed(text)
-    state.withLock { $0.lines += $0.isEnded ? "" : lines }
+    return state.withLock { state in
+      guard !state.isEnded else { return false }
+      if state.lines.utf8.count < Self.patience { state.lines += lines } else { state.lostTexts += 1 }
+      return true
+    }
   }
 
   /// Writes the lines that wait, and draws the status anew, if there is anything new. Called by one task at a time.
@@ -58,7 +65,7 @@ final class TerminalScreen: Sendable {
   func end() async {
     let duration = elapsed()
     let text = state.withLock { state in
-      state.lines += words.summary(state.status, after: duration)
+      state.lines += words.summary(state.status, after: duration, lostTexts: state.lostTexts)
       state.isEnded = true
       return replacement(in: &state, by: "")
     }

@@ -21,12 +21,15 @@ struct TerminalStatus {
     var hasExecuted = false
     var isReused = false
     var percent: Int?
+    /// The number of the latest start, of all starts on the queues.
+    var start = 0
     var hasFailedPart = false
   }
 
   private var runs: [ProcedureID: Run] = [:]
-  /// The runs that execute, the oldest first, among some that do so no more.
-  private var starts: [ProcedureID] = []
+  /// The latest starts of the runs that execute, the oldest first, among some that are over.
+  private var starts: [(id: ProcedureID, number: Int)] = []
+  private var startCount = 0
   /// How many runs there were.
   private(set) var total = 0
   /// How many runs have ended.
@@ -55,10 +58,10 @@ struct TerminalStatus {
     case .willExecute:
       executing(true, &run)
       run.hasExecuted = true
-      if run.isExecuting { started(event.id) }
+      if run.isExecuting { started(event.id, &run) }
     case .didExecute: executing(false, &run)
     case .reused: run.isReused = true
-    case .progress: run.percent = event.progress.map { Int($0.fraction * 100) }
+    case .progress: run.percent = event.progress?.percent
     case .didFinish:
       executing(false, &run)
       return end(run, event)
@@ -110,16 +113,23 @@ struct TerminalStatus {
     }
   }
 
-  private mutating func started(_ id: ProcedureID) {
-    starts.append(id)
+  private mutating func started(_ id: ProcedureID, _ run: inout Run) {
+    startCount += 1
+    run.start = startCount
+    starts.append((id, startCount))
     if starts.count > 2 * executing + 64 {
-      starts = starts.filter { runs[$0]?.isExecuting ?? ($0 == id) }
+      starts = starts.filter { $0.number == startCount || executes($0) != nil }
     }
+  }
+
+  /// The run of a start, if the run still executes and has not started again.
+  private func executes(_ start: (id: ProcedureID, number: Int)) -> Run? {
+    runs[start.id].flatMap { $0.isExecuting && $0.start == start.number ? $0 : nil }
   }
 
   /// The first runs that execute, the oldest first, with the percents that are done of those that report progress.
   func firstExecuting(_ limit: Int) -> some Sequence<(name: String, percent: Int?)> {
-    starts.lazy.compactMap { runs[$0] }.filter(\.isExecuting).prefix(limit).map { ($0.name, $0.percent) }
+    starts.lazy.compactMap(executes).prefix(limit).map { ($0.name, $0.percent) }
   }
 }
 

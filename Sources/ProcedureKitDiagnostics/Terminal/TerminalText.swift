@@ -33,6 +33,8 @@ enum TerminalText {
   /// The scalar to show, if any, and its columns.
   private static func shape(of scalar: Unicode.Scalar) -> (shown: Unicode.Scalar?, columns: Int) {
     if (" "..."~").contains(scalar) { return (scalar, 1) }
+    // The character before becomes an emoji, which is a column wider.
+    if scalar == "\u{FE0F}" { return (scalar, 1) }
     switch scalar.properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: return (" ", 1)
     case .format: return scalar == "\u{200D}" ? (scalar, 0) : (nil, 0)

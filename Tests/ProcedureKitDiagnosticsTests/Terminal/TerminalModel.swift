@@ -57,7 +57,7 @@ final class TerminalModel: Sendable {
       let lines = red.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
       state.lines[state.lines.count - 1] += lines[0]
       state.lines += lines.dropFirst()
-      if let last = state.lines.last, last.unicodeScalars.count >= columns {
+      if let last = state.lines.last, last.count >= columns {
         state.problems.append("too wide: \(last)")
       }
     }

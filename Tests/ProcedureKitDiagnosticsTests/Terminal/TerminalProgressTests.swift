@@ -80,6 +80,68 @@ import TestingProcedureKit
     #expect(terminal.lines == lines)
   }
 
+  @Test("Percents beside the names: a procedure that reports progress has them, and its name is shortened for them")
+  func percents() async throws {
+    let terminal = TerminalModel(columns: 40)
+    let progress = progress(on: terminal)
+    let queue = ProcedureQueue("q")
+    progress.show(queue)
+    let (rest, go) = AsyncStream.makeStream(of: Void.self)
+    let copying = queue.add(
+      ProcedureTask("copy copy copy copy") {
+        ProcedureContext.current?.progress.report(9, of: 20)
+        for await _ in rest {}
+      })
+    await advance(until: terminal) { $0 == ["[0/1] 1 running: copy copy copy c… 45 %"] }
+    go.finish()
+    _ = await copying.outcome
+    await progress.finish()
+    #expect(terminal.problems == [])
+  }
+
+  @Test("Messages of a log stand above the status, and go on to standard error after the end")
+  func log() async throws {
+    let terminal = TerminalModel(columns: 40)
+    let progress = progress(on: terminal)
+    var configuration = ProcedureQueue.Configuration("q")
+    configuration.log = ProcedureLog(to: progress)
+    let queue = ProcedureQueue(configuration)
+    progress.show(queue)
+    let (rest, go) = AsyncStream.makeStream(of: Void.self)
+    let waiting = queue.add(
+      ProcedureTask("wait") {
+        for await _ in rest {}
+        ProcedureContext.current?.log.warning("the disk is\nfull")
+      })
+    await advance(until: terminal) { $0 == ["[0/1] 1 running: wait"] }
+    go.finish()
+    _ = await waiting.outcome
+    await progress.finish()
+    #expect(terminal.lines[0].hasPrefix("warning: the disk is full [") && terminal.lines[1].hasPrefix("1 finished in "))
+    #expect(terminal.problems == [])
+    progress.handle(ProcedureLogMessage(level: .debug, text: "This line of a test is meant to be here"))
+    #expect(terminal.lines.count == 3)
+  }
+
+  @Test("A procedure that is tried again is shown once, with the whole percents that it reports")
+  func retried() async throws {
+    let queue = ProcedureQueue("q")
+    let feed = queue.feed()
+    let retried = ProcedureTask("retried") {
+      ProcedureContext.current?.progress.report(29, of: 100)
+      throw Failure()
+    }
+    _ = await queue.add(retried.retry(.immediate, maxAttempts: 3)).outcome
+    feed.stop()
+    var status = TerminalStatus()
+    while let event = await feed.next() {
+      _ = status.take(event, of: 1)
+      let shown = status.firstExecuting(9).map { "\($0.name) \($0.percent ?? -1)" }
+      #expect(shown.count == status.executing && shown.allSatisfy { ["retried -1", "retried 29"].contains($0) })
+    }
+    #expect(status.counts == [.failed: 1])
+  }
+
   /// Lets the clock go on until the terminal shows what is expected.
   private func advance(until terminal: TerminalModel, _ condition: @escaping @Sendable ([String]) -> Bool) async {
     let clock = clock
@@ -142,14 +204,15 @@ import TestingProcedureKit
     progress.show(queue.feed(bufferingNewest: 100))
     let name = String(repeating: "x", count: 490)
     for _ in 0..<4_000 { try await queue.run(ProcedureTask(name) {}) }
+    for _ in 0..<9 { progress.print(String(repeating: "line\n", count: 100_000)) }
     isStopped.withLock { $0 = false }
     go.finish()
     async let finished: Void = progress.finish()
     await advance(until: terminal) { $0.dropLast().last?.contains(" finished") == true }
     await finished
     let summary = try #require(terminal.lines.dropLast().last)
-    #expect(summary.contains("events were lost"))
-    #expect(terminal.lines.count < 4_000)
+    #expect(summary.contains("events were lost") && summary.contains("printed texts were lost"))
+    #expect(terminal.writes.reduce(0) { $0 + $1.utf8.count } < 4 << 20)
   }
 
   @Test("A terminal is live unless the environment says otherwise; a file and a pipe get plain lines")
@@ -190,6 +253,7 @@ import TestingProcedureKit
     "A line is as wide as terminals show it, and ends in … if it is too long",
     arguments: [
       ("abc", 3, "abc", 3), ("abcd", 3, "ab…", 3), ("漢字", 4, "漢字", 4), ("漢字", 3, "漢…", 3), ("漢字", 2, "…", 1),
+      ("❤\u{FE0F}a", 3, "❤\u{FE0F}a", 3), ("❤\u{FE0F}a", 2, "❤…", 2),
       ("e\u{301}a", 2, "e\u{301}a", 2), ("a\tb\u{1b}c\n", 9, "a b c ", 6), ("\u{202E}x", 2, "x", 1), ("😺x", 2, "…", 1),
       ("abc", 0, "", 0), ("abc", -1, "", 0), ("", 0, "", 0), ("a\u{9b}2J", 9, "a 2J", 4),
     ])

@@ -18,6 +18,6 @@ extension ProcedureProgress: CustomStringConvertible {
     return "\(completedUnits) of \(totalUnits) (\(percent) %)"
   }
 
-  /// The whole percents that are done, rounded down.
-  var percent: Int { Int(fraction * 100) }
+  /// The whole percents that are done, rounded down: 29 of 100 are 29, though the nearest fraction is smaller than 0.29.
+  public var percent: Int { Int(fraction * 100 + 1e-9) }
 }
