@@ -42,7 +42,8 @@ extension RunDiagram {
     return index
   }
 
+  /// Graphviz knows the entities of HTML in quoted texts, too.
   private static func dotText(_ text: String) -> String {
-    text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    text.replacing("&", with: "&amp;").replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
   }
 }

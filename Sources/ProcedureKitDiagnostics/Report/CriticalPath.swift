@@ -59,8 +59,8 @@ public struct CriticalPath: Sendable {
     }
 
     private func lastLeaf(of run: RunRecord) -> RunRecord {
-      var run = run
-      while let part = lastParts[run.id], part.id != run.id { run = part }
+      var (run, count) = (run, 0)
+      while let part = lastParts[run.id], part.id != run.id, count < runs.count { (run, count) = (part, count + 1) }
       return run
     }
 

@@ -71,7 +71,7 @@ extension RunReport {
     table { border-collapse: collapse; width: 100%; }
     th, td { text-align: left; padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #e3e5ea; \
     vertical-align: top; overflow-wrap: anywhere; }
-    th { font-weight: 600; color: #555; } th:not(:first-child) { white-space: nowrap; }
+    th { font-weight: 600; color: #555; overflow-wrap: normal; } th:not(:first-child) { white-space: nowrap; }
     td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
     .picture { overflow-x: auto; } .gaps { color: #a34700; }
     @media (prefers-color-scheme: dark) {

@@ -39,20 +39,23 @@ extension RunReport {
 
   /// A name and its explanation, broken between words where a line is full.
   private static func paragraph(_ name: String, _ explanation: String) -> String {
-    var lines = ["  " + name.shortened(to: 32) + ":"]
+    let head = TerminalText.line(name, columns: 32)
+    var (text, columns) = ("  " + head.text + ":", head.columns + 3)
     for word in explanation.split(separator: " ") {
-      let isFull = lines[lines.count - 1].count + 1 + word.count > width
-      if isFull { lines.append("    " + word) } else { lines[lines.count - 1] += " " + word }
+      let (word, width) = TerminalText.line(word, columns: explanation.count * 2)
+      let isFull = columns + 1 + width > Self.width
+      text += (isFull ? "\n    " : " ") + word
+      columns = (isFull ? 4 : columns + 1) + width
     }
-    return lines.joined(separator: "\n")
+    return text
   }
 
   /// A row of a table: a name, and columns that are aligned at their right ends.
   private static func row(_ columns: [String], of name: String) -> String {
     let cells = columns.map { padded($0, to: columns.count > 3 ? 10 : 12) }.joined()
     let room = width - cells.count
-    let name = name.shortened(to: room - 1)
-    return name + String(repeating: " ", count: max(room - name.count, 1)) + cells
+    let (shown, width) = TerminalText.line(name, columns: room - 1)
+    return shown + String(repeating: " ", count: room - width) + cells
   }
 
   private static func padded(_ text: String, to width: Int) -> String {

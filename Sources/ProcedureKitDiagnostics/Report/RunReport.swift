@@ -42,7 +42,7 @@ public struct RunReport: Sendable {
     // A graph, or a run with children, executes as long as they do: their time is told once.
     let parents = Set(recording.runs.compactMap(\.parent))
     var groups: [String: Group] = [:]
-    for run in recording.runs where !parents.contains(run.id) {
+    for run in recording.runs where !parents.contains(run.id) && !run.executions.isEmpty {
       let name = run.name.shortened(to: 200)
       var group = groups[name] ?? Group(name: name, count: 0, executing: .zero, longest: .zero, waiting: .zero)
       group.count += 1

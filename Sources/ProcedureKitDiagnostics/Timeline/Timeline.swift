@@ -71,8 +71,7 @@ public struct Timeline: Sendable {
         svg += "<rect class=\"lane\" x=\"0\" y=\"\(y)\" width=\"\(width)\" height=\"\(Self.laneHeight)\"/>\n"
       }
       guard !name.isEmpty else { continue }
-      let label = MarkupText.escape(name.shortened(to: 17))
-      svg += "<text class=\"label\" x=\"8\" y=\"\(y + 14)\">\(label)</text>\n"
+      svg += "<text class=\"label\" x=\"8\" y=\"\(y + 14)\">\(MarkupText.escape(name))</text>\n"
     }
   }
 
@@ -104,12 +103,17 @@ public struct Timeline: Sendable {
     }
     svg += "<rect class=\"run \(style)\" x=\"\(left.short)\" y=\"\(y)\" width=\"\(barWidth.short)\" "
     svg += "height=\"\(Self.barHeight)\" rx=\"2\"/>"
-    let room = Int((barWidth - 8) / Self.letterWidth)
-    if room >= 3 {
-      let text = MarkupText.escape((TimelineStyle.sign(of: run.outcome) + run.name).shortened(to: room))
-      svg += "<text class=\"name\" x=\"\((left + 4).short)\" y=\"\(y + 12)\">\(text)</text>"
-    }
-    svg += "</g>\n"
+    svg += name(of: run, x: left + 4, y: y, width: barWidth - 8) + "</g>\n"
+  }
+
+  /// The name in its bar. The picture within the picture cuts off wide letters.
+  private func name(of run: RunRecord, x: Double, y: Int, width: Double) -> String {
+    let room = Int(width / Self.letterWidth)
+    let name = TerminalText.line(TimelineStyle.sign(of: run.outcome) + run.name, columns: room).text
+    // Of a name that is cut off, a few letters tell nothing.
+    guard !name.isEmpty, room >= 5 || !name.hasSuffix("…") else { return "" }
+    return "<svg x=\"\(x.short)\" y=\"\(y)\" width=\"\(width.short)\" height=\"\(Self.barHeight)\">"
+      + "<text class=\"name\" y=\"12\">\(MarkupText.escape(name))</text></svg>"
   }
 
   private func tooltip(_ run: RunRecord, _ bar: TimelineLanes.Bar) -> String {

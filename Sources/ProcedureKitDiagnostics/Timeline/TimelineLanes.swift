@@ -11,6 +11,9 @@ struct TimelineLanes {
     let end: Duration
   }
 
+  /// How many letters the name of a lane has at most.
+  private static let nameLimit = 17
+
   private(set) var bars: [Bar] = []
   /// The names of the lanes, from top to bottom.
   private(set) var names: [String] = []
@@ -53,7 +56,8 @@ struct TimelineLanes {
     var first: [Slot: Int] = [:]
     for slot in slots {
       first[slot] = names.count
-      let name = slot.number == .max ? "\(slot.queue), no slot" : "\(slot.queue) \(slot.number)"
+      let end = slot.number == .max ? ", no slot" : " \(slot.number)"
+      let name = TerminalText.line(slot.queue, columns: Self.nameLimit - end.count).text + end
       names += (0..<ends[slot, default: []].count).map { $0 == 0 ? name : "" }
     }
     bars = placed.map {

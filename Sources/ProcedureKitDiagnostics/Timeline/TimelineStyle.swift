@@ -37,6 +37,7 @@ enum TimelineStyle {
     .timeline .ground { fill: #15181d; }
     .timeline .lane { fill: #1d2127; }
     .timeline .mark { stroke: #343a44; }
+    .timeline .wait { opacity: 0.7; }
     .timeline g:hover .run { stroke: #e6e8ec; }
     }
     </style>

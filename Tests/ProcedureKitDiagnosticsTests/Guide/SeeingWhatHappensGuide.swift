@@ -44,6 +44,33 @@ import Testing
     }
   }
 
+  @Test("A terminal")
+  func terminal() async throws {
+    let queue = ProcedureQueue("photos")
+    let progress = TerminalProgress()
+    try await progress.show(queue) { try await queue.run(job) }
+  }
+
+  @Test("A log beside the status")
+  func log() async throws {
+    let progress = TerminalProgress(on: TerminalOutput(isLive: false, usesColor: false) { _ in })
+    var configuration = ProcedureQueue.Configuration("photos")
+    configuration.log = ProcedureLog(to: progress)
+    let queue = ProcedureQueue(configuration)
+    try await progress.show(queue) { try await queue.run(job) }
+    #expect(configuration.log?.handler is TerminalProgress)
+  }
+
+  @Test("Another place than a terminal")
+  func output() async throws {
+    let queue = ProcedureQueue("photos")
+    let (lines, line) = AsyncStream.makeStream(of: String.self)
+    let output = TerminalOutput(isLive: false, usesColor: false) { text in line.yield(text) }
+    try await TerminalProgress(on: output).show(queue) { try await queue.run(job) }
+    line.finish()
+    #expect(await lines.reduce("", +).hasPrefix("[1/1] job\n1 finished in "))
+  }
+
   @Test("Metrics for a server")
   func prometheus() async throws {
     let queue = ProcedureQueue("photos")

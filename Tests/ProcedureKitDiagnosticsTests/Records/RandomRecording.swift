@@ -42,4 +42,5 @@ let hostileNames = [
   "\"quoted\" 'twice'", "two\nlines\r\n", "tab\tand \u{0} and \u{1b}[31m", "👩‍👩‍👧 emoji", "<b>[brackets]{}</b>",
   "</script></svg>]]>",
   "&amp; & \\", String(repeating: "long ", count: 200_000), "", "مرحبا",
+  "a" + String(repeating: "\u{301}", count: 10_000), "\u{202E}abc",
 ]

@@ -33,6 +33,13 @@ import Testing
     #expect(lanes.bars.count == recording.runs.reduce(0) { $0 + $1.executions.count })
   }
 
+  @Test("The name of a lane tells the slot, however long the name of the queue is")
+  func labels() {
+    var recording = RunRecording.random(count: 9, slots: 3, seed: 1)
+    for index in recording.runs.indices { recording.runs[index].queue = "a queue with a long name" }
+    #expect(TimelineLanes(recording).names == (0..<3).map { "a queue with a… \($0)" })
+  }
+
   @Test("A text stands in its bar, or is left out")
   func texts() throws {
     let recording = RunRecording.random(
