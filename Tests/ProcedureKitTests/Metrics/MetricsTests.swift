@@ -203,7 +203,7 @@ import TestingProcedureKit
   }
 
   @Test("A histogram finds quantiles to the precision of its buckets")
-  func histogram() {
+  func histogram() throws {
     var histogram = DurationHistogram()
     #expect(histogram.quantile(0.5) == nil)
     for _ in 0..<98 { histogram.record(.milliseconds(2)) }
@@ -211,6 +211,13 @@ import TestingProcedureKit
     histogram.record(.seconds(100_000))
     #expect(histogram.quantile(0) == .microseconds(2_500) && histogram.quantile(0.98) == .microseconds(2_500))
     #expect(histogram.quantile(0.99) == .seconds(5) && histogram.quantile(1) == nil)
+    let json = try JSONEncoder().encode(histogram)
+    #expect(try JSONDecoder().decode(DurationHistogram.self, from: json) == histogram)
+    let negative = Array(repeating: -1, count: DurationHistogram.bounds.count + 1)
+    for counts in [[1, 2], negative] {
+      let damaged = Data("{\"counts\":\(counts),\"sum\":[0,0]}".utf8)
+      #expect(throws: DecodingError.self) { try JSONDecoder().decode(DurationHistogram.self, from: damaged) }
+    }
     #expect(histogram.count == 100 && DurationHistogram.bounds == DurationHistogram.bounds.sorted())
     #expect(histogram.sum == .milliseconds(196) + .seconds(100_003))
   }

@@ -20,6 +20,20 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
     sum = .zero
   }
 
+  /// Decodes a histogram.
+  ///
+  /// - Throws: `DecodingError` if there are more or fewer counts than buckets, or a count is negative.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    counts = try container.decode([Int].self, forKey: .counts)
+    sum = try container.decode(Duration.self, forKey: .sum)
+    guard counts.count == Self.bounds.count + 1, counts.allSatisfy({ $0 >= 0 }) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .counts, in: container,
+        debugDescription: "a histogram has \(Self.bounds.count + 1) counts, of which none is negative")
+    }
+  }
+
   /// The number of all durations.
   public var count: Int { counts.reduce(0, +) }
 
