@@ -40,6 +40,30 @@ struct PrintHandler: ProcedureLogHandler {
     #expect(configuration.log?.level == .debug)
   }
 
+  @Test("Progress")
+  func progress() async throws {
+    let queue = ProcedureQueue("albums")
+    let photos = ["cat", "kitten", "paw"].map { Photo(name: $0, size: 4_096) }
+    @Sendable func send(_ photo: Photo) async throws {}
+    var lines: [String] = []
+
+    let copy = ProcedureTask("copy") { (photos: [Photo]) in
+      for (number, photo) in photos.enumerated() {
+        ProcedureContext.current?.progress.report(number, of: photos.count)
+        try await send(photo)
+      }
+    }
+    let album = ProcedureGraph("album") { (g, photos: Node<[Photo]>) in
+      let copied = g.add(copy.progressWeight(9), from: photos)
+      return g.add(ProcedureTask("index") {}, after: [copied])
+    }
+    let handle = queue.add(album, input: photos)
+    for await progress in handle.progress {
+      lines.append("\(progress)" + (progress.remaining.map { ", \($0) left" } ?? ""))
+    }
+    #expect(lines.last == "100 %, 0.0 seconds left")
+  }
+
   @Test("Metrics")
   func metrics() async throws {
     let jobs = ProcedureQueue("jobs")
