@@ -31,8 +31,14 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// Whether every possible order has run. Only `ExplorationStrategy.exhaustive` sets the property.
   ///
   /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and at most
-  /// `preemptionLimit` overtaken wakers in one schedule. The `wakesUnderLock` are no choices.
+  /// `preemptionLimit` overtaken wakers in one schedule. The `wakesUnderLock` are no choices, and synchronous code
+  /// without a wake is one piece.
   public var isComplete = false
+
+  /// The number of overtaken wakers up to which every possible order has run; `nil` if not even all orders without an
+  /// overtaken waker have. Only `ExplorationStrategy.exhaustive` sets the property, also if `schedules` have run before
+  /// everything is complete.
+  public var completeOvertakings: Int?
 
   /// The number of orders that had not occurred before, in each thousand schedules; the last thousand may be shorter.
   ///
@@ -67,6 +73,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
     "\(isComplete ? "all " : "")\(schedules.counting("schedule")), \(distinctTraces.counting("distinct trace")), "
       + "\(decisions.counting("decision")) in \(steps.counting("step"))"
       + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("overtaken waker")) each" : "")
+      + (isComplete ? "" : completeOvertakings.map { ", all with at most \($0.counting("overtaken waker"))" } ?? "")
       + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new order")) in the last thousand" : "")
       + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are no choices on this runtime")
       + (wakesUnderLock > 0 ? ", \(wakesUnderLock.counting("wake")) under a lock" : "")

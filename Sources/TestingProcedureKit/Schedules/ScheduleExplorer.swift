@@ -145,6 +145,7 @@ public struct ScheduleExplorer: Sendable {
       summary.didRun(outcome, isNewOrder: isNewOrder)
     }
     summary.isComplete = choosers.isExhausted
+    summary.completeOvertakings = choosers.completeOvertakings
     let missing = summary.missing(of: expectedOutcomes)
     guard missing.isEmpty || choosers.isReplay else { throw MissingOutcomes(outcomes: missing, summary: summary) }
     return summary

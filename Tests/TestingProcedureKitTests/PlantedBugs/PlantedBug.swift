@@ -4,10 +4,27 @@ import TestingProcedureKit
 protocol PlantedBug: Actor {
   typealias Version = PlantedBugVersion
 
+  /// Whether only timers that overtake ready work show the bug.
+  static var needsLateTimers: Bool { get }
+
   /// Uses the scheduler in a way that shows the bug in some orders, and checks that it does not.
   static func scenario(_ version: Version, _ env: ExplorationEnvironment) async throws
 }
 
 enum PlantedBugVersion: CaseIterable {
   case broken, fixed
+}
+
+extension PlantedBug {
+  static var needsLateTimers: Bool { false }
+
+  /// Explores the scenario, with late timers where the bug needs these.
+  @discardableResult
+  static func explore(
+    _ version: Version, schedules: Int = 1_000, seed: UInt64 = 0, strategy: ExplorationStrategy = .mixed()
+  ) async throws -> ExplorationSummary {
+    var explorer = ScheduleExplorer(schedules: schedules, seed: seed, strategy: strategy)
+    explorer.timersOvertakeWork = needsLateTimers
+    return try await explorer.explore { try await scenario(version, $0) }
+  }
 }

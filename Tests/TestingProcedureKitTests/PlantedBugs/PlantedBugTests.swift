@@ -5,7 +5,12 @@ import TestingProcedureKit
 @Suite struct PlantedBugTests {
   private static let bugs: [any PlantedBug.Type] = [
     LostWakeUp.self, DoubleResume.self, ReleaseByNonOwner.self, CheckThenAct.self, FinishBeforeValue.self,
-    TellBeforeChange.self,
+    TellBeforeChange.self, LateTimer.self,
+  ]
+
+  /// Bodies that equal choices run differently.
+  private static let nondeterministic: [any PlantedBug.Type] = [
+    RandomNumbers.self, TimeOfDay.self, OrderOfASet.self, OutlivingState.self, ForgottenDispatch.self,
   ]
 
   private static let strategies: [ExplorationStrategy] = [.mixed(), .random, .priorities()]
@@ -17,34 +22,80 @@ import TestingProcedureKit
     let bug = Self.bugs[bug]
     for seed in 0..<UInt64(TestDepth.count(5, least: 1)) {
       let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
-        try await exploreSchedules(1_000, seed: seed, strategy: strategy) {
-          try await bug.scenario(.broken, $0)
-        }
+        try await bug.explore(.broken, seed: seed, strategy: strategy)
       }
       let again = try await #require(throws: ExplorationFailure.self, "\(bug) replayed: \(failure)") {
-        try await exploreSchedules(strategy: .replay(failure.replay)) { try await bug.scenario(.broken, $0) }
+        try await bug.explore(.broken, strategy: .replay(failure.replay))
       }
       #expect(again.order == failure.order)
     }
   }
 
-  @Test("The default strategy finds each planted bug within 200 schedules, for ten seeds", arguments: bugs.indices)
+  @Test(
+    "The default strategy finds each planted bug within 200 schedules, for ten seeds, and each replay shows it again",
+    arguments: bugs.indices)
   func foundByDefault(bug: Int) async throws {
     let bug = Self.bugs[bug]
     for seed in 0..<10 as Range<UInt64> {
       let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
-        try await exploreSchedules(200, seed: seed) { try await bug.scenario(.broken, $0) }
+        try await bug.explore(.broken, schedules: 200, seed: seed)
       }
       #expect(failure.failsAgain == true, "\(bug) with seed \(seed): \(failure)")
+      let again = try await #require(throws: ExplorationFailure.self, "\(bug) replayed: \(failure)") {
+        try await bug.explore(.broken, strategy: .replay(failure.replay))
+      }
+      #expect(again.order == failure.order)
+    }
+  }
+
+  @Test("What equal choices run differently is found within 200 schedules, for ten seeds", arguments: nondeterministic)
+  func nondeterminism(bug: any PlantedBug.Type) async throws {
+    for seed in 0..<10 as Range<UInt64> {
+      let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
+        try await bug.explore(.broken, schedules: 200, seed: seed)
+      }
+      let isNamed = failure.problems.contains { problem in
+        switch problem {
+        case .nondeterminism, .uncontrolled: true
+        default: false
+        }
+      }
+      #expect(isNamed, "\(failure)")
+    }
+  }
+
+  @Test("Without timers that are late, the bug of a late timer stays hidden")
+  func punctual() async throws {
+    try await exploreSchedules(200) { try await LateTimer.scenario(.broken, $0) }
+  }
+
+  @Test("A replay string fails again in another process, in the same order")
+  func otherProcess() async throws {
+    var (replays, orders): ([String], [[Int]]) = ([], [])
+    for bug in Self.bugs {
+      let failure = try await #require(throws: ExplorationFailure.self) { try await bug.explore(.broken) }
+      replays.append(failure.replay)
+      orders.append(failure.order)
+    }
+    await #expect(processExitsWith: .success) { [replays = replays as [String], orders = orders as [[Int]]] in
+      for (index, bug) in Self.bugs.enumerated() {
+        let failure = await #expect(throws: ExplorationFailure.self, "\(bug)") {
+          try await bug.explore(.broken, strategy: .replay(replays[index]))
+        }
+        #expect(failure?.order == orders[index], "\(bug)")
+      }
     }
   }
 
   @Test("Without its bug, each passes 1,000 schedules", arguments: bugs.indices, strategies)
   func fixed(bug: Int, strategy: ExplorationStrategy) async throws {
     let bug = Self.bugs[bug]
-    let summary = try await exploreSchedules(TestDepth.count(1_000), strategy: strategy) {
-      try await bug.scenario(.fixed, $0)
-    }
+    let summary = try await bug.explore(.fixed, schedules: TestDepth.count(1_000), strategy: strategy)
     #expect(summary.distinctTraces > 1, "\(bug): \(summary)")
+  }
+
+  @Test("Without its bug, each is deterministic", arguments: nondeterministic)
+  func deterministic(bug: any PlantedBug.Type) async throws {
+    try await bug.explore(.fixed, schedules: TestDepth.count(1_000, least: 200))
   }
 }

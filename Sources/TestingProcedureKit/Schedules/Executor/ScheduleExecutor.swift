@@ -41,13 +41,14 @@ final class ScheduleExecutor: TaskExecutor {
   func enqueue(_ job: UnownedJob) {
     let task = JobIdentities.task(of: job)
     let isWake = JobKind.isWake(job, ofTask: task)
+    let drain = isWake || task == nil ? nil : GroupDrain.loop(of: job)
     let thread = Platform.Thread.current
     let name = isTracing && isWake ? Self.currentTaskName : nil
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let (isControlled, overtaker) = state.withLock { state in
       state.didLearn(name)
-      let isControlled = state.didEnqueue(job, ofTask: task, on: thread)
+      let isControlled = state.didEnqueue(job, ofTask: task, drain: drain, on: thread)
       guard isControlled, isWake, let holder = state.holder else { return (isControlled, nil as ScheduleState.Ready?) }
       let depth = holder.stackBase &- address
       return (isControlled, state.chooseOvertaker(at: depth, isUnderLock: !isRepetition && crew.isUnderLock(depth)))

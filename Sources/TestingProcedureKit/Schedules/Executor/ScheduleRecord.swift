@@ -11,27 +11,49 @@ struct ScheduleRecord: Equatable {
   /// The number of alternatives at each of `choices`.
   private(set) var widths: [Int] = []
 
+  /// Whether each of `choices` is a choice at a wake.
+  private(set) var isWake: [Bool] = []
+
+  /// The positions in `choices` of choices for a step that commutes with every other step.
+  private(set) var commuting: Set<Int> = []
+
+  /// The number of wakes since the last step began.
+  private var wakesInStep = 0
+
   /// The number of wakes that were no choices, since they happen under a lock.
   private(set) var wakesUnderLock = 0
 
-  /// A fingerprint of `strands`, for distinguishing orders.
+  /// A fingerprint of `strands` and of the wakes at which a waker was overtaken, for distinguishing orders.
   private(set) var fingerprint = Fingerprint()
 
   var steps: Int { strands.count }
 
   mutating func didWake(_ index: Int, of count: Int, isUnderLock: Bool) {
-    choices.append(index)
-    widths.append(count)
+    add(index, of: count, isWake: true)
     if isUnderLock { wakesUnderLock += 1 }
+    wakesInStep += 1
+    if index > 0 { fingerprint.add(-wakesInStep) }
+  }
+
+  mutating func didFindCommuting(_ position: Int) {
+    commuting.insert(position)
   }
 
   mutating func didChoose(_ index: Int, of count: Int) {
-    choices.append(index)
-    widths.append(count)
+    add(index, of: count, isWake: false)
   }
 
-  mutating func didRun(_ strand: Int) {
+  private mutating func add(_ index: Int, of count: Int, isWake: Bool) {
+    choices.append(index)
+    widths.append(count)
+    self.isWake.append(isWake)
+  }
+
+  /// Adds a step of `strand`; `rank` is the number of earlier ready jobs of the same strand.
+  mutating func didRun(_ strand: Int, rank: Int = 0) {
     strands.append(strand)
     fingerprint.add(strand)
+    if rank > 0 { fingerprint.add(Int.min + rank) }
+    wakesInStep = 0
   }
 }

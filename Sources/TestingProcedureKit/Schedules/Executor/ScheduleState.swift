@@ -16,6 +16,16 @@ struct ScheduleState {
     var isHandOver = false
     /// For a parked job: the depth of the stack at the wake.
     var depth: UInt = 0
+    /// For a task that only collects the tasks of its group: the frame of the loop; see `GroupDrain`.
+    var drain: UInt?
+  }
+
+  /// A step from the loop in which a task collects the tasks of its group.
+  private struct DrainStep {
+    var strand: Int
+    var frame: UInt
+    /// The position of the choice for the step.
+    var choice: Int
   }
 
   /// The next action of a carrier.
@@ -73,6 +83,9 @@ struct ScheduleState {
   /// Whether the clock may move although jobs are ready, and the strand of the clock.
   private let timersOvertakeWork: Bool
   private var clockStrand: Int?
+  /// The running step, if it is such a step and has made nothing ready; and the last step of each strand.
+  private var drainStep: DrainStep?
+  private var drainSteps: [Int: DrainStep] = [:]
   /// The file that a crash leaves behind.
   var crashTrail: CrashTrail?
   /// The environment, which holds the executor strongly.
@@ -113,7 +126,9 @@ extension ScheduleState {
   /// Adds a ready job.
   ///
   /// - Returns: Whether the job comes from the thread with the baton.
-  mutating func didEnqueue(_ job: UnownedJob, ofTask task: UInt64?, on thread: Platform.Thread) -> Bool {
+  mutating func didEnqueue(_ job: UnownedJob, ofTask task: UInt64?, drain: UInt? = nil, on thread: Platform.Thread)
+    -> Bool
+  {
     let isControlled = hasCollided || holderThread == thread
     if holderThread == thread { holderEvents += 1 }
     if isControlled { events += 1 } else { didFindUncontrolled(.enqueuedFromOutside, by: nil) }
@@ -122,7 +137,11 @@ extension ScheduleState {
     if isControlled, strand != running { log(strand < known ? "wakes \(strand)" : "starts \(strand)") }
     let isHandOver = JobKind.isHandOver(job, ofTask: task)
     if isHandOver { handOvers += 1 }
-    add(Ready(work: .job(job), isHandOver: isHandOver), strand)
+    drainStep = nil
+    if let step = drainSteps.removeValue(forKey: strand), step.frame == drain, isRecording {
+      record.didFindCommuting(step.choice)
+    }
+    add(Ready(work: .job(job), isHandOver: isHandOver, drain: drain), strand)
     return isControlled
   }
 
@@ -151,6 +170,7 @@ extension ScheduleState {
   mutating func next(for carrier: Carrier, on thread: Platform.Thread) -> Next {
     guard holder == nil || holder === carrier else { return .waiting }
     running = nil
+    if let step = drainStep.take() { drainSteps[step.strand] = step }
     guard !ready.isEmpty, steps < limit, !isEnding else {
       didDropBaton()
       return released.isEmpty ? .nothing : .waiting
@@ -162,7 +182,11 @@ extension ScheduleState {
     preferLastStrand()
     let clock = racingClock
     let alternatives = clock == nil ? strands : strands + [clockStrand ?? identities.next()]
-    let index = chooser.choose(among: alternatives, step: steps)
+    let drain = ready.firstIndex { $0.drain != nil }
+    let index = chooser.choose(among: alternatives, step: steps, drain: drain)
+    if isRecording, alternatives.count > 1, index < ready.count, let frame = ready[index].drain {
+      drainStep = DrainStep(strand: strands[index], frame: frame, choice: record.choices.count)
+    }
     if isRecording, alternatives.count > 1 {
       record.didChoose(index, of: alternatives.count)
       crashTrail?.didChoose(index)
@@ -229,7 +253,7 @@ extension ScheduleState {
     events += 1
     let strand = strands.remove(at: index)
     if isRecording {
-      record.didRun(strand)
+      record.didRun(strand, rank: strands[..<index].count { $0 == strand })
       trace?.didRun(strand, step: record.steps)
     }
     stepsInARow = strand == lastStrand ? stepsInARow + 1 : 0

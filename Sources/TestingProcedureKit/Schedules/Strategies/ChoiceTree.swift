@@ -1,13 +1,69 @@
-/// A depth-first walk through all sequences of choices of a deterministic body.
+/// A walk through all sequences of choices of a deterministic body, in the order of their overtaken wakers.
 ///
-/// A pure value: run `next`, continued with zeros, and report the choices and the number of ready jobs at each. The
-/// last choice with an untried alternative is then changed.
+/// First all sequences without an overtaken waker run, depth first; then all sequences with one overtaken waker, and so
+/// on. Each sequence runs once: an overtaking that is not tried yet is the root of a later walk.
+///
+/// A step that commutes with every other step has no alternatives: all orders are equal to an order in which the step
+/// comes first.
+///
+/// A pure value: run `next`, continued with first choices, and report the record. The last choice with an untried
+/// alternative is then changed.
 struct ChoiceTree {
+  /// Untried overtakings at one wake: `prefix`, which ends before the wake, and a choice below `width`.
+  private struct Branch {
+    var prefix: [Int]
+    var width: Int
+  }
+
   /// The prefix of the next sequence to run; `nil` after the last sequence.
   private(set) var next: [Int]? = []
 
-  mutating func didRun(_ choices: [Int], widths: [Int]) {
-    let last = choices.indices.last { choices[$0] + 1 < widths[$0] }
-    next = last.map { choices[..<$0] + [choices[$0] + 1] }
+  /// The number of overtaken wakers in the sequence `next`.
+  private var overtakings = 0
+  /// The choice at each position that was tried first.
+  private var firsts: [Int] = []
+  /// The number of choices that the present walk does not change.
+  private var rootLength = 0
+  /// The roots with as many overtaken wakers as `next`, and those with one more.
+  private var roots: [Branch] = []
+  private var laterRoots: [Branch] = []
+
+  /// The largest number of overtaken wakers with which every sequence has run; `nil` if sequences without an overtaken
+  /// waker are left.
+  private(set) var completeOvertakings: Int?
+
+  mutating func didRun(_ record: ScheduleRecord) {
+    guard let prefix = next else { return }
+    let (choices, widths) = (record.choices, record.widths)
+    firsts = Array(firsts.prefix(prefix.count) + choices.dropFirst(prefix.count))
+    for position in choices.indices.dropFirst(prefix.count) where record.isWake[position] && widths[position] > 1 {
+      laterRoots.append(Branch(prefix: Array(choices[..<position]), width: widths[position]))
+    }
+    let last = choices.indices.dropFirst(rootLength).last { position in
+      !record.isWake[position] && !record.commuting.contains(position)
+        && alternative(to: choices[position], at: position) < widths[position]
+    }
+    next = last.map { choices[..<$0] + [alternative(to: choices[$0], at: $0)] } ?? nextRoot()
+  }
+
+  /// The choice that is tried after `choice`: first the one that the schedule itself took, then all others in order.
+  private func alternative(to choice: Int, at position: Int) -> Int {
+    let next = choice == firsts[position] ? 0 : choice + 1
+    return next == firsts[position] ? next + 1 : next
+  }
+
+  private mutating func nextRoot() -> [Int]? {
+    if roots.isEmpty {
+      completeOvertakings = overtakings
+      overtakings += 1
+      (roots, laterRoots) = (laterRoots, [])
+    }
+    guard var branch = roots.popLast() else { return nil }
+    branch.width -= 1
+    if branch.width > 1 { roots.append(branch) }
+    let root = branch.prefix + [branch.width]
+    rootLength = root.count
+    firsts = root
+    return root
   }
 }

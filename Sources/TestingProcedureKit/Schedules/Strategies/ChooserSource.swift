@@ -29,6 +29,9 @@ struct ChooserSource {
   /// Whether every possible order has run.
   var isExhausted: Bool { tree.next == nil }
 
+  /// The largest number of overtaken wakers with which every possible order has run.
+  var completeOvertakings: Int? { tree.completeOvertakings }
+
   /// Returns the chooser and the random seed of a schedule; `nil` after the last schedule.
   func next(_ schedule: Int) -> (chooser: any ScheduleChooser, seed: UInt64)? {
     let scheduleSeed = SeededGenerator.seed(seed, schedule)
@@ -42,7 +45,7 @@ struct ChooserSource {
     case .roundRobin:
       return (RoundRobinChooser(), scheduleSeed)
     case .exhaustive:
-      return tree.next.map { (ReplayChooser(choices: $0), SeededGenerator.seed(seed, 0)) }
+      return tree.next.map { (ReplayChooser(choices: $0, prefersDrains: true), SeededGenerator.seed(seed, 0)) }
     case .replay:
       return schedule == 0 ? replay.map { (ReplayChooser(choices: $0.choices), $0.seed) } : nil
     }
@@ -51,6 +54,6 @@ struct ChooserSource {
   /// Updates the strategy with the record of a schedule.
   mutating func didRun(_ record: ScheduleRecord) {
     lengths.didRun(record.steps)
-    if strategy == .exhaustive { tree.didRun(record.choices, widths: record.widths) }
+    if strategy == .exhaustive { tree.didRun(record) }
   }
 }

@@ -12,10 +12,15 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// Alternates between `random` and `priorities(changePoints:)`: the default.
   case mixed(changePoints: Int = 3)
 
-  /// Runs every possible order, depth first, up to the number of schedules; see `ExplorationSummary.isComplete`.
+  /// Runs every possible order once, up to the number of schedules; see `ExplorationSummary.isComplete`.
   ///
-  /// The strategy proves small bodies correct: two tasks with five choices each have some hundred orders. All schedules
-  /// draw equal random numbers.
+  /// The strategy proves small bodies correct: two tasks with five choices each have some hundred orders. All orders
+  /// without an overtaken waker run first, then all orders with one, and so on; see
+  /// `ExplorationSummary.completeOvertakings`. All schedules draw equal random numbers.
+  ///
+  /// Orders count as equal only if they differ in the steps with which a task collects the remaining tasks of its group,
+  /// at the end of `withTaskGroup` or in `waitForAll`. Code under test may share memory that an explorer does not see, so
+  /// that two other steps never count as independent.
   case exhaustive
 
   /// Takes turns between the tasks, one job each: a single order, useful for comparison.

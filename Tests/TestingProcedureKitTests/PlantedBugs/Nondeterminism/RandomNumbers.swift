@@ -1,0 +1,24 @@
+import TestingProcedureKit
+
+/// Clients that back off by the system's random numbers instead of those of the schedule.
+actor RandomNumbers: PlantedBug {
+  private var requests = 0
+
+  private func request() { requests += 1 }
+
+  static func scenario(_ version: Version, _ env: ExplorationEnvironment) async throws {
+    let server = RandomNumbers()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          for _ in 0..<20 {
+            let turns = version == .broken ? Int.random(in: 0..<16) : Int.random(in: 0..<16, using: &env.random)
+            for _ in 0..<turns { await Task.yield() }
+            await server.request()
+          }
+        }
+      }
+    }
+    env.check(await server.requests == 40)
+  }
+}
