@@ -20,6 +20,13 @@ import Testing
     (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? []
   }
 
+  @Test("The lines for the user have no passwords")
+  func passwords() throws {
+    let address = try #require(URL(string: "http://me:secret@127.0.0.1:9/kitten?size=2"))
+    #expect(address.shown == "http://127.0.0.1:9/kitten?size=2")
+    #expect(!Page(address: address, end: .stopped, attempts: 1).line.contains("secret"))
+  }
+
   @Test("One host gets no more requests at once than allowed, others meanwhile get theirs")
   func limits() async throws {
     let servers = try (1...2).map { _ in try LoopbackServer { .ok($0.path) } }

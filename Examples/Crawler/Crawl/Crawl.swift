@@ -82,7 +82,7 @@ struct Crawl: Sendable {
     for await event in handle.events where event.kind == .retrying {
       attempts = event.attempt + 1
       let pause = (event.delay ?? .zero).inSeconds
-      print("again   \(address)  in \(pause): \(event.error.map { "\($0)" } ?? "")")
+      print("again   \(address.shown)  in \(pause): \(event.error.map { "\($0)" } ?? "")")
     }
     return Page(address: address, end: Self.end(await handle.outcome), attempts: attempts)
   }

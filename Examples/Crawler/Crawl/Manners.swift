@@ -20,4 +20,12 @@ struct Manners: Sendable {
 
 extension URL {
   var hostAndPort: String { "\(host ?? "")\(port.map { ":\($0)" } ?? "")" }
+
+  /// The address for the user, without a name and a password.
+  var shown: String {
+    var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+    parts?.user = nil
+    parts?.password = nil
+    return parts?.string ?? hostAndPort
+  }
 }

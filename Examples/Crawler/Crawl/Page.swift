@@ -16,9 +16,9 @@ struct Page: Sendable {
   var line: String {
     let attempts = attempts == 1 ? "" : ", \(attempts) attempts"
     return switch end {
-    case .downloaded(let count): "ok      \(address)  \(count) bytes\(attempts)"
-    case .failed(let reason): "failed  \(address)  \(reason)"
-    case .stopped: "stopped \(address)"
+    case .downloaded(let count): "ok      \(address.shown)  \(count) bytes\(attempts)"
+    case .failed(let reason): "failed  \(address.shown)  \(reason)"
+    case .stopped: "stopped \(address.shown)"
     }
   }
 }
