@@ -43,6 +43,8 @@ final class PartialFile: BodySink {
       guard destination.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
       try Data().write(to: place, options: .withoutOverwriting)
       let handle = try FileHandle(forWritingTo: place)
+      // Otherwise programs that this process starts meanwhile would keep the file, on Linux.
+      _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
       state.withLock { $0.handle = handle }
     } catch {
       throw failure(request, nil, error)
@@ -78,10 +80,10 @@ final class PartialFile: BodySink {
   // MARK: The body
 
   func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> Int64 {
-    let (handle, asksForRest, count) = state.withLock { ($0.handle, $0.asksForRest, $0.count) }
+    let (handle, count) = state.withLock { ($0.handle, $0.count) }
     let range = response.value(forHTTPHeaderField: "Content-Range").flatMap(ContentRange.init)
-    let isRest = response.statusCode == 206 && asksForRest
-    if isRest, range?.bytes.lowerBound != count {
+    let isRest = response.statusCode == 206 && state.withLock { $0.asksForRest }
+    if isRest, !continues(response, range) {
       state.withLock { $0.validator = nil }
       throw NetworkError(
         .incomplete, request, "the server has sent another part than was asked for", response: response)
@@ -100,6 +102,16 @@ final class PartialFile: BodySink {
       state.head = (request, response)
       return state.count
     }
+  }
+
+  /// Whether a part goes on where the file ends, and is of the same version: a server may overlook `If-Range`.
+  private func continues(_ part: HTTPURLResponse, _ range: ContentRange?) -> Bool {
+    let (count, total, validator) = state.withLock { ($0.count, $0.total, $0.validator) }
+    let hasOtherLength = total.flatMap { total in range?.total.map { $0 != total } } ?? false
+    let hasOtherTag = part.value(forHTTPHeaderField: "ETag").map {
+      validator?.hasPrefix("\"") == true && $0 != validator
+    }
+    return range?.bytes.lowerBound == count && !hasOtherLength && hasOtherTag != true
   }
 
   func receive(_ data: Data) throws {

@@ -149,6 +149,7 @@ extension HTTPURLResponse {
     if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
     let encoding = value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
     guard encoding == "identity" else { return nil }
-    return value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
+    // A length that no body has is none, and no sum with another length overflows.
+    return value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }.flatMap { 0...(1 << 60) ~= $0 ? $0 : nil }
   }
 }

@@ -17,7 +17,9 @@ enum HTTPDate {
 
   private static func date(day: String, month: String, year: String, time: String) -> Date? {
     let clock = time.split(separator: ":").compactMap { Int($0) }
-    guard let day = Int(day), let month = months.firstIndex(of: month), var number = Int(year), clock.count == 3,
+    // A year of more digits is further away than a duration can say.
+    guard year.count <= 4, let day = Int(day), let month = months.firstIndex(of: month), var number = Int(year),
+      clock.count == 3,
       (1...31).contains(day), (0...23).contains(clock[0]), (0...59).contains(clock[1]), (0...60).contains(clock[2])
     else { return nil }
     if year.count == 2 { number += number < 70 ? 2000 : 1900 }

@@ -68,6 +68,26 @@ import TestingProcedureKit
   }
 
   @Test(
+    "The rest of another version, from a server that overlooks If-Range, is not joined to the part",
+    arguments: [true, false])
+  func overlooked(_ hasTag: Bool) async throws {
+    let server = try LoopbackServer { request in
+      switch request.attempt {
+      case 1: return .file(Self.bytes, tag: "\"1\"").truncated(after: 30_000)
+      case 2:
+        var rest = ServerResponse.status(206, body: Self.otherBytes.dropFirst(30_000))
+        rest.headers["Content-Range"] = "bytes 30000-89999/\(hasTag ? "*" : "90000")"
+        if hasTag { rest.headers["ETag"] = "\"2\"" }
+        return rest
+      default: return .file(Self.otherBytes, tag: "\"2\"")
+      }
+    }
+    defer { server.stop() }
+    #expect(try await run(server) == Self.otherBytes)
+    #expect(ranges(server) == [nil, "bytes=30000-", nil])
+  }
+
+  @Test(
     "Without a strong validator, and for a server without parts, the whole is asked for again",
     arguments: [
       [:], ["ETag": "W/\"1\""], ["ETag": "\"1\"", "Accept-Ranges": "none"],
@@ -115,6 +135,30 @@ import TestingProcedureKit
     let response = try await download.resilient(resilience)(request)
     #expect(try String(contentsOf: response.payload, encoding: .utf8) == "a kitten")
     #expect(transport.ranges.withLock { $0 } == [nil, nil])
+  }
+
+  /// Sends the rest with the largest number as its length, where `URLSession` on Linux ends the process.
+  private struct Absurd: HTTPTransport {
+    @concurrent func perform(_ exchange: HTTPExchange) async throws {
+      let url = try #require(exchange.request.url)
+      let isRest = exchange.request.value(forHTTPHeaderField: "Range") != nil
+      let headers = ["ETag": "\"1\"", "Content-Range": "bytes 5-7/8", "Content-Length": isRest ? "\(Int64.max)" : "8"]
+      let response = HTTPURLResponse(
+        url: url, statusCode: isRest ? 206 : 200, httpVersion: nil, headerFields: headers)
+      try exchange.didReceive(try #require(response))
+      try exchange.didReceive(Data((isRest ? "ten" : "a kit").utf8))
+      if !isRest { throw URLError(.networkConnectionLost) }
+    }
+  }
+
+  @Test("A length that no body has counts as none")
+  func absurdLength() async throws {
+    var resilience = NetworkResilience()
+    resilience.backoff = .immediate
+    var download = NetworkDownloadProcedure(to: folder.file("kitten"))
+    download.settings.transport = Absurd()
+    let response = try await download.resilient(resilience)(URLRequest(URL(string: "https://kitten.example/")!))
+    #expect(try String(contentsOf: response.payload, encoding: .utf8) == "a kitten")
   }
 
   @Test("An old date of change identifies the version, too")
