@@ -17,6 +17,8 @@ public import ProcedureKit
 ///
 /// A body that waits for a program keeps its slot, so that the width of the queue bounds the programs. One thread reads and awaits all of them; where
 /// processes have no descriptors (before Linux 5.3, and on the Mac), a small thread awaits each end.
+/// A program inherits the three standard descriptors only; on Linux, with an older C library than glibc 2.34 or with musl, also those that
+/// other code has opened without `O_CLOEXEC`, as Foundation's `FileHandle` does.
 /// An interrupt from the keyboard reaches only the process group of this process: cancel the queue for it.
 public struct ProcessProcedure: Procedure {
   /// The name of the procedure.

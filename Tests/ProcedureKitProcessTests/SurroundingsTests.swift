@@ -30,6 +30,22 @@ import Testing
       try await run(ProcessRequest("env", environment: ["KITTEN": "Mia"], workingDirectory: "/")) == "KITTEN=Mia\n")
   }
 
+  #if os(Linux) && canImport(Glibc)
+    @Test("A program inherits the standard descriptors only, be others marked or not")
+    func descriptors() async throws {
+      let unmarked = try FileHandle(forReadingFrom: URL(filePath: "/etc/passwd"))
+      defer { try? unmarked.close() }
+      var request = ProcessRequest(
+        "readlink", ["/proc/self/fd/\(unmarked.fileDescriptor)"], standardInput: Data("kitten".utf8))
+      var procedure = ProcessProcedure()
+      procedure.acceptsStatus = { _ in true }
+      #expect(try await procedure(request).text == "")
+      request = ProcessRequest("ls", ["/proc/self/fd"], standardInput: Data("kitten".utf8))
+      // The last one is the folder that is listed.
+      #expect(try await run(request) == "0\n1\n2\n3\n")
+    }
+  #endif
+
   @Test("A working directory is a path, whatever its name and CDPATH are")
   func oddFolders() async throws {
     try await withProgram("-/program") { (folder) async throws -> Void in

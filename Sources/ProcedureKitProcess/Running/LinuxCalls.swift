@@ -15,6 +15,19 @@
   ) -> Int32
 
   #if os(Linux)
+    private typealias CloseFrom =
+      @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
+
+    /// Is looked for when the program runs, since older libraries, and musl, have no such function.
+    private let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
+      unsafeBitCast($0, to: CloseFrom.self)
+    }
+
+    /// Lets a program start without the descriptors from a number on, which nobody has marked, if the C library can (glibc 2.34).
+    func closeDescriptors(from lowest: Int32, _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Int32 {
+      closeFrom?(actions, lowest) ?? 0
+    }
+
     @_silgen_name("epoll_create1")
     func makeEpoll(_ flags: Int32) -> Int32
 

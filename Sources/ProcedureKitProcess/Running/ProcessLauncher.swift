@@ -63,13 +63,13 @@ enum ProcessLauncher {
     _ request: ProcessRequest, _ path: String, _ poller: OutputPoller
   ) throws -> Launch {
     let input = try request.standardInput.flatMap { $0.isEmpty ? nil : try UnlinkedFile.containing($0) }
-    defer { try? input?.close() }
+    defer { if let input { close(input) } }
     let output = try PipeEnds()
     var errorOutput: PipeEnds?
     do {
       errorOutput = request.mergesErrorOutput ? nil : try PipeEnds()
       let errors = errorOutput ?? output
-      let id = try spawn(path, request, [input?.fileDescriptor, output.writing, errors.writing])
+      let id = try spawn(path, request, [input, output.writing, errors.writing])
       return Launch(
         processIdentifier: id, output: OutputReader(output, poller),
         errorOutput: errorOutput.map { OutputReader($0, poller) }, poller: poller)
@@ -115,6 +115,9 @@ enum ProcessLauncher {
         try require(posix_spawn_file_actions_addopen(&actions, Int32(target), "/dev/null", O_RDONLY, 0))
       }
     }
+    #if os(Linux)
+      try require(closeDescriptors(from: 3, &actions))
+    #endif
     if let folder = request.workingDirectory {
       #if canImport(Darwin)
         try require(posix_spawn_file_actions_addchdir_np(&actions, folder))

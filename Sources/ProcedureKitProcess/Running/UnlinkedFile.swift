@@ -5,14 +5,35 @@ import Foundation
 /// The input of a program is a file and not a pipe: nobody has to write while the program reads, and a program that
 /// does not read its input raises no signal here.
 enum UnlinkedFile {
-  /// Returns a file with these bytes, open for reading at its beginning.
-  static func containing(_ data: Data) throws -> FileHandle {
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("ProcedureKit-\(UUID().uuidString)")
-    guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-      throw CocoaError(.fileWriteUnknown)
+  /// Returns a descriptor of a file with these bytes, open for reading at its beginning, which other programs do not inherit. A `FileHandle` of
+  /// Foundation's is inherited, on Linux.
+  ///
+  /// - Throws: `POSIXError`.
+  static func containing(_ data: Data) throws -> Int32 {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("ProcedureKit-\(UUID().uuidString)").path
+    let writing = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard writing >= 0 else { throw failure }
+    defer {
+      close(writing)
+      unlink(path)
     }
-    defer { try? FileManager.default.removeItem(at: url) }
-    try data.write(to: url)
-    return try FileHandle(forReadingFrom: url)
+    try write(data, to: writing)
+    let reading = open(path, O_RDONLY | O_CLOEXEC)
+    guard reading >= 0 else { throw failure }
+    return reading
   }
+
+  private static func write(_ data: Data, to descriptor: Int32) throws {
+    try data.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = Foundation.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw failure }
+        rest = rest.dropFirst(count)
+      }
+    }
+  }
+
+  private static var failure: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 }
