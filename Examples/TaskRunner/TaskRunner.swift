@@ -40,7 +40,7 @@ struct TaskRunner {
     do {
       switch arguments.action {
       case .printGraph:
-        Console.print(try TaskGraph.dry(tasks, records).mermaid)
+        Console.print(TaskGraph.mermaid(tasks))
         return 0
       case .printPlan:
         let outputs = try await TaskGraph.dry(tasks, records)()
@@ -67,13 +67,13 @@ struct TaskRunner {
     let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)
     let start = ContinuousClock.now
     // Awaited below; the first signal cancels it.
-    let task = Task { try await run.run(files) }
+    let task = Task { await run.run(files) }
     let interruption = Interruption {
       task.cancel()
     } kill: {
       run.context.kill()
     }
-    let summary = try await task.value
+    let summary = await task.value
     Console.print(summary.text(ContinuousClock.now - start))
     try await files.finish()
     return interruption.signal.map { 128 + $0 } ?? summary.status

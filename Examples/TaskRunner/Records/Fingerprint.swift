@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 
 /// A hash of texts and of the contents of files. Different sequences of parts have different hashes.
 struct Fingerprint {
@@ -6,12 +7,15 @@ struct Fingerprint {
 
   /// Adds a text. Its length comes first, so that no two sequences of texts are alike.
   mutating func add(_ text: String) {
-    hash.update("\(text.utf8.count):".utf8)
-    hash.update(Array(text.utf8))
+    hash.add(Array("\(text.utf8.count):\(text)".utf8))
   }
 
   /// Returns the hash in hexadecimal digits.
-  mutating func finish() -> String { hash.finish() }
+  mutating func finish() -> String { Self.digits(of: &hash) }
+
+  private static func digits(of hash: inout SHA256) -> String {
+    hash.finished().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
 
   // MARK: Files
 
@@ -76,9 +80,9 @@ struct Fingerprint {
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw TaskProblem.unreadable(path, errno) }
       if count == 0 { break }
-      contents.update(buffer[..<count])
+      contents.add(Array(buffer[..<count]))
       try Task.checkCancellation()
     }
-    add(contents.finish())
+    add(Self.digits(of: &contents))
   }
 }

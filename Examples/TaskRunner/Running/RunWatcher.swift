@@ -8,15 +8,12 @@ struct RunWatcher {
   private let outputs: CommandOutputs
   /// What shows the tasks on a terminal, and is to be written by.
   private let progress: TerminalProgress?
-  /// The tasks that have not finished. The graph has a node of its own at the end, which can have the name of a task.
-  private var unfinished: Set<String>
   private var starts: [ProcedureID: ProcedureInstant] = [:]
   private var reused: Set<ProcedureID> = []
 
   private init(_ tasks: [TaskDefinition], _ outputs: CommandOutputs, _ progress: TerminalProgress?) {
     summary.taskCount = tasks.count
     (self.outputs, self.progress) = (outputs, progress)
-    unfinished = Set(tasks.map(\.name.value))
   }
 
   /// Reads to the end of the events, which comes when the queue is shut down.
@@ -44,7 +41,7 @@ struct RunWatcher {
       let reason = event.error.map(Self.reason) ?? "failed"
       let pause = event.delay.map { ", again in \($0.inSeconds)" } ?? ""
       say("\(event.name): attempt \(event.attempt): \(reason)\(pause)")
-    case .didFinish where unfinished.remove(event.name) != nil: finished(event)
+    case .didFinish: finished(event)
     default: break
     }
   }

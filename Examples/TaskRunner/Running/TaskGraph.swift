@@ -3,12 +3,8 @@ import ProcedureKit
 /// The tasks as one graph.
 enum TaskGraph {
   /// The graph that runs the tasks. Each task is reused if it is up to date.
-  ///
-  /// - Throws: `GraphItemsError`, for tasks that a ``TaskFile`` does not contain.
-  static func running(
-    _ tasks: [TaskDefinition], _ context: RunContext
-  ) throws -> ProcedureGraph<Void, [String: TaskOutputs]> {
-    try ProcedureGraph(tasks, named: "tasks", id: \.name.value, needs: \.allNeeds) { task in
+  static func running(_ tasks: [TaskDefinition], _ context: RunContext) -> ProcedureGraph<Void, Void> {
+    graph(tasks) { task in
       var procedure = RunTask(task: task, context: context).procedureTask
       if let timeout = task.timeout { procedure = procedure.timeout(timeout) }
       if task.retries > 0 {
@@ -25,13 +21,32 @@ enum TaskGraph {
     }
   }
 
+  /// The tasks as a Mermaid diagram.
+  static func mermaid(_ tasks: [TaskDefinition]) -> String {
+    graph(tasks) { task in ProcedureTask<[Void], Void>(task.name.value) { _ in } }.mermaid
+  }
+
   /// The graph that finds which tasks would run. The value of a task is `nil` then, and a task that needs such a task would run, too.
+  ///
+  /// - Throws: `GraphItemsError`, for tasks that a ``TaskFile`` does not contain.
   static func dry(
     _ tasks: [TaskDefinition], _ records: TaskRecords
   ) throws -> ProcedureGraph<Void, [String: TaskOutputs?]> {
     try ProcedureGraph(tasks, named: "tasks", id: \.name.value, needs: \.allNeeds) { task, needed in
       let known = needed.compactMap { $0 }
       return known.count == needed.count ? try task.upToDateOutputs(known, records) : nil
+    }
+  }
+
+  /// A graph with a node for each task, and no others: reports and traces show what the user knows.
+  private static func graph<Value>(
+    _ tasks: [TaskDefinition], _ procedure: (TaskDefinition) -> ProcedureTask<[Value], Value>
+  ) -> ProcedureGraph<Void, Void> {
+    ProcedureGraph("tasks") { (builder: GraphBuilder) -> Void in
+      var nodes: [String: Node<Value>] = [:]
+      for task in TaskOrder.sorted(tasks) {
+        nodes[task.name.value] = builder.add(procedure(task), from: task.allNeeds.compactMap { nodes[$0] })
+      }
     }
   }
 }

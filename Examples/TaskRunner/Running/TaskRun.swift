@@ -10,9 +10,9 @@ struct TaskRun: Sendable {
   /// Runs the tasks. When the calling task is cancelled, the commands are ended, and their ends awaited.
   ///
   /// - Returns: What has become of the tasks.
-  func run(_ recorder: RunFiles) async throws -> RunSummary {
+  func run(_ recorder: RunFiles) async -> RunSummary {
     let policy: ErrorPolicy = arguments.keepsGoing ? .continue : .failFast
-    let graph = try TaskGraph.running(tasks, context).errorPolicy(policy)
+    let graph = TaskGraph.running(tasks, context).errorPolicy(policy)
     let queue = ProcedureQueue("taskrunner", maxConcurrentProcedures: arguments.jobs)
     recorder.record(queue)
     // Elsewhere than on a terminal the watcher prints a line for each task.

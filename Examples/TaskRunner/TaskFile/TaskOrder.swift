@@ -81,9 +81,7 @@ struct TaskOrder {
   }
 
   private mutating func findCycles(_ places: [String: [String: Int]]) {
-    // Tasks that all stand below their needs have no cycle.
-    let isSorted = tasks.indices.allSatisfy { index in tasks[index].allNeeds.allSatisfy { names[$0] ?? index < index } }
-    if isSorted { return }
+    guard Self.sorted(tasks).count < tasks.count else { return }
     do {
       _ = try ProcedureGraph(tasks, id: \.name.value, needs: \.allNeeds) { _, _ in }
     } catch {
@@ -96,6 +94,25 @@ struct TaskOrder {
   }
 
   // MARK: Choosing
+
+  /// Returns the tasks, each after those that it needs, and without those of a cycle. All needs are among the tasks.
+  static func sorted(_ tasks: [TaskDefinition]) -> [TaskDefinition] {
+    let indices = Dictionary(uniqueKeysWithValues: tasks.enumerated().map { ($1.name.value, $0) })
+    var (counts, dependents) = (tasks.map(\.allNeeds.count), [[Int]](repeating: [], count: tasks.count))
+    for (index, task) in tasks.enumerated() {
+      for need in task.allNeeds.compactMap({ indices[$0] }) { dependents[need].append(index) }
+    }
+    var order = tasks.indices.filter { counts[$0] == 0 }
+    var next = 0
+    while next < order.count {
+      for dependent in dependents[order[next]] {
+        counts[dependent] -= 1
+        if counts[dependent] == 0 { order.append(dependent) }
+      }
+      next += 1
+    }
+    return order.map { tasks[$0] }
+  }
 
   /// Returns the tasks of these names, and all that they need, in the order of the file.
   static func chosen(_ names: [String], of tasks: [TaskDefinition]) -> [TaskDefinition] {

@@ -1,5 +1,5 @@
-/// Internal. The hash function SHA-256 of FIPS 180-4.
-struct SHA256 {
+/// Internal. The hash function SHA-256 of FIPS 180-4, which Foundation lacks on Linux; for the examples, too.
+package struct SHA256 {
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
     0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
@@ -19,8 +19,10 @@ struct SHA256 {
   private var rest: [UInt8] = []
   private var count: UInt64 = 0
 
+  package init() {}
+
   /// Adds bytes to the hashed message.
-  mutating func add(_ bytes: [UInt8]) {
+  package mutating func add(_ bytes: [UInt8]) {
     count += UInt64(bytes.count)
     var position = 0
     if !rest.isEmpty {
@@ -38,7 +40,7 @@ struct SHA256 {
   }
 
   /// Returns the 32 bytes of the hash. Nothing can be added after.
-  mutating func finished() -> [UInt8] {
+  package mutating func finished() -> [UInt8] {
     let bits = count * 8
     add([0x80] + [UInt8](repeating: 0, count: Int((119 - count % 64) % 64)) + bits.bigEndianBytes)
     return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - 8 * $0)) } }
