@@ -79,7 +79,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitFoundationTests",
-      dependencies: ["ProcedureKitFoundation", "TestingProcedureKit", "TestSupport", "journal-worker"],
+      dependencies: [
+        "ProcedureKitDiagnostics", "ProcedureKitFoundation", "TestingProcedureKit", "TestSupport", "journal-worker",
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "journal-worker", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], path: "Tests/JournalWorker",
@@ -105,7 +107,8 @@ let package = Package(
     .testTarget(
       name: "StressTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
-    .testTarget(name: "KittenTests", dependencies: ["kitten"], swiftSettings: settings),
+    .testTarget(
+      name: "KittenTests", dependencies: ["kitten", "ProcedureKit", "ProcedureKitFoundation"], swiftSettings: settings),
     .testTarget(
       name: "TaskRunnerTests", dependencies: ["taskrunner", "ProcedureKit", "ProcedureKitProcess"],
       swiftSettings: settings),

@@ -57,10 +57,20 @@ struct Kitten {
     let result = await task.result
     job.output.removeIfUnused()
     let status = tell(result, of: job, since: start, interruption)
-    if status == 0, let journal = arguments.journal { unlink(journal) }
+    if status == 0, let journal = job.journal { await forget(in: journal) }
     let errors = await recorder.finish()
     for error in errors { Console.printError("\(error)") }
     return status == 0 && !errors.isEmpty ? 1 : status
+  }
+
+  /// Removes the steps of a finished job from the journal, and the file, unless another program remembers something there.
+  private static func forget(in journal: FileJournal) async {
+    do {
+      try await journal.compact { !$0.path.hasPrefix("\(Step.graph)/") }
+      if await journal.entryCount == 0 { unlink(journal.name) }
+    } catch {
+      Console.printError("\(error)")
+    }
   }
 
   /// Prints how the job ended.

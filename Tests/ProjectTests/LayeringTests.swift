@@ -5,8 +5,8 @@ import Testing
   ///
   /// A run, the procedure that it executes and its claims know each other: their folders stand side by side.
   static let folders = [
-    ["Lifecycle", "Metrics/Values", "Remote/Coding"], ["Logging/Messages"], ["Progress/Values"], ["Engine/Machine"],
-    ["Engine/Tasks"], ["Schedule"], ["Events"], ["Conditions"],
+    ["Lifecycle", "Metrics/Values", "Remote/Coding", "Durable/Values"], ["Logging/Messages"], ["Progress/Values"],
+    ["Engine/Machine"], ["Engine/Tasks"], ["Schedule"], ["Events"], ["Conditions"],
     ["Resources", "Procedure", "Engine/Runtime", "Logging/Runs", "Progress/Runs"], ["Resilience"], ["Capabilities"],
     ["Queue", "Metrics", "Progress/Reading"], ["Graph"], ["Modifiers"], ["Durable", "Remote"],
   ]

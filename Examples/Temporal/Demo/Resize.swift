@@ -17,8 +17,15 @@ struct Thumbnail: Codable, Hashable, Sendable {
 }
 
 /// A picture that cannot be resized.
-enum ResizeError: Error, Codable, Hashable {
+enum ResizeError: Error, Codable, Hashable, CustomStringConvertible {
   case unreadable(String)
+
+  var description: String {
+    switch self {
+    case .unreadable(let path):
+      "the picture \(path) is not there, or is no PPM of 8 bits: build the demonstration where it is run"
+    }
+  }
 }
 
 extension RemoteSignature where Input == ResizeOrder, Output == Thumbnail {

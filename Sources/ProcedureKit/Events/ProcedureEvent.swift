@@ -173,7 +173,7 @@ extension ProcedureEvent {
   /// Internal. A kind with its details.
   enum Step: Sendable {
     case didAttach(after: [ProcedureID] = [])
-    case willExecute(attempt: Int, slot: Int32 = -1)
+    case willExecute(attempt: Int, slot: Int32 = -1, cause: ExecutionCause? = nil)
     case didExecute(attempt: Int, slot: Int32 = -1)
     case reused(by: String)
     case retrying(attempt: Int, delay: Duration, error: any Error)
@@ -199,9 +199,7 @@ extension ProcedureEvent {
   final class Details: Sendable {
     let step: Step
 
-    fileprivate init(_ step: Step) {
-      self.step = step
-    }
+    fileprivate init(_ step: Step) { self.step = step }
   }
 
   init(of subject: Subject, at instant: ProcedureInstant, _ step: Step) {
@@ -212,7 +210,8 @@ extension ProcedureEvent {
     var hasDetails = true
     switch step {
     case .didAttach(let dependencies): (kind, hasDetails) = (.didAttach, !dependencies.isEmpty)
-    case .willExecute(let number, let place): (kind, hasDetails, attempt, slot) = (.willExecute, false, number, place)
+    case .willExecute(let number, let place, let cause):
+      (kind, hasDetails, attempt, slot) = (.willExecute, cause != nil, number, place)
     case .didExecute(let number, let place): (kind, hasDetails, attempt, slot) = (.didExecute, false, number, place)
     case .willFinish(let outcome): (kind, hasDetails) = (.willFinish, outcome.value == nil)
     case .didFinish(let outcome, let metrics): (kind, hasDetails) = (.didFinish, outcome.value == nil || metrics != nil)
@@ -245,6 +244,7 @@ extension ProcedureEvent: CustomStringConvertible {
 
   private var words: String {
     switch details?.step {
+    case .willExecute(let attempt, _, let cause?): "(attempt: \(attempt), since \(cause))"
     case .reused(let name): "(by: \"\(name)\")"
     case .retrying(let attempt, let delay, let error):
       "(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"

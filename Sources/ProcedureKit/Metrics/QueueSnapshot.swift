@@ -39,6 +39,9 @@ public struct QueueSnapshot: Codable, Sendable {
     public let slot: Int?
     /// How far the run is, if progress is reported or read; see ``ProgressReporter``. Nodes with nothing but a body have none.
     public let progress: Double?
+    /// Why a node of a durable graph is executed although the journal has a value of the node, or of others of the graph; `nil` for every
+    /// other run.
+    public let executionCause: ExecutionCause?
     /// The wait of the run; `nil` while the body works, or waits for anything that is not the library's.
     public let wait: Wait?
   }
@@ -94,6 +97,7 @@ extension QueueSnapshot.Entry: CustomStringConvertible {
   /// The procedure in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
   public var description: String {
     "\(procedure)\(key.map { " of key \"\($0)\"" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
+      + (executionCause.map { ", again, since \($0)" } ?? "")
   }
 }
 
@@ -153,7 +157,8 @@ extension QueueCore {
       snapshot.procedures.append(
         QueueSnapshot.Entry(
           procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity, key: key,
-          slot: look.slot, progress: look.progress, wait: levels.lazy.compactMap { $0.wait(empty.isSuspended) }.first))
+          slot: look.slot, progress: look.progress, executionCause: look.executionCause,
+          wait: levels.lazy.compactMap { $0.wait(empty.isSuspended) }.first))
       let nodes = levels.flatMap { $0.nodes(key, empty.isSuspended) }
       snapshot.procedures += nodes.filter { !runs.contains($0.procedure.id) }
     }
@@ -168,6 +173,7 @@ private struct RunLook: Sendable {
   private let phase: RunPhase
   let slot: Int?
   let progress: Double?
+  let executionCause: ExecutionCause?
   private let isReturning: Bool
   /// The limit of the key, if the run waits for a slot of its key.
   private let limitOfKey: Int?
@@ -182,7 +188,7 @@ private struct RunLook: Sendable {
     let (machine, details) = (state.machine, run.details)
     let number = run.slotNumber(state)
     slot = number < 0 ? nil : Int(number)
-    progress = details?.progress?.shown.fraction
+    (progress, executionCause) = (details?.progress?.shown.fraction, details?.executionCause)
     self.run = run
     self.state = run.state(machine)
     phase = machine[run.member].phase
@@ -247,7 +253,7 @@ private struct RunLook: Sendable {
     func entry(_ node: ProcedureIdentity, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
       QueueSnapshot.Entry(
         procedure: node, state: wait == nil ? .executing : .waiting, parent: run.identity, key: key, slot: nil,
-        progress: nil, wait: wait)
+        progress: nil, executionCause: nil, wait: wait)
     }
     return executing.map { entry($0, nil) } + ready.map { entry($0, wait) }
   }

@@ -42,6 +42,7 @@ struct RunLedger {
       case .didAttach: record.dependencies = event.dependencies
       case .willExecute:
         record.executions.append(.init(attempt: event.attempt, slot: event.slot, begin: time))
+        record.executionCause = record.executionCause ?? event.executionCause
       case .didExecute: record.endExecution(at: time)
       case .reused:
         record.outcome = .reused

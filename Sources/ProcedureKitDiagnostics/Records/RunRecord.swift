@@ -61,6 +61,8 @@ public struct RunRecord: Sendable, Identifiable {
   public var reason: String?
   /// The dependency whose failure began it all, if the run was skipped.
   public var cause: ProcedureIdentity?
+  /// Why a node of a durable graph was executed although the journal had a value of the node, or of others of the graph.
+  public var executionCause: ExecutionCause?
   /// The time in each part of the run's life.
   public var metrics: ProcedureMetrics?
 

@@ -27,6 +27,9 @@ extension RunReport {
         [nameCell($0), cell(explanation(of: $0))]
       }
     }
+    body += section("Executed again", ["procedure", "why"], executedAgain) {
+      [nameCell($0), cell(Self.cause(of: $0))]
+    }
     return """
       <!DOCTYPE html>
       <html lang="en">

@@ -14,6 +14,9 @@ extension RunReport {
     if !others.isEmpty {
       lines += ["", "Not executed to the end"] + Self.list(others) { Self.paragraph($0.name, explanation(of: $0)) }
     }
+    if !executedAgain.isEmpty {
+      lines += ["", "Executed again"] + Self.list(executedAgain) { Self.paragraph($0.name, Self.cause(of: $0)) }
+    }
     if !groups.isEmpty {
       lines += ["", Self.row(["executing", "runs", "longest", "waiting", "share"], of: "Time")]
       lines += Self.list(groups) { group in
@@ -31,6 +34,8 @@ extension RunReport {
     }
     return lines.joined(separator: "\n") + "\n"
   }
+
+  static func cause(of run: RunRecord) -> String { run.executionCause.map { "\($0)".shortened(to: 400) } ?? "" }
 
   private static func list<Element>(_ elements: [Element], _ line: (Element) -> String) -> [String] {
     let shown = elements.prefix(listLimit).map(line)

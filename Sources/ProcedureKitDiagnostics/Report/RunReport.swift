@@ -32,6 +32,8 @@ public struct RunReport: Sendable {
   public let failures: [RunRecord]
   /// The runs that ended in another way than with a value of their body, but for failures, in the order of time.
   public let others: [RunRecord]
+  /// The nodes of durable graphs that were executed again, in the order of time, with their ``RunRecord/executionCause``.
+  public let executedAgain: [RunRecord]
 
   /// Creates the report of a recording. O(n log n) for n runs.
   ///
@@ -55,6 +57,7 @@ public struct RunReport: Sendable {
     let ended = recording.runs.filter { $0.end != nil }.sorted { ($0.end!, $0.id) < ($1.end!, $1.id) }
     failures = ended.filter { $0.outcome == .failed }
     others = ended.filter { ![.failed, .finished].contains($0.outcome) }
+    executedAgain = ended.filter { $0.executionCause != nil }
   }
 
   /// How many runs have ended in each way.

@@ -18,7 +18,11 @@ final class FileDescriptor {
     if number < 0 { throw .latest }
   }
 
-  deinit { close(number) }
+  deinit {
+    // A child that is being spawned has a copy of the descriptor until its `exec`, which would hold the lock after `close`.
+    flock(number, LOCK_UN)
+    close(number)
+  }
 
   /// Locks the file against others. Whether that succeeded; the system gives the lock back when the process ends, however it ends.
   func lock() throws(Failure) -> Bool {
@@ -37,6 +41,12 @@ final class FileDescriptor {
   var isRegular: Bool {
     var status = stat()
     return fstat(number, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Takes the permissions of another file.
+  func takePermissions(of other: FileDescriptor) throws(Failure) {
+    var status = stat()
+    guard fstat(other.number, &status) == 0, fchmod(number, status.st_mode & 0o7777) == 0 else { throw .latest }
   }
 
   func size() throws(Failure) -> Int {

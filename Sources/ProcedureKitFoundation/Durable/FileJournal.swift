@@ -149,11 +149,15 @@ public actor FileJournal: ProcedureJournal {
   /// - Throws: `JournalError`: the storage has failed, so that the latest entries may be lost.
   public func close() async throws {
     defer { file = nil }
-    if appendedCount > flushedCount, flush != .never { try file?.flush() }
+    if appendedCount > flushedCount, flush != .never {
+      try file?.flush()
+      // Appends that wait for a flush are safe.
+      flushedCount = appendedCount
+    }
   }
 
   private func open() throws -> JournalFile {
-    guard let file else { throw JournalError(.closed, journal: name, "was closed") }
+    guard let file else { throw JournalError(.closed, journal: name, "was closed: open it again, or close it later") }
     return file
   }
 }

@@ -81,16 +81,21 @@ final class JournalFile {
   private func checkHeader() throws(JournalError) {
     let header = try read(JournalFormat.headerSize, at: 0)
     guard header.count == JournalFormat.headerSize, header.starts(with: JournalFormat.magic) else {
-      throw Self.error(.notAJournal, path, "is no journal: it begins otherwise")
+      throw Self.error(
+        .notAJournal, path,
+        "is no journal, since it begins otherwise, and was left as it is: give the path of another file")
     }
     guard JournalFormat.number(header[12...]) == CRC32.checksum(of: header[..<12]) else {
-      throw Self.error(.damaged, path, "has a damaged header: a byte of it was changed")
+      throw Self.error(
+        .damaged, path,
+        "has a damaged header, since a byte of it was changed: restore the file, or begin with another one")
     }
     let version = JournalFormat.number(header[8..<12])
     guard version == JournalFormat.version else {
       throw Self.error(
         .unknownVersion, path,
-        "has the format \(version), and this version of the library knows the format \(JournalFormat.version) only")
+        "has the format \(version), and this version of the library knows the format \(JournalFormat.version) only: "
+          + "open it by the version that wrote it, or begin with another file")
     }
   }
 
@@ -230,6 +235,7 @@ final class JournalFile {
     do throws(FileDescriptor.Failure) {
       let new = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_TRUNC)
       guard try new.lock() else { throw FileDescriptor.Failure(code: EWOULDBLOCK) }
+      try new.takePermissions(of: old)
       try new.write(JournalFormat.header(), at: 0)
       (end, places, latest) = (JournalFormat.headerSize, [:], [:])
       for (key, place) in oldPlaces.sorted(by: { $0.value.position < $1.value.position }) where isKept(key) {

@@ -144,6 +144,22 @@ import TestingProcedureKit
     _ = try FileJournal(path)
   }
 
+  #if os(Linux)
+    @Test("A closed journal gives the file back, although a child that is being spawned still has the descriptor")
+    func inherited() async throws {
+      let journal = try FileJournal(path)
+      // A child has copies of all descriptors between its `fork` and its `exec`.
+      let numbers = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { number in
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")) == path
+      }
+      let copies = numbers.compactMap(Int32.init).map { dup($0) }
+      defer { for copy in copies { close(copy) } }
+      #expect(copies.count == 1)
+      try await journal.close()
+      _ = try FileJournal(path)
+    }
+  #endif
+
   @Test("A later format, another file and a folder are errors, which leave what they are")
   func foreign() async throws {
     func kind(_ name: String) -> JournalError.Kind? {
@@ -182,6 +198,16 @@ import TestingProcedureKit
     #expect(try await again.read(Self.keys[0]) == [50])
     #expect(try await again.read(Self.keys[1]) == [49])
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a.journal"])
+  }
+
+  @Test("A compacted file has the permissions of the old one")
+  func permissions() async throws {
+    let journal = try FileJournal(path)
+    for permissions in [0o600, 0o640] {
+      try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+      try await journal.compact()
+      #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == permissions)
+    }
   }
 
   @Test(

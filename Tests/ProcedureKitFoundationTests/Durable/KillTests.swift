@@ -29,7 +29,7 @@ import TestingProcedureKit
 
   @Test(
     "Killed at any moment, a graph loses no value, and executes no node again whose entry is there",
-    arguments: 0..<UInt64(TestDepth.count(4, least: 4)))
+    arguments: 0..<UInt64(TestDepth.count(7, least: 4)))
   func killed(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let folder = try TemporaryFolder()
@@ -62,6 +62,7 @@ import TestingProcedureKit
       #expect(run.status == -SIGKILL, "seed \(seed): \(run.errors)")
       kills += 1
     }
+    if TestDepth.current == .deep { print("seed \(seed): \(kills) kills, \(seen) executions of 30 nodes") }
     #expect(before.count == 31)
     // Each kill puts at most the two nodes that were executing in doubt.
     #expect(seen <= 30 + 2 * kills, "seed \(seed): \(seen) executions with \(kills) kills")

@@ -152,7 +152,7 @@ extension Int: BroadcastEvent {}
       #expect(event.parent == parent && event.graph == parent)
       // Each property is there for the kinds that have it, and for no other.
       switch step {
-      case .willExecute(let attempt, let slot), .didExecute(let attempt, let slot):
+      case .willExecute(let attempt, let slot, _), .didExecute(let attempt, let slot):
         #expect(event.attempt == Int(Int32(clamping: attempt)) && event.slot == (slot < 0 ? nil : Int(slot)))
       case .retrying(let attempt, let delay, _): #expect(event.attempt == attempt && event.delay == delay)
       default: #expect(event.attempt == 3 && event.delay == nil)

@@ -16,6 +16,9 @@ struct DurableLook: Sendable {
   /// The nodes that have failed in an earlier run, whose failure is remembered.
   private(set) var failures: [Int32: String] = [:]
 
+  /// Whether an earlier run has left something.
+  var isContinued: Bool { fates.contains { if case .reused = $0 { true } else { false } } }
+
   /// Reads the journal.
   ///
   /// - Throws: The errors of the journal.

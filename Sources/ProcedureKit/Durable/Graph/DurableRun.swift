@@ -20,19 +20,11 @@ final class DurableRun: Sendable {
     let graph = plan.graph
     var (bodies, traits) = (graph.bodies, graph.traits)
     for index in bodies.indices {
-      let node = Int32(index)
-      if plan.isRemembered(node) || look.fates[index] == .skipped {
-        let task = traits[index]
-        traits[index] = NodeTraits(name: task.name, priority: task.priority, isPlain: false)
-        bodies[index] = NodeBody { values in
-          try await RunDriver.runNode(self.task(of: node, task, graph.bodies[index], values), ())
-        }
-      } else {
-        bodies[index] = NodeBody { values in
-          try await graph.bodies[index].execute(values)
-          let key = self.known(node, values).map { self.plan.key(of: node, $0) }
-          self.fingerprints.withLock { $0[index] = key?.fingerprint }
-        }
+      let task = traits[index]
+      traits[index] = NodeTraits(
+        name: task.name, priority: task.priority, isPlain: false, version: task.version, weight: task.weight)
+      bodies[index] = NodeBody { values in
+        try await RunDriver.runNode(self.task(of: Int32(index), task, graph.bodies[index], values), ())
       }
     }
     return GraphPlan(
@@ -67,6 +59,10 @@ final class DurableRun: Sendable {
       }
       try put(record, of: node, values)
     case .executed:
+      guard plan.isRemembered(node) else {
+        if look.isContinued { explain(.notCodable(plan.typeName(of: node))) }
+        return false
+      }
       guard let known = known(node, values) else { return false }
       let key = plan.key(of: node, known)
       if key != look.keys[Int(node)] || look.failures[node] != nil, let record = try await journal.record(for: key) {
@@ -78,12 +74,19 @@ final class DurableRun: Sendable {
         fingerprints.withLock { $0[Int(node)] = DurablePlan.fingerprint(of: record.content, of: key) }
         break
       }
-      let cause = try await plan.cause(of: node, known)
-      if cause != .notRemembered { ProcedureContext.current?.log.info("executes again: \(cause)") }
+      explain(try await plan.cause(of: node, known))
       return false
     }
     for input in plan.graph.inputs(of: node) { values.giveUpShare(of: input) }
     return true
+  }
+
+  /// Tells why a node is executed again: in the log, in the event of the start, and in snapshots.
+  private func explain(_ cause: ExecutionCause) {
+    guard cause != .notRemembered, let context = ProcedureContext.current else { return }
+    context.log.info("executes again: \(cause)")
+    let run = context.run.reported
+    run.core.withState { _ in run.madeDetails.executionCause = cause }
   }
 
   private func put(_ record: JournalRecord, of node: Int32, _ values: GraphValues) throws {
@@ -103,12 +106,16 @@ final class DurableRun: Sendable {
     do {
       try await body.execute(values)
     } catch {
-      if plan.remembersFailures, let known, !error.isNoFailure, !isCancelled {
+      if plan.remembersFailures, plan.isRemembered(node), let known, !error.isNoFailure, !isCancelled {
         try await append(Array("\(error)".utf8), isFailure: true, of: node, known)
       }
       throw error
     }
-    guard let codec = plan.codecs[Int(node)], !isCancelled else { return }
+    guard let codec = plan.codecs[Int(node)] else {
+      let key = known.map { plan.key(of: node, $0) }
+      return fingerprints.withLock { $0[Int(node)] = key?.fingerprint }
+    }
+    if isCancelled { return }
     let content: [UInt8]
     do {
       content = try codec.encode(values, journal.coder)

@@ -9,7 +9,8 @@ extension ProcedureGraph where Input: Encodable {
   /// The value of each node is written when the node has finished, and before any node that depends on it starts. A new run takes
   /// the values that are there: these nodes have the event `reused` with the name of the journal. A node is executed again if its
   /// name, its ``Procedure/version(_:)``, the version or the name of the graph, or the value of a dependency has changed, and so is
-  /// everything that depends on the node. The log says why, and so does ``DurableGraph/resumptionPlan(for:)``.
+  /// everything that depends on the node. The log says why, and so do ``ProcedureEvent/executionCause``,
+  /// ``QueueSnapshot/Entry/executionCause`` and, before the run, ``DurableGraph/resumptionPlan(for:)``.
   ///
   /// A value is remembered if it is `Codable`, or if the node has no value. A node with another value is executed again if a node that
   /// is executed needs the value, or if no node depends on it. A cancelled node is not remembered. A nested graph is one node, whose
@@ -47,6 +48,8 @@ extension ProcedureGraph {
   public func durable(
     in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
   ) -> DurableGraph<Input, Output> {
-    fatalError("unavailable")
+    fatalError(
+      "durable(in:as:version:rememberingFailures:) of \"\(name)\" needs an Encodable input: make \(Input.self) Encodable"
+    )
   }
 }

@@ -246,6 +246,8 @@ final class RunDetails {
   var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
   /// Whether a value was used that was there already.
   var isReused = false
+  /// Why a node of a durable graph is executed again.
+  var executionCause: ExecutionCause?
   /// Called if the run ends in its pause, or before the next start.
   var abandonPause: (@Sendable () -> Void)?
 

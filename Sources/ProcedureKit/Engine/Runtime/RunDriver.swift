@@ -462,8 +462,9 @@ extension Run {
         if !hasStarted { started = stamp(reading.instant).nanoseconds }
         hasStarted = true
         details?.isRetrying = false
+        let (attempt, cause) = (details?.currentAttempt ?? 1, details?.executionCause)
         record(
-          .willExecute(attempt: details?.currentAttempt ?? 1, slot: slotNumber(state)), at: reading.instant, &effects)
+          .willExecute(attempt: attempt, slot: slotNumber(state), cause: cause), at: reading.instant, &effects)
       }
       return body
     }

@@ -40,6 +40,9 @@ final class ProgressPart: Sendable {
 
   var shown: ProcedureProgress { state.withLock { $0.progress.shown } }
 
+  /// The fraction that is shown; `nil` if the part has ended.
+  var fractionUnderWay: Double? { state.withLock { $0.progress.hasEnded ? nil : $0.progress.shown.fraction } }
+
   // MARK: Changes
 
   func bodyReported(_ fraction: Double, completed: Int? = nil, of total: Int? = nil) {

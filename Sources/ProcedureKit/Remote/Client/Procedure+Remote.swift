@@ -15,6 +15,9 @@ extension Procedure {
   /// A cancel is passed on to the worker, and the procedure ends when the execution has ended, at the latest after
   /// ``RemoteLimits/heartbeatTimeout``.
   ///
+  /// The progress of the execution is that of the procedure here, see ``ProcedureContext/progress``. As everywhere, what is shown never goes
+  /// back: when another worker begins the work again, the procedure stays as far as the lost one had come, until the new one is further.
+  ///
   /// - Parameters:
   ///   - executor: The executor.
   ///   - signature: The agreement with the workers.
@@ -22,7 +25,8 @@ extension Procedure {
   ///   - limits: The time limits of each call.
   ///   - key: Returns the name of the work for an input: the same in each process, so that a process that is started again finds the
   ///     execution of the former one. `nil` makes each call work of its own.
-  ///   - onProgress: Receives each new progress of the execution. The function must return soon.
+  ///   - onProgress: Receives each new progress of the execution, as the present worker tells it: another worker begins again. The function
+  ///     must return soon.
   /// - Returns: The procedure. It throws ``RemoteError`` for an error of the engine, ``RemoteFailure`` for an error of the procedure whose
   ///   type is not in the signature, and every other error of the procedure as it was.
   public func remote(
@@ -42,7 +46,9 @@ extension Procedure {
           defer { last = progress }
           return last != progress
         }
-        if isNew { onProgress(progress) }
+        guard isNew else { return }
+        if let fraction = progress.fraction { context.progress.report(fraction) }
+        onProgress(progress)
       }
       return try await client.execute(call, in: context)
     }

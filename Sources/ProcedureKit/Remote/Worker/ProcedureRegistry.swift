@@ -34,10 +34,14 @@ public struct ProcedureRegistry: Sendable {
   ///   - signature: The signature under which clients call the procedure.
   public mutating func register<P: Procedure>(_ procedure: P, as signature: RemoteSignature<P.Input, P.Output>) {
     let (task, coder, name) = (procedure.procedureTask, coder, signature.name)
+    let followed = task.wrapped { (input: P.Input) in
+      RemoteExecution.current?.follow(ProcedureContext.ofBody(task.name).run)
+      return try await task.executeAsLevel(input)
+    }
     require(entries[name.name]?[name.version] == nil, "ProcedureRegistry: \"\(name)\" is registered twice")
     entries[name.name, default: [:]][name.version] = Entry { call, queue in
       let input = try signature.decode(input: call.input, with: coder)
-      let output = try await queue.run(task, input: input)
+      let output = try await queue.run(followed, input: input)
       return try signature.encode(output, with: coder)
     } failure: {
       signature.failure($0, with: coder)
@@ -70,7 +74,8 @@ public struct ProcedureRegistry: Sendable {
     let signature = RemoteSignature<Void, Void>(name.name, version: name.version)
     guard let versions = entries[name.name] else {
       let known = Set(names.map(\.name)).sorted().joined(separator: ", ")
-      let reason = "the worker has no procedure of this name, only: \(known); register it"
+      let reason =
+        "the worker has no procedure of this name, \(known.isEmpty ? "and no other one" : "only: \(known)"); register it"
       return signature.failure(RemoteError(.unknownProcedure, procedure: name, reason: reason), with: coder)
     }
     let known = versions.keys.sorted().map(String.init).joined(separator: ", ")

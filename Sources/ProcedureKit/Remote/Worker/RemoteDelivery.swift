@@ -11,10 +11,14 @@ struct RemoteDelivery: Sendable {
   let queue: ProcedureQueue
   let pauses: Schedule
   private let order = Locked(Order.none)
-  private let progress = Locked<RemoteProgress?>(nil)
+  private let progress: Locked<RemoteProgress?>
+  private let execution: RemoteExecution
 
   init(task: any RemoteTask, queue: ProcedureQueue, pauses: Schedule) {
     (self.task, self.queue, self.pauses) = (task, queue, pauses)
+    let progress = Locked<RemoteProgress?>(nil)
+    self.progress = progress
+    execution = RemoteExecution(task.call, delivery: task.delivery) { new in progress.withLock { $0 = new } }
   }
 
   /// Executes the call, and tells the engine the outcome. Cancelling the caller cancels the procedure, and gives the call back.
@@ -41,7 +45,6 @@ struct RemoteDelivery: Sendable {
 
   private func execute(_ body: CancellableWork, with registry: ProcedureRegistry) async -> RemoteOutcome {
     let outcome = Locked(RemoteOutcome.abandoned)
-    let execution = RemoteExecution(task.call, delivery: task.delivery) { new in progress.withLock { $0 = new } }
     await body.executeHere {
       let result = await execution.bound {
         await registry.execute(task.call, on: queue, payloadLimit: task.payloadLimit)
@@ -64,7 +67,7 @@ struct RemoteDelivery: Sendable {
     let interval = max(task.call.limits.heartbeatTimeout / 3, .milliseconds(1))
     while (try? await queue.core.timers.pause(for: interval)) != nil {
       do {
-        guard try await task.heartbeat(progress.withLock { $0 }) else { continue }
+        guard try await task.heartbeat(execution.progress(with: progress.withLock { $0 })) else { continue }
         order.withLock { $0 = .cancel }
         body.cancel()
       } catch let error as RemoteError where error.kind == .superseded {

@@ -1,5 +1,5 @@
 /// The reason why a node of a durable graph is executed, although there is a journal.
-public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
+public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
   /// The journal has no value of the node, in any version and for any input.
   case notRemembered
   /// The version of the node, or of the graph, was another one.
@@ -23,19 +23,4 @@ public enum ExecutionCause: Hashable, Sendable, CustomStringConvertible {
   }
 
   private static func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ", ") }
-}
-
-extension DurablePlan {
-  func typeName(of node: Int32) -> String { "\(layout.slots[Int(graph.slot(of: node))].type)" }
-
-  /// Explains why the journal has no value of a node whose dependencies have these fingerprints.
-  func cause(of node: Int32, _ fingerprints: [Fingerprint]) async throws -> ExecutionCause {
-    guard let latest = try await journal.latestKey(at: paths[Int(node)]),
-      let record = try await journal.record(for: latest)
-    else { return .notRemembered }
-    if record.versions != versions(of: node) { return .versionChanged }
-    let (now, before) = (recordedDependencies(of: node, fingerprints), record.dependencies)
-    let changed = now.filter { !before.contains($0) } + before.filter { old in !now.contains { $0.name == old.name } }
-    return changed.isEmpty ? .notRemembered : .dependenciesChanged(changed.map(\.name))
-  }
 }
