@@ -25,7 +25,10 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   public var shrinkLimit = 200
 
   /// The explorer for each program: the number of schedules, the strategy, the seed. The seed also decides the
-  /// programs. The `expectedOutcomes` have to occur in any of the programs, not in each.
+  /// programs.
+  ///
+  /// Each of the `expectedOutcomes` has to occur in one of the programs. The exploration goes on until all outcomes have
+  /// occurred, for up to ten times `programs`.
   public var explorer = ScheduleExplorer(schedules: 20)
 
   /// Makes an explorer of the programs of `specification`.
@@ -56,7 +59,9 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   public func explore() async throws -> ExplorationSummary {
     var summary = ExplorationSummary(seed: explorer.seed, strategy: explorer.strategy)
     summary.isComplete = programs > 0
-    for number in 0..<max(programs, 0) {
+    var number = 0
+    while wantsMore(after: number, summary) {
+      defer { number += 1 }
       var explorer = explorer
       explorer.seed = seed(of: number)
       explorer.expectedOutcomes = []
@@ -70,6 +75,10 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     let missing = summary.missing(of: explorer.expectedOutcomes)
     guard missing.isEmpty else { throw MissingOutcomes(outcomes: missing, summary: summary) }
     return summary
+  }
+
+  private func wantsMore(after number: Int, _ summary: ExplorationSummary) -> Bool {
+    number < programs || number / 10 < programs && !summary.missing(of: explorer.expectedOutcomes).isEmpty
   }
 
   /// Explores one program, for example the program of a failure. With the strategy `.replay`, runs one schedule.
@@ -92,31 +101,37 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   private func simplified(
     _ program: Program<Command>, _ failure: ExplorationFailure, number: Int, _ explorer: ScheduleExplorer
   ) async throws -> ProgramFailure<Command> {
+    let seed = self.explorer.seed
+    let found = ProgramFailure(
+      number: number, seed: seed, program: program, originalCommandCount: program.commandCount, failure: failure)
+    guard failure.problems.allSatisfy(\.isCheap) else { return found }
     var shrinker = ProgramShrinker(failing: program, simplerCommands: specification.simplerCommands)
     var quick = explorer
     quick.shrinkLimit = 0
     for _ in 0..<max(shrinkLimit, 0) {
       guard let candidate = shrinker.candidate else { break }
-      do {
-        try await quick.explore(body(of: candidate))
+      let problem = try await self.failure(of: candidate, by: quick)?.problems.first
+      if problem?.kind == failure.problems.first?.kind {
+        shrinker.candidateFailed()
+      } else {
         shrinker.candidatePassed()
-      } catch let found as ExplorationFailure {
-        if found.problems.first?.kind == failure.problems.first?.kind {
-          shrinker.candidateFailed()
-        } else {
-          shrinker.candidatePassed()
-        }
       }
     }
-    var reported = failure
-    do {
-      try await explorer.explore(body(of: shrinker.program))
-    } catch let failure as ExplorationFailure {
-      reported = failure
-    }
+    // A program that does not fail again depends on more than the choices.
+    guard let simplest = try await self.failure(of: shrinker.program, by: explorer) else { return found }
     return ProgramFailure(
-      number: number, seed: self.explorer.seed, program: shrinker.program,
-      originalCommandCount: program.commandCount, failure: reported)
+      number: number, seed: seed, program: shrinker.program, originalCommandCount: program.commandCount,
+      failure: simplest)
+  }
+
+  private func failure(of program: Program<Command>, by explorer: ScheduleExplorer) async throws -> ExplorationFailure?
+  {
+    do {
+      try await explorer.explore(body(of: program))
+      return nil
+    } catch let failure as ExplorationFailure {
+      return failure
+    }
   }
 
   /// The body of an exploration that executes `program` and checks the history.
@@ -138,6 +153,16 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
         try await group.waitForAll()
       }
       try await specification.check(recording.history, of: system, env)
+    }
+  }
+}
+
+extension ExplorationProblem {
+  /// Whether the problem shows itself again at a bearable cost.
+  fileprivate var isCheap: Bool {
+    switch self {
+    case .check, .thrown, .deadlock: true
+    default: false
     }
   }
 }

@@ -12,6 +12,9 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     /// precedes another call if it ended before the other began.
     public var interval: ClosedRange<Int>
 
+    /// The command and the response, which is left out if the type has only one.
+    var text: String { Response.self == Void.self ? "\(command)" : "\(command) → \(response)" }
+
     /// Makes a call.
     public init(_ command: Command, _ response: Response, during interval: ClosedRange<Int>) {
       self.command = command
@@ -38,7 +41,7 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     strands.enumerated()
       .flatMap { number, calls in calls.map { (number, $0) } }
       .sorted { $0.1.interval.lowerBound < $1.1.interval.lowerBound }
-      .map { "\($1.interval.lowerBound)–\($1.interval.upperBound) task \($0): \($1.command) → \($1.response)" }
+      .map { "\($1.interval.lowerBound)–\($1.interval.upperBound) task \($0): \($1.text)" }
       .joined(separator: "\n")
   }
 }

@@ -29,11 +29,11 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
   ) async throws {
     let begin = state.withLock { $0.tick() }
     let response = try await execute()
-    let end = state.withLock { state in
-      let end = state.tick()
-      state.history.strands[strand].append(.init(command, response, during: begin...end))
-      return end
+    let call = state.withLock { state in
+      let call = History.Call(command, response, during: begin...state.tick())
+      state.history.strands[strand].append(call)
+      return call
     }
-    env.note("\(begin)–\(end) task \(strand): \(command) → \(response)")
+    env.note("\(begin)–\(call.interval.upperBound) task \(strand): \(call.text)")
   }
 }

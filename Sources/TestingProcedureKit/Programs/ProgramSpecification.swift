@@ -26,6 +26,9 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
 
   /// Executes a command. Several tasks call the function at the same time.
   ///
+  /// A command that waits for another command can wait forever in a random program, and is then reported as a deadlock:
+  /// limit the wait on `env.clock`, and let the expiry be a response.
+  ///
   /// - Throws: Any error, which fails the schedule. An expected error is a response.
   func execute(_ command: Command, on system: System, _ env: ExplorationEnvironment) async throws -> Response
 

@@ -151,9 +151,10 @@ public struct ScheduleExplorer: Sendable {
     return summary
   }
 
-  /// Whether a successful schedule runs twice, as a check for determinism: every hundredth.
+  /// Whether a successful schedule runs twice, as a check for determinism: every hundredth. The seed decides the first, so
+  /// that many short explorations are checked, too.
   private func isChecked(_ schedule: Int) -> Bool {
-    checksDeterminism && schedule % 100 == 99 && !allowsUncontrolledJobs
+    checksDeterminism && (UInt64(schedule) &+ seed) % 100 == 99 && !allowsUncontrolledJobs
   }
 
   private func wantsMore(after summary: ExplorationSummary, until end: ContinuousClock.Instant?) -> Bool {

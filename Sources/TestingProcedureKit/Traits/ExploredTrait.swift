@@ -36,7 +36,8 @@
   /// | `PROCEDUREKIT_REPLAY` | a replay string: the only schedule to run |
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds: tried first, and extended by each failure |
   ///
-  /// Applied to a suite, the trait explores each test of the suite.
+  /// Applied to a suite, the trait explores each test of the suite. The last of several such traits of a test counts: a
+  /// test's own trait before the trait of the suite.
   public struct ExploredTrait: TestTrait, SuiteTrait, TestScoping {
     /// The explorer for each test case.
     public var explorer: ScheduleExplorer
@@ -54,9 +55,10 @@
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
+      if ExplorationEnvironment.current != nil { return try await function() }
+      let explorer = test.traits.lazy.compactMap { $0 as? ExploredTrait }.last?.explorer ?? explorer
       let settings = try ExplorationSettings(environment: TestProcess.environment)
-      let exploration = TestExploration(
-        name: test.name, place: test.sourceLocation, explorer: explorer, settings: settings)
+      let exploration = TestExploration(of: test, explorer: explorer, settings: settings)
       do {
         try await IssueHandlingTrait.filterIssues(Self.isOutsideOfExplorations)
           .provideScope(for: test, testCase: testCase) { try await exploration.run(function) }

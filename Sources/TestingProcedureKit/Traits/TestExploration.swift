@@ -4,14 +4,11 @@
 
   /// The exploration of one test case: first the seeds of the corpus, then the explorer's own.
   struct TestExploration: Sendable {
-    /// The function and the place of the test.
-    let name: String
+    /// The name of the test in the corpus: the module, the suites and the function.
+    let key: String
     let place: SourceLocation
     let explorer: ScheduleExplorer
     let settings: ExplorationSettings
-
-    /// The name of the test in the corpus.
-    var key: String { "\(place.fileID) \(name)" }
 
     /// Explores `function`. Ends the process after a report if `function` hangs and ignores cancellation, since Swift
     /// Testing waits for every call of the function.
@@ -56,12 +53,17 @@
 
     /// Records the failure as the one issue of the test, at the failed expectation if there is one.
     func record(_ failure: ExplorationFailure) {
-      let filter = name.prefix { $0 != "(" }
       let text = """
         \(failure)
           repeat: \(ExplorationSettings.Variable.replay)='\(failure.replay)' swift test --filter '\(filter)'
         """
       Issue.record(Comment(rawValue: text), sourceLocation: place(of: failure))
+    }
+
+    /// The regular expression for the command line that selects the test.
+    private var filter: String {
+      let name = key.prefix { $0 != "(" }
+      return name.map { $0.isLetter || $0.isNumber || "/_` ".contains($0) ? "\($0)" : "." }.joined() + "\\("
     }
 
     private func place(of failure: ExplorationFailure) -> SourceLocation {
@@ -74,6 +76,16 @@
       place.line = Int(check.line)
       place.column = 1
       return place
+    }
+  }
+
+  extension TestExploration {
+    /// Makes the exploration of a test.
+    init(of test: Test, explorer: ScheduleExplorer, settings: ExplorationSettings) {
+      let place = test.sourceLocation
+      let (id, suffix) = ("\(test.id)", "/\(place.fileName):\(place.line):\(place.column)")
+      let key = id.hasSuffix(suffix) ? String(id.dropLast(suffix.count)) : id
+      self.init(key: key, place: place, explorer: explorer, settings: settings)
     }
   }
 #endif

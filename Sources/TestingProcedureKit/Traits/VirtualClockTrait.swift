@@ -15,7 +15,7 @@
   ///
   /// The test, its child tasks and the default actors that they call are on the executor, one job at a time, so that
   /// ``VirtualClock/run(for:)`` waits for them. A test on the main actor, or on another actor with an executor of its
-  /// own, stays there. Applied to a suite, the trait holds for each test of the suite.
+  /// own, stays there. In an exploration, the trait has no effect, since an exploration has a clock. Applied to a suite, the trait holds for each test of the suite.
   public struct VirtualClockTrait: TestTrait, SuiteTrait, TestScoping {
     /// True: the tests of a suite and of its inner suites have clocks.
     public var isRecursive: Bool { true }
@@ -30,6 +30,7 @@
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
+      if ExplorationEnvironment.current != nil { return try await function() }
       let clock = VirtualClock()
       try await VirtualClock.$current.withValue(clock) {
         try await withTaskExecutorPreference(clock.executor) { try await function() }

@@ -60,6 +60,25 @@ struct ProgramExplorerTests {
     }
   }
 
+  /// Programs whose system draws numbers that no seed decides.
+  private struct Luck: ProgramSpecification {
+    func makeSystem(_ env: ExplorationEnvironment) {}
+    func makeCommand(using random: inout SeededGenerator) {}
+    func execute(_ command: Void, on system: Void, _ env: ExplorationEnvironment) async {
+      for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
+    }
+  }
+
+  @Test("Programs that are not deterministic are found, although each has few schedules")
+  func luck() async throws {
+    let failure = try await #require(throws: ProgramFailure<Void>.self) { try await explorePrograms(of: Luck()) }
+    guard case .nondeterminism = failure.failure.problems.first else {
+      Issue.record("\(failure)")
+      return
+    }
+    #expect(failure.program.commandCount == failure.originalCommandCount)
+  }
+
   @Test("An invariant is checked after each execution, and its violation is simplified")
   func invariant() async throws {
     let failure = try await #require(throws: ProgramFailure<Int>.self) {

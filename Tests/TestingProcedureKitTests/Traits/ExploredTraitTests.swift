@@ -42,6 +42,13 @@ struct ExploredTraitTests {
   struct Inner {
     @Test("Each test of the suite is explored")
     func inner() { #expect(ExplorationEnvironment.current != nil) }
+
+    @Test("A test's own trait counts, and a clock beside the exploration's is none", .virtualClock, .explored(5))
+    func own() throws {
+      let env = try #require(ExplorationEnvironment.current)
+      #expect(env.schedule < 5)
+      #expect(VirtualClock.current === env.clock)
+    }
   }
 
   /// Explores `function` with the trait, and returns the issues.
@@ -101,7 +108,7 @@ struct ExploredTraitTests {
   func abandoned() async throws {
     let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let exploration = TestExploration(
-        name: "test()", place: #_sourceLocation, explorer: ScheduleExplorer(),
+        key: "Module.test()", place: #_sourceLocation, explorer: ScheduleExplorer(),
         settings: try ExplorationSettings(environment: [:]))
       try await exploration.run { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
     }

@@ -5,14 +5,11 @@ import TestingProcedureKit
 
 /// Where a random program is run: under an exploration's schedules, or on real threads.
 protocol ProgramWorld: Sendable {
-  /// Draws a number from `0` up to, but without, `bound`. The same seed gives the same program.
+  /// Draws a number from `0` up to, but without, `bound`.
   func randomNumber(below bound: Int) -> Int
 
   /// Reports that an expectation does not hold.
   func recordFailure(_ comment: String, fileID: StaticString, line: UInt)
-
-  /// Writes down what happens.
-  func note(_ text: String)
 
   /// Counts that something happened.
   func tally(_ outcome: String)
@@ -92,8 +89,6 @@ final class RealThreads: ProgramWorld {
   func recordFailure(_ comment: String, fileID: StaticString, line: UInt) {
     Issue.record("seed \(seed), \(fileID):\(line): \(comment)")
   }
-
-  func note(_ text: String) {}
 
   func tally(_ outcome: String) { counts { $0[outcome, default: 0] += 1 } }
 

@@ -3,27 +3,24 @@ import Testing
 import TestingProcedureKit
 
 @Suite("Random programs on two queues under every order")
-struct RandomProgramTests {
+struct QueueProgramTests {
+  private func explorer(
+    _ programs: Int, seed: UInt64, outcomes: Set<String>
+  ) -> ProgramExplorer<WorldPrograms<QueueSystem>> {
+    ProgramExplorer(of: QueueSystem.self, programs: TestDepth.count(programs), seed: seed, outcomes: outcomes)
+  }
+
   @Test(
     "Every run finishes once, bodies stay within the width, nobody is beside who excludes, events are in order",
     arguments: 0..<2 as Range<UInt64>)
   func everything(seed: UInt64) async throws {
-    try await exploreRace(
-      "finished", "failed", "ignored", "cancelled", "refused", "several hold something",
-      schedules: TestDepth.count(1_000), seed: seed
-    ) { env in
-      try await RandomProgram(env).run(steps: 12)
-    }
+    let outcomes: Set = ["finished", "failed", "ignored", "cancelled", "refused", "several hold something"]
+    try await explorer(500, seed: seed, outcomes: outcomes).explore()
   }
 
   @Test("The same holds on queues without an executor, whose bodies execute on the process's threads")
   func realThreads() async throws {
-    var tallies: [String: Int] = [:]
-    for seed in 0..<UInt64(TestDepth.count(1_000)) {
-      let world = RealThreads(seed: seed)
-      try await RandomProgram(world).run(steps: 12)
-      tallies.merge(world.tallies, uniquingKeysWith: +)
-    }
+    let tallies = try await explorer(1_000, seed: 2, outcomes: []).runOnRealThreads()
     for outcome in ["finished", "failed", "ignored", "cancelled"] { #expect(tallies[outcome] != nil, "\(tallies)") }
   }
 }

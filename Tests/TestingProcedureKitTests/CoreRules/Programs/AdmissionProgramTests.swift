@@ -9,19 +9,19 @@ struct AdmissionProgramTests {
     "L1, R1 to R4, C2 to C6: every run finishes once, nothing overlaps, hangs or is left behind",
     arguments: 0..<2 as Range<UInt64>)
   func everything(seed: UInt64) async throws {
-    try await exploreRace("finished", "failed", "cancelled", schedules: TestDepth.count(1_000), seed: seed) { env in
-      await AdmissionProgram(env).run(steps: 10)
-    }
+    let outcomes: Set = ["finished", "failed", "cancelled"]
+    try await explorer(500, seed: seed, outcomes: outcomes).explore()
+  }
+
+  private func explorer(
+    _ programs: Int, seed: UInt64, outcomes: Set<String>
+  ) -> ProgramExplorer<WorldPrograms<AdmissionSystem>> {
+    ProgramExplorer(of: AdmissionSystem.self, programs: TestDepth.count(programs), seed: seed, outcomes: outcomes)
   }
 
   @Test("The same holds on queues without an executor, whose bodies execute on the process's threads")
-  func realThreads() async {
-    var tallies: [String: Int] = [:]
-    for seed in 0..<UInt64(TestDepth.count(1_000)) {
-      let world = RealThreads(seed: seed)
-      await AdmissionProgram(world).run(steps: 10)
-      tallies.merge(world.tallies, uniquingKeysWith: +)
-    }
+  func realThreads() async throws {
+    let tallies = try await explorer(1_000, seed: 2, outcomes: []).runOnRealThreads()
     for outcome in ["finished", "failed", "cancelled"] { #expect(tallies[outcome] != nil, "\(tallies)") }
   }
 

@@ -1,7 +1,7 @@
 import ProcedureKit
 import TestingProcedureKit
 
-/// What a body of a ``RandomProgram`` wants to hold: nothing, or some of two categories and of one resource of three units.
+/// What a body of a random program wants to hold: nothing, or some of two categories and of one resource of three units.
 struct RandomWants: Sendable {
   static let units = Resource("units", capacity: 3)
 
@@ -12,16 +12,16 @@ struct RandomWants: Sendable {
   /// Nothing.
   init() {}
 
-  init(_ env: any ProgramWorld) {
-    guard env.randomNumber(below: 3) == 0 else { return }
+  init(using random: inout SeededGenerator) {
+    guard random.below(3) == 0 else { return }
     for category in ["a", "b"] {
-      switch env.randomNumber(below: 5) {
+      switch random.below(5) {
       case 0: exclusive.append(category)
       case 1: shared.append(category)
       default: break
       }
     }
-    if env.randomNumber(below: 4) == 0 { units = 1 + env.randomNumber(below: 3) }
+    if random.below(4) == 0 { units = 1 + random.below(3) }
   }
 
   var isAnything: Bool { !exclusive.isEmpty || !shared.isEmpty || units > 0 }
@@ -31,5 +31,11 @@ struct RandomWants: Sendable {
     for category in exclusive { task = task.exclusive(category) }
     for category in shared { task = task.shared(category) }
     return units > 0 ? task.uses(Self.units, units: units) : task
+  }
+}
+
+extension RandomWants: CustomStringConvertible {
+  var description: String {
+    (exclusive.map { "\($0)!" } + shared + (units > 0 ? ["\(units) units"] : [])).joined(separator: ", ")
   }
 }
