@@ -68,7 +68,7 @@ public final class VirtualClock: Clock {
     reportIfQuiet = { Self.didBecomeQuiet(executor, room) }
   }
 
-  /// Makes the clock of an exploration, which calls `advanceToNextDeadline` whenever `executor` is quiet.
+  /// Makes the clock of an exploration, which moves from deadline to deadline whenever `executor` is quiet.
   init(ofExplorationOn executor: any TaskExecutor) {
     room = Room(State(now: Instant()))
     self.executor = executor
@@ -225,15 +225,11 @@ extension VirtualClock {
     }
   }
 
-  /// Lets time pass in an exploration in which no job is ready: resumes the first task that waits for quiet, or moves
-  /// to the earliest deadline and wakes its sleepers.
+  /// Resumes the first task that waits for quiet, in an exploration in which no job is ready.
   ///
-  /// - Returns: Whether a task was resumed.
-  func advanceToNextDeadline() -> Bool {
-    if room.visit({ state, guests in state.answerQuiet(&guests) }) { return true }
-    guard let deadline = nextDeadline else { return false }
-    advance(to: deadline)
-    return true
+  /// - Returns: Whether a task waited.
+  func answerQuiet() -> Bool {
+    room.visit { state, guests in state.answerQuiet(&guests) }
   }
 
   /// Ends every wait with `CancellationError`, so that no abandoned task stays behind.

@@ -2,7 +2,8 @@
 ///
 /// The simplest choice is `0`, with which the running strand goes on if it can. A bisection first finds the shortest
 /// failing prefix, continued with zeros. Ever smaller groups of other choices are then replaced by zeros (delta
-/// debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002).
+/// debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). At last, one or two
+/// neighbouring choices are replaced while the later choices move a little.
 ///
 /// A pure value: read `candidate`, run the schedule, and report whether the schedule failed in the same way.
 struct ChoiceShrinker {
@@ -11,8 +12,15 @@ struct ChoiceShrinker {
     case bisecting(lower: Int, upper: Int)
     /// Replaces `size` deviations at a time, from the deviation at `position` on.
     case zeroing(size: Int, position: Int)
+    /// Replaces the deviation at `position`, and moves the later choices by `variants[variant]`.
+    case moving(position: Int, variant: Int)
     case finished
   }
+
+  /// The number of consecutive deviations to replace, and the number of zeros to add (or choices to drop) behind the
+  /// first of them. A replaced choice mostly changes how many choices follow until the next switch.
+  private static let variants: [(width: Int, zeros: Int)] =
+    [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }
 
   /// The simplest failing choices so far.
   private(set) var choices: [Int]
@@ -38,6 +46,15 @@ struct ChoiceShrinker {
       var simpler = choices
       for index in choices.indices.filter({ choices[$0] != 0 }).dropFirst(position).prefix(size) { simpler[index] = 0 }
       return Self.trimmed(simpler)
+    case .moving(let position, let variant):
+      let (width, zeros) = Self.variants[variant]
+      var simpler = choices
+      let replaced = choices.indices.filter { choices[$0] != 0 }.dropFirst(position).prefix(width)
+      for index in replaced { simpler[index] = 0 }
+      let start = (replaced.first ?? 0) + 1
+      if zeros > 0 { simpler.insert(contentsOf: Array(repeating: 0, count: zeros), at: start) }
+      if zeros < 0 { simpler.removeSubrange(start..<min(start - zeros, simpler.count)) }
+      return Self.trimmed(simpler)
     case .finished:
       return nil
     }
@@ -56,6 +73,10 @@ struct ChoiceShrinker {
       } else {
         phase = .zeroing(size: size, position: position + size)
       }
+    case .moving:
+      guard Self.deviations(in: actual) < Self.deviations(in: choices) else { return candidatePassed() }
+      choices = actual
+      phase = .zeroing(size: 1, position: 0)
     case .finished: break
     }
     settle()
@@ -66,6 +87,10 @@ struct ChoiceShrinker {
     switch phase {
     case .bisecting(let lower, let upper): phase = .bisecting(lower: (lower + upper) / 2 + 1, upper: upper)
     case .zeroing(let size, let position): phase = .zeroing(size: size, position: position + size)
+    case .moving(let position, let variant):
+      phase =
+        variant + 1 < Self.variants.count
+        ? .moving(position: position, variant: variant + 1) : .moving(position: position + 1, variant: 0)
     case .finished: break
     }
     settle()
@@ -78,9 +103,12 @@ struct ChoiceShrinker {
       phase = .zeroing(size: max(1, deviations / 2), position: 0)
     }
     while case .zeroing(let size, let position) = phase, position >= deviations {
-      phase = size > 1 && deviations > 0 ? .zeroing(size: min(size, deviations) / 2, position: 0) : .finished
+      phase =
+        size > 1 && deviations > 0
+        ? .zeroing(size: min(size, deviations) / 2, position: 0) : .moving(position: 0, variant: 0)
       if case .zeroing(0, _) = phase { phase = .zeroing(size: 1, position: 0) }
     }
+    if case .moving(let position, _) = phase, position >= deviations { phase = .finished }
   }
 
   private static func trimmed(_ choices: some BidirectionalCollection<Int>) -> [Int] {

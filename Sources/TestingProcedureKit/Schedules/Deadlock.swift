@@ -23,18 +23,24 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// `ExplorationEnvironment.watch`, and the texts of `ExplorationEnvironment.explainDeadlock`.
   public var waits: [String]
 
+  /// The strands that have not ended: who is stuck. Empty if the schedule did not run again for a report.
+  public var stuck: [StuckStrand] = []
+
   /// The fate of the blocked tasks.
   public var aftermath: Aftermath
 
   /// The standstill in words, with the known waits.
   public var description: String {
-    var text = "deadlock at \(instant): no job is ready, nobody sleeps on `env.clock`, and the body has not finished"
-    text += "; a wait for real time or for work elsewhere that is longer than `patience` looks the same"
+    var text = "deadlock at \(instant): no job is ready, no task sleeps, and the body has not finished"
+    let realTime = ScheduleExplorer.controlsRealTime ? "" : "for real time or "
+    text += "; a wait \(realTime)for work elsewhere that is longer than `patience` looks the same"
     text += " (\(strands.counting("strand")) took part)"
     switch aftermath {
     case .endedByCancelling: text += "; cancelling the body ended it"
     case .abandoned: text += "; cancelling the body did not end it, its tasks were abandoned"
     }
-    return ([text] + waits.map { "    waits: \($0.replacing("\n", with: "\n    "))" }).joined(separator: "\n")
+    return
+      ([text] + stuck.map { "    stuck: \($0)" } + waits.map { "    waits: \($0.replacing("\n", with: "\n    "))" })
+      .joined(separator: "\n")
   }
 }

@@ -34,6 +34,7 @@ public final class ExplorationEnvironment: Sendable {
     var notes: [String] = []
     var tallies: [String: Int] = [:]
     var waits: [@Sendable () -> String?] = []
+    var eventualities: [Eventuality] = []
   }
 
   init(executor: ScheduleExecutor, schedule: Int, seed: UInt64) {
@@ -63,6 +64,41 @@ public final class ExplorationEnvironment: Sendable {
     let failure = FailedCheck(comment: comment(), fileID: "\(fileID)", line: line)
     scheduleExecutor.log("check failed: \(failure.comment)")
     journal.withLock { $0.failedChecks.append(failure) }
+  }
+
+  /// Records a failure if `condition` is `true` at no time from now to the end of the schedule.
+  ///
+  /// The condition is checked after each step. A schedule that ends, stands still, or reaches the step limit without the
+  /// condition fails, and the report shows the call as `file:line`. Use the function for what has to happen at some time,
+  /// for example that a task gets its turn. `comment` names the event. `condition` is called on the threads of the
+  /// exploration, between two steps, and must not wait.
+  public func eventually(
+    _ comment: String, fileID: StaticString = #fileID, line: UInt = #line,
+    _ condition: @escaping @Sendable () -> Bool
+  ) {
+    let failure = FailedCheck(comment: "never happened: \(comment)", fileID: "\(fileID)", line: line)
+    journal.withLock { $0.eventualities.append(Eventuality(failure: failure, condition: condition)) }
+    scheduleExecutor.watchEventualities()
+  }
+
+  private struct Eventuality {
+    var failure: FailedCheck
+    var condition: @Sendable () -> Bool
+    var hasHappened = false
+  }
+
+  /// Checks the conditions that have not yet been `true`.
+  func checkEventualities() {
+    let pending = journal.withLock { $0.eventualities }
+    for index in pending.indices where !pending[index].hasHappened && pending[index].condition() {
+      journal.withLock { $0.eventualities[index].hasHappened = true }
+    }
+  }
+
+  /// The failures of the conditions that have never been `true`.
+  var unfulfilled: [FailedCheck] {
+    checkEventualities()
+    return journal.withLock { $0.eventualities }.filter { !$0.hasHappened }.map(\.failure)
   }
 
   /// Throws if `condition` is `false`.

@@ -34,6 +34,11 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The course of the failing schedule; `nil` if the schedule did not run again, see `failsAgain`.
   public var trace: ScheduleTrace?
 
+  /// The files that were written for the failure: its ``json``, and its trace for Perfetto.
+  ///
+  /// The environment variable `PROCEDUREKIT_TRACES` names the directory. Without the variable, no files are written.
+  public var files: [String] = []
+
   /// The error of the body; `nil` if the body did not throw.
   public var thrownError: (any Error)? {
     problems.lazy.compactMap { if case .thrown(let error) = $0 { error } else { nil } }.first
@@ -59,6 +64,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     if let trace, !trace.stretches.isEmpty { lines += ["  steps, strand, and what the strand did:", "\(trace)"] }
     lines.append("  order of strands (\(order.count.counting("step"))): \(Self.abridged(order))")
     lines += notes.map { "  note: \($0)" }
+    lines += files.map { "  file: \($0)" }
     return lines.joined(separator: "\n")
   }
 

@@ -6,8 +6,8 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case thrown(any Error)
   /// The schedule stood still before the body had finished.
   case deadlock(Deadlock)
-  /// The schedule was stopped at the step limit.
-  case endless(steps: Int)
+  /// The schedule was stopped at the step limit: its tasks go round and round, or it is very long.
+  case endless(Livelock)
   /// A step did not end within `ScheduleExplorer.stepTimeout`: it waits for a lock or a semaphore, or loops forever.
   case hanging(strand: Int, step: Int)
   /// Equal choices ran differently: the body is not deterministic.
@@ -22,7 +22,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .thrown(let check as FailedCheck): "requirement failed: \(check)"
     case .thrown(let error): "the body threw: \(error)"
     case .deadlock(let deadlock): deadlock.description
-    case .endless(let steps): "still not finished after \(steps.counting("step"))"
+    case .endless(let livelock): livelock.description
     case .hanging(let strand, let step):
       "step \(step) of strand \(strand) does not end: it waits for a lock or a semaphore, or loops forever"
     case .nondeterminism(let step):
@@ -31,6 +31,9 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .uncontrolled(let job): "uncontrolled: \(job)"
     }
   }
+
+  /// The livelock; `nil` for another problem.
+  var livelock: Livelock? { if case .endless(let livelock) = self { livelock } else { nil } }
 
   /// The kind of problem. Shrinking accepts only schedules with a problem of equal kind.
   var kind: String {

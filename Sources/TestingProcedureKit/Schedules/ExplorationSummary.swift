@@ -76,6 +76,8 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
       + (isComplete ? "" : completeOvertakings.map { ", all with at most \($0.counting("overtaken waker"))" } ?? "")
       + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new order")) in the last thousand" : "")
       + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are no choices on this runtime")
+      + (ScheduleExplorer.controlsRealTime ? "" : ", waits for real time are not controlled on this runtime")
+      + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled on this runtime")
       + (wakesUnderLock > 0 ? ", \(wakesUnderLock.counting("wake")) under a lock" : "")
       + " (seed \(seed), \(strategy))"
       + tallies.sorted { $0.key < $1.key }.map { ", \($0.key): \($0.value)" }.joined()

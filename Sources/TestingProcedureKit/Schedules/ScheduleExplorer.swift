@@ -14,8 +14,12 @@
 /// task is being cancelled, or of the code. A wait that does not end shows such a wake; the schedule then runs again, and
 /// `ExplorationSummary.wakesUnderLock` counts the wakes.
 ///
-/// **Detected, but not controlled:** every task of the exploration that another thread makes ready: after a wait for real
-/// time (`Task.sleep`), work on the main actor, or a callback of the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs`.
+/// **Unchanged code:** `Task.sleep` and the system's clocks wait for the virtual time of `env.clock` (if
+/// `controlsRealTime`), and code on the main actor runs on the threads of the exploration (if `controlsMainActor`), while
+/// code outside of the exploration stays on the real main actor.
+///
+/// **Detected, but not controlled:** every task of the exploration that another thread makes ready, after dispatch work or
+/// a callback of the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs`.
 ///
 /// **Not detected:** work elsewhere that never comes back. If nothing else is ready, work elsewhere that takes longer
 /// than `patience` is reported as a deadlock. The optimizer merges consecutive visits to an actor, so a replay string is
@@ -59,7 +63,7 @@ public struct ScheduleExplorer: Sendable {
   public var timersOvertakeWork = false
 
   /// The largest number of further runs for simplifying a failing schedule.
-  public var shrinkLimit = 200
+  public var shrinkLimit = 500
 
   /// The required outcomes of a race, by the names that the body gives to `ExplorationEnvironment.tally`. The
   /// exploration goes on until all outcomes have occurred, for up to ten times `schedules`.
@@ -83,6 +87,19 @@ public struct ScheduleExplorer: Sendable {
   /// The value is `false` if the runtime does not offer its hook for the global executor, for example if the runtime is
   /// linked statically, or if another run loop uses the hook. Such tasks are then reported as uncontrolled.
   public static var controlsGlobalTasks: Bool { GlobalExecutorWatch.shared.isInstalled }
+
+  /// Whether waits for real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits for the virtual time
+  /// of `ExplorationEnvironment.clock`.
+  ///
+  /// The value is `true` with Swift 6.3 on Linux. Otherwise, such waits are reported as uncontrolled, or as a deadlock if
+  /// they take longer than `patience`. A test at the first use shows whether the runtime passes the waits on.
+  public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
+
+  /// Whether code on the main actor is controlled.
+  ///
+  /// The value is `false` if the runtime does not offer its hook for the main actor, or if another library uses the hook.
+  /// Work on the main actor is then reported as uncontrolled.
+  public static var controlsMainActor: Bool { GlobalExecutorWatch.shared.controlsMainActor }
 
   /// Whether a waker is overtaken by tasks that wait within an actor, too.
   ///
@@ -114,10 +131,15 @@ public struct ScheduleExplorer: Sendable {
     crew.startWatch(stepTimeout: stepTimeout) { executor in
       result.say(.failure(hang(executor)))
     }
-    return try await withTaskCancellationHandler {
-      try await result.word(ignoringCancellation: true)
-    } onCancel: {
-      work.cancel()
+    do {
+      return try await withTaskCancellationHandler {
+        try await result.word(ignoringCancellation: true)
+      } onCancel: {
+        work.cancel()
+      }
+    } catch var failure as ExplorationFailure {
+      failure.writeFiles()
+      throw failure
     }
   }
 
@@ -132,7 +154,10 @@ public struct ScheduleExplorer: Sendable {
       run.isTracing = choosers.isReplay
       run.isRepetition = choosers.isReplay
       crew.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
-      let outcome = try run.run(next.chooser, on: crew, body)
+      var outcome = try run.run(next.chooser, on: crew, body)
+      for _ in 0..<ScheduleRun.repetitions where outcome.usesRealSleeps && choosers.divergence(of: outcome) != nil {
+        outcome = try run.run(next.chooser, on: crew, body)
+      }
       choosers.didRun(outcome.record)
       if !allowsUncontrolledJobs, let error = choosers.divergence(of: outcome) { throw error }
       guard outcome.problems.isEmpty else {
@@ -179,6 +204,9 @@ extension ScheduleExplorer {
     var run = run
     run.patience = .zero
     guard found.isReproducible else { return failure(found, found, of: run) }
+    if found.problems.contains(where: { $0.livelock != nil }) {
+      return try shrunkLivelock(found, of: run, on: crew, body)
+    }
     if let step = try run.again(found, on: crew, body).divergence {
       return failure(found, found, of: run, further: .nondeterminism(step: step))
     }
@@ -198,7 +226,46 @@ extension ScheduleExplorer {
     }
     let again = try run.again(simplest, on: crew, body)
     simplest.trace = again.outcome.trace
+    if again.divergence == nil { simplest.problems = again.outcome.problems }
     var report = failure(found, simplest, of: run, further: again.divergence.map { .nondeterminism(step: $0) })
+    report.failsAgain = again.divergence == nil
+    return report
+  }
+
+  /// Returns the failure of a schedule without an end, as a short schedule in which the strands go round and round, if
+  /// `shrinkLimit` runs find one.
+  ///
+  /// The replay string has no trail, since a replay runs up to the step limit of its own.
+  private func shrunkLivelock(
+    _ found: ScheduleRun.Outcome, of run: ScheduleRun, on crew: Crew, _ body: @escaping ScheduleRun.Body
+  ) throws -> ExplorationFailure {
+    var run = run
+    func repetition(_ choices: [Int]) throws -> ScheduleRun.Outcome? {
+      let outcome = try run.run(ReplayChooser(choices: choices), on: crew, body)
+      let isEqual = outcome.problems.first?.kind == found.problems.first?.kind
+      return isEqual && outcome.problems.contains { $0.livelock?.cycle != nil } ? outcome : nil
+    }
+    let limit = run.stepLimit
+    var short: ScheduleRun.Outcome?
+    for steps in [400, 4_000] where short == nil {
+      run.stepLimit = min(limit, steps)
+      short = try repetition(Array(found.record.choices.prefix(run.stepLimit)))
+    }
+    guard var simplest = short else { return failure(found, found, of: run, hasTrail: false) }
+    var shrinker = ChoiceShrinker(failing: simplest.record.choices)
+    for _ in 0..<min(shrinkLimit, 200) {
+      guard let candidate = shrinker.candidate else { break }
+      if let outcome = try repetition(candidate) {
+        shrinker.candidateFailed(outcome.record.choices)
+        if shrinker.choices == ReplayCode(seed: 0, choices: outcome.record.choices).choices { simplest = outcome }
+      } else {
+        shrinker.candidatePassed()
+      }
+    }
+    let again = try run.again(simplest, on: crew, body)
+    simplest.trace = again.outcome.trace
+    if again.divergence == nil { simplest.problems = again.outcome.problems }
+    var report = failure(found, simplest, of: run, hasTrail: false)
     report.failsAgain = again.divergence == nil
     return report
   }
@@ -216,13 +283,14 @@ extension ScheduleExplorer {
 
   private func failure(
     _ found: ScheduleRun.Outcome, _ simplest: ScheduleRun.Outcome, of run: ScheduleRun,
-    further: ExplorationProblem? = nil
+    further: ExplorationProblem? = nil, hasTrail: Bool = true
   ) -> ExplorationFailure {
     let choices = simplest.record.choices
+    let trail = hasTrail ? OrderTrail(simplest.record.strands) : nil
     return ExplorationFailure(
       seed: seed, schedule: run.schedule, strategy: strategy,
       problems: simplest.problems + (further.map { [$0] } ?? []),
-      replay: ReplayCode(seed: run.seed, choices: choices, trail: OrderTrail(simplest.record.strands)).description,
+      replay: ReplayCode(seed: run.seed, choices: choices, trail: trail).description,
       order: simplest.record.strands, notes: simplest.notes,
       deviations: (
         ChoiceShrinker.deviations(in: found.record.choices), ChoiceShrinker.deviations(in: choices)

@@ -11,13 +11,15 @@ struct ScheduleRun: Sendable {
     var notes: [String]
     var tallies: [String: Int]
     var trace: ScheduleTrace?
+    /// Whether tasks waited for real time, which became virtual time.
+    var usesRealSleeps = false
 
     /// Whether equal choices reliably fail again, at a bearable cost.
     var isReproducible: Bool {
       problems.allSatisfy { problem in
         switch problem {
-        case .check, .thrown, .deadlock: true
-        case .endless, .hanging, .nondeterminism, .uncontrolled: false
+        case .check, .thrown, .deadlock, .endless: true
+        case .hanging, .nondeterminism, .uncontrolled: false
         }
       }
     }
@@ -25,12 +27,28 @@ struct ScheduleRun: Sendable {
 
   /// Runs the choices of `first` once more, and notes the course of the schedule.
   ///
+  /// Real sleeps are only known by an instant in real time, so that a busy machine can make a sleep too short. A run
+  /// with real sleeps that differs is therefore repeated.
+  ///
   /// - Returns: The second run, and the step by which it certainly differs; `nil` for an equal run.
   func again(_ first: Outcome, on crew: Crew, _ body: @escaping Body) throws -> (outcome: Outcome, divergence: Int?) {
     var run = self
     run.isTracing = true
     run.isRepetition = true
-    let second = try run.run(ReplayChooser(choices: first.record.choices), on: crew, body)
+    var second = try run.repeated(first, on: crew, body)
+    for _ in 0..<Self.repetitions where second.divergence != nil && first.usesRealSleeps {
+      second = try run.repeated(first, on: crew, body)
+    }
+    return second
+  }
+
+  /// The largest number of further repetitions of a schedule with real sleeps.
+  static let repetitions = 3
+
+  private func repeated(
+    _ first: Outcome, on crew: Crew, _ body: @escaping Body
+  ) throws -> (outcome: Outcome, divergence: Int?) {
+    let second = try run(ReplayChooser(choices: first.record.choices), on: crew, body)
     if let step = OrderTrail(first.record.strands).divergence(of: second.record.strands) { return (second, step) }
     let isEqual = first.tallies == second.tallies && first.problems.map(\.kind) == second.problems.map(\.kind)
     return (second, isEqual ? nil : first.record.steps)
@@ -94,44 +112,77 @@ struct ScheduleRun: Sendable {
         }
       }
     }
-    let stop = drive(executor, environment, until: ending)
+    defer { GlobalExecutorWatch.shared.didEnd(executor) }
+    let stop = drive(executor, environment, until: ending, limit: stepLimit)
+    let livelock = stop == .endless ? livelock(executor, environment, ending) : nil
     executor.stopRecording()
-    var problems = environment.failedChecks.map(ExplorationProblem.check)
+    var problems = (environment.failedChecks + environment.unfulfilled).map(ExplorationProblem.check)
     if case .failure(let error) = ending.result.withLock({ $0 }) { problems.append(.thrown(error)) }
     let strands = executor.strandCount
     let instant = environment.clock.now
     let waits = stop == .stuck ? environment.waits : []
+    let stuck = stop == .stuck ? executor.stuckStrands : []
+    let usesRealSleeps = executor.realSleeps > 0
 
     if stop != .finished { executor.asDriver { root.cancel() } }
     windUp(executor, environment)
+    let tallies = environment.tallies
+    endRealSleeps(executor)
+    executor.endParked()
     try Task.checkCancellation()
 
     switch stop {
     case .finished: break
-    case .endless: problems.append(.endless(steps: stepLimit))
+    case .endless: if let livelock { problems.append(.endless(livelock)) }
     case .stuck:
       let aftermath: Deadlock.Aftermath = ending.isKnown ? .endedByCancelling : .abandoned
-      problems.append(.deadlock(Deadlock(strands: strands, instant: instant, waits: waits, aftermath: aftermath)))
+      problems.append(
+        .deadlock(Deadlock(strands: strands, instant: instant, waits: waits, stuck: stuck, aftermath: aftermath)))
     }
     if !allowsUncontrolled, let job = executor.uncontrolled.first { problems.append(.uncontrolled(job)) }
     return Outcome(
-      problems: problems, record: executor.record, notes: environment.notes, tallies: environment.tallies,
-      trace: executor.trace)
+      problems: problems, record: executor.record, notes: environment.notes, tallies: tallies,
+      trace: executor.trace, usesRealSleeps: usesRealSleeps)
   }
 
   private enum Stop { case finished, stuck, endless }
 
   /// Runs jobs until the schedule stands still. Virtual time passes only until the body has finished.
   private func drive(
-    _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, until ending: Ending
+    _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, until ending: Ending, limit: Int
   ) -> Stop {
     while true {
-      guard executor.runUntilIdle(limit: stepLimit) else { return .endless }
+      guard executor.runUntilIdle(limit: limit) else { return .endless }
       if ending.isKnown { return .finished }
-      if executor.asDriver({ environment.clock.advanceToNextDeadline() }) { continue }
+      if executor.asDriver({ environment.clock.answerQuiet() || executor.moveToNextDeadline(of: environment.clock) }) {
+        continue
+      }
       if patience > .zero, executor.waitForArrival(atMost: patience) { continue }
       return .stuck
     }
+  }
+
+  /// The largest number of steps in which the strands take turns, after the step limit.
+  private static let turns = 1_000
+
+  /// Lets the strands take turns after the step limit, and describes what they do.
+  private func livelock(
+    _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, _ ending: Ending
+  ) -> Livelock {
+    let trace = executor.trace ?? ScheduleTrace()
+    executor.takeTurns()
+    var livelock = Livelock(steps: stepLimit, strands: [])
+    switch drive(executor, environment, until: ending, limit: stepLimit + min(stepLimit, Self.turns)) {
+    case .finished: livelock.furtherSteps = executor.turns.count
+    case .stuck: break
+    case .endless:
+      let order = executor.turns
+      let cycle = Livelock.cycle(of: order)
+      livelock.cycle = cycle
+      let strands = Set(cycle ?? Array(order.suffix(order.count / 2))).sorted()
+      livelock.strands = strands.map { trace.title(of: $0) }
+    }
+    return livelock
   }
 
   /// Runs the remaining jobs to their end, as far as possible by themselves and by cancelling their sleeps.
@@ -139,6 +190,14 @@ struct ScheduleRun: Sendable {
     _ = executor.runUntilIdle(limit: stepLimit * 2)
     executor.asDriver { environment.clock.cancelSleepers() }
     _ = executor.runUntilIdle(limit: stepLimit * 2)
-    executor.endParked()
+  }
+
+  /// Ends the waits for real time that are left, so that their tasks end. Most are timers of cancelled waits. A task that
+  /// waits again and again is abandoned.
+  private func endRealSleeps(_ executor: ScheduleExecutor) {
+    for _ in 0..<3 {
+      guard executor.asDriver({ executor.endSleeps(through: nil) }) else { return }
+      _ = executor.runUntilIdle(limit: stepLimit * 2)
+    }
   }
 }

@@ -12,6 +12,24 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     public var events: [String]
   }
 
+  /// A start or a wake of a strand by another one.
+  public struct Wake: Hashable, Sendable {
+    /// The step of the waker, from `1`.
+    public var step: Int
+
+    /// The strand that starts or wakes `strand`.
+    public var waker: Int
+
+    /// The strand that becomes ready.
+    public var strand: Int
+
+    /// Whether `strand` becomes ready for the first time.
+    public var isStart: Bool
+  }
+
+  /// The starts and wakes in order.
+  public var wakes: [Wake] = []
+
   /// The stretches in order.
   public var stretches: [Stretch] = []
 
@@ -52,19 +70,14 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     return "[\(objects.joined(separator: ","))]"
   }
 
-  private static func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": quoted += "\\\""
-      case "\\": quoted += "\\\\"
-      case _ where scalar.value < 32:
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
+  /// Returns the description of a strand that has not ended.
+  func stuck(_ strand: Int) -> StuckStrand {
+    let own = stretches.filter { $0.strand == strand }
+    let start = wakes.first { $0.strand == strand && $0.isStart }
+    return StuckStrand(
+      strand: strand, title: title(of: strand), starter: start.map { title(of: $0.waker) },
+      firstStep: start?.step ?? 0, lastStep: own.last?.steps.upperBound ?? 0,
+      lastEvent: own.last { !$0.events.isEmpty }?.events.last)
   }
 
   mutating func didRun(_ strand: Int, step: Int) {

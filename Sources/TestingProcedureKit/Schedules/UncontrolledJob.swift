@@ -4,8 +4,9 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public enum Reason: Hashable, Sendable {
     /// A foreign thread made a task of the exploration ready.
     ///
-    /// Possible causes are a wait for real time (`Task.sleep`), work on the main actor, and a callback of the system; also
-    /// `Task { … }`, if `ScheduleExplorer.controlsGlobalTasks` is `false`.
+    /// Possible causes are dispatch work, a callback of the system, and an actor with an executor of its own; also waits
+    /// for real time, work on the main actor and `Task { … }`, unless `ScheduleExplorer.controlsRealTime`,
+    /// `controlsMainActor` and `controlsGlobalTasks` are `true`.
     case enqueuedFromOutside
   }
 
@@ -22,7 +23,7 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch reason {
     case .enqueuedFromOutside:
-      "another thread made a task ready at step \(step), after a wait for real time or work on another executor: "
+      "another thread made a task ready at step \(step), after dispatch work, a callback or work on another executor: "
         + "use `env.clock` and `env.executor`"
     }
   }

@@ -50,6 +50,12 @@ enum KitSpawner {
     }
   }
 
+  /// Starts a task that sleeps, for looking at its jobs. The caller runs the task to its end; a wait for real time ends
+  /// by itself.
+  static func startSleeper(on executor: some TaskExecutor) {
+    Task(executorPreference: executor) { try await Task.sleep(for: .milliseconds(1)) }
+  }
+
   /// Starts the body of a schedule with the caller's task-local values. Only the explorer waits for the body.
   static func startBody(
     on executor: ScheduleExecutor, _ body: @escaping @Sendable () async -> Void

@@ -10,6 +10,11 @@ enum TestProcess {
     return try String(contentsOfFile: path, encoding: .utf8)
   }
 
+  /// Writes a new file, or replaces the contents of a file.
+  static func write(_ text: String, toFile path: String) throws {
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+  }
+
   /// Appends a text to a file, which is created if missing.
   static func append(_ text: String, toFile path: String) throws {
     if !FileManager.default.fileExists(atPath: path) {

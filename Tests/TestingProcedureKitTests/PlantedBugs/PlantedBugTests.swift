@@ -5,7 +5,7 @@ import TestingProcedureKit
 @Suite struct PlantedBugTests {
   private static let bugs: [any PlantedBug.Type] = [
     LostWakeUp.self, DoubleResume.self, ReleaseByNonOwner.self, CheckThenAct.self, FinishBeforeValue.self,
-    TellBeforeChange.self, LateTimer.self,
+    TellBeforeChange.self, LateTimer.self, StaleAnswer.self,
   ]
 
   /// Bodies that equal choices run differently.

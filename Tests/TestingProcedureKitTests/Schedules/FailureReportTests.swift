@@ -25,9 +25,9 @@ import Testing
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10_000, seed: seed, Self.reversed)
     }
-    #expect(failure.deviations.reported <= 10, "seed \(seed): \(failure)")
+    #expect(failure.deviations.reported <= 4, "seed \(seed): \(failure)")
     let trace = try #require(failure.trace)
-    #expect(trace.stretches.count <= 14, "seed \(seed): \(failure)")
+    #expect(trace.stretches.count <= 9, "seed \(seed): \(failure)")
     #expect(
       trace.stretches.map { Array(repeating: $0.strand, count: $0.steps.count) }.joined().elementsEqual(failure.order))
   }

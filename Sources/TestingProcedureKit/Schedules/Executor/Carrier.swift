@@ -6,7 +6,7 @@ final class Carrier: Sendable {
     /// Run the explorer's own job.
     case host(UnownedJob, Crew)
     /// Take the baton, and run the job first.
-    case run(UnownedJob, ScheduleExecutor)
+    case run(ReadyJob, ScheduleExecutor)
     /// Go on with the parked job.
     case goOn
     /// For the driver: look whether the schedule stands still.

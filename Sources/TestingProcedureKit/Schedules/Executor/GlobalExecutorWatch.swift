@@ -6,36 +6,77 @@ import Synchronization
 /// replace the global executor. The watch tests whether the enqueuing thread drives an exploration: if so, the job joins
 /// the ready jobs of the exploration; if not, the runtime gets the job. If the pointer is missing (on Windows, or with a
 /// statically linked runtime) or taken by another run loop, a job for the global executor is only detected when its task
-/// comes back. In Swift 6.3, waits for real time and the main actor bypass the pointer.
+/// comes back.
+///
+/// A second exported pointer, `swift_task_getMainExecutor_hook`, decides which executor is the main actor's. On threads
+/// that drive an exploration, the main actor is the schedule's (see `ScheduleMainActor`).
 final class GlobalExecutorWatch: Sendable {
   static let shared = GlobalExecutorWatch()
 
   /// Whether jobs for the global executor can be brought back.
   let isInstalled: Bool
 
+  /// Whether the exploration decides which executor is the main actor's.
+  let controlsMainActor: Bool
+
   private let drivers = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
+
+  /// The schedules with tasks of the global executor, for recognizing such tasks when other threads wake them.
+  private let schedules = Mutex<[ScheduleExecutor]>([])
 
   private init() {
     guard let hook = Self.hook, hook.pointee == nil else {
-      isInstalled = false
+      (isInstalled, controlsMainActor) = (false, false)
       return
     }
     hook.pointee = { job, original in
-      if let executor = GlobalExecutorWatch.shared.currentDriven {
+      let watch = GlobalExecutorWatch.shared
+      if let executor = watch.currentDriven {
+        watch.didCapture(for: executor)
+        executor.enqueue(job)
+      } else if let executor = watch.schedule(of: job) {
         executor.enqueue(job)
       } else {
         original(job)
       }
     }
     isInstalled = true
+    guard let mainHook = Self.mainHook, mainHook.pointee == nil else {
+      controlsMainActor = false
+      return
+    }
+    mainHook.pointee = { original in
+      GlobalExecutorWatch.shared.currentDriven.flatMap { $0.mainActorForRuntime } ?? original()
+    }
+    controlsMainActor = true
   }
 
-  func didBeginDriving(_ executor: ScheduleExecutor, on thread: Platform.Thread) {
-    drivers.withLock { $0[thread] = executor }
+  /// Notes that `thread` drives `executor`.
+  ///
+  /// - Returns: The executor that `thread` has driven, which drives again afterwards.
+  func didBeginDriving(_ executor: ScheduleExecutor, on thread: Platform.Thread) -> ScheduleExecutor? {
+    drivers.withLock { $0.updateValue(executor, forKey: thread) }
   }
 
-  func didEndDriving(on thread: Platform.Thread) {
-    _ = drivers.withLock { $0.removeValue(forKey: thread) }
+  func didEndDriving(on thread: Platform.Thread, previous: ScheduleExecutor?) {
+    drivers.withLock { $0[thread] = previous }
+  }
+
+  private func didCapture(for executor: ScheduleExecutor) {
+    guard executor.didCaptureFirst() else { return }
+    schedules.withLock { $0.append(executor) }
+  }
+
+  /// Forgets the tasks of a schedule, at its end.
+  func didEnd(_ executor: ScheduleExecutor) {
+    schedules.withLock { $0.removeAll { $0 === executor } }
+  }
+
+  /// The schedule to which the task of `job` belongs; `nil` for other tasks.
+  private func schedule(of job: UnownedJob) -> ScheduleExecutor? {
+    let schedules = schedules.withLock(\.self)
+    guard !schedules.isEmpty, let task = JobIdentities.task(of: job) else { return nil }
+    return schedules.first { $0.knows(task) }
   }
 
   /// The executor that the calling thread drives; `nil` for other threads.
@@ -47,6 +88,13 @@ final class GlobalExecutorWatch: Sendable {
   // The types as in the runtime's header `swift/Runtime/Concurrency.h`.
   private typealias Original = @convention(thin) (UnownedJob) -> Void
   private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
+
+  private typealias MainOriginal = @convention(thin) () -> UnownedSerialExecutor
+  private typealias MainHook = @convention(thin) (MainOriginal) -> UnownedSerialExecutor
+
+  private static var mainHook: UnsafeMutablePointer<MainHook?>? {
+    Platform.variable(named: "swift_task_getMainExecutor_hook", as: MainHook?.self)
+  }
 
   private static var hook: UnsafeMutablePointer<Hook?>? {
     Platform.variable(named: "swift_task_enqueueGlobal_hook", as: Hook?.self)

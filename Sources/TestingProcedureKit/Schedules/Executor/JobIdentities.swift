@@ -17,6 +17,9 @@ struct JobIdentities {
     return strand
   }
 
+  /// Returns whether a job of `task` has been ready.
+  func knows(_ task: UInt64) -> Bool { strands[task] != nil }
+
   /// Returns the number of a new strand.
   mutating func next() -> Int {
     defer { count += 1 }

@@ -33,8 +33,13 @@ enum JobKind {
     unsafeBitCast(job, to: UnsafeRawPointer.self).load(fromByteOffset: flagsOffset, as: UInt8.self)
   }
 
-  /// An executor that notes the kinds of its jobs, and runs them on the calling thread.
-  private final class Probe: TaskExecutor {
+  /// Returns whether `job` is a task's own, and not an actor's or a continuation's.
+  static func isTask(_ job: UnownedJob, ofTask task: UInt64?) -> Bool {
+    task != nil && isKnown && kind(of: job) == Self.task
+  }
+
+  /// An executor that keeps its jobs, for running them on the calling thread.
+  final class Probe: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -42,11 +47,15 @@ enum JobKind {
       jobs.withLock { $0.append(job) }
     }
 
-    func kindsUntilIdle() -> [UInt8] {
+    func next() -> UnownedJob? { jobs.withLock { $0.popLast() } }
+
+    func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+
+    fileprivate func kindsUntilIdle() -> [UInt8] {
       var kinds: [UInt8] = []
-      while let job = jobs.withLock({ $0.popLast() }) {
+      while let job = next() {
         kinds.append(JobKind.kind(of: job))
-        job.runSynchronously(on: asUnownedTaskExecutor())
+        run(job)
       }
       return kinds
     }

@@ -56,6 +56,15 @@ enum Platform {
     #endif
   }
 
+  /// Returns an exported function of the process; `nil` if there is no function called `name`.
+  static func function<Function>(named name: String, as type: Function.Type) -> Function? {
+    #if canImport(WinSDK)
+      return nil
+    #else
+      return dlsym(dlopen(nil, RTLD_LAZY), name).map { unsafeBitCast($0, to: type) }
+    #endif
+  }
+
   /// The directory for temporary files.
   static var temporaryDirectory: String {
     #if canImport(WinSDK)

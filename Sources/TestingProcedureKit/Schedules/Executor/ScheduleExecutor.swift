@@ -14,6 +14,9 @@ final class ScheduleExecutor: TaskExecutor {
   private let state: Mutex<ScheduleState>
   private let arrivals = Platform.Signal()
   private let settled = Platform.Signal()
+  private let mainActor = Mutex<UnownedSerialExecutor?>(nil)
+  private let hasCaptured = Atomic(false)
+  private let hasEventualities = Atomic(false)
 
   /// Whether the course of the schedule is wanted.
   private let isTracing: Bool
@@ -39,22 +42,35 @@ final class ScheduleExecutor: TaskExecutor {
   }
 
   func enqueue(_ job: UnownedJob) {
-    let task = JobIdentities.task(of: job)
-    let isWake = JobKind.isWake(job, ofTask: task)
-    let drain = isWake || task == nil ? nil : GroupDrain.loop(of: job)
+    enqueue(ReadyJob(job: job))
+  }
+
+  func enqueue(_ job: ReadyJob, endOfSleepOf sleeper: Int? = nil) {
+    let task = JobIdentities.task(of: job.job)
+    let isWake = JobKind.isWake(job.job, ofTask: task)
+    let drain = isWake || task == nil || job.isOnMainActor ? nil : GroupDrain.loop(of: job.job)
     let thread = Platform.Thread.current
     let name = isTracing && isWake ? Self.currentTaskName : nil
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let (isControlled, overtaker) = state.withLock { state in
       state.didLearn(name)
-      let isControlled = state.didEnqueue(job, ofTask: task, drain: drain, on: thread)
+      let isControlled = state.didEnqueue(
+        job, ofTask: task, drain: drain, on: thread, endOfSleepOf: sleeper)
       guard isControlled, isWake, let holder = state.holder else { return (isControlled, nil as ScheduleState.Ready?) }
       let depth = holder.stackBase &- address
       return (isControlled, state.chooseOvertaker(at: depth, isUnderLock: !isRepetition && crew.isUnderLock(depth)))
     }
     if !isControlled { arrivals.give() }
     if let overtaker { park(for: overtaker, on: thread) }
+  }
+
+  /// The executor of the schedule's main actor.
+  var mainActorForRuntime: UnownedSerialExecutor? {
+    mainActor.withLock { mainActor in
+      if mainActor == nil { mainActor = ScheduleMainActor(self).seenByRuntime() }
+      return mainActor
+    }
   }
 
   private static var currentTaskName: String? {
@@ -96,13 +112,12 @@ final class ScheduleExecutor: TaskExecutor {
 
   /// Runs `first`, and then further jobs, until the baton goes to another carrier.
   @inline(never) @discardableResult
-  func carry(_ first: UnownedJob?, on carrier: Carrier) -> End {
+  func carry(_ first: ReadyJob?, on carrier: Carrier) -> End {
     var marker: UInt8 = 0
     carrier.stackBase = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let thread = Platform.Thread.current
-    GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
-    defer { GlobalExecutorWatch.shared.didEndDriving(on: thread) }
-    let executor = asUnownedTaskExecutor()
+    let previous = GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
+    defer { GlobalExecutorWatch.shared.didEndDriving(on: thread, previous: previous) }
     var next: ScheduleState.Next
     if let first {
       state.withLock { $0.didTakeBaton(carrier, on: thread) }
@@ -111,12 +126,31 @@ final class ScheduleExecutor: TaskExecutor {
       next = state.withLock { $0.next(for: carrier, on: thread) }
     }
     while true {
+      var ended: ReadyJob?
       switch next {
-      case .job(let job): job.runSynchronously(on: executor)
-      case .advance(let clock): if let deadline = clock.nextDeadline { clock.advance(to: deadline) }
+      case .job(let job):
+        run(job)
+        ended = job
+      case .advance(let clock): _ = moveToNextDeadline(of: clock)
       case .parked, .nothing, .waiting, .released: return stop(carrier, next)
       }
-      next = state.withLock { $0.didEndJob(on: carrier, thread) }
+      next = state.withLock { $0.didEnd(ended, on: carrier, thread) }
+    }
+  }
+
+  private func run(_ job: ReadyJob) {
+    let status = isTracing && TaskStatus.isKnown ? state.withLock { $0.status(of: job) } : nil
+    perform(job)
+    if status?.hasEnded == true { state.withLock { $0.didEndStrand() } }
+    if hasEventualities.load(ordering: .relaxed) { environment?.checkEventualities() }
+  }
+
+  private func perform(_ job: ReadyJob) {
+    let executor = asUnownedTaskExecutor()
+    if job.isOnMainActor, let mainActorForRuntime {
+      job.job.runSynchronously(isolatedTo: mainActorForRuntime, taskExecutor: executor)
+    } else {
+      job.job.runSynchronously(on: executor)
     }
   }
 
@@ -140,9 +174,9 @@ final class ScheduleExecutor: TaskExecutor {
   func asDriver<R>(_ body: () -> R) -> R {
     let thread = Platform.Thread.current
     state.withLock { $0.didTakeBaton(crew.driver, on: thread) }
-    GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
+    let previous = GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
     defer {
-      GlobalExecutorWatch.shared.didEndDriving(on: thread)
+      GlobalExecutorWatch.shared.didEndDriving(on: thread, previous: previous)
       state.withLock { $0.didDropBaton() }
     }
     return body()
@@ -165,6 +199,28 @@ final class ScheduleExecutor: TaskExecutor {
     get { state.withLock { $0.environment } }
     set { state.withLock { $0.environment = newValue } }
   }
+
+  /// Notes that a task without an executor belongs to the schedule.
+  ///
+  /// - Returns: Whether that is the first such task.
+  func didCaptureFirst() -> Bool {
+    !hasCaptured.exchange(true, ordering: .relaxed)
+  }
+
+  /// Returns whether `task` belongs to the schedule.
+  func knows(_ task: UInt64) -> Bool { state.withLock { $0.identities.knows(task) } }
+
+  /// From now on, the environment's conditions are checked after each job.
+  func watchEventualities() { hasEventualities.store(true, ordering: .relaxed) }
+
+  /// Lets the strands take turns from now on, and notes their order. Nothing else is recorded any more.
+  func takeTurns() { state.withLock { $0.takeTurns() } }
+
+  /// The order of strands since they take turns.
+  var turns: [Int] { state.withLock { $0.turns ?? [] } }
+
+  /// The strands that have not ended, if the course of the schedule is wanted.
+  var stuckStrands: [StuckStrand] { state.withLock { $0.stuckStrands } }
 
   var trace: ScheduleTrace? { state.withLock { $0.trace } }
   var record: ScheduleRecord { state.withLock { $0.record } }
@@ -214,9 +270,49 @@ extension ScheduleExecutor {
   /// - Returns: Whether a job is ready.
   func waitForArrival(atMost patience: Duration) -> Bool {
     let end = ContinuousClock.now + patience
-    while state.withLock({ $0.ready.isEmpty }), ContinuousClock.now < end, !Task.isCancelled {
+    while state.withLock({ $0.ready.isEmpty && $0.sleeps.nextDeadline == nil }), ContinuousClock.now < end,
+      !Task.isCancelled
+    {
       _ = arrivals.wait(atMost: 5)
     }
-    return state.withLock { !$0.ready.isEmpty }
+    return state.withLock { !$0.ready.isEmpty || $0.sleeps.nextDeadline != nil }
   }
+}
+
+// MARK: - Time
+
+extension ScheduleExecutor {
+  /// Lets `job` wait for virtual time instead of the real time `remaining`.
+  func sleep(_ job: UnownedJob, remaining: Duration) {
+    let duration = RealSleeps.virtualDuration(remaining: remaining)
+    guard let now = environment?.clock.now else { return enqueue(job) }
+    let thread = Platform.Thread.current
+    let isControlled = state.withLock {
+      $0.didSleep(ReadyJob(job: job), until: now.advanced(by: duration), on: thread)
+    }
+    if !isControlled { arrivals.give() }
+  }
+
+  /// Moves to the next deadline of `clock` or of a wait for real time, as the thread with the baton.
+  ///
+  /// - Returns: Whether there was a deadline.
+  func moveToNextDeadline(of clock: VirtualClock) -> Bool {
+    guard let deadline = state.withLock({ $0.nextDeadline(on: clock) }) else { return false }
+    clock.advance(to: max(deadline, clock.now))
+    endSleeps(through: deadline)
+    return true
+  }
+
+  /// Makes the jobs ready whose waits for real time end up to `instant`; all such jobs without an instant.
+  ///
+  /// - Returns: Whether there were such jobs.
+  @discardableResult
+  func endSleeps(through instant: VirtualClock.Instant?) -> Bool {
+    let due = state.withLock { $0.takeSleeps(through: instant) }
+    for (job, sleeper) in due { enqueue(job, endOfSleepOf: sleeper) }
+    return !due.isEmpty
+  }
+
+  /// The number of waits for real time so far.
+  var realSleeps: UInt64 { state.withLock { $0.sleeps.count } }
 }

@@ -6,7 +6,7 @@ struct ScheduleState {
   /// A ready job, or a parked job that can go on.
   struct Ready {
     enum Work {
-      case job(UnownedJob)
+      case job(ReadyJob)
       case parked(Carrier)
     }
 
@@ -30,7 +30,7 @@ struct ScheduleState {
 
   /// The next action of a carrier.
   enum Next {
-    case job(UnownedJob)
+    case job(ReadyJob)
     /// Move the clock to the next deadline.
     case advance(VirtualClock)
     /// Give the baton to a parked carrier.
@@ -46,6 +46,11 @@ struct ScheduleState {
   private(set) var ready: [Ready] = []
   /// The number of jobs in `ready` that only make their own task ready again.
   private var handOvers = 0
+  /// The jobs that wait for the main actor, which has a ready or running job, and their strands.
+  private var awaitingMainActor: [(job: ReadyJob, strand: Int)] = []
+  private var isMainActorBusy = false
+  /// The jobs that would wait for real time.
+  private(set) var sleeps = RealSleeps()
   /// The strands of `ready`.
   private var strands: [Int] = []
   private(set) var identities = JobIdentities()
@@ -79,6 +84,11 @@ struct ScheduleState {
   private var isEnding = false
   /// The course of the schedule, if it is wanted.
   private(set) var trace: ScheduleTrace?
+  /// The strands of tasks that have not ended, and the states of these tasks, if the course is wanted.
+  private var unended: Set<Int> = []
+  private var statuses: [Int: TaskStatus] = [:]
+  /// The order of strands since they take turns, after the step limit.
+  private(set) var turns: [Int]?
   private(set) var uncontrolled: [UncontrolledJob] = []
   /// Whether the clock may move although jobs are ready, and the strand of the clock.
   private let timersOvertakeWork: Bool
@@ -123,26 +133,70 @@ struct ScheduleState {
 // MARK: - Ready jobs
 
 extension ScheduleState {
-  /// Adds a ready job.
+  /// Adds a ready job. `sleeper` is the strand whose wait for real time ends with the job.
   ///
   /// - Returns: Whether the job comes from the thread with the baton.
-  mutating func didEnqueue(_ job: UnownedJob, ofTask task: UInt64?, drain: UInt? = nil, on thread: Platform.Thread)
-    -> Bool
-  {
+  mutating func didEnqueue(
+    _ job: ReadyJob, ofTask task: UInt64?, drain: UInt? = nil, on thread: Platform.Thread,
+    endOfSleepOf sleeper: Int? = nil
+  ) -> Bool {
     let isControlled = hasCollided || holderThread == thread
     if holderThread == thread { holderEvents += 1 }
     if isControlled { events += 1 } else { didFindUncontrolled(.enqueuedFromOutside, by: nil) }
     let known = identities.count
-    let strand = identities.strand(ofTask: task, enqueuedBy: isControlled ? running : nil)
-    if isControlled, strand != running { log(strand < known ? "wakes \(strand)" : "starts \(strand)") }
-    let isHandOver = JobKind.isHandOver(job, ofTask: task)
+    let strand = identities.strand(ofTask: task, enqueuedBy: isControlled ? running ?? sleeper : nil)
+    if let sleeper, strand != sleeper { trace?.names[strand] = "timer of \(sleeper)" }
+    if isControlled, strand != running { didWake(strand, isStart: strand >= known) }
+    if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: task) { watch(job, strand) }
+    let isHandOver = !job.isOnMainActor && JobKind.isHandOver(job.job, ofTask: task)
     if isHandOver { handOvers += 1 }
     drainStep = nil
     if let step = drainSteps.removeValue(forKey: strand), step.frame == drain, isRecording {
       record.didFindCommuting(step.choice)
     }
+    guard !job.isOnMainActor else {
+      awaitingMainActor.append((job, strand))
+      serveMainActor()
+      return isControlled
+    }
     add(Ready(work: .job(job), isHandOver: isHandOver, drain: drain), strand)
     return isControlled
+  }
+
+  private mutating func didWake(_ strand: Int, isStart: Bool) {
+    log(isStart ? "starts \(strand)" : "wakes \(strand)")
+    guard isRecording, let running, trace != nil else { return }
+    trace?.wakes.append(
+      ScheduleTrace.Wake(step: record.steps, waker: running, strand: strand, isStart: isStart))
+  }
+
+  /// Makes the next job of the main actor ready, unless another one is ready or running.
+  private mutating func serveMainActor() {
+    guard !isMainActorBusy, !awaitingMainActor.isEmpty else { return }
+    isMainActorBusy = true
+    let (job, strand) = awaitingMainActor.removeFirst()
+    add(Ready(work: .job(job)), strand)
+  }
+
+  /// Adds a job that would wait for real time.
+  ///
+  /// - Returns: Whether the job comes from the thread with the baton.
+  mutating func didSleep(_ job: ReadyJob, until deadline: VirtualClock.Instant, on thread: Platform.Thread) -> Bool {
+    let isControlled = hasCollided || holderThread == thread
+    if !isControlled { didFindUncontrolled(.enqueuedFromOutside, by: nil) }
+    log("sleeps until \(deadline)")
+    sleeps.insert(job, until: deadline, by: isControlled ? running : nil)
+    return isControlled
+  }
+
+  /// Takes the jobs whose sleeps end up to `instant`; all jobs without an instant.
+  mutating func takeSleeps(through instant: VirtualClock.Instant?) -> [(job: ReadyJob, sleeper: Int?)] {
+    sleeps.removeAll(through: instant)
+  }
+
+  /// The next time at which a sleep ends.
+  func nextDeadline(on clock: VirtualClock) -> VirtualClock.Instant? {
+    [clock.nextDeadline, sleeps.nextDeadline].compactMap(\.self).min()
   }
 
   /// Chooses whether a ready job overtakes the running job, which has just made a task ready.
@@ -207,8 +261,13 @@ extension ScheduleState {
     }
   }
 
-  mutating func didEndJob(on carrier: Carrier, _ thread: Platform.Thread) -> Next {
+  /// Notes that `carrier` has run `job` to its end; `nil` stands for a move of the clock.
+  mutating func didEnd(_ job: ReadyJob?, on carrier: Carrier, _ thread: Platform.Thread) -> Next {
     events += 1
+    if job?.isOnMainActor == true {
+      isMainActorBusy = false
+      serveMainActor()
+    }
     if let index = released.firstIndex(where: { $0 === carrier }) {
       released.remove(at: index)
       return .released
@@ -220,7 +279,7 @@ extension ScheduleState {
   /// The clock, if a due timer may overtake the ready jobs at this step: at every eighth step, on average.
   private var racingClock: VirtualClock? {
     guard timersOvertakeWork, isRecording, (UInt64(steps) &* 0x9E37_79B9_7F4A_7C15) >> 61 == 0 else { return nil }
-    return environment.flatMap { $0.clock.nextDeadline == nil ? nil : $0.clock }
+    return environment.flatMap { nextDeadline(on: $0.clock) == nil ? nil : $0.clock }
   }
 
   private mutating func didMoveClock() {
@@ -255,6 +314,8 @@ extension ScheduleState {
     if isRecording {
       record.didRun(strand, rank: strands[..<index].count { $0 == strand })
       trace?.didRun(strand, step: record.steps)
+    } else if turns != nil {
+      turns?.append(strand)
     }
     stepsInARow = strand == lastStrand ? stepsInARow + 1 : 0
     lastStrand = strand
@@ -263,6 +324,41 @@ extension ScheduleState {
     if case .parked = entry.work { parkedCount -= 1 }
     if entry.isHandOver { handOvers -= 1 }
     return entry
+  }
+}
+
+// MARK: - Standstill
+
+extension ScheduleState {
+  private mutating func watch(_ job: ReadyJob, _ strand: Int) {
+    guard statuses[strand] == nil, !unended.contains(strand), TaskStatus.isKnown else { return }
+    unended.insert(strand)
+    let status = TaskStatus(job.job)
+    if status.isCounted { statuses[strand] = status }
+  }
+
+  /// Returns the status of the task of `job`, which is about to run; `nil` if `job` is not a task's.
+  func status(of job: ReadyJob) -> TaskStatus? {
+    guard isRecording, JobKind.isTask(job.job, ofTask: JobIdentities.task(of: job.job)) else { return nil }
+    return running.flatMap { statuses[$0] } ?? TaskStatus(job.job)
+  }
+
+  /// Notes that the task of the running strand has ended.
+  mutating func didEndStrand() {
+    if let running { unended.remove(running) }
+  }
+
+  /// The strands that have not ended.
+  var stuckStrands: [StuckStrand] {
+    guard let trace else { return [] }
+    return unended.filter { statuses[$0]?.hasEnded != true }.sorted().map { trace.stuck($0) }
+  }
+
+  /// Lets the strands take turns, and notes their order.
+  mutating func takeTurns() {
+    stopRecording()
+    chooser = RoundRobinChooser()
+    turns = []
   }
 }
 

@@ -40,6 +40,14 @@ struct ReplayCode: Equatable, CustomStringConvertible {
     choice < 36 ? String(choice, radix: 36) : "(\(choice))"
   }
 
+  /// Returns eight digits that distinguish replay strings in the names of files.
+  static func digest(of text: String) -> String {
+    var fingerprint = Fingerprint()
+    for byte in text.utf8 { fingerprint.add(Int(byte)) }
+    let digits = String(fingerprint.value & 0xFFFF_FFFF, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+
   /// Parses a replay string.
   ///
   /// - Throws: `FormatError` for a malformed string.

@@ -1,0 +1,87 @@
+import Dispatch
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TestingProcedureKit
+
+@Suite struct DeadlockReportTests {
+  /// Two tasks wait for each other; a third one has ended.
+  private static let crossed: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+    let (questions, ask) = AsyncStream.makeStream(of: Int.self)
+    let (answers, answer) = AsyncStream.makeStream(of: Int.self)
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask(name: "reader") {
+        env.note("waits for a question")
+        for await question in questions { answer.yield(question) }
+      }
+      group.addTask {
+        for await _ in answers { ask.yield(1) }
+      }
+      group.addTask(name: "visitor") { await Task.yield() }
+    }
+  }
+
+  @Test("A deadlock names the strands that have not ended, and what they did last", .enabled(if: TaskStatus.isKnown))
+  func stuck() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(1_000, Self.crossed)
+    }
+    let deadlock = try #require(failure.deadlock)
+    #expect(deadlock.stuck.map(\.strand) == [0, 1, 2], "\(failure)")
+    let reader = try #require(deadlock.stuck.first { $0.title.contains("reader") }, "\(failure)")
+    #expect(reader.starter == "0 (body)" && reader.firstStep > 0 && reader.lastStep > reader.firstStep)
+    #expect(reader.lastEvent == "note: waits for a question")
+    #expect("\(failure)".contains("stuck: strand 1 \"reader\", started by 0 (body) at step "), "\(failure)")
+    #expect("\(failure)".contains("fails in the ordinary order"))
+    let again = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(strategy: .replay(failure.replay), Self.crossed)
+    }
+    #expect(again.deadlock?.stuck == deadlock.stuck)
+  }
+
+  @Test("Tasks of each kind count as ended when they have ended", .enabled(if: TaskStatus.isKnown))
+  func kinds() async throws {
+    actor Place { func visit() async { await Task.yield() } }
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(20) { _ in
+        let place = Place()
+        async let child: Void = place.visit()
+        async let onMain: Void = MainActor.run {}
+        _ = await (child, onMain)
+        await Task { await place.visit() }.value
+        await Task { @MainActor in await place.visit() }.value
+        await Task.detached { await place.visit() }.value
+        await Task(name: "never") {
+          await Task.yield()
+          // Invariant: nobody resumes the continuation, which is the deadlock.
+          await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        }.value
+      }
+    }
+    #expect(failure.deadlock?.stuck.count == 2, "\(failure)")
+    #expect(failure.deadlock?.stuck.first?.strand == 0, "\(failure)")
+  }
+
+  @Test("A step that hangs is reported, whatever the reason", arguments: [false, true])
+  func hanging(inLoop: Bool) async throws {
+    let isOver = Locked(false)
+    let never = DispatchSemaphore(value: 0)
+    var explorer = ScheduleExplorer(schedules: 10)
+    explorer.stepTimeout = .milliseconds(100)
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await explorer.explore { _ in
+        async let child: Void = {
+          await Task.yield()
+          if inLoop { while !isOver.value {} } else { Self.block(on: never) }
+        }()
+        await child
+      }
+    }
+    isOver { $0 = true }
+    never.signal()
+    #expect("\(failure)".contains("of strand 1 does not end"), "\(failure)")
+  }
+
+  private static func block(on semaphore: DispatchSemaphore) { semaphore.wait() }
+}

@@ -1,0 +1,177 @@
+import Dispatch
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// Unchanged code, which waits by `Task.sleep` and works on the main actor, in an exploration.
+@Suite(.enabled(if: ScheduleExplorer.controlsRealTime && ScheduleExplorer.controlsMainActor))
+struct RealTimeTests {
+  private actor Worker {
+    func work(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+  }
+
+  @MainActor private final class Screen {
+    private(set) var lines: [String] = []
+    private var isBusy = false
+
+    func show(_ line: String, _ tell: (() -> Void)? = nil) -> Bool {
+      if isBusy { return false }
+      isBusy = true
+      tell?()
+      lines.append(line)
+      isBusy = false
+      return true
+    }
+
+    func show(_ line: String, after duration: Duration) async throws {
+      MainActor.assertIsolated()
+      try await Task.sleep(for: duration)
+      MainActor.assertIsolated()
+      lines.append(line)
+    }
+  }
+
+  @Test("Each way of waiting for real time becomes virtual time")
+  func ways() async throws {
+    let ways: [@Sendable () async throws -> Void] = [
+      { try await Task.sleep(for: .seconds(3_600)) },
+      { try await Task.sleep(nanoseconds: 3_600_000_000_000) },
+      { try await ContinuousClock().sleep(for: .seconds(3_600)) },
+      { try await SuspendingClock().sleep(until: .now + .seconds(3_600)) },
+      { try await Worker().work(for: .seconds(3_600)) },
+      { try await Task.detached { try await Task.sleep(for: .seconds(3_600)) }.value },
+      { try await Task { try await Task.sleep(for: .seconds(3_600)) }.value },
+      { try await Screen().show("", after: .seconds(3_600)) },
+      { try await Task { @MainActor in try await Task.sleep(for: .seconds(3_600)) }.value },
+    ]
+    try await exploreSchedules(TestDepth.count(100)) { env in
+      for (number, way) in ways.enumerated() {
+        try await way()
+        env.check(env.clock.now.offset == .seconds(3_600 * (number + 1)), "\(number): \(env.clock.now)")
+      }
+    }
+  }
+
+  @Test(
+    "Sleeps end in the order of their deadlines, equal ones in every order, with those on the clock of the schedule")
+  func order() async throws {
+    try await exploreRace("abc", "bac", schedules: 300) { env in
+      let order = Locked("")
+      await withTaskGroup(of: Void.self) { group in
+        for (name, seconds) in [("b", 10), ("c", 20)] {
+          group.addTask {
+            try? await Task.sleep(for: .seconds(seconds))
+            order { $0 += name }
+          }
+        }
+        group.addTask {
+          try? await env.clock.sleep(for: .seconds(10))
+          order { $0 += "a" }
+        }
+      }
+      env.check(order.value.hasSuffix("c"))
+      env.tally(order.value)
+    }
+  }
+
+  @Test("A cancelled sleep ends at once, and the timeout that it leaves behind harms nobody")
+  func cancelling() async throws {
+    let summary = try await exploreSchedules(TestDepth.count(300)) { env in
+      let sleeper = Task { try await Task.sleep(for: .seconds(86_400)) }
+      async let cancel: Void = sleeper.cancel()
+      env.check(await sleeper.result.isCancelled)
+      env.check(env.clock.now.offset == .zero)
+      await cancel
+    }
+    #expect(summary.distinctTraces > 1)
+  }
+
+  @Test("A task that polls in real time forever is left behind, and holds up nobody")
+  func forgotten() async throws {
+    try await exploreSchedules(20) { env in
+      // Nobody cancels the task: the exploration abandons it.
+      Task { while true { try await Task.sleep(for: .seconds(1)) } }
+      try await Task.sleep(for: .seconds(5))
+      env.check(env.clock.now.offset == .seconds(5))
+    }
+  }
+
+  @Test("The main actor serves one job at a time, even when a job is overtaken in the middle")
+  func mainActor() async throws {
+    try await exploreRace("ab", "ba", schedules: 300) { env in
+      let screen = Screen()
+      let (events, tell) = AsyncStream.makeStream(of: Void.self)
+      async let first = screen.show("a") { tell.yield() }
+      async let second = {
+        for await _ in events { break }
+        return await screen.show("b")
+      }()
+      async let third = screen.show("c")
+      let all = await [first, second, third]
+      env.check(all.allSatisfy(\.self), "one at a time: \(all)")
+      env.check(await screen.lines.count == 3)
+      env.tally(await screen.lines.first == "a" ? "ab" : "ba")
+    }
+  }
+
+  @Test("The main queue belongs to others: code outside of the exploration stays there, code inside does not")
+  func elsewhere() async throws {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    async let outside: Void = { @concurrent in
+      for _ in 0..<100 {
+        await MainActor.run { #expect(DispatchQueue.getSpecific(key: key) == true) }
+        try? await Task.sleep(for: .microseconds(10))
+      }
+    }()
+    try await exploreSchedules(100) { env in
+      env.check(await MainActor.run { DispatchQueue.getSpecific(key: key) } == nil)
+      try await Task.sleep(for: .seconds(100))
+    }
+    await outside
+  }
+
+  @Test("A schedule with waits for real time fails again in the same order")
+  func replay() async throws {
+    let body: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
+      let order = Locked("")
+      await withTaskGroup(of: Void.self) { group in
+        for name in ["a", "b", "c"] {
+          group.addTask {
+            try? await Task.sleep(for: .milliseconds(100))
+            order { $0 += name }
+          }
+        }
+      }
+      env.check(order.value != "bca")
+    }
+    let failure = try await #require(throws: ExplorationFailure.self) { try await exploreSchedules(1_000, body) }
+    #expect(failure.failsAgain == true)
+    #expect("\(failure)".contains("timer of "), "\(failure)")
+    let again = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(strategy: .replay(failure.replay), body)
+    }
+    #expect(again.order == failure.order)
+  }
+
+  @Test("Dispatch work that comes back is reported")
+  func dispatch() async throws {
+    // The work can come back before the task waits; in some schedules, the work comes back later.
+    var explorer = ScheduleExplorer(schedules: 1_000)
+    explorer.patience = .seconds(3_600)
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await explorer.explore { _ in
+        await withCheckedContinuation { waiter in
+          DispatchQueue.global().asyncAfter(deadline: .now() + 0.001) { waiter.resume() }
+        }
+      }
+    }
+    #expect("\(failure)".contains("another thread made a task ready"), "\(failure)")
+  }
+}
+
+extension Result {
+  fileprivate var isCancelled: Bool {
+    if case .failure(let error) = self { error is CancellationError } else { false }
+  }
+}

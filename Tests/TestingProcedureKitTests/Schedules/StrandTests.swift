@@ -1,0 +1,85 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TestingProcedureKit
+
+/// Whose strand a job is counted to.
+@Suite struct StrandTests {
+  @Test("A job without a task continues the strand that enqueues the job, and is a strand of its own from outside")
+  func identities() {
+    var identities = JobIdentities()
+    let first = identities.strand(ofTask: 70, enqueuedBy: nil)
+    let others = [
+      identities.strand(ofTask: 71, enqueuedBy: first), identities.strand(ofTask: 70, enqueuedBy: 1),
+      identities.strand(ofTask: nil, enqueuedBy: 1), identities.strand(ofTask: nil, enqueuedBy: nil),
+    ]
+    #expect(others == [1, first, 1, 2])
+    #expect(identities.knows(71) && !identities.knows(72))
+  }
+
+  /// Calls an actor whose tasks belong to the exploration from a thread of another pool.
+  @Test("A job that another thread enqueues during a step is not counted to the running strand")
+  func outside() async throws {
+    var explorer = ScheduleExplorer(schedules: 1, strategy: .roundRobin)
+    explorer.allowsUncontrolledJobs = false
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await explorer.explore { env in
+        let crew = Crew()
+        defer { crew.dismiss() }
+        let hasCome = Platform.Signal()
+        // Both tasks end by themselves; nobody cancels them.
+        Task(executorPreference: crew) {
+          Task(executorPreference: env.executor) { env.note("from outside") }
+          hasCome.give()
+        }
+        Self.block(until: hasCome)
+        env.note("after the wait")
+      }
+    }
+    let trace = failure.trace ?? ScheduleTrace()
+    #expect(trace.stretches.allSatisfy { !$0.events.contains { $0.hasPrefix("starts") } }, "\(failure)")
+    #expect(failure.problems.contains { if case .uncontrolled(let job) = $0 { job.strand == nil } else { false } })
+    #expect(Set(failure.order) == [0, 1], "\(failure)")
+  }
+
+  private static func block(until signal: Platform.Signal) { signal.wait() }
+
+  @Test("During a step, a job of another thread without a task gets a strand of its own")
+  func state() throws {
+    let probe = JobKind.Probe()
+    KitSpawner.startProbe(on: probe)
+    let job = try #require(probe.next())
+    let (here, there) = (Platform.Thread.current, Locked<Platform.Thread?>(nil))
+    let done = Platform.Signal()
+    Platform.startThread {
+      there { $0 = Platform.Thread.current }
+      done.give()
+    }
+    done.wait()
+    var state = ScheduleState(
+      chooser: FirstChooser(), preemptionLimit: 0, timersOvertakeWork: false, isTracing: true)
+    let crew = Crew()
+    defer { crew.dismiss() }
+    state.didTakeBaton(crew.driver, on: here)
+    let isOwn = state.didEnqueue(ReadyJob(job: job), ofTask: 7, on: here)
+    #expect(isOwn)
+    guard case .job = state.next(for: crew.driver, on: here) else {
+      Issue.record("no job")
+      return
+    }
+    #expect(state.running == 0)
+    let outside = try #require(there.value)
+    let isControlled = state.didEnqueue(ReadyJob(job: job), ofTask: nil, on: outside)
+    #expect(!isControlled)
+    guard case .job = state.didEnd(nil, on: crew.driver, here) else {
+      Issue.record("no job")
+      return
+    }
+    #expect(state.running == 1, "the job from outside was counted to the running strand")
+    #expect(state.uncontrolled.count == 1)
+    #expect(state.trace?.wakes.isEmpty == true)
+    probe.run(job)
+    while let rest = probe.next() { probe.run(rest) }
+  }
+}
