@@ -31,11 +31,9 @@ import Testing
     ],
     "Sources/ProcedureKitWallet": ["ProcedureKit", "PassKit"],
     "Sources/TestingProcedureKit": ["ProcedureKit", "Synchronization", "Testing"],
-    // Environment variables and the file of failing seeds.
+    // Environment variables and files of seeds; executors that can wait, which only this module declares; threads.
     "Sources/TestingProcedureKit/Traits/TestProcess.swift": ["Foundation"],
-    // The default executor of the process can only be replaced through the runtime's own module.
-    "Sources/TestingProcedureKit/Schedules/Executor/DefaultExecutorWatch.swift": ["_Concurrency"],
-    // The explorer has threads of its own, for which it needs the platform's own module.
+    "Sources/TestingProcedureKit/Schedules/Executor/ScheduleExecutor+Waiting.swift": ["_Concurrency"],
     "Sources/TestingProcedureKit/Schedules/Executor/Platform.swift": [
       "Darwin", "Dispatch", "Glibc", "Musl", "Android", "WinSDK",
     ],

@@ -32,8 +32,7 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The standstill in words, with the known waits.
   public var description: String {
     var text = "deadlock at \(instant): no job is ready, no task sleeps, and the body has not finished"
-    let realTime = ScheduleExplorer.controlsRealTime ? "" : "for real time or "
-    text += "; a wait \(realTime)for work elsewhere that is longer than `patience` looks the same"
+    text += "; a wait for real time or work elsewhere that is longer than `patience` looks the same"
     text += " (\(strands.counting("strand")) took part)"
     switch aftermath {
     case .endedByCancelling: text += "; cancelling the body ended it"

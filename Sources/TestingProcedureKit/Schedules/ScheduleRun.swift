@@ -25,20 +25,29 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// Runs the choices of `first` once more, and notes the course of the schedule.
+  /// Runs the choices of `first` once more, and notes the course of the schedule if `isTraced`.
   ///
   /// Real sleeps are only known by an instant in real time, so that a busy machine can make a sleep too short. A run
   /// with real sleeps that differs is therefore repeated.
   ///
   /// - Returns: The second run, and the step by which it certainly differs; `nil` for an equal run.
-  func again(_ first: Outcome, on crew: Crew, _ body: @escaping Body) throws -> (outcome: Outcome, divergence: Int?) {
+  func again(
+    _ first: Outcome, on crew: Crew, isTraced: Bool = false, _ body: @escaping Body
+  ) throws -> (outcome: Outcome, divergence: Int?) {
     var run = self
-    run.isTracing = true
+    run.isTracing = false
     run.isRepetition = true
     var second = try run.repeated(first, on: crew, body)
     for _ in 0..<Self.repetitions where second.divergence != nil && first.usesRealSleeps {
       second = try run.repeated(first, on: crew, body)
     }
+    guard isTraced else { return second }
+    // Watching the tasks keeps ended tasks for longer, which code with effects in `deinit` can notice: the course of the
+    // schedule is from a run of its own, which decides nothing.
+    run.isTracing = true
+    let traced = try run.repeated(first, on: crew, body)
+    if traced.divergence == nil { return (traced.outcome, second.divergence) }
+    second.outcome.trace = traced.outcome.trace
     return second
   }
 

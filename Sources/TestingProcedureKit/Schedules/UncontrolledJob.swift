@@ -5,8 +5,9 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
     /// A foreign thread made a task of the exploration ready.
     ///
     /// Possible causes are dispatch work, a callback of the system, and an actor with an executor of its own; also waits
-    /// for real time, work on the main actor and `Task { … }`, unless `ScheduleExplorer.controlsRealTime`,
-    /// `controlsMainActor` and `controlsGlobalTasks` are `true`.
+    /// for real time within actors in tasks without `env.executor`. Waits for real time, work on the main actor and
+    /// `Task { … }` are further causes, unless `ScheduleExplorer.controlsRealTime`, `controlsMainActor` and
+    /// `controlsGlobalTasks` are `true`.
     case enqueuedFromOutside
   }
 

@@ -14,16 +14,16 @@ actor StaleAnswer: PlantedBug {
     func ask(_ question: String) -> Task<Void, any Error> {
       self.question = question
       return Task {
-        let answer = try await StaleAnswer().answer(to: question)
+        let answer = try await answer(to: question)
         if checksQuestion, self.question != question { return }
         shown = answer
       }
     }
-  }
 
-  private func answer(to question: String) async throws -> String {
-    try await Task.sleep(for: .milliseconds(300))
-    return question.uppercased()
+    private func answer(to question: String) async throws -> String {
+      try await Task.sleep(for: .milliseconds(300))
+      return question.uppercased()
+    }
   }
 
   static func scenario(_ version: Version, _ env: ExplorationEnvironment) async throws {

@@ -41,6 +41,10 @@ struct RealTimeTests {
       { try await Worker().work(for: .seconds(3_600)) },
       { try await Task.detached { try await Task.sleep(for: .seconds(3_600)) }.value },
       { try await Task { try await Task.sleep(for: .seconds(3_600)) }.value },
+      {
+        async let child: Void = Task.sleep(for: .seconds(3_600))
+        try await child
+      },
       { try await Screen().show("", after: .seconds(3_600)) },
       { try await Task { @MainActor in try await Task.sleep(for: .seconds(3_600)) }.value },
     ]
@@ -50,6 +54,20 @@ struct RealTimeTests {
         env.check(env.clock.now.offset == .seconds(3_600 * (number + 1)), "\(number): \(env.clock.now)")
       }
     }
+  }
+
+  @Test("A sleep within an actor needs a task with the executor of the schedule, and is reported otherwise")
+  func unstructured() async throws {
+    try await exploreSchedules(20) { env in
+      try await Task(executorPreference: env.executor) { try await Worker().work(for: .seconds(3_600)) }.value
+      env.check(env.clock.now.offset == .seconds(3_600))
+    }
+    var explorer = ScheduleExplorer(schedules: 20)
+    explorer.patience = .seconds(3_600)
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await explorer.explore { _ in try await Task { try await Worker().work(for: .milliseconds(1)) }.value }
+    }
+    #expect("\(failure)".contains("another thread made a task ready"), "\(failure)")
   }
 
   @Test(
@@ -77,7 +95,7 @@ struct RealTimeTests {
   @Test("A cancelled sleep ends at once, and the timeout that it leaves behind harms nobody")
   func cancelling() async throws {
     let summary = try await exploreSchedules(TestDepth.count(300)) { env in
-      let sleeper = Task { try await Task.sleep(for: .seconds(86_400)) }
+      let sleeper = Task(executorPreference: env.executor) { try await Task.sleep(for: .seconds(86_400)) }
       async let cancel: Void = sleeper.cancel()
       env.check(await sleeper.result.isCancelled)
       env.check(env.clock.now.offset == .zero)
@@ -90,7 +108,7 @@ struct RealTimeTests {
   func forgotten() async throws {
     try await exploreSchedules(20) { env in
       // Nobody cancels the task: the exploration abandons it.
-      Task { while true { try await Task.sleep(for: .seconds(1)) } }
+      Task(executorPreference: env.executor) { while true { try await Task.sleep(for: .seconds(1)) } }
       try await Task.sleep(for: .seconds(5))
       env.check(env.clock.now.offset == .seconds(5))
     }

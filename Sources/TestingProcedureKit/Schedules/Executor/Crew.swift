@@ -27,7 +27,7 @@ final class Crew: TaskExecutor {
       if case .host(let job, let crew) = order { job.runSynchronously(on: crew.asUnownedTaskExecutor()) }
     }
     state = Mutex(State(everybody: [driver]))
-    _ = (JobKind.isKnown, DefaultExecutorWatch.isInstalled)
+    _ = JobKind.isKnown
   }
 
   /// Starts to watch the steps of the schedules: for wakes under a lock, and for steps that take longer than

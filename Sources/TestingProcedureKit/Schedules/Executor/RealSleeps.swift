@@ -23,14 +23,24 @@ struct RealSleeps {
     return queue.removeAll(through: end).compactMap { jobs.removeValue(forKey: $0.number) }
   }
 
-  /// Returns the virtual duration of a real sleep that has `remaining` left: whole milliseconds, rounded up.
+  /// Returns the virtual duration of a real sleep that has `remaining` left, in a step that has taken `elapsed` so far.
   ///
-  /// The runtime only tells an instant in real time, some microseconds after the code computed the instant. Equal sleeps
-  /// last equally long due to the rounding.
-  static func virtualDuration(remaining: Duration) -> Duration {
-    let (seconds, attoseconds) = remaining.components
-    let perMillisecond: Int64 = 1_000_000_000_000_000
-    let milliseconds = (attoseconds + perMillisecond - 1) / perMillisecond
-    return max(.milliseconds(1), .seconds(seconds) + .milliseconds(milliseconds))
+  /// The runtime only tells an instant in real time, some time after the code computed the instant. The duration in the
+  /// code is therefore between `remaining` and `remaining + elapsed`: the roundest duration there is returned, in whole
+  /// milliseconds. Equal sleeps then last equally long, on a busy machine, too.
+  static func virtualDuration(remaining: Duration, elapsed: Duration) -> Duration {
+    guard remaining < .seconds(Int64(1) << 40) else { return remaining }
+    let least = max(1, milliseconds(remaining + .nanoseconds(999_999)))
+    let most = max(least, milliseconds(remaining + elapsed))
+    for unit: Int64 in [86_400_000, 3_600_000, 60_000, 10_000, 1_000, 100, 50, 10, 5] {
+      let duration = most / unit * unit
+      if duration >= least { return .milliseconds(duration) }
+    }
+    return .milliseconds(most)
+  }
+
+  private static func milliseconds(_ duration: Duration) -> Int64 {
+    let (seconds, attoseconds) = duration.components
+    return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
   }
 }

@@ -284,7 +284,8 @@ extension ScheduleExecutor {
 extension ScheduleExecutor {
   /// Lets `job` wait for virtual time instead of the real time `remaining`.
   func sleep(_ job: UnownedJob, remaining: Duration) {
-    let duration = RealSleeps.virtualDuration(remaining: remaining)
+    let elapsed = state.withLock { $0.stepStart.duration(to: .now) }
+    let duration = RealSleeps.virtualDuration(remaining: remaining, elapsed: elapsed)
     guard let now = environment?.clock.now else { return enqueue(job) }
     let thread = Platform.Thread.current
     let isControlled = state.withLock {

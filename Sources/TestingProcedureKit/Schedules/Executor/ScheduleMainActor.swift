@@ -7,7 +7,7 @@
 /// Invariant: an object that the runtime has seen is never released, since tasks that are left behind refer to the
 /// object without a reference.
 final class ScheduleMainActor: SerialExecutor {
-  private weak let executor: ScheduleExecutor?
+  weak let executor: ScheduleExecutor?
 
   init(_ executor: ScheduleExecutor) {
     self.executor = executor

@@ -66,6 +66,8 @@ struct ScheduleState {
   /// The strand of the last step, and the number of its steps without another strand.
   private var lastStrand: Int?
   private var stepsInARow = 0
+  /// The real time at which the last step began.
+  private(set) var stepStart = ContinuousClock.now
   /// The carrier with the baton, and its thread.
   private(set) var holder: Carrier?
   private var holderThread: Platform.Thread?
@@ -310,6 +312,7 @@ extension ScheduleState {
   private mutating func take(_ index: Int) -> Ready {
     steps += 1
     events += 1
+    stepStart = .now
     let strand = strands.remove(at: index)
     if isRecording {
       record.didRun(strand, rank: strands[..<index].count { $0 == strand })
