@@ -154,7 +154,6 @@ public struct ScheduleExplorer: Sendable {
     let end = duration.map { ContinuousClock.now + $0 }
     while wantsMore(after: summary, until: end), let next = choosers.next(summary.schedules) {
       var run = scheduleRun(summary.schedules, seed: next.seed)
-      run.isTracing = choosers.isReplay
       run.isRepetition = choosers.isReplay
       crew.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
       var outcome = try run.run(next.chooser, on: crew, body)
@@ -164,7 +163,11 @@ public struct ScheduleExplorer: Sendable {
       choosers.didRun(outcome.record)
       if !allowsUncontrolledJobs, let error = choosers.divergence(of: outcome) { throw error }
       guard outcome.problems.isEmpty else {
-        throw choosers.isReplay ? failure(outcome, outcome, of: run) : try shrunk(outcome, of: run, on: crew, body)
+        guard choosers.isReplay else { throw try shrunk(outcome, of: run, on: crew, body) }
+        let traced = try run.traced(outcome, on: crew, body)
+        outcome.trace = traced.outcome.trace
+        if traced.divergence == nil { outcome.problems = traced.outcome.problems }
+        throw failure(outcome, outcome, of: run)
       }
       if isChecked(summary.schedules), let step = try run.again(outcome, on: crew, body).divergence {
         throw failure(outcome, outcome, of: run, further: .nondeterminism(step: step))

@@ -42,13 +42,23 @@ struct ScheduleRun: Sendable {
       second = try run.repeated(first, on: crew, body)
     }
     guard isTraced else { return second }
-    // Watching the tasks keeps ended tasks for longer, which code with effects in `deinit` can notice: the course of the
-    // schedule is from a run of its own, which decides nothing.
-    run.isTracing = true
-    let traced = try run.repeated(first, on: crew, body)
+    let traced = try run.traced(first, on: crew, body)
     if traced.divergence == nil { return (traced.outcome, second.divergence) }
     second.outcome.trace = traced.outcome.trace
     return second
+  }
+
+  /// Runs the choices of `first` once more, and notes the course of the schedule.
+  ///
+  /// Watching the tasks keeps ended tasks for longer, which code with effects in `deinit` can notice: the course of the
+  /// schedule is from a run of its own, which decides nothing.
+  func traced(
+    _ first: Outcome, on crew: Crew, _ body: @escaping Body
+  ) throws -> (outcome: Outcome, divergence: Int?) {
+    var run = self
+    run.isTracing = true
+    run.isRepetition = true
+    return try run.repeated(first, on: crew, body)
   }
 
   /// The largest number of further repetitions of a schedule with real sleeps.
