@@ -32,9 +32,16 @@ let package = Package(
     .library(name: "ProcedureKitWallet", targets: ["ProcedureKitWallet"]),
     .library(name: "ProcedureKitMac", targets: ["ProcedureKitMac"]),
     .library(name: "TestingProcedureKit", targets: ["TestingProcedureKit"]),
+    .library(name: "ExploredLocks", targets: ["ExploredLocks"]),
+  ],
+  traits: [
+    .trait(name: "ExploredLocks", description: "Explorations choose the order of the framework's own lockings.")
   ],
   targets: [
-    .target(name: "ProcedureKit", swiftSettings: settings),
+    .target(
+      name: "ProcedureKit",
+      dependencies: [.byName(name: "ExploredLocks", condition: .when(traits: ["ExploredLocks"]))],
+      swiftSettings: settings),
     .target(name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitNetwork", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
@@ -53,7 +60,8 @@ let package = Package(
       name: "ProcedureKitMac",
       dependencies: ["ProcedureKit", .byName(name: "ProcedureKitProcess", condition: .when(platforms: [.macOS]))],
       swiftSettings: settings),
-    .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "ExploredLocks", swiftSettings: settings),
+    .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit", "ExploredLocks"], swiftSettings: settings),
 
     .executableTarget(
       name: "kitten", dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation"],

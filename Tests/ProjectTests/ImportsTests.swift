@@ -30,10 +30,11 @@ import Testing
       "ProcedureKit", "AppKit", "Foundation", "Synchronization", "UIKit", "UserNotifications",
     ],
     "Sources/ProcedureKitWallet": ["ProcedureKit", "PassKit"],
-    "Sources/TestingProcedureKit": ["ProcedureKit", "Synchronization", "Testing"],
-    // Environment variables and files of seeds; executors that can wait, which only this module declares; threads.
-    "Sources/TestingProcedureKit/Traits/TestProcess.swift": ["Foundation"],
-    "Sources/TestingProcedureKit/Schedules/Executor/ScheduleExecutor+Waiting.swift": ["_Concurrency"],
+    "Sources/ProcedureKit/Lifecycle/ExploredLocks.swift": ["ExploredLocks"],
+    "Sources/ExploredLocks": ["Synchronization"],
+    "Sources/TestingProcedureKit": ["ExploredLocks", "ProcedureKit", "Synchronization", "Testing"],
+    "Sources/TestingProcedureKit/Traits/TestProcess.swift": ["Foundation"],  // environment variables, files of seeds
+    "Sources/TestingProcedureKit/Schedules/Executor/ScheduleExecutor+Waiting.swift": ["_Concurrency"],  // waits
     "Sources/TestingProcedureKit/Schedules/Executor/Platform.swift": [
       "Darwin", "Dispatch", "Glibc", "Musl", "Android", "WinSDK",
     ],

@@ -2,7 +2,6 @@ import Testing
 
 /// The folders of the core, the lowest first: a file may name the types of its own folder and of those before it.
 @Suite struct LayeringTests {
-  ///
   /// A run, the procedure that it executes and its claims know each other: their folders stand side by side.
   static let folders = [
     ["Lifecycle", "Metrics/Values", "Remote/Coding", "Durable/Values"], ["Logging/Messages"], ["Progress/Values"],

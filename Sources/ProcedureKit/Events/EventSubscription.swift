@@ -22,9 +22,7 @@ final class EventSubscription<Event: BroadcastEvent>: EventReader {
     self.limit = limit
   }
 
-  deinit {
-    _ = broadcaster.remove(number)
-  }
+  deinit { _ = broadcaster.remove(number) }
 
   func take() -> Event? {
     fetched.withLock { events in

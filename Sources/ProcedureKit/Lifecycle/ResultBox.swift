@@ -7,7 +7,5 @@ final class ResultBox<Value: Sendable>: Sendable {
   /// The result; `nil` while there is none.
   var result: Result<Value, any Error>? { contents.withLock(\.self) }
 
-  func store(_ result: Result<Value, any Error>) {
-    contents.withLock { if $0 == nil { $0 = result } }
-  }
+  func store(_ result: Result<Value, any Error>) { contents.withLock { if $0 == nil { $0 = result } } }
 }

@@ -41,14 +41,10 @@ final class Wakeup: Sendable {
   }
 
   /// Whether the wakeup was called or left.
-  var isOver: Bool {
-    state.withLock { if case .waiting = $0 { false } else { true } }
-  }
+  var isOver: Bool { state.withLock { if case .waiting = $0 { false } else { true } } }
 
   /// Whether the wakeup was left before the call.
-  var wasLeft: Bool {
-    state.withLock { if case .left = $0 { true } else { false } }
-  }
+  var wasLeft: Bool { state.withLock { if case .left = $0 { true } else { false } } }
 
   private func end(as end: State) -> Bool {
     let (isFirst, waiter) = state.withLock { state -> (Bool, Waiter?) in

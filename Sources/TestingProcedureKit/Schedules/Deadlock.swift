@@ -29,8 +29,17 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// The fate of the blocked tasks.
   public var aftermath: Aftermath
 
+  /// The strands that wait for each other's explored locks; `nil` for every other deadlock.
+  public var locks: LockCycle?
+
   /// The standstill in words, with the known waits.
   public var description: String {
+    if let locks {
+      let members = locks.members.map { "\n    \($0)" }.joined()
+      return locks.members.count == 1
+        ? "deadlock at \(instant): a strand takes a lock that the strand holds:\(members)"
+        : "deadlock at \(instant): strands wait for each other's locks:\(members)"
+    }
     var text = "deadlock at \(instant): no job is ready, no task sleeps, and the body has not finished"
     text += "; a wait for real time or work elsewhere that is longer than `patience` looks the same"
     text += " (\(strands.counting("strand")) took part)"

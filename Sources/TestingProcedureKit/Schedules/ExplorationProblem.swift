@@ -6,6 +6,8 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case thrown(any Error)
   /// The schedule stood still before the body had finished.
   case deadlock(Deadlock)
+  /// The schedule took explored locks in a circle, which is a deadlock in another order.
+  case lockOrder(LockCycle)
   /// The schedule was stopped at the step limit: its tasks go round and round, or it is very long.
   case endless(Livelock)
   /// A step did not end within `ScheduleExplorer.stepTimeout`: it waits for a lock or a semaphore, or loops forever.
@@ -22,6 +24,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .thrown(let check as FailedCheck): "requirement failed: \(check)"
     case .thrown(let error): "the body threw: \(error)"
     case .deadlock(let deadlock): deadlock.description
+    case .lockOrder(let circle): "possible deadlock, since locks are taken in a circle: \(circle)"
     case .endless(let livelock): livelock.description
     case .hanging(let strand, let step):
       "step \(step) of strand \(strand) does not end: it waits for a lock or a semaphore, or loops forever"
@@ -42,6 +45,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .thrown(let check as FailedCheck): "thrown \(check.fileID):\(check.line)"
     case .thrown(let error): "thrown \(type(of: error))"
     case .deadlock: "deadlock"
+    case .lockOrder: "lock order"
     case .endless: "endless"
     case .hanging: "hanging"
     case .nondeterminism: "nondeterminism"

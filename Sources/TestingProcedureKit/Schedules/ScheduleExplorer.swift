@@ -1,3 +1,5 @@
+import ExploredLocks
+
 /// An explorer that runs a body under many different, reproducible schedules, and reports the first failing schedule.
 ///
 /// `exploreSchedules` is the short form. Concurrency bugs hide in orders that a test machine seldom takes; the explorer
@@ -7,8 +9,9 @@
 /// **Controlled work:** the body's task, its child tasks, tasks created by `Task { … }` (if `controlsGlobalTasks`) or with
 /// `executorPreference: env.executor`, and the default actors that these tasks call, one job at a time; and every wait on `env.clock`. The explorer chooses at
 /// each `await` that suspends or changes the actor, and at each wake: a task that makes another task ready (by `yield`,
-/// `resume`, `addTask`, `async let`, `cancel`) can be overtaken by a ready job before its next line. The explorer never
-/// chooses elsewhere within synchronous code: for races of atomics and locks, use the thread sanitizer.
+/// `resume`, `addTask`, `async let`, `cancel`) can be overtaken by a ready job before its next line; and before each
+/// operation of an `ExploredMutex` or `ExploredAtomic`. The explorer never chooses elsewhere within synchronous code: for
+/// races of other memory, use the thread sanitizer.
 ///
 /// **Wakes under a lock** are no choices, since the overtaking job could wait for the lock: of the runtime, while a
 /// task is being cancelled, or of the code. A wait that does not end shows such a wake; the schedule then runs again, and
@@ -43,7 +46,7 @@ public struct ScheduleExplorer: Sendable {
   /// The choice of the next job.
   public var strategy: ExplorationStrategy
 
-  /// The number of jobs after which a schedule fails as endless.
+  /// The number of jobs, and of operations of explored locks and atomics, after which a schedule fails as endless.
   public var stepLimit = 100_000
 
   /// The real time to wait for a job from outside at a standstill, before reporting a deadlock.
@@ -54,7 +57,8 @@ public struct ScheduleExplorer: Sendable {
   /// The step's thread and the tasks of the schedule are abandoned.
   public var stepTimeout: Duration = .seconds(60)
 
-  /// The largest number of wakers that are overtaken in one schedule; with `0`, a waker always goes on.
+  /// The largest number of tasks that are overtaken in one schedule, at wakes and at operations of explored locks and
+  /// atomics; with `0`, a task always goes on.
   public var preemptionLimit = Int.max
 
   /// Whether `env.clock` may move to the next deadline although jobs are ready, as on a slow machine.
@@ -71,6 +75,12 @@ public struct ScheduleExplorer: Sendable {
 
   /// Whether every hundredth successful schedule runs twice, and fails if equal choices run differently.
   public var checksDeterminism = true
+
+  /// Whether a schedule fails that takes explored locks in a circle, even if the schedule itself has no deadlock.
+  ///
+  /// Switch the check off for strands that take locks in a circle, but never at the same time, for a reason that the
+  /// explorer does not see. Locks that are always taken under a common lock are no circle.
+  public var checksLockOrder = true
 
   /// Whether schedules may do uncontrolled work. Replay strings are then not reliable.
   public var allowsUncontrolledJobs = false
@@ -125,6 +135,7 @@ public struct ScheduleExplorer: Sendable {
   ) async throws -> ExplorationSummary {
     try await ExplorationPermits.shared.take()
     defer { ExplorationPermits.shared.giveBack() }
+    LockSchedules.install { ScheduleExecutor.current }
     let crew = Crew()
     defer { crew.dismiss() }
     let result = Gate<ExplorationSummary>()
@@ -198,7 +209,7 @@ public struct ScheduleExplorer: Sendable {
     ScheduleRun(
       schedule: schedule, seed: seed, stepLimit: min(stepLimit, 1 << 40), patience: patience,
       allowsUncontrolled: allowsUncontrolledJobs, preemptionLimit: preemptionLimit,
-      timersOvertakeWork: timersOvertakeWork)
+      timersOvertakeWork: timersOvertakeWork, checksLockOrder: checksLockOrder)
   }
 }
 
@@ -218,7 +229,7 @@ extension ScheduleExplorer {
     }
     var simplest = found
     var shrinker = ChoiceShrinker(failing: found.record.choices)
-    run.stepLimit = min(run.stepLimit, found.record.steps * 4 + 1_000)
+    run.stepLimit = min(run.stepLimit, found.record.moments * 4 + 1_000)
     for _ in 0..<shrinkLimit {
       guard let candidate = shrinker.candidate else { break }
       crew.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
@@ -281,9 +292,18 @@ extension ScheduleExplorer {
     let record = executor.record
     let environment = executor.environment
     let run = scheduleRun(environment?.schedule ?? 0, seed: environment?.seed ?? 0)
-    let problem = ExplorationProblem.hanging(strand: record.strands.last ?? 0, step: record.steps)
+    let problem: ExplorationProblem =
+      switch executor.abandonment {
+      case .endless: .endless(Livelock(steps: stepLimit, strands: []))
+      case .deadlock(let circle):
+        .deadlock(
+          Deadlock(
+            strands: executor.strandCount, instant: environment?.clock.now ?? VirtualClock.Instant(), waits: [],
+            aftermath: .abandoned, locks: circle))
+      case nil: .hanging(strand: record.strands.last ?? 0, step: record.steps)
+      }
     let outcome = ScheduleRun.Outcome(
-      problems: [problem], record: record, notes: environment?.notes ?? [], tallies: [:])
+      problems: [problem], record: record, notes: (environment?.notes ?? []) + executor.lockLines, tallies: [:])
     return failure(outcome, outcome, of: run)
   }
 

@@ -18,7 +18,7 @@ struct ScheduleRun: Sendable {
     var isReproducible: Bool {
       problems.allSatisfy { problem in
         switch problem {
-        case .check, .thrown, .deadlock, .endless: true
+        case .check, .thrown, .deadlock, .endless, .lockOrder: true
         case .hanging, .nondeterminism, .uncontrolled: false
         }
       }
@@ -86,6 +86,7 @@ struct ScheduleRun: Sendable {
   var allowsUncontrolled: Bool
   var preemptionLimit = Int.max
   var timersOvertakeWork = false
+  var checksLockOrder = true
   var isTracing = false
   /// Whether recorded choices are repeated exactly. No wake under a lock is a choice in a record, so that none has to be
   /// recognized.
@@ -107,7 +108,10 @@ struct ScheduleRun: Sendable {
         chooser: chooser, crew: crew, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
         isTracing: isTracing, isRepetition: isRepetition)
       let outcome = try run(executor, body)
-      guard let collision = executor.awaitCollision() else { return outcome }
+      guard let collision = executor.awaitCollision() else {
+        if executor.needsRestart { continue }
+        return outcome
+      }
       if let depth = collision.depth, depth == suspect, !isRepetition { crew.didFindLock(depth) }
       suspect = collision.depth
     }
@@ -143,20 +147,35 @@ struct ScheduleRun: Sendable {
     let stuck = stop == .stuck ? executor.stuckStrands : []
     let usesRealSleeps = executor.realSleeps > 0
 
-    if stop != .finished { executor.asDriver { root.cancel() } }
-    windUp(executor, environment)
+    if executor.abandonment == nil {
+      // A handler of the cancelling may need the lock of a parked strand.
+      if stop == .endless, executor.keepsDriverFree { executor.endParked(limit: stepLimit * 3) }
+      if stop != .finished, executor.abandonment == nil { executor.asDriver { root.cancel() } }
+      windUp(executor, environment)
+    }
     let tallies = environment.tallies
-    endRealSleeps(executor)
-    executor.endParked()
+    if executor.abandonment == nil {
+      endRealSleeps(executor)
+      executor.endParked(limit: stepLimit * 4)
+    }
     try Task.checkCancellation()
 
     switch stop {
-    case .finished: break
+    case .finished, .abandoned: break
     case .endless: if let livelock { problems.append(.endless(livelock)) }
     case .stuck:
       let aftermath: Deadlock.Aftermath = ending.isKnown ? .endedByCancelling : .abandoned
       problems.append(
         .deadlock(Deadlock(strands: strands, instant: instant, waits: waits, stuck: stuck, aftermath: aftermath)))
+    }
+    switch executor.abandonment {
+    case .deadlock(let circle):
+      problems.append(
+        .deadlock(
+          Deadlock(strands: strands, instant: instant, waits: waits, aftermath: .abandoned, locks: circle)))
+    case .endless:
+      if stop != .endless { problems.append(.endless(Livelock(steps: stepLimit, strands: []))) }
+    case nil: if checksLockOrder, let circle = executor.possibleDeadlock { problems.append(.lockOrder(circle)) }
     }
     if !allowsUncontrolled, let job = executor.uncontrolled.first { problems.append(.uncontrolled(job)) }
     return Outcome(
@@ -164,14 +183,16 @@ struct ScheduleRun: Sendable {
       trace: executor.trace, usesRealSleeps: usesRealSleeps)
   }
 
-  private enum Stop { case finished, stuck, endless }
+  private enum Stop { case finished, stuck, endless, abandoned }
 
   /// Runs jobs until the schedule stands still. Virtual time passes only until the body has finished.
   private func drive(
     _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, until ending: Ending, limit: Int
   ) -> Stop {
     while true {
-      guard executor.runUntilIdle(limit: limit) else { return .endless }
+      let isIdle = executor.runUntilIdle(limit: limit)
+      if executor.abandonment != nil { return .abandoned }
+      guard isIdle else { return .endless }
       if ending.isKnown { return .finished }
       if executor.asDriver({ environment.clock.answerQuiet() || executor.moveToNextDeadline(of: environment.clock) }) {
         continue
@@ -193,7 +214,7 @@ struct ScheduleRun: Sendable {
     var livelock = Livelock(steps: stepLimit, strands: [])
     switch drive(executor, environment, until: ending, limit: stepLimit + min(stepLimit, Self.turns)) {
     case .finished: livelock.furtherSteps = executor.turns.count
-    case .stuck: break
+    case .stuck, .abandoned: break
     case .endless:
       let order = executor.turns
       let cycle = Livelock.cycle(of: order)
@@ -206,9 +227,9 @@ struct ScheduleRun: Sendable {
 
   /// Runs the remaining jobs to their end, as far as possible by themselves and by cancelling their sleeps.
   private func windUp(_ executor: ScheduleExecutor, _ environment: ExplorationEnvironment) {
-    _ = executor.runUntilIdle(limit: stepLimit * 2)
+    _ = executor.runUntilIdle(limit: stepLimit * 3)
     executor.asDriver { environment.clock.cancelSleepers() }
-    _ = executor.runUntilIdle(limit: stepLimit * 2)
+    _ = executor.runUntilIdle(limit: stepLimit * 3)
   }
 
   /// Ends the waits for real time that are left, so that their tasks end. Most are timers of cancelled waits. A task that
@@ -216,7 +237,7 @@ struct ScheduleRun: Sendable {
   private func endRealSleeps(_ executor: ScheduleExecutor) {
     for _ in 0..<3 {
       guard executor.asDriver({ executor.endSleeps(through: nil) }) else { return }
-      _ = executor.runUntilIdle(limit: stepLimit * 2)
+      _ = executor.runUntilIdle(limit: stepLimit * 3)
     }
   }
 }

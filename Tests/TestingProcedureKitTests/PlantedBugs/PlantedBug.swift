@@ -1,7 +1,7 @@
 import TestingProcedureKit
 
 /// A small scheduler with one classic bug, and the same without it.
-protocol PlantedBug: Actor {
+protocol PlantedBug: Sendable {
   typealias Version = PlantedBugVersion
 
   /// Whether only timers that overtake ready work show the bug.

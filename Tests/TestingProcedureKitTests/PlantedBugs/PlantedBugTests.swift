@@ -6,6 +6,7 @@ import TestingProcedureKit
   private static let bugs: [any PlantedBug.Type] = [
     LostWakeUp.self, DoubleResume.self, ReleaseByNonOwner.self, CheckThenAct.self, FinishBeforeValue.self,
     TellBeforeChange.self, LateTimer.self, StaleAnswer.self,
+    OppositeLocks.self, LostUpdate.self, DoubleCheckedInitialization.self, CheckOutsideLock.self, LateListener.self,
   ]
 
   /// Bodies that equal choices run differently.

@@ -19,6 +19,7 @@ final class Carrier: Sendable {
     var orders: [Order] = []
     var file: String?
     var stackBase: UInt = 0
+    var stackStart: UInt = 0
   }
 
   private let state = Mutex(State())
@@ -44,8 +45,16 @@ final class Carrier: Sendable {
   /// The address on the carrier's stack from which the depth of a job's calls is measured.
   var stackBase: UInt {
     get { state.withLock { $0.stackBase } }
-    set { state.withLock { $0.stackBase = newValue } }
+    set {
+      state.withLock { state in
+        state.stackBase = newValue
+        state.stackStart = max(state.stackStart, newValue)
+      }
+    }
   }
+
+  /// Whether the stack has room for further jobs on top of jobs that never go on.
+  var hasRoom: Bool { state.withLock { $0.stackStart - $0.stackBase < Platform.stackSize / 2 } }
 
   func give(_ order: Order) {
     state.withLock { $0.orders.append(order) }
@@ -59,9 +68,15 @@ final class Carrier: Sendable {
   }
 
   /// Blocks the thread until the parked job goes on.
+  ///
+  /// A carrier of an abandoned schedule never goes on, and runs jobs of later schedules instead.
   func waitUntilGoingOn() {
     while true {
-      if case .goOn = take() { return }
+      switch take() {
+      case .goOn: return
+      case .run(let job, let executor): executor.carry(job, on: self)
+      case .host, .look, .leave: break
+      }
     }
   }
 }

@@ -11,6 +11,7 @@ final class Crew: TaskExecutor {
     var everybody: [Carrier]
     var lockDepths: Set<UInt> = []
     var executor: ScheduleExecutor?
+    var usesLocks = false
   }
 
   /// The thread of the explorer's own task.
@@ -50,6 +51,12 @@ final class Crew: TaskExecutor {
   var executor: ScheduleExecutor? {
     get { state.withLock { $0.executor } }
     set { state.withLock { $0.executor = newValue } }
+  }
+
+  /// Whether the exploration uses explored locks or atomics, so that the driver must not run jobs.
+  var usesLocks: Bool {
+    get { state.withLock { $0.usesLocks } }
+    set { state.withLock { $0.usesLocks = newValue } }
   }
 
   /// Returns whether wakes at `depth` of the stack are known to happen under a lock.

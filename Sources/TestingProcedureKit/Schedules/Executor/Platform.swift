@@ -134,10 +134,12 @@ enum Platform {
     }
   }
 
+  /// The size of the stack of a thread, in bytes.
+  static let stackSize: UInt = 8 << 20
+
   /// Performs `work` on a new thread with a stack as large as that of a main thread. Nobody joins the thread.
   static func startThread(_ work: @escaping @Sendable () -> Void) {
     let argument = Unmanaged.passRetained(Work(work)).toOpaque()
-    let stackSize = 8 << 20
     #if canImport(WinSDK)
       let routine: LPTHREAD_START_ROUTINE = { argument in
         Work.perform(argument)
@@ -151,7 +153,7 @@ enum Platform {
       var attributes = pthread_attr_t()
       pthread_attr_init(&attributes)
       defer { pthread_attr_destroy(&attributes) }
-      pthread_attr_setstacksize(&attributes, stackSize)
+      pthread_attr_setstacksize(&attributes, Int(stackSize))
       #if canImport(Darwin)
         var thread: pthread_t?
       #else

@@ -11,7 +11,7 @@ final class ScheduleExecutor: TaskExecutor {
   static var current: ScheduleExecutor? { GlobalExecutorWatch.shared.currentDriven }
 
   let crew: Crew
-  private let state: Mutex<ScheduleState>
+  let state: Mutex<ScheduleState>
   private let arrivals = Platform.Signal()
   private let settled = Platform.Signal()
   private let mainActor = Mutex<UnownedSerialExecutor?>(nil)
@@ -19,9 +19,11 @@ final class ScheduleExecutor: TaskExecutor {
   private let hasEventualities = Atomic(false)
 
   /// Whether the course of the schedule is wanted.
-  private let isTracing: Bool
+  let isTracing: Bool
   /// Whether recorded choices are repeated, among which is no wake under a lock.
-  private let isRepetition: Bool
+  let isRepetition: Bool
+  /// Whether other carriers than the driver run all jobs.
+  let keepsDriverFree: Bool
 
   init(
     chooser: any ScheduleChooser, crew: Crew, preemptionLimit: Int, timersOvertakeWork: Bool = false,
@@ -30,6 +32,7 @@ final class ScheduleExecutor: TaskExecutor {
     self.crew = crew
     self.isTracing = isTracing
     self.isRepetition = isRepetition
+    keepsDriverFree = crew.usesLocks
     state = Mutex(
       ScheduleState(
         chooser: chooser, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
@@ -88,7 +91,7 @@ final class ScheduleExecutor: TaskExecutor {
   }
 
   /// Hands the baton to `overtaker`, and waits until the parked job is chosen.
-  private func park(for overtaker: ScheduleState.Ready, on thread: Platform.Thread) {
+  func park(for overtaker: ScheduleState.Ready, on thread: Platform.Thread) {
     guard let carrier = state.withLock({ $0.parking }) else { return }
     switch overtaker.work {
     case .job(let job): crew.takeCarrier().give(.run(job, self))
@@ -103,7 +106,7 @@ final class ScheduleExecutor: TaskExecutor {
   /// - Returns: Whether no job is ready.
   func runUntilIdle(limit: Int) -> Bool {
     state.withLock { $0.limit = limit }
-    while carry(nil, on: crew.driver) == .handedOver { _ = crew.driver.take() }
+    while (keepsDriverFree ? handOver() : carry(nil, on: crew.driver)) == .handedOver { _ = crew.driver.take() }
     return state.withLock { $0.ready.isEmpty }
   }
 
@@ -154,6 +157,42 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
+  /// Lets another carrier than the driver run the next job.
+  ///
+  /// The driver can get more than one order to look for one end, when several carriers end after a collision: a look too
+  /// many has to find the baton elsewhere.
+  private func handOver() -> End {
+    let thread = Platform.Thread.current
+    while true {
+      switch state.withLock({ $0.next(for: crew.driver, on: thread) }) {
+      case .job(let job):
+        let carrier = crew.takeCarrier()
+        state.withLock { $0.didHandOver(to: carrier) }
+        carrier.give(.run(job, self))
+        return .handedOver
+      case .parked(let other):
+        other.give(.goOn)
+        return .handedOver
+      case .advance(let clock): asDriver { _ = moveToNextDeadline(of: clock) }
+      case .nothing: return .idle
+      case .waiting, .released: return .handedOver
+      }
+    }
+  }
+
+  /// Leaves the jobs of all parked strands, and of the calling thread, as they are. The threads run later schedules on
+  /// top of those jobs, as long as their stacks have room.
+  func abandon(on thread: Platform.Thread) -> Never {
+    let (own, others, isStuck) = state.withLock { ($0.parking, $0.takeAbandoned(), $0.isStuck) }
+    guard let own else { preconditionFailure("\(#function): the thread has no baton") }
+    GlobalExecutorWatch.shared.didEndDriving(on: thread, previous: nil)
+    for carrier in others.filter({ $0 !== own }) + [own] where carrier !== crew.driver && carrier.hasRoom {
+      crew.didBecomeIdle(carrier)
+    }
+    if !isStuck { crew.driver.give(.look) }
+    while true { own.waitUntilGoingOn() }
+  }
+
   private func stop(_ carrier: Carrier, _ next: ScheduleState.Next) -> End {
     let isDriver = carrier === crew.driver
     if !isDriver { crew.didBecomeIdle(carrier) }
@@ -188,11 +227,13 @@ final class ScheduleExecutor: TaskExecutor {
   }
 
   /// Lets every parked job run to its end, one after another, at the end of a schedule that is abandoned.
-  func endParked() {
+  func endParked(limit: Int) {
+    state.withLock { $0.limit = limit }
     while let carrier = state.withLock({ $0.takeParkedForEnding() }) {
       carrier.give(.goOn)
-      _ = crew.driver.take()
+      repeat { _ = crew.driver.take() } while state.withLock({ $0.isCarrying })
     }
+    state.withLock { $0.isEnding = $0.abandonment != nil }
   }
 
   var environment: ExplorationEnvironment? {
@@ -222,6 +263,15 @@ final class ScheduleExecutor: TaskExecutor {
   /// The strands that have not ended, if the course of the schedule is wanted.
   var stuckStrands: [StuckStrand] { state.withLock { $0.stuckStrands } }
 
+  /// The reason for which the schedule was abandoned; `nil` if all strands can go on.
+  var abandonment: Abandonment? { state.withLock { $0.abandonment } }
+  /// Whether the schedule has to run again, since its locks were not expected.
+  var needsRestart: Bool { state.withLock { $0.needsRestart } }
+  /// The first circle in the order of lockings.
+  var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }
+  /// The held locks and the strands that wait for locks, one line each.
+  var lockLines: [String] { state.withLock { $0.locks.lines } }
+
   var trace: ScheduleTrace? { state.withLock { $0.trace } }
   var record: ScheduleRecord { state.withLock { $0.record } }
   var uncontrolled: [UncontrolledJob] { state.withLock { $0.uncontrolled } }
@@ -234,10 +284,14 @@ extension ScheduleExecutor {
     var isRunning: Bool
     var parked: Int
     var events: Int
+    /// Whether the step never ends.
+    var isStuck: Bool
   }
 
   var progress: Progress {
-    state.withLock { Progress(isRunning: $0.running != nil, parked: $0.parkedCount, events: $0.events) }
+    state.withLock {
+      Progress(isRunning: $0.running != nil, parked: $0.parkedCount, events: $0.events, isStuck: $0.isStuck)
+    }
   }
 
   /// Lets all parked jobs go on, since the running job seems to wait for a lock that a parked job holds.

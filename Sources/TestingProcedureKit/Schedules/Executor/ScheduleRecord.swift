@@ -14,7 +14,8 @@ struct ScheduleRecord: Equatable {
   /// Whether each of `choices` is a choice at a wake.
   private(set) var isWake: [Bool] = []
 
-  /// The positions in `choices` of choices for a step that commutes with every other step.
+  /// The positions in `choices` of choices without another alternative: for a step that commutes with every
+  /// other step, or that is forced by a lock.
   private(set) var commuting: Set<Int> = []
 
   /// The number of wakes since the last step began.
@@ -23,10 +24,16 @@ struct ScheduleRecord: Equatable {
   /// The number of wakes that were no choices, since they happen under a lock.
   private(set) var wakesUnderLock = 0
 
+  /// The number of explored lockings and atomic operations.
+  private(set) var operations = 0
+
   /// A fingerprint of `strands` and of the wakes at which a waker was overtaken, for distinguishing orders.
   private(set) var fingerprint = Fingerprint()
 
   var steps: Int { strands.count }
+
+  /// The number of steps and operations.
+  var moments: Int { steps + operations }
 
   mutating func didWake(_ index: Int, of count: Int, isUnderLock: Bool) {
     add(index, of: count, isWake: true)
@@ -41,6 +48,10 @@ struct ScheduleRecord: Equatable {
 
   mutating func didChoose(_ index: Int, of count: Int) {
     add(index, of: count, isWake: false)
+  }
+
+  mutating func didOperate() {
+    operations += 1
   }
 
   private mutating func add(_ index: Int, of count: Int, isWake: Bool) {

@@ -18,6 +18,10 @@ struct ScheduleState {
     var depth: UInt = 0
     /// For a task that only collects the tasks of its group: the frame of the loop; see `GroupDrain`.
     var drain: UInt?
+
+    /// The carrier of a parked job; `nil` for a job that has not begun.
+    var parkedCarrier: Carrier? { if case .parked(let carrier) = work { carrier } else { nil } }
+    var isParked: Bool { parkedCarrier != nil }
   }
 
   /// A step from the loop in which a task collects the tasks of its group.
@@ -60,7 +64,7 @@ struct ScheduleState {
   /// The largest number of steps.
   var limit = Int.max
   private var chooser: any ScheduleChooser
-  private var isRecording = true
+  private(set) var isRecording = true
   /// The running strand.
   private(set) var running: Int?
   /// The strand of the last step, and the number of its steps without another strand.
@@ -83,7 +87,19 @@ struct ScheduleState {
   private var released: [Carrier] = []
   private(set) var hasCollided = false
   var collision: LockCollision?
-  private var isEnding = false
+  /// Whether no further job starts.
+  var isEnding = false
+  /// The explored locks.
+  var locks = LockTable()
+  /// The number of lockings and atomic operations, in total and since the last switch.
+  private(set) var operations = 0
+  var operationsInARow = 0
+  /// Whether the schedule has to run again, since its locks were not expected.
+  var needsRestart = false
+  /// The reason for which strands never go on.
+  var abandonment: Abandonment?
+  /// Whether the driver itself never goes on.
+  var isStuck = false
   /// The course of the schedule, if it is wanted.
   private(set) var trace: ScheduleTrace?
   /// The strands of tasks that have not ended, and the states of these tasks, if the course is wanted.
@@ -208,17 +224,25 @@ extension ScheduleState {
   ///   - isUnderLock: Whether wakes at this depth happen under a lock, and are therefore no choices.
   /// - Returns: The overtaking job; `nil` if the running job goes on.
   mutating func chooseOvertaker(at depth: UInt, isUnderLock: Bool) -> Ready? {
-    guard isRecording, let running, let holder else { return nil }
-    let isChoice = !isUnderLock && preemptionsLeft > 0 && steps < limit
-    let index = chooser.chooseAtWake(running: running, among: isChoice ? strands : [], step: steps)
+    guard isRecording, let running, holder != nil else { return nil }
+    let isChoice = !isUnderLock && !locks.isUrgent && preemptionsLeft > 0 && moments < limit
+    let index = chooser.chooseAtWake(running: running, among: isChoice ? strands : [], step: moments)
     record.didWake(index, of: isChoice ? strands.count + 1 : 1, isUnderLock: isUnderLock)
     crashTrail?.didChoose(index)
     guard index > 0 else { return nil }
     preemptionsLeft -= 1
-    let overtaker = take(index - 1)
-    add(Ready(work: .parked(holder), depth: depth), running)
-    parkedCount += 1
-    parking = holder
+    return overtake(by: index - 1, at: depth)
+  }
+
+  /// Parks the running job, and takes the entry at `index`.
+  mutating func overtake(by index: Int, at depth: UInt) -> Ready {
+    let (strand, carrier) = (running, holder)
+    let overtaker = take(index)
+    if let strand, let carrier {
+      add(Ready(work: .parked(carrier), depth: depth), strand)
+      parkedCount += 1
+      parking = carrier
+    }
     return overtaker
   }
 
@@ -227,7 +251,7 @@ extension ScheduleState {
     guard holder == nil || holder === carrier else { return .waiting }
     running = nil
     if let step = drainStep.take() { drainSteps[step.strand] = step }
-    guard !ready.isEmpty, steps < limit, !isEnding else {
+    guard !ready.isEmpty, moments < limit, !isEnding else {
       didDropBaton()
       return released.isEmpty ? .nothing : .waiting
     }
@@ -239,7 +263,7 @@ extension ScheduleState {
     let clock = racingClock
     let alternatives = clock == nil ? strands : strands + [clockStrand ?? identities.next()]
     let drain = ready.firstIndex { $0.drain != nil }
-    let index = chooser.choose(among: alternatives, step: steps, drain: drain)
+    let index = chooser.choose(among: alternatives, step: moments, drain: drain)
     if isRecording, alternatives.count > 1, index < ready.count, let frame = ready[index].drain {
       drainStep = DrainStep(strand: strands[index], frame: frame, choice: record.choices.count)
     }
@@ -257,8 +281,7 @@ extension ScheduleState {
     switch take(index).work {
     case .job(let job): return .job(job)
     case .parked(let other):
-      holder = other
-      holderThread = nil
+      didHandOver(to: other)
       return .parked(other)
     }
   }
@@ -303,6 +326,67 @@ extension ScheduleState {
     ready.insert(ready.remove(at: index), at: 0)
   }
 
+  /// The number of steps and operations, by which choosers place their changes.
+  var moments: Int { steps + operations }
+
+  mutating func didOperate() {
+    operations += 1
+    operationsInARow += 1
+    events += 1
+    holderEvents += 1
+    drainStep = nil
+    if isRecording { record.didOperate() }
+  }
+
+  /// Tells the chooser that the running strand seems to wait in a loop.
+  mutating func didGiveWay() {
+    if let running { chooser.didGiveWay(running) }
+  }
+
+  /// Records that the running strand has to let the entry at `index` go first, so that a replay does the same.
+  mutating func didHaveToWake(_ index: Int) {
+    guard isRecording, let running else { return }
+    _ = chooser.chooseAtWake(running: running, among: [], step: moments)
+    record.didWake(index + 1, of: 1, isUnderLock: true)
+    crashTrail?.didChoose(index + 1)
+  }
+
+  /// Chooses the next entry, since the running strand waits for a lock.
+  ///
+  /// - Parameter forced: The only possible entry; `nil` if every entry is possible.
+  /// - Returns: The position of the entry.
+  mutating func chooseNext(forced: Int?) -> Int {
+    let index = forced ?? chooser.choose(among: strands, step: moments)
+    guard strands.count > 1 else { return index }
+    if forced != nil { _ = chooser.choose(among: strands, step: moments) }
+    if forced != nil { record.didFindCommuting(record.choices.count) }
+    record.didChoose(index, of: forced == nil ? strands.count : 1)
+    crashTrail?.didChoose(index)
+    return index
+  }
+
+  /// Takes the entry at `index`, while `carrier` waits for a lock.
+  mutating func takeBeforeWaiting(_ index: Int, _ carrier: Carrier) -> Ready {
+    let entry = take(index)
+    parkedCount += 1
+    parking = carrier
+    return entry
+  }
+
+  /// Makes a strand ready that has waited for a lock.
+  mutating func addParked(_ carrier: Carrier, strand: Int, depth: UInt) {
+    add(Ready(work: .parked(carrier), depth: depth), strand)
+  }
+
+  /// Takes all parked and waiting carriers.
+  mutating func takeAllParked() -> [(carrier: Carrier, depth: UInt)] {
+    let parked = ready.compactMap { entry in entry.parkedCarrier.map { (carrier: $0, depth: entry.depth) } }
+    let rest = zip(ready, strands).filter { entry, _ in !entry.isParked }
+    (ready, strands) = (rest.map(\.0), rest.map(\.1))
+    parkedCount = 0
+    return parked + locks.takeWaiting().map { ($0.carrier, $0.turn.depth) }
+  }
+
   private mutating func add(_ entry: Ready, _ strand: Int) {
     ready.append(entry)
     strands.append(strand)
@@ -321,6 +405,7 @@ extension ScheduleState {
       turns?.append(strand)
     }
     stepsInARow = strand == lastStrand ? stepsInARow + 1 : 0
+    operationsInARow = 0
     lastStrand = strand
     running = strand
     let entry = ready.remove(at: index)
@@ -368,13 +453,30 @@ extension ScheduleState {
 // MARK: - The baton
 
 extension ScheduleState {
+  /// Whether `thread` has the baton.
+  func isHolding(_ thread: Platform.Thread) -> Bool { holder != nil && holderThread == thread }
+
   mutating func didTakeBaton(_ carrier: Carrier, on thread: Platform.Thread) {
     holder = carrier
     holderThread = thread
   }
 
+  /// Notes that the baton is on its way to `carrier`.
+  mutating func didHandOver(to carrier: Carrier) {
+    (holder, holderThread) = (carrier, nil)
+  }
+
+  /// Whether a carrier runs a job.
+  var isCarrying: Bool { holder != nil || !released.isEmpty }
+
   mutating func didDropBaton() {
     (holder, holderThread, running) = (nil, nil, nil)
+  }
+
+  /// Notes that the carrier with the baton never goes on.
+  mutating func didAbandon() {
+    parking = holder
+    didDropBaton()
   }
 
   /// Notes that a parked carrier goes on, with the baton unless the carrier was released.
@@ -387,10 +489,9 @@ extension ScheduleState {
   ///
   /// - Returns: Whether the carrier was parked.
   mutating func takeParked(_ carrier: Carrier) -> Bool {
-    let index = ready.firstIndex { if case .parked(let parked) = $0.work { parked === carrier } else { false } }
-    guard let index else { return false }
+    guard let index = ready.firstIndex(where: { $0.parkedCarrier === carrier }) else { return false }
     _ = take(index)
-    holder = carrier
+    didHandOver(to: carrier)
     return true
   }
 
@@ -407,14 +508,8 @@ extension ScheduleState {
   mutating func didCollide() -> [(carrier: Carrier, depth: UInt)] {
     stopRecording()
     hasCollided = true
-    var parked: [(carrier: Carrier, depth: UInt)] = []
-    for entry in ready {
-      if case .parked(let carrier) = entry.work { parked.append((carrier, entry.depth)) }
-    }
-    let rest = zip(ready, strands).filter { entry, _ in if case .job = entry.work { true } else { false } }
-    (ready, strands) = (rest.map(\.0), rest.map(\.1))
+    let parked = takeAllParked()
     released += parked.map(\.carrier)
-    parkedCount = 0
     return parked
   }
 }

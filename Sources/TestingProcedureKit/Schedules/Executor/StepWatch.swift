@@ -31,6 +31,10 @@ struct StepWatch {
   /// - Returns: The executor if its step has just exceeded the limit.
   mutating func look(at executor: ScheduleExecutor?, of carriers: [Carrier]) -> ScheduleExecutor? {
     let progress = executor?.progress
+    if progress?.isStuck == true, !hasReported {
+      hasReported = true
+      return executor
+    }
     guard let executor, let progress, progress.isRunning, executor === lastExecutor, progress == last else {
       (last, lastExecutor, quiet, asleep, since) = (progress, executor, 0, 0, .now)
       return nil

@@ -53,7 +53,7 @@ struct ChooserSource {
 
   /// Updates the strategy with the record of a schedule.
   mutating func didRun(_ record: ScheduleRecord) {
-    lengths.didRun(record.steps)
+    lengths.didRun(record.moments)
     if strategy == .exhaustive { tree.didRun(record) }
   }
 }

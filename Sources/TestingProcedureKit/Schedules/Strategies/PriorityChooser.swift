@@ -43,6 +43,12 @@ struct PriorityChooser: ScheduleChooser {
     return priorities[running] > priorities[strands[index]] ? 0 : index + 1
   }
 
+  /// A strand that waits in a loop runs after all other strands.
+  mutating func didGiveWay(_ strand: Int) {
+    register(through: strand)
+    priorities[strand] = 0
+  }
+
   private func isChange(at step: Int) -> Bool {
     changes.last.map { $0 <= step } ?? false
   }

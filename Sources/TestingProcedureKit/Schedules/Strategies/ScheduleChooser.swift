@@ -13,10 +13,15 @@ protocol ScheduleChooser: Sendable {
   /// Returns `0` if the strand goes on, otherwise the position in `strands` of the overtaking job plus one. `strands` is
   /// empty if the wake is no choice.
   mutating func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int
+
+  /// Learns that `strand` seems to wait in a loop for another strand.
+  mutating func didGiveWay(_ strand: Int)
 }
 
 extension ScheduleChooser {
   mutating func choose(among strands: [Int], step: Int, drain: Int?) -> Int { choose(among: strands, step: step) }
+
+  func didGiveWay(_ strand: Int) {}
 
   func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int { 0 }
 }

@@ -1,0 +1,106 @@
+public import Synchronization
+
+/// An `Atomic` whose operations are choices within an exploration.
+///
+/// Code opts in by one line, in builds for tests only, since the name in the module hides the name in `Synchronization`:
+///
+/// ```swift
+/// typealias Atomic = ExploredAtomic
+/// ```
+///
+/// Within an exploration of `TestingProcedureKit`, any ready task can run before each operation. A task that performs
+/// twenty operations without a pause gives way, so that loops that wait for another task end.
+///
+/// **Memory orderings** are accepted, but every operation is sequentially consistent: an exploration finds no bug of a
+/// weaker ordering. In contrast to an `Atomic`, a lock guards the value, outside of explorations, too.
+public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, Sendable {
+  private let value: Mutex<Value>
+  private let place: CodePlace
+
+  /// Makes an atomic value.
+  ///
+  /// - Parameters:
+  ///   - initialValue: The value.
+  ///   - fileID: The file that names the value in reports.
+  ///   - line: The line that names the value in reports.
+  public init(_ initialValue: consuming Value, fileID: StaticString = #fileID, line: UInt = #line) {
+    value = Mutex(initialValue)
+    place = CodePlace(fileID: fileID, line: line)
+  }
+
+  /// Performs one operation, after other strands could go first.
+  ///
+  /// - Returns: The value before and after the operation.
+  @discardableResult
+  borrowing func update(_ operation: StaticString, _ change: (Value) -> Value) -> (oldValue: Value, newValue: Value) {
+    LockSchedules.current?.willPerform(operation, on: place)
+    return value.withLock { value in
+      let old = value
+      value = change(old)
+      return (old, value)
+    }
+  }
+
+  /// Returns the value.
+  public borrowing func load(ordering: AtomicLoadOrdering) -> Value {
+    update("load") { $0 }.oldValue
+  }
+
+  /// Replaces the value.
+  public borrowing func store(_ desired: consuming Value, ordering: AtomicStoreOrdering) {
+    let desired = desired
+    update("store") { _ in desired }
+  }
+
+  /// Replaces the value.
+  ///
+  /// - Returns: The value before.
+  public borrowing func exchange(_ desired: consuming Value, ordering: AtomicUpdateOrdering) -> Value {
+    let desired = desired
+    return update("exchange") { _ in desired }.oldValue
+  }
+}
+
+extension ExploredAtomic where Value: Equatable {
+  /// Replaces the value by `desired` if the value equals `expected`. An `Atomic` compares the bits instead.
+  ///
+  /// - Returns: Whether the value was replaced, and the value before.
+  public borrowing func compareExchange(
+    expected: consuming Value, desired: consuming Value, ordering: AtomicUpdateOrdering
+  ) -> (exchanged: Bool, original: Value) {
+    let (expected, desired) = (expected, desired)
+    let original = update("compareExchange") { $0 == expected ? desired : $0 }.oldValue
+    return (original == expected, original)
+  }
+
+  /// Replaces the value by `desired` if the value equals `expected`.
+  ///
+  /// - Returns: Whether the value was replaced, and the value before.
+  public borrowing func compareExchange(
+    expected: consuming Value, desired: consuming Value, successOrdering: AtomicUpdateOrdering,
+    failureOrdering: AtomicLoadOrdering
+  ) -> (exchanged: Bool, original: Value) {
+    compareExchange(expected: expected, desired: desired, ordering: successOrdering)
+  }
+
+  /// Replaces the value by `desired` if the value equals `expected`. In contrast to an `Atomic`, the operation never
+  /// fails without reason.
+  ///
+  /// - Returns: Whether the value was replaced, and the value before.
+  public borrowing func weakCompareExchange(
+    expected: consuming Value, desired: consuming Value, ordering: AtomicUpdateOrdering
+  ) -> (exchanged: Bool, original: Value) {
+    compareExchange(expected: expected, desired: desired, ordering: ordering)
+  }
+
+  /// Replaces the value by `desired` if the value equals `expected`. In contrast to an `Atomic`, the operation never
+  /// fails without reason.
+  ///
+  /// - Returns: Whether the value was replaced, and the value before.
+  public borrowing func weakCompareExchange(
+    expected: consuming Value, desired: consuming Value, successOrdering: AtomicUpdateOrdering,
+    failureOrdering: AtomicLoadOrdering
+  ) -> (exchanged: Bool, original: Value) {
+    compareExchange(expected: expected, desired: desired, ordering: successOrdering)
+  }
+}

@@ -1,0 +1,121 @@
+import ExploredLocks
+
+/// The explored locks of one schedule: their holders, the waiting strands, and the order of lockings.
+struct LockTable {
+  /// The answer to a request for a lock.
+  enum Answer {
+    case taken
+    /// Another strand holds the lock.
+    case held
+    /// The strand waits for itself, directly or through other strands.
+    case deadlock(LockCycle)
+  }
+
+  private var holders: [LockIdentity: LockUse] = [:]
+  /// The held locks by carrier, the outermost first.
+  private var held: [ObjectIdentifier: [LockUse]] = [:]
+  /// The waiting strands in the order of their requests.
+  private var waiting: [LockUse] = []
+  private var order = LockOrder()
+  /// The locks in the order of their first use, so that locks of one place can be numbered.
+  private var known: [LockIdentity: Int] = [:]
+
+  /// The first circle in the order of lockings.
+  private(set) var possibleDeadlock: LockCycle?
+
+  /// Takes a lock, or notes that the strand waits for the lock.
+  mutating func willLock(_ use: LockUse) -> Answer {
+    if known[use.lock] == nil { known[use.lock] = known.count }
+    let outer = held[ObjectIdentifier(use.carrier), default: []]
+    if !outer.isEmpty, let circle = order.willLock(use, holding: outer), possibleDeadlock == nil, circle.count > 1 {
+      possibleDeadlock = LockCycle(members: circle.map { member(holding: $0.held, taking: $0.taken) })
+    }
+    guard holders[use.lock] != nil else {
+      take(use)
+      return .taken
+    }
+    waiting.append(use)
+    return circle(from: use).map(Answer.deadlock) ?? .held
+  }
+
+  /// Takes a lock unless the lock is held.
+  ///
+  /// - Returns: Whether the lock was taken.
+  mutating func willLockIfAvailable(_ use: LockUse) -> Bool {
+    if known[use.lock] == nil { known[use.lock] = known.count }
+    guard holders[use.lock] == nil else { return false }
+    take(use)
+    return true
+  }
+
+  /// Gives a lock back.
+  ///
+  /// - Returns: The strands that waited for the lock, in order. They have to ask again.
+  mutating func didUnlock(_ lock: LockIdentity) -> [LockUse] {
+    guard let holder = holders.removeValue(forKey: lock) else { return [] }
+    let carrier = ObjectIdentifier(holder.carrier)
+    held[carrier]?.removeAll { $0.lock == lock }
+    if held[carrier]?.isEmpty == true { held[carrier] = nil }
+    let awoken = waiting.filter { $0.lock == lock }
+    waiting.removeAll { $0.lock == lock }
+    return awoken
+  }
+
+  /// Forgets the waiting strands, and returns them.
+  mutating func takeWaiting() -> [LockUse] {
+    defer { waiting = [] }
+    return waiting
+  }
+
+  /// Whether a strand waits that holds a lock of the runtime.
+  var isUrgent: Bool { waiting.contains { $0.turn.isUnderLock } }
+
+  /// Returns the carrier for which a request for `lock` waits in the end.
+  func lastHolder(of lock: LockIdentity) -> Carrier? {
+    var holder = holders[lock]
+    while let next = holder, let wait = waiting.first(where: { $0.carrier === next.carrier }) {
+      holder = holders[wait.lock]
+    }
+    return holder?.carrier
+  }
+
+  /// The held locks and the waiting strands, one line each.
+  var lines: [String] {
+    let holders = holders.values.sorted { known[$0.lock, default: 0] < known[$1.lock, default: 0] }
+    return holders.map { "strand \($0.strand) holds the lock of \(name(of: $0.lock)) since \($0.place)" }
+      + waiting.map { "strand \($0.strand) waits for the lock of \(name(of: $0.lock)) at \($0.place)" }
+  }
+
+  private mutating func take(_ use: LockUse) {
+    holders[use.lock] = use
+    held[ObjectIdentifier(use.carrier), default: []].append(use)
+  }
+
+  /// Returns the circle of waits that begins with `use`; `nil` if the waits end at a strand that can go on.
+  private func circle(from use: LockUse) -> LockCycle? {
+    var path = [use]
+    while let request = path.last, let holder = holders[request.lock] {
+      if holder.carrier === use.carrier {
+        let holds = [holder] + path.dropLast().compactMap { holders[$0.lock] }
+        return LockCycle(members: zip(holds, path).map { member(holding: $0, taking: $1) })
+      }
+      guard let next = waiting.first(where: { $0.carrier === holder.carrier }) else { return nil }
+      path.append(next)
+    }
+    return nil
+  }
+
+  private func member(holding held: LockUse, taking taken: LockUse) -> LockCycle.Member {
+    LockCycle.Member(
+      strand: taken.strand, held: name(of: held.lock), heldSince: "\(held.place)", taken: name(of: taken.lock),
+      takenAt: "\(taken.place)")
+  }
+
+  /// Returns the place of the lock's initialization, with a number if there are several locks of the place.
+  func name(of lock: LockIdentity) -> String {
+    let place = "\(lock.place)"
+    let same = known.filter { $0.key.place.line == lock.place.line && "\($0.key.place)" == place }
+    guard same.count > 1, let index = known[lock] else { return place }
+    return "\(place) (number \(same.values.count { $0 <= index }))"
+  }
+}

@@ -1,0 +1,38 @@
+import Testing
+import TestingProcedureKit
+
+/// Every locking and every atomic operation of the core is a choice here.
+///
+/// Broken on purpose, so that `Run.register` looks in one locking and registers in the next, the core fails
+/// within 3 to 140 schedules, depending on the seed.
+@Suite struct ExploredEngineTests {
+  @Test("C4: A run can end between every two lockings of the tasks that wait for its outcome")
+  func outcome() async throws {
+    let summary = try await exploreSchedules(500) { env in
+      let queue = env.makeQueue()
+      let handle = queue.add(ProcedureTask { 7 })
+      async let first = handle.value
+      async let second = handle.value
+      env.check(try await first == 7)
+      env.check(try await second == 7)
+      await queue.shutDown()
+    }
+    #expect(summary.distinctTraces > 200, "\(summary)")
+  }
+
+  @Test("A cancel, a dependent and a subscriber can come between every two lockings of a run")
+  func cancel() async throws {
+    let summary = try await exploreSchedules(500) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let events = env.recordEvents(of: queue)
+      let first = queue.add(ProcedureTask { await Task.yield() })
+      async let dependent = queue.add(ProcedureTask {}, after: [first]).outcome
+      async let cancelling: Void = first.cancel()
+      _ = await (dependent, cancelling)
+      env.check(first.state == .finished)
+      await queue.shutDown()
+      env.check(events.events.orderViolations().isEmpty)
+    }
+    #expect(summary.distinctTraces > 200, "\(summary)")
+  }
+}

@@ -1,0 +1,55 @@
+import Synchronization
+import Testing
+import TestingProcedureKit
+
+private typealias Mutex = ExploredMutex
+private typealias Atomic = ExploredAtomic
+
+@Suite struct ExploredLocksGuide {
+  /// Counts visitors, and remembers the largest number.
+  final class Visitors: Sendable {
+    private let present = Atomic(0)
+    private let most = Mutex(0)
+
+    var largest: Int { most.withLock { $0 } }
+
+    func enter() {
+      let count = present.add(1, ordering: .relaxed).newValue
+      if count > largest { most.withLock { $0 = count } }
+    }
+  }
+
+  /// Looks and remembers in one locking.
+  final class CarefulVisitors: Sendable {
+    private let present = Atomic(0)
+    private let most = Mutex(0)
+
+    var largest: Int { most.withLock { $0 } }
+
+    func enter() {
+      let count = present.add(1, ordering: .relaxed).newValue
+      most.withLock { $0 = max($0, count) }
+    }
+  }
+
+  @Test("The guide's careless count is found, and the careful one passes")
+  func visitors() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(1_000) { env in
+        let visitors = Visitors()
+        async let first: Void = visitors.enter()
+        async let second: Void = visitors.enter()
+        _ = await (first, second)
+        env.check(visitors.largest == 2)
+      }
+    }
+    #expect(failure.failsAgain == true)
+    try await exploreSchedules(1_000) { env in
+      let visitors = CarefulVisitors()
+      async let first: Void = visitors.enter()
+      async let second: Void = visitors.enter()
+      _ = await (first, second)
+      env.check(visitors.largest == 2)
+    }
+  }
+}
