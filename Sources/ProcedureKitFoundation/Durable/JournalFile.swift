@@ -66,7 +66,11 @@ final class JournalFile {
           throw Self.error(
             .inUse, path, "is used by another process, or by another journal of this one: give each its own file")
         }
-        throw Self.error(.unreadable, path, "cannot be opened as a regular file that can be read and written", error)
+        let problem =
+          error.code == ENOENT
+          ? "cannot be created, since the folder does not exist: create the folder first"
+          : "cannot be opened as a regular file that can be read and written"
+        throw Self.error(.unreadable, path, problem, error)
       }
     }
   }

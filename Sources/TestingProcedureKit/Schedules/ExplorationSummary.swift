@@ -32,7 +32,8 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   ///
   /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and at most
   /// `preemptionLimit` overtaken tasks in one schedule, at wakes and at operations of explored locks and atomics. The
-  /// `wakesUnderLock` are no choices, and synchronous code without a wake or an operation is one piece.
+  /// `wakesUnderLock` are no choices, nor is a call from one actor straight to another that is idle. Synchronous code without
+  /// a wake or an operation is one piece.
   public var isComplete = false
 
   /// The number of overtaken wakers up to which every possible order has run; `nil` if not even all orders without an

@@ -8,7 +8,8 @@ import ExploredLocks
 ///
 /// **Controlled work:** the body's task, its child tasks, tasks created by `Task { … }` (if `controlsGlobalTasks`) or with
 /// `executorPreference: env.executor`, and the default actors that these tasks call, one job at a time; and every wait on `env.clock`. The explorer chooses at
-/// each `await` that suspends or changes the actor, and at each wake: a task that makes another task ready (by `yield`,
+/// each `await` that suspends, enters an actor from outside of actors or returns from there (a call from one actor straight
+/// to another that is idle is no choice), and at each wake: a task that makes another task ready (by `yield`,
 /// `resume`, `addTask`, `async let`, `cancel`) can be overtaken by a ready job before its next line; and before each
 /// operation of an `ExploredMutex` or `ExploredAtomic`. The explorer never chooses elsewhere within synchronous code: for
 /// races of other memory, use the thread sanitizer.

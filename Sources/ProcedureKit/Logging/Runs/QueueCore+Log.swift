@@ -15,8 +15,8 @@ extension QueueCore {
   func logUnobserved(_ failure: ProcedureFailure) {
     log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
       .warning(
-        "\(failure.procedure) failed, and its handle was dropped unread: \(failure.error). "
-          + "Await its value, or set onUnobservedFailure.")
+        "\(failure.procedure) failed, and its handle was dropped unread (await its value, or set onUnobservedFailure): "
+          + "\(failure.error)")
   }
 
   /// Tells that nothing moves on the queue.

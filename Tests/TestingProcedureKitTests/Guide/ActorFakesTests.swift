@@ -1,0 +1,44 @@
+import Testing
+import TestingProcedureKit
+
+@Suite struct ActorFakesTests {
+  actor FakeShop {
+    private(set) var visits = 0
+
+    func price() async -> Int {
+      await Task.yield()
+      visits += 1
+      return 7
+    }
+  }
+
+  /// Looks, awaits, and then writes: two callers can both find nothing.
+  actor Till {
+    private let shop: FakeShop
+    private var known: Int?
+
+    init(_ shop: FakeShop) { self.shop = shop }
+
+    func price() async -> Int {
+      if let known { return known }
+      let price = await shop.price()
+      known = price
+      return price
+    }
+  }
+
+  @Test("An actor that looks, awaits another and writes is found, where the other yields")
+  func found() async throws {
+    await #expect(throws: ExplorationFailure.self) {
+      try await exploreSchedules(200) { env in
+        let shop = FakeShop()
+        let till = Till(shop)
+        async let first = till.price()
+        async let second = till.price()
+        _ = await (first, second)
+        let visits = await shop.visits
+        env.check(visits == 1, "the shop was visited twice")
+      }
+    }
+  }
+}
