@@ -19,11 +19,11 @@ struct DurableLook: Sendable {
   /// Whether an earlier run has left something.
   var isContinued: Bool { fates.contains { if case .reused = $0 { true } else { false } } }
 
-  /// Reads the journal.
+  /// Reads the journal, isolated to the journal if that is an actor: no read has to change the thread. Others wait meanwhile.
   ///
   /// - Throws: The errors of the journal.
   /// - Complexity: One read for each node whose dependencies are in the journal.
-  init(_ plan: DurablePlan, input: Fingerprint) async throws {
+  init(_ plan: DurablePlan, input: Fingerprint, isolation: isolated (any Actor)?) async throws {
     let nodes = Int32(0)..<Int32(plan.graph.bodies.count)
     fates = Array(repeating: .executed, count: nodes.count)
     keys = Array(repeating: nil, count: nodes.count)

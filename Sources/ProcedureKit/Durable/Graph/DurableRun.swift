@@ -11,7 +11,7 @@ final class DurableRun: Sendable {
   init(_ plan: DurablePlan, input: Fingerprint) async throws {
     self.plan = plan
     self.input = input
-    look = try await DurableLook(plan, input: input)
+    look = try await DurableLook(plan, input: input, isolation: plan.journal as? any Actor)
     fingerprints = Locked(look.fingerprints)
   }
 

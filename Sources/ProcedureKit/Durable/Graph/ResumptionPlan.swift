@@ -48,7 +48,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   }
 
   init(_ plan: DurablePlan, input: Fingerprint) async throws {
-    let look = try await DurableLook(plan, input: input)
+    let look = try await DurableLook(plan, input: input, isolation: plan.journal as? any Actor)
     var entries: [Entry] = []
     for (index, fate) in look.fates.enumerated() {
       let action: Action =
