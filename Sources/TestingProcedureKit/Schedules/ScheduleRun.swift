@@ -157,6 +157,9 @@ struct ScheduleRun: Sendable {
     if executor.abandonment == nil {
       endRealSleeps(executor)
       executor.endParked(limit: stepLimit * 4)
+      GlobalExecutorWatch.shared.didEnd(executor)
+      // The jobs that other threads have added since. A task from outside that the schedule has woken may be among them.
+      if executor.abandonment == nil { _ = executor.runUntilIdle(limit: stepLimit * 4) }
     }
     try Task.checkCancellation()
 

@@ -24,13 +24,42 @@ import TestingProcedureKit
   /// Runs a worker while a body executes.
   func withWorker<R: Sendable>(
     _ registry: ProcedureRegistry = .doubling(), from source: (any RemoteTaskSource)? = nil,
+    on workerClock: VirtualClock? = nil,
     _ body: (_ stop: () -> Void) async throws -> R
   ) async throws -> R {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      let (queue, source) = (Self.queue(clock), source ?? engine)
+      let (queue, source) = (Self.queue(workerClock ?? clock), source ?? engine)
       group.addTask { try? await RemoteWorker(registry: registry, queue: queue).run(from: source) }
       defer { group.cancelAll() }
       return try await body { group.cancelAll() }
+    }
+  }
+
+  /// The calls of an engine, with a record of the heartbeats that have arrived.
+  struct HeartbeatCounter: RemoteTaskSource {
+    struct Counted: RemoteTask {
+      let task: any RemoteTask
+      let heartbeats: Record<Int>
+
+      var call: RemoteCall { task.call }
+      var delivery: Int { task.delivery }
+
+      func heartbeat(_ progress: RemoteProgress?) async throws -> Bool {
+        let isCancelled = try await task.heartbeat(progress)
+        heartbeats.append(task.delivery)
+        return isCancelled
+      }
+
+      func end(_ outcome: RemoteOutcome) async throws { try await task.end(outcome) }
+    }
+
+    let engine: LocalEngine
+    let heartbeats: Record<Int>
+
+    init(_ engine: LocalEngine, _ heartbeats: Record<Int>) { (self.engine, self.heartbeats) = (engine, heartbeats) }
+
+    func nextTask() async throws -> (any RemoteTask)? {
+      try await engine.nextTask().map { Counted(task: $0, heartbeats: heartbeats) }
     }
   }
 
@@ -130,11 +159,15 @@ import TestingProcedureKit
       for await _ in gate.stream { break }
       return number * 2
     }
+    let (heartbeats, workerClock) = (Record<Int>(), VirtualClock())
     let run = here.add(call, input: 4)
-    try await withWorker(registry) { _ in
+    try await withWorker(registry, from: HeartbeatCounter(engine, heartbeats), on: workerClock) { _ in
       await started.wait(for: 1)
-      for _ in 0..<50 {
-        await clock.pass(.seconds(10))
+      // The engine's time passes when the heartbeat has arrived. With one clock, a slow thread would be a silent worker.
+      for number in 1...50 {
+        await workerClock.pass(.seconds(10))
+        await heartbeats.wait(for: number)
+        clock.advance(by: .seconds(10))
       }
       gate.continuation.yield()
       let value = try await run.value

@@ -21,7 +21,7 @@ actor StaleAnswer: PlantedBug {
     }
 
     private func answer(to question: String) async throws -> String {
-      try await Task.sleep(for: .milliseconds(300))
+      try await Task.sleep(for: .seconds(10))
       return question.uppercased()
     }
   }

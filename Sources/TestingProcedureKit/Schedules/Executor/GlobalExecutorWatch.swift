@@ -34,9 +34,7 @@ final class GlobalExecutorWatch: Sendable {
       if let executor = watch.currentDriven {
         watch.didCapture(for: executor)
         executor.enqueue(job)
-      } else if let executor = watch.schedule(of: job) {
-        executor.enqueue(job)
-      } else {
+      } else if !watch.isTakenBySchedule(job) {
         original(job)
       }
     }
@@ -67,16 +65,22 @@ final class GlobalExecutorWatch: Sendable {
     schedules.withLock { $0.append(executor) }
   }
 
-  /// Forgets the tasks of a schedule, at its end.
+  /// Forgets the tasks of a schedule, at its end. Afterwards, the schedule gets no jobs from other threads any more.
   func didEnd(_ executor: ScheduleExecutor) {
     schedules.withLock { $0.removeAll { $0 === executor } }
   }
 
-  /// The schedule to which the task of `job` belongs; `nil` for other tasks.
-  private func schedule(of job: UnownedJob) -> ScheduleExecutor? {
-    let schedules = schedules.withLock(\.self)
-    guard !schedules.isEmpty, let task = JobIdentities.task(of: job) else { return nil }
-    return schedules.first { $0.knows(task) }
+  /// Gives `job` to the schedule that knows the task of `job`, if there is one.
+  ///
+  /// The lock is held until the schedule has the job: a schedule that has ended would never run the job.
+  private func isTakenBySchedule(_ job: UnownedJob) -> Bool {
+    schedules.withLock { schedules in
+      guard !schedules.isEmpty, let task = JobIdentities.task(of: job),
+        let executor = schedules.first(where: { $0.knows(task) })
+      else { return false }
+      executor.enqueue(job)
+      return true
+    }
   }
 
   /// The executor that the calling thread drives; `nil` for other threads.
