@@ -28,7 +28,8 @@ extension ExplorationEnvironment {
   }
 
   /// Makes a queue from a configuration, with the clock, the executor and the seed of the schedule. The shared table of
-  /// resources is replaced by the schedule's own table.
+  /// resources is replaced by the schedule's own table. Without a log of its own, the queue's messages belong to the course
+  /// of the schedule: nothing is printed, and the report of a failure shows the messages.
   public func makeQueue(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue {
     let queue = ProcedureQueue(adapted(configuration))
     explainDeadlock { [weak queue] in
@@ -37,12 +38,13 @@ extension ExplorationEnvironment {
     return queue
   }
 
-  /// The configuration with the clock, the executor, the seed and the resources of the schedule, for a scope.
+  /// The configuration with the clock, the executor, the seed, the log and the resources of the schedule, for a scope.
   public func adapted(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue.Configuration {
     var configuration = configuration
     configuration.clock = clock
     configuration.executor = executor
     configuration.seed = UInt64(schedule)
+    configuration.log = configuration.log ?? ProcedureLog(to: ExplorationLogHandler(executor: scheduleExecutor))
     if configuration.resources === ResourceTable.shared { configuration.resources = resources }
     return configuration
   }

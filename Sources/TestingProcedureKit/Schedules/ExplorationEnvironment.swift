@@ -8,7 +8,7 @@ public final class ExplorationEnvironment: Sendable {
   /// The executor of the schedule, which runs one job at a time.
   public var executor: any TaskExecutor { scheduleExecutor }
 
-  private let scheduleExecutor: ScheduleExecutor
+  let scheduleExecutor: ScheduleExecutor
 
   /// The clock of the schedule, which jumps to the next deadline when no job is ready.
   public let clock: VirtualClock

@@ -1,3 +1,4 @@
+import ProcedureKit
 import TestSupport
 import Testing
 
@@ -50,6 +51,22 @@ import Testing
     #expect(trace.stretches.first { $0.strand == 1 }?.events.contains("note: in the child") == true, "\(report)")
     #expect(trace.stretches.last?.events.last == "check failed: always", "\(report)")
     #expect(trace.json.hasPrefix(#"[{"from":1,"to":1,"strand":0,"events":["starts 1"]}"#), "\(trace.json)")
+  }
+
+  @Test("The messages of queues belong to the course of a schedule, not to the log of the process")
+  func messages() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules { env in
+        struct Lost: Error {}
+        let queue = env.makeQueue("uploads")
+        queue.add(ProcedureTask("upload") { throw Lost() })
+        await queue.waitUntilIdle()
+        env.check(false, "always")
+      }
+    }
+    let events = try #require(failure.trace).stretches.flatMap(\.events)
+    let message = try #require(events.first { $0.hasPrefix("warning: ") })
+    #expect(message.contains("\"upload\"") && message.contains("failed") && message.contains("Lost()"), "\(failure)")
   }
 
   @Test("A trace shows names, and writes any text as JSON")

@@ -1,0 +1,11 @@
+import ProcedureKit
+
+/// Adds the messages of a schedule's queues to the course of the schedule, which the report of a failure shows.
+struct ExplorationLogHandler: ProcedureLogHandler {
+  let executor: ScheduleExecutor
+
+  func handle(_ message: ProcedureLogMessage) {
+    guard executor.isTracing else { return }
+    executor.log("\(message.level): \(message.text)")
+  }
+}
