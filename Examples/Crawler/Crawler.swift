@@ -43,8 +43,9 @@ struct Crawler {
 
   /// Performs a job, prints the summary, and returns the exit status.
   private static func status(of crawl: Crawl, _ surprises: ((Summary) -> [String])? = nil) async -> Int32 {
+    let interruption = Interruption()
     let task = Task { await crawl.run() }
-    let interruption = Interruption { task.cancel() }
+    interruption.onFirst { task.cancel() }
     let summary = await task.value
     Console.print(summary.text)
     if let signal = interruption.signal { return 128 + signal }

@@ -52,8 +52,9 @@ struct Kitten {
     for source in job.sources { source.renaming.map { Console.print($0) } }
     let start = ContinuousClock.now
     let progress = TerminalProgress(on: .standardOutput)
+    let interruption = Interruption()
     let task = Task { [job] in try await job.run(jobs: arguments.jobs, recorder, progress) }
-    let interruption = Interruption { task.cancel() }
+    interruption.onFirst { task.cancel() }
     let result = await task.result
     job.output.removeIfUnused()
     let status = tell(result, of: job, since: start, interruption)

@@ -66,13 +66,13 @@ struct TaskRunner {
     let files = try RunFiles(arguments, taskCount: tasks.count)
     let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)
     let start = ContinuousClock.now
+    let interruption = Interruption {
+      run.context.kill()
+      lock.endCommands()
+    }
     // Awaited below; the first signal cancels it.
     let task = Task { await run.run(files) }
-    let interruption = Interruption {
-      task.cancel()
-    } kill: {
-      run.context.kill()
-    }
+    interruption.onFirst { task.cancel() }
     let summary = await task.value
     Console.print(summary.text(ContinuousClock.now - start))
     try await files.finish()

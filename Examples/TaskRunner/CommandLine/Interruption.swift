@@ -5,25 +5,44 @@ import Synchronization
 /// Turns Ctrl-C, and polite requests to terminate, into a cancel. The second one kills.
 struct Interruption {
   private final class Received: Sendable {
-    let first = Mutex<Int32?>(nil)
+    private struct State {
+      var first: Int32?
+      var cancel: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    var first: Int32? { state.withLock { $0.first } }
 
     /// Notes a signal. Returns whether it is the first one.
     func note(_ signal: Int32) -> Bool {
-      first.withLock { first in
-        defer { first = first ?? signal }
-        return first == nil
+      state.withLock { state in
+        defer { state.first = state.first ?? signal }
+        return state.first == nil
       }
     }
+
+    /// Has `cancel` called for the first signal: at once, if there was one.
+    func onFirst(_ cancel: @escaping @Sendable () -> Void) {
+      let isLate = state.withLock { state in
+        state.cancel = cancel
+        return state.first != nil
+      }
+      if isLate { cancel() }
+    }
+
+    func cancel() { state.withLock { $0.cancel }?() }
   }
 
   private let received = Received()
   private let sources: [any DispatchSourceSignal]
 
-  /// - Parameters:
-  ///   - cancel: Called for the first signal, in any thread.
-  ///   - kill: Called for the second signal, before the process ends.
-  init(cancel: @escaping @Sendable () -> Void, kill: @escaping @Sendable () -> Void) {
+  /// Begins to receive the signals, which is before anything runs that could be interrupted.
+  ///
+  /// - Parameter kill: Called for the second signal, before the process ends.
+  init(kill: @escaping @Sendable () -> Void) {
     let queue = DispatchQueue(label: "taskrunner.interruption")
+    let registered = DispatchSemaphore(value: 0)
     sources = [SIGINT, SIGTERM, SIGHUP].map { [received] number in
       // Otherwise the signal would end the process before the source sees it.
       Foundation.signal(number, SIG_IGN)
@@ -34,13 +53,19 @@ struct Interruption {
           _exit(128 + number)
         }
         Console.printError("stopping …; once more kills what runs")
-        cancel()
+        received.cancel()
       }
+      source.setRegistrationHandler { registered.signal() }
       source.resume()
       return source
     }
+    // A signal before the registration would be lost.
+    for _ in sources { registered.wait() }
   }
 
   /// The first signal that came, if one did.
-  var signal: Int32? { received.first.withLock { $0 } }
+  var signal: Int32? { received.first }
+
+  /// Has `cancel` called for the first signal, in any thread.
+  func onFirst(_ cancel: @escaping @Sendable () -> Void) { received.onFirst(cancel) }
 }

@@ -40,6 +40,9 @@ struct RunnerLock {
     }
   }
 
+  /// Kills all commands of this run, also those that are just being started.
+  func endCommands() { _ = Self.end(mark) }
+
   /// Gives the lock back. All commands of this run have ended: what they have left on purpose, a server say, may stay.
   func release() {
     ftruncate(descriptor, 0)
