@@ -27,6 +27,25 @@ import Testing
     #expect(lines.sorted() == ["! done", "1", "2", "3"])
   }
 
+  @Test("A failure")
+  func failure() async throws {
+    let build = ProcessProcedure().named("build")
+    do {
+      _ = try await queue.run(build, input: .shell("echo half; echo 'no space left' >&2; exit 3"))
+    } catch let error as ProcessError where error.kind == .uncleanExit {
+      print(error)  // the program "/bin/sh" of "build" (#7) has ended with exit status 3 (process 4711): no space left
+      print(error.result?.text ?? "", error.result?.errorText ?? "")
+    }
+    let error = await #expect(throws: ProcessError.self) {
+      try await queue.run(build, input: .shell("echo so >&2; exit 3"))
+    }
+    let id = error?.procedure?.id.description ?? ""
+    let start = "the program \"/bin/sh\" of \"build\" (\(id)) has ended with exit status 3 (process "
+    #expect(
+      error?.description.hasPrefix(start) == true && error?.description.hasSuffix("): so") == true,
+      "\(String(describing: error))")
+  }
+
   @Test("A status that is no failure")
   func status() async throws {
     var search = ProcessProcedure("search")

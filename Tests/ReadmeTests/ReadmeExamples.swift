@@ -96,7 +96,7 @@ import TestingProcedureKit
     let hasSpace = Condition("has space") { await disk.free > 0 }  // false: ignored, throws: failed
     let save = Save(on: disk).condition(hasSpace).exclusive("disk")  // one at a time, on whatever queue
     let saves = (1...3).map { queue.add(save, input: $0) }
-    await queue.cancelAll()  // what waits is over at once, what executes is told
+    await queue.cancelAll()  // what waits is over at once, what executes is told; what is added later executes
 
     var cancelled = 0
     for save in saves where await save.outcome.isCancelled { cancelled += 1 }

@@ -1,5 +1,5 @@
 extension Procedure {
-  /// Returns the procedure under another name.
+  /// Returns the procedure under another name, which events and snapshots have. The errors of earlier modifiers keep the former name.
   public func named(_ name: String) -> ProcedureTask<Input, Output> {
     procedureTask.relabelled { $0.name = name }
   }

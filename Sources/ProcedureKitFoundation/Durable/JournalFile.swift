@@ -165,7 +165,7 @@ final class JournalFile {
     }
     recovery = FileJournal.Recovery(
       droppedByteCount: damage.size, isTornEntry: damage.isTorn,
-      description: "the journal \(path) " + damage.explanation)
+      description: "the journal \"\(path)\" " + damage.explanation)
   }
 
   private func read(_ count: Int, at position: Int) throws(JournalError) -> [UInt8] {

@@ -1,4 +1,5 @@
 public import Foundation
+public import ProcedureKit
 
 /// Why a program was not started, or has not succeeded.
 public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedError {
@@ -27,6 +28,8 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let kind: Kind
   /// The request concerned.
   public let request: ProcessRequest
+  /// The procedure that started the program, as events and snapshots name it; `nil` outside of a procedure.
+  public let procedure: ProcedureIdentity?
   /// What the program has left, of ``Kind-swift.struct/uncleanExit``.
   public let result: ProcessResult?
   /// The error of the system, of ``Kind-swift.struct/launchFailed``.
@@ -35,6 +38,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   init(_ kind: Kind, _ request: ProcessRequest, result: ProcessResult? = nil, underlying: (any Error)? = nil) {
     self.kind = kind
     self.request = request
+    procedure = ProcedureContext.current?.identity
     self.result = result
     self.underlying = underlying
   }
@@ -44,9 +48,11 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
 
   /// What has happened, to which program, and what can be done.
   public var description: String {
-    let program = "the program \"\(request.executable)\""
+    let origin = procedure.map { " of \($0)" } ?? ""
+    let program = "the program \"\(request.executable)\"\(origin)"
     switch kind {
-    case .noExecutable: return "no program was started, since the request names none. Set ProcessRequest.executable."
+    case .noExecutable:
+      return "no program\(origin) was started, since the request names none. Set ProcessRequest.executable."
     case .notFound:
       let place = request.executable.contains("/") ? "at this path" : "in the folders of PATH"
       return "\(program) was not started, since there is none \(place)."
