@@ -19,7 +19,9 @@ public import ProcedureKit
 public actor FileJournal: ProcedureJournal {
   /// When the journal tells the system to write to the storage.
   public enum Flush: Hashable, Sendable {
-    /// Before an append returns: no entry is lost, also if the power fails. Appends that wait at the same time share a flush.
+    /// Before an append returns: no entry is lost, also if the power fails. Appends that wait at the same time share a flush. If the
+    /// power fails during an append, some file systems leave a damaged end: ``DamagePolicy/cutOff`` drops no entry whose append had
+    /// returned then.
     case everyEntry
     /// After this many entries, and when the journal is closed. If the power fails, fewer entries than that may be lost, the latest
     /// ones; their procedures are executed again. If only the process is killed, no entry is lost.
@@ -62,7 +64,7 @@ public actor FileJournal: ProcedureJournal {
   /// Opens a journal, or creates one. The whole file is read, by the calling thread.
   ///
   /// - Parameters:
-  ///   - path: The path of the file. A compaction writes `path.compacting` beside it.
+  ///   - path: The path of the file, or of a link to it. A compaction writes a file beside it whose name also ends with `.compacting`.
   ///   - flush: When the journal tells the system to write to the storage.
   ///   - onDamage: What happens when bytes of the file were changed.
   ///   - coder: Converts values.

@@ -10,6 +10,8 @@ final class JournalFile {
   }
 
   private let path: String
+  /// The path without links, from the root: a compaction replaces the file itself, also when the process has changed its folder since.
+  private let realPath: String
   private var file: FileDescriptor
   /// The end of the last whole entry, where the next entry is written.
   private(set) var end = JournalFormat.headerSize
@@ -24,13 +26,14 @@ final class JournalFile {
   init(_ path: String, onDamage: FileJournal.DamagePolicy) throws(JournalError) {
     self.path = path
     file = try Self.opened(path)
+    realPath = Self.withoutLinks(path)
     do throws(FileDescriptor.Failure) {
       let size = try file.size()
       if try isUnwritten(size) {
         try file.truncate(to: 0)
         try file.write(JournalFormat.header(), at: 0)
         try file.flush()
-        try Self.flushFolder(of: path)
+        try Self.flushFolder(of: realPath)
         return
       }
     } catch {
@@ -73,6 +76,12 @@ final class JournalFile {
         throw Self.error(.unreadable, path, problem, error)
       }
     }
+  }
+
+  private static func withoutLinks(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
   }
 
   /// Whether the process that created the file was stopped before it had written the header.
@@ -234,7 +243,7 @@ final class JournalFile {
 
   /// Writes the latest entry of each kept key to a new file, which replaces the file. After an error, the old file is used on.
   func compact(_ isKept: (JournalKey) -> Bool) throws(JournalError) {
-    let temporary = path + ".compacting"
+    let temporary = realPath + ".compacting"
     let (old, oldEnd, oldPlaces, oldLatest) = (file, end, places, latest)
     do throws(FileDescriptor.Failure) {
       let new = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_TRUNC)
@@ -250,7 +259,7 @@ final class JournalFile {
         note(key, size: place.size)
       }
       try new.flush()
-      guard rename(temporary, path) == 0 else { throw .latest }
+      guard rename(temporary, realPath) == 0 else { throw .latest }
       file = new
     } catch {
       unlink(temporary)
@@ -258,7 +267,7 @@ final class JournalFile {
       throw Self.error(.unwritable, path, "cannot be compacted, and is as before", error)
     }
     do {
-      try Self.flushFolder(of: path)
+      try Self.flushFolder(of: realPath)
     } catch {
       // After a power failure, the old file may stand at the path again, without what is appended from now on.
       failure = error

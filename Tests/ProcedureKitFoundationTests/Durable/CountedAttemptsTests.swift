@@ -57,6 +57,26 @@ import Testing
     try await crash()
   }
 
+  @Test("A body that ends its process each time has the attempts of its schedule used up, too")
+  func usedUpBySchedule() async throws {
+    var journal = journal
+    let schedule = Schedule.immediate.prefix(2)
+    for _ in 1...3 {
+      let killed = Mutex<InMemoryJournal?>(nil)
+      let current = journal
+      let body = ProcedureTask("crash") {
+        let copy = await current.afterKill()
+        killed.withLock { $0 = copy }
+      }
+      try await body.retry(schedule, countedIn: current, as: "crash")()
+      journal = try #require(killed.withLock { $0 })
+    }
+    let crash = ProcedureTask("crash") {}.retry(schedule, countedIn: journal, as: "crash")
+    let error = await #expect(throws: RememberedFailure.self) { try await crash() }
+    #expect(error?.description.contains("all 3 attempts") == true)
+    try await crash()
+  }
+
   @Test("A cancelled attempt does not count, and the failed ones before it do")
   func cancelled() async throws {
     let queue = ProcedureQueue()

@@ -250,6 +250,26 @@ import TestingProcedureKit
     #expect("\(try #require(other))".contains("cannot be decoded as String"))
   }
 
+  @Test(
+    "A value that another run has replaced since the run started is an error, and never mixed up with the earlier one")
+  func replaced() async throws {
+    let graph = ProcedureGraph("replaced") { g in
+      let download = g.add("download") { 11 }
+      let other = g.add("other") { 1 }
+      return g.add("sum", from: download, other) { $0 + $1 }
+    }
+    _ = try await graph.durable(in: journal)()
+    await journal.remove { $0.path != "replaced/download" }
+    let key = try #require(await journal.latestKey(at: "replaced/download"))
+    let before = try #require(await journal.read(key))
+    // Another run that had started earlier has downloaded 12.
+    let swapping = SwappingJournal(journal, key) { before.dropLast() + [0x32] }
+    let error = await #expect(throws: JournalError.self) { try await graph.limit(1).durable(in: swapping)() }
+    #expect(error?.kind == .entryMissing)
+    #expect("\(try #require(error))".contains("another value of replaced/download than when the run started"))
+    #expect(await journal.latestKey(at: "replaced/sum") == nil)
+  }
+
   private final class Living: Codable, Sendable {
     static let count = Atomic(0)
 

@@ -200,6 +200,22 @@ import TestingProcedureKit
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a.journal"])
   }
 
+  @Test("A compaction replaces the file behind a link, which another journal then finds in use")
+  func compactedBehindLink() async throws {
+    let link = folder.file("link")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "a.journal")
+    let journal = try FileJournal(link)
+    try await journal.append([1], for: Self.keys[0])
+    try await journal.compact()
+    try await journal.append([2], for: Self.keys[0])
+    let error = #expect(throws: JournalError.self) { try FileJournal(path) }
+    #expect(error?.kind == .inUse)
+    try await journal.close()
+    #expect(try await FileJournal(path).read(Self.keys[0]) == [2])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "a.journal")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a.journal", "link"])
+  }
+
   @Test("A compacted file has the permissions of the old one")
   func permissions() async throws {
     let journal = try FileJournal(path)

@@ -53,6 +53,28 @@ actor FullJournal: ProcedureJournal {
   func read(_ key: JournalKey) async throws -> [UInt8]? { await inner.read(key) }
 }
 
+/// A journal in which another run replaces the entry of a key after it was read for the first time.
+actor SwappingJournal: ProcedureJournal {
+  nonisolated let name = "swapping"
+  nonisolated let coder: any ProcedureCoder = JSONProcedureCoder()
+  nonisolated let timeSince1970 = Duration.zero
+  private let inner: InMemoryJournal
+  private let key: JournalKey
+  private var replacement: (@Sendable () -> [UInt8])?
+
+  init(_ inner: InMemoryJournal, _ key: JournalKey, _ replacement: @escaping @Sendable () -> [UInt8]) {
+    (self.inner, self.key, self.replacement) = (inner, key, replacement)
+  }
+
+  func append(_ bytes: [UInt8], for key: JournalKey) async throws { await inner.append(bytes, for: key) }
+
+  func read(_ key: JournalKey) async throws -> [UInt8]? {
+    let bytes = await inner.read(key)
+    if key == self.key, let replacement = replacement.take() { await inner.append(replacement(), for: key) }
+    return bytes
+  }
+}
+
 extension InMemoryJournal {
   /// The journal as a process that is killed now would leave it.
   func afterKill(now: (@Sendable () -> Duration)? = nil) async -> InMemoryJournal {

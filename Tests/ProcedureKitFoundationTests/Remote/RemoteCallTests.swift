@@ -57,6 +57,38 @@ import TestingProcedureKit
     #expect(clock.now == VirtualClock.Instant().advanced(by: .seconds(1)))
   }
 
+  /// An executor whose server accepts connections and never answers: each call ends after its own limit.
+  struct Silent: ProcedureExecutor {
+    let clock: VirtualClock
+
+    func execute(_ call: RemoteCall) async throws -> [UInt8] {
+      try await clock.sleep(for: .seconds(12))
+      throw RemoteCallTests.lost
+    }
+  }
+
+  @Test(
+    "A server that accepts each connection and never answers is an error after the limit, or after the whole time of the call"
+  )
+  func silentServer() async throws {
+    var (limits, short) = (RemoteLimits(), RemoteLimits())
+    limits.connectionTimeout = .seconds(60)
+    // Shorter than a connection that fails: only the whole time of the call ends this one.
+    (short.connectionTimeout, short.deliveries) = (.seconds(10), 1)
+    (short.startTimeout, short.executionTimeout) = (.seconds(100), .seconds(100))
+    for (limits, longest) in [(limits, 85), (short, 225)] as [(RemoteLimits, Int)] {
+      let clock = VirtualClock()
+      let run = queue(clock).add(double.remote(on: Silent(clock: clock), as: .double, limits: limits), input: 1)
+      while run.state != .finished, clock.now < VirtualClock.Instant().advanced(by: .seconds(longest)) {
+        for _ in 0..<20 { await Task.yield() }
+        if let next = clock.nextDeadline { clock.advance(to: next) }
+      }
+      if run.state != .finished { run.cancel() }
+      let outcome = await run.outcome
+      #expect(outcome.error(as: RemoteError.self) == Self.lost, "\(outcome)")
+    }
+  }
+
   @Test("A cancel ends the pause before the next try")
   func cancelInPause() async throws {
     let clock = VirtualClock()

@@ -57,6 +57,13 @@ final class DurableRun: Sendable {
           "has lost the entry of \(path) since the run started: run again, and let no other program change a journal in use"
         )
       }
+      // The keys of the nodes that depend on the value were made of the earlier one.
+      guard DurablePlan.fingerprint(of: record.content, of: key) == look.fingerprints[Int(node)] else {
+        throw JournalError(
+          .entryMissing, journal: journal.name,
+          "has another value of \(path) than when the run started, since another run has executed the node, too: run again"
+        )
+      }
       try put(record, of: node, values)
     case .executed:
       guard plan.isRemembered(node) else {

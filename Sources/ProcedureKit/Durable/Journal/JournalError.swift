@@ -15,7 +15,7 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let valueNotDecodable = Kind("valueNotDecodable")
     /// An entry, or the storage, was changed by something other than the journal.
     public static let damaged = Kind("damaged")
-    /// An entry was there when the run started, and is not there any more.
+    /// An entry was there when the run started, and is not there any more, or has another value now.
     public static let entryMissing = Kind("entryMissing")
     /// The storage has a format of another version of the library.
     public static let unknownVersion = Kind("unknownVersion")

@@ -8,7 +8,8 @@ extension Procedure where Input: Encodable {
   ///
   /// An attempt counts from its start, so that a body that ends its process each time ends, too: when no attempt is left, the run
   /// fails with ``RememberedFailure``. An attempt that was cancelled does not count. When the procedure has succeeded or failed, the
-  /// count starts again at 0. Each attempt costs an append, and the end one more. Otherwise this is
+  /// count starts again at 0. Two runs that execute at the same time with equal inputs share the count;
+  /// ``Procedure/coalesced(by:)`` makes one of them. Each attempt costs an append, and the end one more. Otherwise this is
   /// ``Procedure/retry(_:maxAttempts:budget:when:)``.
   ///
   /// - Parameters:
@@ -55,7 +56,7 @@ extension ProcedureTask {
     return wrapped { input in
       let number = JournalNumber(journal: place.journal, key: try place.key(of: input, for: "attempts").key)
       let used = Int(clamping: try await number.read())
-      guard used < maxAttempts else {
+      guard used < maxAttempts, schedule.hasDelays(used) else {
         try await number.write(0)
         throw RememberedFailure(
           path: place.path, description: "all \(used) attempts are used up, and the last one ended with its process")
@@ -108,6 +109,13 @@ private struct AttemptCounter: Sendable {
 }
 
 extension Schedule {
+  /// Whether the schedule has this many delays, so that an attempt follows this many others.
+  fileprivate func hasDelays(_ count: Int) -> Bool {
+    var delays = delays()
+    for _ in 0..<count where delays.next() == nil { return false }
+    return true
+  }
+
   /// The schedule without its first delays.
   fileprivate func dropping(_ count: Int) -> Schedule {
     Schedule(from: (rest: self, left: count)) { state, generator in

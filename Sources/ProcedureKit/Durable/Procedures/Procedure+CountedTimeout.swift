@@ -2,8 +2,8 @@ extension Procedure where Input: Encodable {
   /// Returns the procedure with a time limit that goes on while no process runs: the time since the first start is kept in a journal.
   ///
   /// The clock is the journal's, ``ProcedureJournal/timeSince1970``; if somebody sets the clock back, no more than the limit is left.
-  /// When the procedure has ended, the next run starts with the whole time. A run that was cancelled keeps its start. Each run costs
-  /// two appends. Otherwise this is ``Procedure/timeout(_:)``.
+  /// When the procedure has ended, the next run starts with the whole time. A run that was cancelled keeps its start. Two runs that
+  /// execute at the same time with equal inputs share the start. Each run costs two appends. Otherwise this is ``Procedure/timeout(_:)``.
   ///
   /// - Parameters:
   ///   - duration: The time limit. A limit that is not positive means no limit.

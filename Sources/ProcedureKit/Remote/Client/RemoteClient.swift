@@ -38,15 +38,18 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
   private func send(_ call: RemoteCall, _ timers: Timers) async throws -> [UInt8] {
     var pauses = Self.pauses.delays()
     var firstLoss: ProcedureInstant?
+    let lastEnd = timers.now.advanced(by: call.limits.whole.saturated)
     while true {
       let start = timers.now
       do {
         return try await executor.execute(call)
       } catch let error as RemoteError where error.kind == .connectionLost {
         let now = timers.now
-        // A connection that lasted longer than the longest pause had come back in the meantime.
-        if start.duration(to: now) > Self.longestPause { (firstLoss, pauses) = (nil, Self.pauses.delays()) }
-        let end = (firstLoss ?? now).advanced(by: call.limits.connectionTimeout.saturated)
+        // A connection that lasted for long had come back in the meantime. A server that accepts connections and says nothing seems to
+        // have come back each time; the whole time of the call ends that, too.
+        let long = max(Self.longestPause, call.limits.connectionTimeout / 2)
+        if start.duration(to: now) > long { (firstLoss, pauses) = (nil, Self.pauses.delays()) }
+        let end = min((firstLoss ?? now).advanced(by: call.limits.connectionTimeout.saturated), lastEnd)
         firstLoss = firstLoss ?? now
         guard now < end, let pause = pauses.next() else { throw error }
         try await timers.pause(for: min(pause, now.duration(to: end)))

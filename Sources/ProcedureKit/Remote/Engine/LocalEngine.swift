@@ -18,6 +18,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     var lastCaller = 0
     /// The wakeups at which idle workers sleep.
     var workers: [Wakeup] = []
+    /// The timer of the present step of each call.
+    var timers: [RemoteCall.Key: TimerHeap.ID] = [:]
     var isFinished = false
   }
 
@@ -25,6 +27,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   private struct Caller: Sendable {
     let wakeup = Wakeup()
     let answer = ResultBox<[UInt8]>()
+    /// The timer after which a cancelled caller waits no longer.
+    let patience = Locked<TimerHeap.ID?>(nil)
     let onProgress: @Sendable (RemoteProgress) -> Void
 
     func get(_ new: LocalEngineMachine.Answer) {
@@ -37,7 +41,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   public let payloadLimit: Int
 
   private let state: Locked<State>
-  private let timers: Timers
+  let timers: Timers
 
   /// Makes an engine without calls and workers.
   ///
@@ -79,6 +83,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
       state.callers[number] = nil
       state.machine.callerLeft(number, of: call.key)
     }
+    if let patience = caller.patience.withLock({ $0.take() }) { timers.cancel(patience) }
     guard let answer = caller.answer.result else { throw CancellationError() }
     return try answer.get()
   }
@@ -87,7 +92,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     change { state, now in ((), state.machine.callerWasCancelled(number, of: call.key, at: now)) }
     guard !caller.wakeup.isOver else { return }
     // A worker that does not react to the cancel holds up nobody for longer.
-    _ = timers.schedule(after: call.limits.heartbeatTimeout) { caller.get(.failure(CancellationError())) }
+    let patience = timers.schedule(after: call.limits.heartbeatTimeout) { caller.get(.failure(CancellationError())) }
+    caller.patience.withLock { $0 = patience }
   }
 
   // MARK: Working
@@ -153,21 +159,32 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     _ event: (inout State, ProcedureInstant) -> (R, LocalEngineMachine.Effects)
   ) -> R {
     let now = timers.now
-    let (result, answers, waitingCalls, timer) = state.withLock { state in
+    let (result, answers, waitingCalls, timer, formerTimer) = state.withLock { state in
       let (result, effects) = event(&state, now)
       let answers = effects.answers.flatMap { answered in
         answered.callers.compactMap { state.callers[$0] }.map { (caller: $0, answer: answered.answer) }
       }
-      return (result, answers, effects.waitingCalls, effects.timer)
+      let formerTimer = (effects.timer?.token.key ?? effects.closedKey).flatMap { state.timers.removeValue(forKey: $0) }
+      return (result, answers, effects.waitingCalls, effects.timer, formerTimer)
     }
     for answered in answers { answered.caller.get(answered.answer) }
     for _ in 0..<waitingCalls { wakeWorker() }
-    if let timer {
-      _ = timers.schedule(at: timer.instant) { [weak self] in
-        self?.change { state, now in ((), state.machine.timerWentOff(timer.token, at: now)) }
-      }
-    }
+    if let formerTimer { timers.cancel(formerTimer) }
+    if let timer { start(timer.token, at: timer.instant) }
     return result
+  }
+
+  /// Has a step looked at at an instant, unless the call has gone on since.
+  private func start(_ token: LocalEngineMachine.Token, at instant: ProcedureInstant) {
+    let timer = timers.schedule(at: instant) { [weak self] in
+      self?.change { state, now in ((), state.machine.timerWentOff(token, at: now)) }
+    }
+    let isPresent = state.withLock { state in
+      guard state.machine.isPresent(token) else { return false }
+      state.timers[token.key] = timer
+      return true
+    }
+    if !isPresent { timers.cancel(timer) }
   }
 
   /// Wakes one idle worker that has not left.

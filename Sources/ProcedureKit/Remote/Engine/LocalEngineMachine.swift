@@ -26,6 +26,8 @@ struct LocalEngineMachine {
     var waitingCalls = 0
     /// A step that has to be looked at, at an instant.
     var timer: (token: Token, instant: ProcedureInstant)?
+    /// The key of a call that was closed: no step of it has to be looked at.
+    var closedKey: Key?
   }
 
   private enum Phase {
@@ -158,6 +160,9 @@ struct LocalEngineMachine {
     }
   }
 
+  /// Whether the step of a token is the present one of its call.
+  func isPresent(_ token: Token) -> Bool { entries[token.key]?.stamp == token.stamp }
+
   /// The progress of a call goes to these callers.
   func callers(of token: Token) -> [Int] { entries[token.key]?.callers ?? [] }
 
@@ -200,7 +205,7 @@ struct LocalEngineMachine {
     while closed.count > memory, let oldest = closed.popFirst() {
       if entries[oldest.key]?.stamp == oldest.stamp { entries[oldest.key] = nil }
     }
-    return Effects(answers: [(callers, answer)])
+    return Effects(answers: [(callers, answer)], closedKey: key)
   }
 
   private func deadline(of entry: Entry) -> ProcedureInstant {

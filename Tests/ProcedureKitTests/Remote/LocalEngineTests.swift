@@ -1,0 +1,37 @@
+import Testing
+
+@testable import ProcedureKit
+
+@Suite struct LocalEngineTests {
+  private static func call(_ number: Int) -> RemoteCall {
+    RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "\(number)", node: "work"), input: [])
+  }
+
+  @Test("No timer of a call stays when the call has ended, by a value or by a cancel")
+  func timers() async throws {
+    let engine = LocalEngine()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        while let task = try await engine.nextTask() {
+          _ = try await task.heartbeat(nil)
+          try await task.end(.finished([UInt8(task.call.key.run) ?? 0]))
+        }
+      }
+      for number in 0..<100 {
+        let output = try await engine.execute(Self.call(number))
+        #expect(output == [UInt8(number)])
+      }
+      engine.finish()
+    }
+    #expect(engine.timers.count == 0)
+    let waiting = Task { try await engine.execute(Self.call(100)) }
+    while engine.callerCount == 0 { await Task.yield() }
+    let task = try #require(try await engine.nextTask())
+    #expect(engine.timers.count == 1)
+    waiting.cancel()
+    while try await !task.heartbeat(nil) { await Task.yield() }
+    try await task.end(.cancelled)
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    #expect(engine.timers.count == 0)
+  }
+}
