@@ -4,14 +4,17 @@ import ProcedureKit
 /// Runs the tasks of a file. `taskrunner --help` tells how to use it.
 @main
 struct TaskRunner {
-  static func main() async {
+  static func main() {
     // A reader of the output may go away, which must not end the process.
     signal(SIGPIPE, SIG_IGN)
-    exit(await run(CommandLine.arguments.dropFirst()))
+    let interruption = Interruption()
+    // Not in the main thread, which waits for signals. The task ends the process; a signal cancels what is under way there.
+    Task.detached { exit(await run(CommandLine.arguments.dropFirst(), interruption)) }
+    interruption.watch()
   }
 
   /// - Returns: The exit status.
-  private static func run(_ commandLine: some Sequence<String>) async -> Int32 {
+  private static func run(_ commandLine: some Sequence<String>, _ interruption: Interruption) async -> Int32 {
     do {
       let arguments = try Arguments(parsing: commandLine)
       if arguments.action == .printHelp {
@@ -23,7 +26,7 @@ struct TaskRunner {
         throw UsageError(description: "\(arguments.file) has no task \"\(name)\"")
       }
       let tasks = arguments.names.isEmpty ? file.tasks : TaskOrder.chosen(arguments.names, of: file.tasks)
-      return await perform(arguments, tasks, TaskRecords(of: file))
+      return await perform(arguments, tasks, TaskRecords(of: file), interruption)
     } catch let error as TaskFileError {
       // Without the name of this program, so that editors find the places.
       Console.printError(error.description, prefix: "")
@@ -35,7 +38,7 @@ struct TaskRunner {
   }
 
   private static func perform(
-    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords
+    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords, _ interruption: Interruption
   ) async -> Int32 {
     do {
       switch arguments.action {
@@ -48,7 +51,7 @@ struct TaskRunner {
         for task in stale { Console.print(task.name.value) }
         Console.print("\(stale.count) to run, \(tasks.count - stale.count) up to date")
         return 0
-      default: return try await runTasks(arguments, tasks, records)
+      default: return try await runTasks(arguments, tasks, records, interruption)
       }
     } catch {
       Console.printError("\(error)")
@@ -57,7 +60,7 @@ struct TaskRunner {
   }
 
   private static func runTasks(
-    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords
+    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords, _ interruption: Interruption
   ) async throws -> Int32 {
     let lock = try RunnerLock(records)
     defer { lock.release() }
@@ -66,7 +69,7 @@ struct TaskRunner {
     let files = try RunFiles(arguments, taskCount: tasks.count)
     let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)
     let start = ContinuousClock.now
-    let interruption = Interruption {
+    interruption.begin {
       run.context.kill()
       lock.endCommands()
     }

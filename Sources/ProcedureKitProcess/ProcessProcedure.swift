@@ -15,7 +15,7 @@ public import ProcedureKit
 /// a new one), and SIGKILL after ``gracePeriod``. The procedure finishes when the program has ended, and its outputs have, or
 /// the grace period has passed; what is left of its group is killed then. A suspended program is resumed for that.
 ///
-/// A body that waits for a program keeps its slot, so that the width of the queue bounds the programs. One thread reads and awaits all of them; where
+/// A body that waits for a program keeps its slot, so that the width of the queue bounds the programs. The thread of ``EventLoopExecutor`` reads and awaits all of them; where
 /// processes have no descriptors (before Linux 5.3, and on the Mac), a small thread awaits each end.
 /// A program inherits the three standard descriptors only; on Linux, with an older C library than glibc 2.34 or with musl, also those that
 /// other code has opened without `O_CLOEXEC`, as Foundation's `FileHandle` does.

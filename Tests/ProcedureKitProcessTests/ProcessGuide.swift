@@ -1,3 +1,4 @@
+import Foundation
 import ProcedureKit
 import ProcedureKitProcess
 import Testing
@@ -52,5 +53,19 @@ import Testing
     search.acceptsStatus = { $0 == .exited(0) || $0 == .exited(1) }  // 1: nothing was found
     let result = try await queue.run(search, input: .shell("echo a | grep b"))
     #expect(result.status == .exited(1))
+  }
+
+  @Test("Many short programs")
+  func manyPrograms() async throws {
+    var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)
+    configuration.executor = try EventLoopExecutor.shared
+    let queue = ProcedureQueue(configuration)
+    let texts = try await queue.map(
+      (1...20).map { ProcessRequest("echo", ["\($0)"]) }, with: ProcessProcedure("echo").map(\.text))
+    #expect(texts == (1...20).map { "\($0)\n" })
+    let folder = "/"
+    func list(_ folder: String) throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder) }
+    let names = try await withTaskExecutorPreference(globalConcurrentExecutor) { try list(folder) }
+    #expect(names.contains("usr"))
   }
 }

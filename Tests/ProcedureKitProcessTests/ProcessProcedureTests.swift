@@ -8,6 +8,14 @@ import Testing
 @Suite(.serialized) struct ProcessProcedureTests {
   private let queue = ProcedureQueue("programs", maxConcurrentProcedures: 8)
 
+  /// The queue, or one that executes its bodies in the thread that waits for programs.
+  private func queue(onEventLoop: Bool) throws -> ProcedureQueue {
+    guard onEventLoop else { return queue }
+    var configuration = ProcedureQueue.Configuration("event loop", maxConcurrentProcedures: 8)
+    configuration.executor = try EventLoopExecutor.shared
+    return ProcedureQueue(configuration)
+  }
+
   private func run(_ command: String, _ procedure: ProcessProcedure = ProcessProcedure()) async throws -> ProcessResult
   {
     try await queue.run(procedure, input: .shell(command))
@@ -78,12 +86,13 @@ import Testing
 
   // MARK: Output
 
-  @Test("A hundred megabytes on both outputs neither block the program nor grow beyond the limit")
-  func muchOutput() async throws {
+  @Test(
+    "A hundred megabytes on both outputs neither block the program nor grow beyond the limit", arguments: [false, true])
+  func muchOutput(onEventLoop: Bool) async throws {
     var procedure = ProcessProcedure()
     procedure.outputLimit = 1 << 20
-    let result = try await run(
-      "head -c 100000000 /dev/zero & head -c 100000000 /dev/zero >&2; wait", procedure)
+    let result = try await queue(onEventLoop: onEventLoop).run(
+      procedure, input: .shell("head -c 100000000 /dev/zero & head -c 100000000 /dev/zero >&2; wait"))
     #expect(result.output.count == 1 << 20 && result.errorOutput.count == 1 << 20)
     #expect(result.droppedByteCount == 200_000_000 - (2 << 20))
   }
@@ -151,9 +160,10 @@ import Testing
 
   // MARK: Many
 
-  @Test("A thousand programs, eight at a time, leave no process and no descriptor behind")
-  func many() async throws {
+  @Test("A thousand programs, eight at a time, leave no process and no descriptor behind", arguments: [false, true])
+  func many(onEventLoop: Bool) async throws {
     _ = try await run("true")
+    let queue = try queue(onEventLoop: onEventLoop)
     let before = openFileCount()
     let results = try await queue.map(
       (0..<1_000).map { ProcessRequest.shell("echo \($0)") }, with: ProcessProcedure().map(\.text), limit: 8)

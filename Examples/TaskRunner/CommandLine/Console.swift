@@ -3,10 +3,23 @@ import Foundation
 /// Standard output and standard error. Their reader may have gone, which is no reason to stop.
 enum Console {
   static func print(_ text: String, terminator: String = "\n") {
-    try? FileHandle.standardOutput.write(contentsOf: Data((text + terminator).utf8))
+    write(text + terminator, to: STDOUT_FILENO)
   }
 
   static func printError(_ message: String, prefix: String = "taskrunner: ") {
-    try? FileHandle.standardError.write(contentsOf: Data("\(prefix)\(message)\n".utf8))
+    write("\(prefix)\(message)\n", to: STDERR_FILENO)
+  }
+
+  private static func write(_ text: String, to descriptor: Int32) {
+    var text = text
+    text.withUTF8 { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = Foundation.write(descriptor, UnsafeBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        rest = rest.dropFirst(count)
+      }
+    }
   }
 }

@@ -15,14 +15,25 @@ struct RunTask: Procedure {
   ///
   /// - Throws: ``TaskProblem``, or the `ProcessError` of the command.
   func execute(_ needed: [TaskOutputs]) async throws -> TaskOutputs {
-    let key = task.canBeUpToDate ? try task.key(needed) : nil
-    try context.records.remove(name)
-    try makeFolders()
+    let key = try await besideCommands {
+      let key = task.canBeUpToDate ? try task.key(needed) : nil
+      try context.records.remove(name)
+      try makeFolders()
+      return key
+    }
     context.outputs.begin(name)
     _ = try await process.execute(request)
-    let outputs = try task.hashedOutputs()
-    if let key { try context.records.write(TaskDefinition.record(key: key, outputs: outputs), of: name) }
-    return outputs
+    return try await besideCommands {
+      let outputs = try task.hashedOutputs()
+      if let key { try context.records.write(TaskDefinition.record(key: key, outputs: outputs), of: name) }
+      return outputs
+    }
+  }
+
+  /// Does what takes its time, if the task has files, in another thread than that which awaits all commands.
+  private func besideCommands<R: Sendable>(_ work: @Sendable () throws -> R) async throws -> R {
+    guard task.canBeUpToDate else { return try work() }
+    return try await withTaskExecutorPreference(globalConcurrentExecutor) { try work() }
   }
 
   private var process: ProcessProcedure {
@@ -34,20 +45,18 @@ struct RunTask: Procedure {
   }
 
   private var request: ProcessRequest {
-    var request = plainRequest
+    var environment = context.environment
+    environment.merge(task.environment) { $1 }
+    environment["PWD"] = task.folder
+    var request =
+      switch task.command {
+      case .shell(let line): ProcessRequest.shell(line)
+      case .program(let words): ProcessRequest(words[0], Array(words.dropFirst()))
+      }
+    request.environment = environment
+    request.workingDirectory = task.folder
     request.mergesErrorOutput = true
     return request
-  }
-
-  private var plainRequest: ProcessRequest {
-    var environment = context.environment.merging(task.environment) { $1 }
-    environment["PWD"] = task.folder
-    switch task.command {
-    case .shell(let line): return .shell(line, environment: environment, workingDirectory: task.folder)
-    case .program(let words):
-      return ProcessRequest(
-        words[0], Array(words.dropFirst()), environment: environment, workingDirectory: task.folder)
-    }
   }
 
   private func makeFolders() throws {

@@ -22,14 +22,7 @@ struct RunWatcher {
     _ progress: TerminalProgress?
   ) async -> RunSummary {
     var watcher = RunWatcher(tasks, outputs, progress)
-    var rest = ContinuousClock.now
-    for await event in events {
-      if event.graph != nil { watcher.take(event) }
-      // Events are read together, a few hundred times a second: to wake a thread for each of them costs as much as a command.
-      guard rest.duration(to: .now) > .milliseconds(1) else { continue }
-      try? await Task.sleep(for: .milliseconds(4))
-      rest = .now
-    }
+    for await event in events where event.graph != nil { watcher.take(event) }
     return watcher.summary
   }
 

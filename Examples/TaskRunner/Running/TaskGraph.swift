@@ -13,8 +13,10 @@ enum TaskGraph {
           error is TaskProblem ? .stop : .retry
         }
       }
-      procedure = procedure.reusing("up to date") { [records = context.records] needed in
-        try task.upToDateOutputs(needed, records)
+      if task.canBeUpToDate {
+        procedure = procedure.reusing("up to date") { [records = context.records] needed in
+          try await withTaskExecutorPreference(globalConcurrentExecutor) { try task.upToDateOutputs(needed, records) }
+        }
       }
       for category in task.exclusive { procedure = procedure.exclusive(category) }
       return procedure

@@ -1,5 +1,6 @@
 import ProcedureKit
 import ProcedureKitDiagnostics
+import ProcedureKitProcess
 
 /// One run of tasks: the graph on a queue, the watcher, and what is written about the run.
 struct TaskRun: Sendable {
@@ -13,14 +14,19 @@ struct TaskRun: Sendable {
   func run(_ recorder: RunFiles) async -> RunSummary {
     let policy: ErrorPolicy = arguments.keepsGoing ? .continue : .failFast
     let graph = TaskGraph.running(tasks, context).errorPolicy(policy)
-    let queue = ProcedureQueue("taskrunner", maxConcurrentProcedures: arguments.jobs)
+    var configuration = ProcedureQueue.Configuration("taskrunner", maxConcurrentProcedures: arguments.jobs)
+    // Where there are no descriptors for the executor, the first command fails, and says so.
+    configuration.executor = try? EventLoopExecutor.shared
+    let queue = ProcedureQueue(configuration)
     recorder.record(queue)
     // Elsewhere than on a terminal the watcher prints a line for each task.
     let progress = TerminalOutput.standardError.isLive ? TerminalProgress() : nil
     progress?.show(queue)
     let events = queue.events(bufferingNewest: .max)
-    // Ends with the events, when the queue is shut down below.
-    let watcher = Task { [tasks, context] in await RunWatcher.watch(events, tasks, context.outputs, progress) }
+    // Ends with the events, when the queue is shut down below. On the executor of the commands, since another thread would be woken for each event.
+    let watcher = Task(executorPreference: configuration.executor) { [tasks, context] in
+      await RunWatcher.watch(events, tasks, context.outputs, progress)
+    }
     // The watcher sees each failure. A cancel is left to the caller, who knows the signal.
     _ = try? await queue.run(graph)
     await queue.shutDown()

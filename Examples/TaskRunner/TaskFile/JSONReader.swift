@@ -174,9 +174,9 @@ struct JSONReader {
     return index < bytes.count ? bytes[index] : nil
   }
 
-  private mutating func take(_ character: Character, or expected: String) throws(Problem) {
-    guard let byte = nextByte() else { throw ended(expected) }
-    guard byte == character.asciiValue else { throw unexpected(byte, expected) }
+  private mutating func take(_ character: Character, or expected: @autoclosure () -> String) throws(Problem) {
+    guard let byte = nextByte() else { throw ended(expected()) }
+    guard byte == character.asciiValue else { throw unexpected(byte, expected()) }
     index += 1
   }
 

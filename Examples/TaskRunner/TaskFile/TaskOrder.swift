@@ -99,8 +99,8 @@ struct TaskOrder {
   static func sorted(_ tasks: [TaskDefinition]) -> [TaskDefinition] {
     let indices = Dictionary(uniqueKeysWithValues: tasks.enumerated().map { ($1.name.value, $0) })
     var (counts, dependents) = (tasks.map(\.allNeeds.count), [[Int]](repeating: [], count: tasks.count))
-    for (index, task) in tasks.enumerated() {
-      for need in task.allNeeds.compactMap({ indices[$0] }) { dependents[need].append(index) }
+    for index in tasks.indices {
+      for need in tasks[index].allNeeds { indices[need].map { dependents[$0].append(index) } }
     }
     var order = tasks.indices.filter { counts[$0] == 0 }
     var next = 0

@@ -11,8 +11,11 @@ protocol DescriptorSet: Sendable {
   /// Waits for some of the descriptors, and removes these from the set. A key may be that of a descriptor that was closed meanwhile.
   ///
   /// - Parameter limit: How long to wait, in whole milliseconds; `nil` for ever.
-  /// - Returns: The keys; none if the time is over.
+  /// - Returns: The keys; none if the time is over, after a `wake`, and perhaps after an `add`.
   func next(within limit: Duration?) -> [Int]
+
+  /// Ends a wait, or the next one if nobody waits. Any thread calls this.
+  func wake()
 }
 
 extension Duration {

@@ -2,44 +2,57 @@ import Foundation
 
 /// Finds programs.
 enum ExecutablePath {
-  /// Returns the path of the program of a request.
+  /// Returns the path of the program of a request, which starts with these variables. Only a name without a slash is looked for.
   ///
   /// - Throws: ``ProcessError``.
-  static func find(_ request: ProcessRequest) throws -> String {
-    let name = request.executable
+  static func find(_ request: ProcessRequest, _ variables: [String: String]) throws -> String {
+    var name = request.executable
     guard !name.isEmpty else { throw ProcessError(.noExecutable, request) }
-    // The function for texts would make a text of Foundation of the name.
-    guard !name.utf8.contains(UInt8(ascii: "/")) else {
-      let path = absolute(name, request)
-      try check(path, request)
-      return path
+    guard !name.utf8.contains(0) else { throw ProcessError(.invalidText, request) }
+    if name.utf8.contains(UInt8(ascii: "/")) { return absolute(name, request) }
+    var folders = variables["PATH"] ?? "/usr/bin:/bin"
+    // One buffer for all candidates: this is done for each program that starts.
+    var path: [UInt8] = []
+    let found = folders.withUTF8 { folders in
+      name.withUTF8 { name in
+        folders.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).contains { folder in
+          path.removeAll(keepingCapacity: true)
+          if folder.first != UInt8(ascii: "/") {
+            // The system looks for a relative folder, and for the empty one, in the working directory of the program.
+            path += absolute(folder.isEmpty ? "." : String(decoding: folder, as: UTF8.self), request).utf8
+          } else {
+            path += folder
+          }
+          path.append(UInt8(ascii: "/"))
+          path += name
+          path.append(0)
+          return path.withUnsafeBytes { isProgram($0.bindMemory(to: CChar.self).baseAddress) }
+        }
+      }
     }
-    let environment = request.environment ?? ProcessInfo.processInfo.environment
-    let folders = (environment["PATH"] ?? "/usr/bin:/bin").utf8.split(
-      separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-    for folder in folders {
-      // An empty folder of PATH is the working directory.
-      let path = absolute(folder.isEmpty ? "./\(name)" : "\(Substring(folder))/\(name)", request)
-      if access(path, X_OK) == 0, !isFolder(path) { return path }
-    }
-    throw ProcessError(.notFound, request)
+    guard found else { throw ProcessError(.notFound, request) }
+    return String(decoding: path.dropLast(), as: UTF8.self)
   }
 
-  /// The system looks for a relative path in the working directory of the program.
+  /// Returns why a program cannot be started, if its path or its working directory is the reason.
+  static func problem(_ path: String, _ request: ProcessRequest) -> ProcessError? {
+    if let folder = request.workingDirectory, !isFolder(folder) { return ProcessError(.noWorkingDirectory, request) }
+    if access(path, F_OK) != 0 { return ProcessError(.notFound, request) }
+    return isProgram(path) ? nil : ProcessError(.notExecutable, request)
+  }
+
   private static func absolute(_ path: String, _ request: ProcessRequest) -> String {
-    guard !path.hasPrefix("/") else { return path }
+    guard path.utf8.first != UInt8(ascii: "/") else { return path }
     let base = request.workingDirectory.map { URL(fileURLWithPath: $0, isDirectory: true) }
     return URL(fileURLWithPath: path, relativeTo: base).path
   }
 
-  private static func check(_ path: String, _ request: ProcessRequest) throws {
-    guard access(path, F_OK) == 0 else { throw ProcessError(.notFound, request) }
-    guard access(path, X_OK) == 0, !isFolder(path) else {
-      throw ProcessError(.notExecutable, request)
-    }
+  private static func isProgram(_ path: UnsafePointer<CChar>?) -> Bool {
+    guard let path else { return false }
+    return access(path, X_OK) == 0 && !isFolder(path)
   }
 
-  static func isFolder(_ path: String) -> Bool {
+  private static func isFolder(_ path: UnsafePointer<CChar>) -> Bool {
     var information = stat()
     return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
   }

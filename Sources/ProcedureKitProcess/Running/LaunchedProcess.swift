@@ -34,12 +34,11 @@ final class LaunchedProcess: Sendable {
   ///
   /// A cancel of the task changes nothing: `stop` ends the program, and this function sees the end.
   func collect(limit: Int, _ onLine: (@Sendable (ProcessLine) async -> Void)?) async -> ProcessResult {
-    var collectors: [ProcessLine.Source: OutputCollector] = [:]
-    for source in errorOutput == nil ? [ProcessLine.Source.output] : [.output, .error] {
-      collectors[source] = OutputCollector(source, limit: limit, splitsLines: onLine != nil)
-      readChunk(source)
-    }
-    var openCount = collectors.count
+    var output = OutputCollector(.output, limit: limit, splitsLines: onLine != nil)
+    var errors = OutputCollector(.error, limit: limit, splitsLines: onLine != nil)
+    readChunk(.output)
+    if errorOutput != nil { readChunk(.error) }
+    var openCount = errorOutput == nil ? 1 : 2
     var hasEnded = false
     while openCount > 0 || !hasEnded {
       // Processes that the program has left behind may keep its outputs.
@@ -50,11 +49,11 @@ final class LaunchedProcess: Sendable {
       var nextSource: ProcessLine.Source?
       switch arrival {
       case .part(let data, let source):
-        lines = collectors[source]?.take(data) ?? []
+        lines = source == .output ? output.take(data) : errors.take(data)
         nextSource = source
       case .outputEnded(let source):
         openCount -= 1
-        lines = collectors[source]?.finish() ?? []
+        lines = source == .output ? output.finish() : errors.finish()
       case .ended:
         hasEnded = true
       }
@@ -63,10 +62,9 @@ final class LaunchedProcess: Sendable {
     }
     let status = control.collect()
     killing.withLock { $0 }?.cancel()
-    let (output, errors) = (collectors[.output], collectors[.error])
     return ProcessResult(
-      processIdentifier: control.processIdentifier, status: status, output: output?.kept ?? Data(),
-      errorOutput: errors?.kept ?? Data(), droppedByteCount: (output?.droppedCount ?? 0) + (errors?.droppedCount ?? 0))
+      processIdentifier: control.processIdentifier, status: status, output: output.kept, errorOutput: errors.kept,
+      droppedByteCount: output.droppedCount + errors.droppedCount)
   }
 
   private func readChunk(_ source: ProcessLine.Source) {

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Reads the outputs of all programs, and awaits their ends, in one thread, which starts with the first program and stays.
+/// Reads the outputs of all programs, and awaits their ends, in the thread of the ``EventLoopExecutor``.
 ///
 /// A dispatch source or channel for each output does not serve here: on Linux, Dispatch can take up an event of a
 /// descriptor that another thread has just closed, and crashes (seen with Swift 6.3.1, once in some thousand programs).
@@ -31,11 +31,28 @@ final class OutputPoller: Sendable {
     var receivers: [Output: @Sendable (Data?) -> Void] = [:]
     /// By number, the processes that have not ended.
     var ends: [Int: End] = [:]
+    /// Ends that wait for the ends of their outputs, until an instant.
+    var late: [(end: End, limit: ContinuousClock.Instant)] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
 
     mutating func makeNumber() -> Int {
       count += 1
       return count
+    }
+
+    /// Takes out the ends that are to be told.
+    mutating func takeEnded() -> [End] {
+      let candidates = late
+      late = []
+      var ended: [End] = []
+      for candidate in candidates {
+        if isWaitedFor(candidate.end.outputs), candidate.limit > .now {
+          late.append(candidate)
+        } else {
+          ended.append(candidate.end)
+        }
+      }
+      return ended
     }
 
     /// Whether somebody waits for some of these outputs.
@@ -45,12 +62,8 @@ final class OutputPoller: Sendable {
   private let contents = Mutex(Contents())
   private let waiting: any DescriptorSet
 
-  /// Starts the thread.
   init(_ waiting: any DescriptorSet) {
     self.waiting = waiting
-    let thread = Thread { self.poll() }
-    thread.name = "ProcedureKitProcess.OutputPoller"
-    thread.start()
   }
 
   /// Takes over a pipe. Its writing end stays open until `programEnded`: an output that ends with its program, as most do, takes one wake of
@@ -113,24 +126,32 @@ final class OutputPoller: Sendable {
 
   // MARK: The thread
 
-  private func poll() {
-    var late: [(end: End, limit: ContinuousClock.Instant)] = []
-    while true {
-      for number in waiting.next(within: late.isEmpty ? nil : Self.patience) {
-        guard let end = contents.withLock({ $0.ends.removeValue(forKey: number) }) else {
-          read(Output(number: number))
-          continue
-        }
-        _ = Foundation.close(end.process)
-        for output in end.outputs { programEnded(output) }
-        late.append((end, .now + Self.patience))
+  /// Waits for outputs and ends, or for a `wake`.
+  ///
+  /// - Parameter waits: Whether to wait at all.
+  /// - Returns: What is to be handled.
+  func next(waits: Bool) -> [Int] {
+    guard waits else { return waiting.next(within: .zero) }
+    return waiting.next(within: contents.withLock { $0.late.isEmpty } ? nil : Self.patience)
+  }
+
+  /// Ends a wait, or the next one. Any thread calls this.
+  func wake() {
+    waiting.wake()
+  }
+
+  /// Passes on what has come, and the ends that have waited for long enough.
+  func handle(_ keys: [Int]) {
+    for number in keys {
+      guard let end = contents.withLock({ $0.ends.removeValue(forKey: number) }) else {
+        read(Output(number: number))
+        continue
       }
-      late.removeAll { end, limit in
-        let isOver = !contents.withLock { $0.isWaitedFor(end.outputs) } || limit <= .now
-        if isOver { end.call() }
-        return isOver
-      }
+      _ = Foundation.close(end.process)
+      for output in end.outputs { programEnded(output) }
+      contents.withLock { $0.late.append((end, .now + Self.patience)) }
     }
+    for end in contents.withLock({ $0.takeEnded() }) { end.call() }
   }
 
   /// Passes on the bytes that are there, if somebody waits for them.

@@ -19,7 +19,17 @@ struct PipeEnds {
   }
 
   func makeReadingNonblocking() {
-    _ = fcntl(reading, F_SETFL, fcntl(reading, F_GETFL) | O_NONBLOCK)
+    // The end of a new pipe has no other flags.
+    _ = fcntl(reading, F_SETFL, O_NONBLOCK)
+  }
+
+  func writeByte() {
+    _ = withUnsafeBytes(of: UInt8(0)) { write(writing, $0.baseAddress, 1) }
+  }
+
+  func readByte() {
+    var byte: UInt8 = 0
+    _ = read(reading, &byte, 1)
   }
 
   mutating func closeWriting() {

@@ -23,32 +23,29 @@ final class PollSet: DescriptorSet {
   }
 
   func add(_ descriptor: Int32, key: Int) -> Bool {
+    contents.withLock { $0.keys[descriptor] = key }
+    wake()
+    return true
+  }
+
+  func wake() {
     let needsByte = contents.withLock { contents in
-      contents.keys[descriptor] = key
       defer { contents.isWoken = true }
       return !contents.isWoken
     }
     // Without the lock, which the woken thread takes at once.
-    if needsByte { _ = withUnsafeBytes(of: UInt8(0)) { write(wakeup.writing, $0.baseAddress, 1) } }
-    return true
+    if needsByte { wakeup.writeByte() }
   }
 
   func next(within limit: Duration?) -> [Int] {
-    while true {
-      let descriptors = contents.withLock { Array($0.keys.keys) }
-      var polls = ([wakeup.reading] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-      let count = poll(&polls, numericCast(polls.count), Duration.milliseconds(of: limit))
-      if count == 0 { return [] }
-      if polls[0].revents != 0 { emptyWakeup() }
-      let ready = polls.dropFirst().filter { $0.revents != 0 }
-      if ready.isEmpty { continue }
-      return contents.withLock { contents in ready.compactMap { contents.keys.removeValue(forKey: $0.fd) } }
+    let descriptors = contents.withLock { Array($0.keys.keys) }
+    var polls = ([wakeup.reading] + descriptors).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    guard poll(&polls, numericCast(polls.count), Duration.milliseconds(of: limit)) > 0 else { return [] }
+    if polls[0].revents != 0 {
+      wakeup.readByte()
+      contents.withLock { $0.isWoken = false }
     }
-  }
-
-  private func emptyWakeup() {
-    var byte: UInt8 = 0
-    _ = read(wakeup.reading, &byte, 1)
-    contents.withLock { $0.isWoken = false }
+    let ready = polls.dropFirst().filter { $0.revents != 0 }
+    return contents.withLock { contents in ready.compactMap { contents.keys.removeValue(forKey: $0.fd) } }
   }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// Starts programs with `posix_spawn`.
 ///
@@ -28,48 +27,34 @@ enum ProcessLauncher {
     }
   }
 
-  /// The thread that reads the outputs, once there is a program.
-  private static let poller = Mutex<OutputPoller?>(nil)
-
   /// Starts the program of a request, as the first process of a new group. Signals that this process ignores have their
   /// default effect there.
   ///
   /// - Throws: ``ProcessError``.
   static func launch(_ request: ProcessRequest) throws -> Launch {
-    let path = try check(request)
+    let variables = request.environment ?? ProcessInfo.processInfo.environment
+    let path = try ExecutablePath.find(request, variables)
     do {
-      let poller = try poller.withLock { poller in
-        let reading = try poller ?? OutputPoller(makeSet())
-        poller = reading
-        return reading
-      }
-      return try launch(request, path, poller)
+      return try launch(request, path, variables, EventLoopExecutor.shared)
     } catch let error as ProcessError {
       throw error
     } catch {
-      throw ProcessError(.launchFailed, request, underlying: error)
+      throw ExecutablePath.problem(path, request) ?? ProcessError(.launchFailed, request, underlying: error)
     }
   }
 
-  private static func makeSet() throws -> any DescriptorSet {
-    #if os(Linux)
-      try EpollSet()
-    #else
-      try PollSet()
-    #endif
-  }
-
   private static func launch(
-    _ request: ProcessRequest, _ path: String, _ poller: OutputPoller
+    _ request: ProcessRequest, _ path: String, _ variables: [String: String], _ executor: EventLoopExecutor
   ) throws -> Launch {
     let input = try request.standardInput.flatMap { $0.isEmpty ? nil : try UnlinkedFile.containing($0) }
     defer { if let input { close(input) } }
+    let poller = executor.poller
     let output = try PipeEnds()
     var errorOutput: PipeEnds?
     do {
       errorOutput = request.mergesErrorOutput ? nil : try PipeEnds()
       let errors = errorOutput ?? output
-      let id = try spawn(path, request, [input, output.writing, errors.writing])
+      let id = try spawn(path, request, variables, [input ?? executor.emptyInput, output.writing, errors.writing])
       return Launch(
         processIdentifier: id, output: OutputReader(output, poller),
         errorOutput: errorOutput.map { OutputReader($0, poller) }, poller: poller)
@@ -80,23 +65,12 @@ enum ProcessLauncher {
     }
   }
 
-  /// Returns the path of the program.
-  private static func check(_ request: ProcessRequest) throws -> String {
-    let names = request.environment?.keys
-    guard !request.executable.utf8.contains(0),
-      names?.allSatisfy({ !$0.isEmpty && !$0.utf8.contains(UInt8(ascii: "=")) }) ?? true
-    else { throw ProcessError(.invalidText, request) }
-    let path = try ExecutablePath.find(request)
-    if let folder = request.workingDirectory, !ExecutablePath.isFolder(folder) {
-      throw ProcessError(.noWorkingDirectory, request)
-    }
-    return path
-  }
-
   // MARK: The system
 
-  /// Starts a program with standard descriptors, where `nil` is an empty input.
-  private static func spawn(_ path: String, _ request: ProcessRequest, _ descriptors: [Int32?]) throws -> Int32 {
+  /// Starts a program with standard descriptors.
+  private static func spawn(
+    _ path: String, _ request: ProcessRequest, _ variables: [String: String], _ descriptors: [Int32]
+  ) throws -> Int32 {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
       var attributes: posix_spawnattr_t?
@@ -109,11 +83,7 @@ enum ProcessLauncher {
     try require(posix_spawn_file_actions_init(&actions))
     defer { posix_spawn_file_actions_destroy(&actions) }
     for (target, descriptor) in descriptors.enumerated() {
-      if let descriptor {
-        try require(posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target)))
-      } else {
-        try require(posix_spawn_file_actions_addopen(&actions, Int32(target), "/dev/null", O_RDONLY, 0))
-      }
+      try require(posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(target)))
     }
     #if os(Linux)
       try require(closeDescriptors(from: 3, &actions))
@@ -136,11 +106,14 @@ enum ProcessLauncher {
     let flags = Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
     try require(posix_spawnattr_setflags(&attributes, flags | closesOthers))
 
-    let variables = request.environment ?? ProcessInfo.processInfo.environment
+    var (arguments, environment) = (CStringList(), CStringList())
+    guard arguments.append(request.executable), request.arguments.allSatisfy({ arguments.append($0) }),
+      variables.allSatisfy({ environment.append($0.key, value: $0.value) })
+    else { throw ProcessError(.invalidText, request) }
     var id: pid_t = 0
-    try withCStrings([request.executable] + request.arguments, request) { arguments in
-      try withCStrings(variables.map { "\($0.key)=\($0.value)" }, request) { variables in
-        try require(posix_spawn(&id, path, &actions, &attributes, arguments, variables))
+    try arguments.withPointers { arguments in
+      try environment.withPointers { environment in
+        try require(posix_spawn(&id, path, &actions, &attributes, arguments, environment))
       }
     }
     return id
@@ -148,20 +121,6 @@ enum ProcessLauncher {
 
   private static func require(_ code: Int32) throws {
     guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EINVAL) }
-  }
-
-  /// Calls a function with copies of the texts, which end with the call.
-  ///
-  /// - Throws: ``ProcessError`` of the kind `invalidText` if a text contains U+0000; the error of `body`.
-  private static func withCStrings<R>(
-    _ texts: [String], _ request: ProcessRequest, _ body: ([UnsafeMutablePointer<CChar>?]) throws -> R
-  ) throws -> R {
-    let copies = texts.map { strdup($0) }
-    defer { for copy in copies { free(copy) } }
-    for (text, copy) in zip(texts, copies) where copy.map({ strlen($0) }) != text.utf8.count {
-      throw ProcessError(.invalidText, request)
-    }
-    return try body(copies + [nil])
   }
 
   // MARK: The end

@@ -1,0 +1,120 @@
+import Foundation
+import Synchronization
+
+/// A task executor with one thread, which executes jobs and waits for programs in between: an event loop.
+///
+/// The executor is for many short programs. On another executor, the end of a program wakes the thread that waits for all programs,
+/// and that thread wakes the one that goes on with the procedure. Here both are the same thread:
+///
+/// ```swift
+/// var configuration = ProcedureQueue.Configuration("commands", maxConcurrentProcedures: 8)
+/// configuration.executor = try EventLoopExecutor.shared
+/// let queue = ProcedureQueue(configuration)
+/// ```
+///
+/// Programs run beside each other as on every queue. What this process does for them does not: *a body on this executor must neither block
+/// nor compute for long*. Meanwhile no output of any program is read, on whatever queue, no end is seen, and no other body of this
+/// executor goes on. Such work belongs on another executor:
+///
+/// ```swift
+/// let names = try await withTaskExecutorPreference(globalConcurrentExecutor) { try list(folder) }
+/// ```
+///
+/// Jobs are executed in the order in which they are enqueued, whatever their priority. The thread stays as long as the process.
+public final class EventLoopExecutor: TaskExecutor {
+  private struct Jobs {
+    var waiting: [UnownedJob] = []
+    /// Whether the thread waits for programs, or is about to, and has to be woken for a job.
+    var mustWake = false
+  }
+
+  private static let instance = Mutex<EventLoopExecutor?>(nil)
+
+  /// The executor of this process. Its thread starts with the first use, or with the first program.
+  ///
+  /// - Throws: `POSIXError` if the process can open no further descriptors.
+  public static var shared: EventLoopExecutor {
+    get throws {
+      try instance.withLock { instance in
+        let executor = try instance ?? EventLoopExecutor(makeSet())
+        instance = executor
+        return executor
+      }
+    }
+  }
+
+  private static func makeSet() throws -> any DescriptorSet {
+    #if os(Linux)
+      try EpollSet()
+    #else
+      try PollSet()
+    #endif
+  }
+
+  /// Reads the outputs of programs, and awaits their ends, in the thread of this executor.
+  let poller: OutputPoller
+  /// The standard input of all programs that have none. A program that opened the file itself would start later.
+  let emptyInput: Int32
+  private let jobs = Mutex(Jobs())
+
+  /// Starts the thread, which keeps the executor.
+  ///
+  /// - Throws: `POSIXError` if the process can open no further descriptors.
+  init(_ set: any DescriptorSet) throws {
+    emptyInput = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    guard emptyInput >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EMFILE) }
+    poller = OutputPoller(set)
+    let thread = Thread { self.work() }
+    thread.name = "event loop"
+    thread.start()
+  }
+
+  /// Has a job executed in the thread, after the jobs before. The concurrency runtime calls this, in any thread.
+  ///
+  /// - Parameter job: The job.
+  public func enqueue(_ job: UnownedJob) {
+    let mustWake = jobs.withLock { jobs in
+      jobs.waiting.append(job)
+      defer { jobs.mustWake = false }
+      return jobs.mustWake
+    }
+    if mustWake { poller.wake() }
+  }
+
+  private func work() {
+    acceptEndSignal()
+    while true {
+      executeJobs()
+      let isIdle = jobs.withLock { jobs in
+        jobs.mustWake = jobs.waiting.isEmpty
+        return jobs.mustWake
+      }
+      let keys = poller.next(waits: isIdle)
+      // What is handled now enqueues jobs, and needs no wake for that.
+      jobs.withLock { $0.mustWake = false }
+      poller.handle(keys)
+    }
+  }
+
+  /// Executes jobs, and those that they enqueue, for some rounds: programs get their turn even if there are always more jobs.
+  private func executeJobs() {
+    for _ in 0..<16 {
+      let round = jobs.withLock { jobs in
+        let round = jobs.waiting
+        jobs.waiting = []
+        return round
+      }
+      if round.isEmpty { return }
+      for job in round { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+  }
+
+  /// Lets the system drop the signal that each end of a program raises. If the thread that has started the program blocks the signal, as threads
+  /// of Dispatch do, the signal wakes another thread of this process, usually the main one.
+  private func acceptEndSignal() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGCHLD)
+    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+  }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+/// Texts as the system takes them: each ends with a zero.
+struct CStringList {
+  private var bytes: [UInt8] = []
+  private var starts: [Int] = []
+
+  /// Adds a text. Returns `false` if it contains a zero.
+  mutating func append(_ text: String) -> Bool {
+    starts.append(bytes.count)
+    return add(text, end: 0)
+  }
+
+  /// Adds `name=value`. Returns `false` if that is no variable: the name is empty or contains `=`, or there is a zero.
+  mutating func append(_ name: String, value: String) -> Bool {
+    starts.append(bytes.count)
+    let equals = UInt8(ascii: "=")
+    return !name.isEmpty && add(name, end: equals, without: equals) && add(value, end: 0)
+  }
+
+  /// Adds bytes and their end. Returns `false` if there is a zero or the other byte among them.
+  private mutating func add(_ text: String, end: UInt8, without other: UInt8 = 0) -> Bool {
+    var text = text
+    defer { bytes.append(end) }
+    return text.withUTF8 { text in
+      bytes += text
+      guard let start = text.baseAddress else { return true }
+      return memchr(start, 0, text.count) == nil && (other == 0 || memchr(start, Int32(other), text.count) == nil)
+    }
+  }
+
+  /// Calls a function with pointers to the texts, after the last of which comes `nil`. All end with the call.
+  mutating func withPointers<R>(_ body: ([UnsafeMutablePointer<CChar>?]) throws -> R) rethrows -> R {
+    try bytes.withUnsafeMutableBytes { [starts] bytes in
+      let base = bytes.bindMemory(to: CChar.self).baseAddress
+      return try body(starts.map { start in base.map { $0 + start } } + [nil])
+    }
+  }
+}
