@@ -12,19 +12,15 @@ public struct TemporalTaskSource: RemoteTaskSource {
   /// Waits for an activity, by long polls. Cancelling the caller ends the wait, which the server notices.
   ///
   /// - Returns: The task.
-  /// - Throws: `RemoteError`, `CancellationError`.
+  /// - Throws: What the server or the connection to it says, after which the worker asks again; `CancellationError`.
   public func nextTask() async throws -> (any RemoteTask)? {
     while true {
-      do {
-        let answer = try await connection.call("PollActivityTaskQueue", timeout: .seconds(70)) {
-          $0.write(1, connection.namespace)
-          $0.write(2) { $0.write(1, connection.taskQueue) }
-          $0.write(3, connection.identity)
-        }
-        if answer.has(1) { return try TemporalTask(answer, connection) }
-      } catch {
-        throw connection.error(error, of: RemoteName(connection.taskQueue))
+      let answer = try await connection.call("PollActivityTaskQueue", timeout: .seconds(70)) {
+        $0.write(1, connection.namespace)
+        $0.write(2) { $0.write(1, connection.taskQueue) }
+        $0.write(3, connection.identity)
       }
+      if answer.has(1) { return try TemporalTask(answer, connection) }
     }
   }
 }

@@ -133,8 +133,8 @@ public actor FileJournal: ProcedureJournal {
 
   /// Rewrites the file without entries that later ones have replaced, and without entries that are not kept.
   ///
-  /// The new file is written aside, flushed, and renamed: whenever the process is killed, the old or the new file is there. Cancelling
-  /// the caller has no effect.
+  /// The new file is written aside, flushed, and renamed: whenever the process is killed, the old or the new file is there. A kill can
+  /// leave the file aside, which the next compaction replaces. Cancelling the caller has no effect.
   ///
   /// ```swift
   /// try await journal.compact { key in key.path.hasPrefix("thumbnails/") }

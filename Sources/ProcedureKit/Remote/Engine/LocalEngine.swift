@@ -47,7 +47,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   ///
   /// - Parameters:
   ///   - payloadLimit: The largest number of bytes of an input or a value.
-  ///   - memory: How many closed calls are remembered, with their values.
+  ///   - memory: How many closed calls are remembered, with their inputs and values.
   ///   - clock: The clock for the limits of calls.
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
     self.payloadLimit = payloadLimit

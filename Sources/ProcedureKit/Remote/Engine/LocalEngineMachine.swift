@@ -169,7 +169,9 @@ struct LocalEngineMachine {
   // MARK: Steps
 
   private mutating func opened(_ call: RemoteCall, by caller: Int, at now: ProcedureInstant) -> Effects {
-    entries[call.key] = Entry(call: call, stamp: newStamp(), callers: [caller])
+    // The progress goes to the callers that wait. A closed call would keep the function of its first caller, and so that run.
+    let kept = RemoteCall(call.procedure, key: call.key, id: call.id, input: call.input, limits: call.limits)
+    entries[call.key] = Entry(call: kept, stamp: newStamp(), callers: [caller])
     return waits(call.key, at: now)
   }
 

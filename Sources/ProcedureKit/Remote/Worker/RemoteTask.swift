@@ -5,7 +5,7 @@ public protocol RemoteTaskSource: Sendable {
   /// Cancelling the caller ends the wait. A call that was already taken is not lost: the engine delivers it again.
   ///
   /// - Returns: The task; `nil` if there will be no more.
-  /// - Throws: ``RemoteError``, after which the worker asks again; `CancellationError`.
+  /// - Throws: Any error, after which the worker asks again; `CancellationError`.
   func nextTask() async throws -> (any RemoteTask)?
 }
 
