@@ -46,8 +46,9 @@ struct RunTask: Procedure {
 
   private var request: ProcessRequest {
     var environment = context.environment
-    environment.merge(task.environment) { $1 }
-    environment["PWD"] = task.folder
+    for (name, value) in task.environment { environment[name] = value }
+    // All tasks share the variables of the runner as long as there is no difference.
+    if environment["PWD"] != task.folder { environment["PWD"] = task.folder }
     var request =
       switch task.command {
       case .shell(let line): ProcessRequest.shell(line)

@@ -113,7 +113,11 @@ struct JSONReader {
   private mutating func string() throws(Problem) -> String {
     let start = index
     index += 1
-    var text: [UInt8] = []
+    // Most texts have no escapes, and are taken as they are.
+    let end =
+      bytes[index...].firstIndex { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") || $0 < 0x20 } ?? bytes.count
+    var text = bytes[index..<end]
+    index = end
     while index < bytes.count {
       let byte = bytes[index]
       index += 1
@@ -170,8 +174,15 @@ struct JSONReader {
 
   /// Passes over white space. Returns the next byte without taking it; `nil` at the end.
   private mutating func nextByte() -> UInt8? {
-    while index < bytes.count, " \t\r\n".utf8.contains(bytes[index]) { index += 1 }
+    while index < bytes.count, Self.isSpace(bytes[index]) { index += 1 }
     return index < bytes.count ? bytes[index] : nil
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): true
+    default: false
+    }
   }
 
   private mutating func take(_ character: Character, or expected: @autoclosure () -> String) throws(Problem) {

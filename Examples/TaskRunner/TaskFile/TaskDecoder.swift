@@ -31,7 +31,7 @@ struct TaskDecoder {
       return nil
     }
     report(unknown: members, allowed: Self.keys)
-    let values = Dictionary(uniqueKeysWithValues: members.map { ($0.key, $0.value) })
+    let values = Members(members)
     for key in ["name", "command"] where values[key] == nil { report(value.offset, "the task has no \"\(key)\"") }
     guard let nameValue = values["name"], let name = text(nameValue, "a name"), let commandValue = values["command"],
       let command = command(commandValue)
@@ -51,6 +51,15 @@ struct TaskDecoder {
     if let environment = values["env"] { task.environment = variables(environment) }
     if let folder = values["cwd"], let path = text(folder, "a folder") { task.folder = absolute(path) }
     return task
+  }
+
+  /// The few values of a task, by their keys.
+  private struct Members {
+    let members: [JSONValue.Member]
+
+    init(_ members: [JSONValue.Member]) { self.members = members }
+
+    subscript(key: String) -> JSONValue? { members.first { $0.key == key }?.value }
   }
 
   // MARK: Values of keys

@@ -9,7 +9,7 @@ struct TaskOrder {
   /// Completes the needs of the tasks: a task needs the tasks that make its inputs.
   init(_ tasks: [TaskDefinition], folder: String) {
     self.tasks = tasks
-    let known = Set(tasks.map(\.name.value))
+    let known = Set(tasks.map { $0.name.value })
     for (index, task) in tasks.enumerated() {
       if let first = names[task.name.value] {
         report(task.name.offset, "there is a task \"\(tasks[first].name.value)\" above")
@@ -81,7 +81,7 @@ struct TaskOrder {
   }
 
   private mutating func findCycles(_ places: [String: [String: Int]]) {
-    guard Self.sorted(tasks).count < tasks.count else { return }
+    guard Self.order(of: tasks).count < tasks.count else { return }
     do {
       _ = try ProcedureGraph(tasks, id: \.name.value, needs: \.allNeeds) { _, _ in }
     } catch {
@@ -97,8 +97,12 @@ struct TaskOrder {
 
   /// Returns the tasks, each after those that it needs, and without those of a cycle. All needs are among the tasks.
   static func sorted(_ tasks: [TaskDefinition]) -> [TaskDefinition] {
+    order(of: tasks).map { tasks[$0] }
+  }
+
+  private static func order(of tasks: [TaskDefinition]) -> [Int] {
     let indices = Dictionary(uniqueKeysWithValues: tasks.enumerated().map { ($1.name.value, $0) })
-    var (counts, dependents) = (tasks.map(\.allNeeds.count), [[Int]](repeating: [], count: tasks.count))
+    var (counts, dependents) = (tasks.map { $0.allNeeds.count }, [[Int]](repeating: [], count: tasks.count))
     for index in tasks.indices {
       for need in tasks[index].allNeeds { indices[need].map { dependents[$0].append(index) } }
     }
@@ -111,7 +115,7 @@ struct TaskOrder {
       }
       next += 1
     }
-    return order.map { tasks[$0] }
+    return order
   }
 
   /// Returns the tasks of these names, and all that they need, in the order of the file.
