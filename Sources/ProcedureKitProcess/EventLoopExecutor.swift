@@ -98,6 +98,7 @@ public final class EventLoopExecutor: TaskExecutor {
 
   /// Executes jobs, and those that they enqueue, for some rounds: programs get their turn even if there are always more jobs.
   private func executeJobs() {
+    let executor = asUnownedTaskExecutor()
     for _ in 0..<16 {
       let round = jobs.withLock { jobs in
         let round = jobs.waiting
@@ -105,7 +106,7 @@ public final class EventLoopExecutor: TaskExecutor {
         return round
       }
       if round.isEmpty { return }
-      for job in round { job.runSynchronously(on: asUnownedTaskExecutor()) }
+      for job in round { job.runSynchronously(on: executor) }
     }
   }
 

@@ -5,6 +5,12 @@ struct CStringList {
   private var bytes: [UInt8] = []
   private var starts: [Int] = []
 
+  /// Makes a list with room for a number of texts of usual length.
+  init(capacity: Int) {
+    bytes.reserveCapacity(64 * capacity)
+    starts.reserveCapacity(capacity)
+  }
+
   /// Adds a text. Returns `false` if it contains a zero.
   mutating func append(_ text: String) -> Bool {
     starts.append(bytes.count)

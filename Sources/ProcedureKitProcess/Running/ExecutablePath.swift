@@ -21,7 +21,7 @@ enum ExecutablePath {
             // The system looks for a relative folder, and for the empty one, in the working directory of the program.
             path += absolute(folder.isEmpty ? "." : String(decoding: folder, as: UTF8.self), request).utf8
           } else {
-            path += folder
+            path += UnsafeBufferPointer(rebasing: folder)
           }
           path.append(UInt8(ascii: "/"))
           path += name

@@ -106,7 +106,8 @@ enum ProcessLauncher {
     let flags = Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
     try require(posix_spawnattr_setflags(&attributes, flags | closesOthers))
 
-    var (arguments, environment) = (CStringList(), CStringList())
+    var arguments = CStringList(capacity: 1 + request.arguments.count)
+    var environment = CStringList(capacity: variables.count)
     guard arguments.append(request.executable), request.arguments.allSatisfy({ arguments.append($0) }),
       variables.allSatisfy({ environment.append($0.key, value: $0.value) })
     else { throw ProcessError(.invalidText, request) }
