@@ -66,12 +66,12 @@ extension GraphBuilder {
   public func add<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> {
-    let task = procedure.procedureTask
-    return add(
-      ProcedureTask<Void, P.Output>(task.name, priority: task.priority) { _ in
-        try await task.executeAsLevel(input)
-      },
-      after: dependencies)
+    let (traits, operation) = procedure.procedureTask.node
+    let output = addSlot(for: P.Output.self)
+    addStep(traits, after: dependencies) { values in
+      values.put(try await operation(input), into: output)
+    }
+    return Node(builder: identity, reading: output)
   }
 
   /// Adds a function of the values of an array of nodes, in their order; the array can be empty. See

@@ -55,6 +55,20 @@ import TestingProcedureKit
     #expect(report.html.contains("<h2>Executed again</h2>"))
   }
 
+  @Test("A new version of a node with a constant input executes the node again")
+  func versionWithConstant() async throws {
+    func plan(_ version: Int, run: Bool) async throws -> ResumptionPlan {
+      let graph = ProcedureGraph("constant") { g in
+        g.add(ProcedureTask<Int, Int>("a") { $0 + version }.version(version), input: 1)
+      }.durable(in: journal)
+      if run { #expect(try await graph(()) == 1 + version) }
+      return try await graph.resumptionPlan(for: ())
+    }
+    #expect(try await plan(1, run: true).executedCount == 0)
+    #expect(try await plan(2, run: false).executedCount == 1)
+    #expect(try await plan(2, run: true).executedCount == 0)
+  }
+
   @Test("The first run executes no node again, and a run that finds everything neither")
   func nothing() async throws {
     let queue = ProcedureQueue("q")

@@ -220,6 +220,12 @@ import TestingProcedureKit
       queue.add(report.keyed(by: tenant), input: tenant)  // zebra's starts second
     }
     #expect(try await reports[3].value == "The figures of zebra")
+    let tenants = ["acme", "acme", "acme", "zebra"]
+    let each = ProcedureTask("each") { (tenant: String) in
+      try await queue.run(report.keyed(by: tenant), input: tenant)
+    }
+    let figures = try await queue.map(tenants, with: each)  // two of each tenant at once
+    #expect(figures.last == "The figures of zebra")
     await queue.shutDown()
   }
 

@@ -31,6 +31,9 @@ import TestingProcedureKit
     ("then after", { p in ProcedureTask("first") {}.then(p).keyed(by: "k") }),
     ("configured", { $0.keyed(by: "k").configured { _, p in p.timeout(.seconds(1_000)) } }),
     ("fallback", { $0.keyed(by: "k").fallback(to: ProcedureTask { 0 }) }),
+    ("reusing", { $0.keyed(by: "k").reusing("none") { nil } }),
+    ("optional", { $0.keyed(by: "k").optional().map { $0 ?? 0 } }),
+    ("delay", { $0.keyed(by: "k").delay(.zero) }),
   ]
 
   private static func queue() -> ProcedureQueue {
@@ -64,6 +67,15 @@ import TestingProcedureKit
     let (queue, counter) = (Self.queue(), Counter())
     let procedure = try #require(Self.forms.first { $0.0 == form }).1(counter.procedure)
     let graph = ProcedureGraph("graph") { g in g.add(from: (0..<6).map { _ in g.add(procedure) }) }
+    #expect(try await queue.run(graph) == Array(repeating: 1, count: 6))
+    #expect(counter.most == 1)
+  }
+
+  @Test("A limit of the key holds for nodes with a constant input", arguments: forms.map(\.0))
+  func nodesWithConstant(_ form: String) async throws {
+    let (queue, counter) = (Self.queue(), Counter())
+    let procedure = try #require(Self.forms.first { $0.0 == form }).1(counter.procedure)
+    let graph = ProcedureGraph("graph") { g in g.add(from: (0..<6).map { _ in g.add(procedure, input: ()) }) }
     #expect(try await queue.run(graph) == Array(repeating: 1, count: 6))
     #expect(counter.most == 1)
   }
