@@ -82,6 +82,9 @@
   }
 
   extension Trait where Self == ExploredTrait {
+    /// Explores a test under 1,000 schedules.
+    public static var explored: Self { explored() }
+
     /// Explores a test under a number of schedules.
     ///
     /// - Parameters:

@@ -35,6 +35,14 @@ struct ExploredTraitTests {
     #expect(await register.value == count)
   }
 
+  @Test("The trait without arguments explores, too", .explored)
+  func plain() async {
+    #expect(ExplorationEnvironment.current != nil)
+    let register = Register()
+    await register.increment()
+    #expect(await register.value == 1)
+  }
+
   @Test("A test is explored for a time", .explored(for: .milliseconds(5), strategy: .random))
   func time() async { await Register().increment() }
 
