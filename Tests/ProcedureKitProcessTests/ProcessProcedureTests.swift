@@ -28,6 +28,14 @@ import Testing
     #expect(result.status == .exited(0) && result.processIdentifier > 0 && result.droppedByteCount == 0)
   }
 
+  @Test("A failure ends with the last line of the errors, also where these go to the output")
+  func lastLineOfMergedOutput() async throws {
+    var request = ProcessRequest.shell("echo half; echo 'no space left' >&2; exit 3")
+    request.mergesErrorOutput = true
+    let error = await #expect(throws: ProcessError.self) { try await queue.run(ProcessProcedure(), input: request) }
+    #expect(error?.description.hasSuffix(": no space left") == true)
+  }
+
   @Test("A name is looked up in PATH; arguments are passed as they are, to the byte")
   func arguments() async throws {
     let arguments = ["a b", "\"quoted\"", "$HOME", "🐈", "line\nline", ""]

@@ -15,8 +15,8 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
     self.name = name
   }
 
-  /// The run in messages: `"Resize" (#42)`.
+  /// The run in messages: `"Resize" (#42)`; a scope has no number.
   public var description: String {
-    "\"\(name)\" (\(id))"
+    id == .ofNoRun ? "\"\(name)\"" : "\"\(name)\" (\(id))"
   }
 }

@@ -71,9 +71,10 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     }
   }
 
-  /// The last line of what the program has written to its standard error.
+  /// The last line of what the program has written to its standard error, or to its output where the errors go there.
   private var lastWords: String {
-    let last = result?.errorText.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }
+    let text = request.mergesErrorOutput ? result?.text : result?.errorText
+    let last = text?.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }
     return last.map { ": \($0.prefix(500))" } ?? "."
   }
 
