@@ -52,15 +52,28 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// Generates and explores programs, until a program fails or all have passed. Cancelling the caller ends the
   /// exploration after the current schedule.
   ///
+  /// If the environment variable `PROCEDUREKIT_PROGRAM` is set, to the text in the last line of a `ProgramFailure`, only
+  /// that program is explored, with the seed of the failure, and no outcome is required.
+  ///
   /// - Returns: The statistics of all schedules of all programs.
   /// - Throws: `ProgramFailure` for the first failing program; `MissingOutcomes` if one of the expected outcomes never
-  ///   occurred; `CancellationError` if the caller is cancelled.
+  ///   occurred; `CancellationError` if the caller is cancelled; an error for a malformed environment variable.
   @concurrent @discardableResult
   public func explore() async throws -> ExplorationSummary {
+    if let known = try ExplorationSettings(environment: TestProcess.environment).program {
+      var explorer = self
+      explorer.explorer.seed = known.seed
+      explorer.explorer.expectedOutcomes = []
+      return try await explorer.explore(from: known.number, count: 1)
+    }
+    return try await explore(from: 0, count: programs)
+  }
+
+  private func explore(from first: Int, count: Int) async throws -> ExplorationSummary {
     var summary = ExplorationSummary(seed: explorer.seed, strategy: explorer.strategy)
-    summary.isComplete = programs > 0
-    var number = 0
-    while wantsMore(after: number, summary) {
+    summary.isComplete = count > 0
+    var number = first
+    while wantsMore(after: number - first, of: count, summary) {
       defer { number += 1 }
       var explorer = explorer
       explorer.seed = seed(of: number)
@@ -77,8 +90,8 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     return summary
   }
 
-  private func wantsMore(after number: Int, _ summary: ExplorationSummary) -> Bool {
-    number < programs || number / 10 < programs && !summary.missing(of: explorer.expectedOutcomes).isEmpty
+  private func wantsMore(after tried: Int, of count: Int, _ summary: ExplorationSummary) -> Bool {
+    tried < count || tried / 10 < count && !summary.missing(of: explorer.expectedOutcomes).isEmpty
   }
 
   /// Explores one program, for example the program of a failure. With the strategy `.replay`, runs one schedule.

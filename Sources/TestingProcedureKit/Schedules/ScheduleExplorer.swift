@@ -33,7 +33,7 @@ import ExploredLocks
 /// seed, the schedule and a replay string. The file of an exploration that ends is removed.
 ///
 /// An exploration has threads of its own. As many explorations as there are processors run at the same time, further
-/// ones wait without a thread. An exploration within the body of an exploration can therefore wait forever.
+/// ones wait without a thread. An exploration within the body of an exploration throws an error.
 public struct ScheduleExplorer: Sendable {
   /// The number of schedules to run.
   public var schedules: Int
@@ -129,11 +129,13 @@ public struct ScheduleExplorer: Sendable {
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes`
   ///   never occurred, except in a replay; `ReplayDiverged` for a replay that takes another order than the failure;
-  ///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
+  ///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string; an error if the
+  ///   caller belongs to an exploration.
   @concurrent @discardableResult
   public func explore(
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
   ) async throws -> ExplorationSummary {
+    guard ScheduleExecutor.current == nil else { throw NestedExploration() }
     try await ExplorationPermits.shared.take()
     defer { ExplorationPermits.shared.giveBack() }
     LockSchedules.install { ScheduleExecutor.current }

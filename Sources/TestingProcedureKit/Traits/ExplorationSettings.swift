@@ -6,6 +6,7 @@ struct ExplorationSettings: Sendable {
     case schedules = "PROCEDUREKIT_SCHEDULES"
     case seconds = "PROCEDUREKIT_SECONDS"
     case replay = "PROCEDUREKIT_REPLAY"
+    case program = "PROCEDUREKIT_PROGRAM"
     case corpus = "PROCEDUREKIT_CORPUS"
 
     var description: String { rawValue }
@@ -24,6 +25,8 @@ struct ExplorationSettings: Sendable {
   private(set) var schedules: Int?
   private(set) var duration: Duration?
   private(set) var replay: String?
+  /// The only generated program to explore.
+  private(set) var program: GeneratedProgram?
   private(set) var corpus: ExplorationCorpus?
 
   /// Reads the settings. An empty value counts as unset.
@@ -52,6 +55,12 @@ struct ExplorationSettings: Sendable {
     let seconds: Double? = try number(.seconds, "a number above 0")
     duration = seconds.map { .seconds($0) }
     replay = value(.replay)
+    if let text = value(.program) {
+      guard let known = GeneratedProgram(text) else {
+        throw Malformed(variable: .program, value: text, expected: "a seed and a number from 0 on, such as \"7:12\"")
+      }
+      program = known
+    }
     corpus = value(.corpus).map { ExplorationCorpus(path: $0) }
   }
 

@@ -34,6 +34,7 @@
   /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules of each exploration |
   /// | `PROCEDUREKIT_SECONDS` | the real time for each exploration, instead of a number of schedules |
   /// | `PROCEDUREKIT_REPLAY` | a replay string: the only schedule to run |
+  /// | `PROCEDUREKIT_PROGRAM` | `seed:number`: the only generated program to explore; see ``ProgramExplorer`` |
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds: tried first, and extended by each failure |
   ///
   /// Applied to a suite, the trait explores each test of the suite. The last of several such traits of a test counts: a

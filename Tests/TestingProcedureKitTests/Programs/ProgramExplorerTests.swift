@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import TestingProcedureKit
@@ -40,6 +41,28 @@ struct ProgramExplorerTests {
       failures.insert("\(try #require(failure))")
     }
     #expect(failures.count == 1)
+  }
+
+  @Test("The last line of a report repeats the program and its schedule in another process, by the environment")
+  func environment() async throws {
+    let failure = try await #require(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+      try await explorePrograms(of: RegisterSpecification(isCareless: true), seed: 5)
+    }
+    let number = try #require(failure.number)
+    #expect("\(failure)".hasSuffix("\n  repeat: PROCEDUREKIT_PROGRAM='5:\(number)' swift test"), "\(failure)")
+    await #expect(processExitsWith: .success) { [report = "\(failure)" as String, number = number as Int] in
+      setenv("PROCEDUREKIT_PROGRAM", "5:\(number)", 1)
+      let again = await #expect(throws: ProgramFailure<RegisterSpecification.Command>.self) {
+        try await explorePrograms(of: RegisterSpecification(isCareless: true), programs: 1)
+      }
+      #expect(again.map { "\($0)" } == report)
+      setenv("PROCEDUREKIT_PROGRAM", "5", 1)
+      let malformed = await #expect(throws: (any Error).self) { try await explorePrograms(of: Invariant()) }
+      #expect("\(malformed, default: "")".hasPrefix("PROCEDUREKIT_PROGRAM is \"5\""))
+      setenv("PROCEDUREKIT_PROGRAM", "0:7", 1)
+      let summary = try await explorePrograms(of: RegisterSpecification(isCareless: false))
+      #expect(summary.schedules == 20)
+    }
   }
 
   /// Programs whose condition is an invariant, without a model.

@@ -27,6 +27,23 @@ import TestingProcedureKit
 
   @TaskLocal private static var local = 0
 
+  @Test("An exploration within the body of an exploration is an error, also from a task that the body creates")
+  func nested() async throws {
+    for isTask in [false, true] {
+      let failure = try await #require(throws: ExplorationFailure.self) {
+        try await exploreSchedules(1) { env in
+          let inner: @Sendable () async throws -> Void = { try await exploreSchedules(1) { _ in } }
+          if isTask {
+            try await Task(executorPreference: env.executor) { try await inner() }.value
+          } else {
+            try await inner()
+          }
+        }
+      }
+      #expect("\(failure)".contains("an exploration starts within the body of an exploration"), "\(failure)")
+    }
+  }
+
   @Test("A body that is right in every order passes, and the summary counts what was seen")
   func summary() async throws {
     let summary = try await exploreSchedules(100, seed: 7) { env in

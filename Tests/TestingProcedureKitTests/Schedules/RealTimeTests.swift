@@ -174,14 +174,17 @@ struct RealTimeTests {
 
   @Test("Dispatch work that comes back is reported")
   func dispatch() async throws {
-    // The work can come back before the task waits; in some schedules, the work comes back later.
-    var explorer = ScheduleExplorer(schedules: 1_000)
+    var explorer = ScheduleExplorer(schedules: 1)
     explorer.patience = .seconds(3_600)
     let failure = try await #require(throws: ExplorationFailure.self) {
-      try await explorer.explore { _ in
-        await withCheckedContinuation { waiter in
-          DispatchQueue.global().asyncAfter(deadline: .now() + 0.001) { waiter.resume() }
-        }
+      try await explorer.explore { env in
+        let waiter = Locked<CheckedContinuation<Void, Never>?>(nil)
+        async let work: Void = withCheckedContinuation { continuation in waiter { $0 = continuation } }
+        // Virtual time passes when nothing else is ready: afterwards, the other task waits.
+        try await env.clock.sleep(for: .seconds(1))
+        let waiting = waiter.value
+        DispatchQueue.global().async { waiting?.resume() }
+        await work
       }
     }
     #expect("\(failure)".contains("another thread made a task ready"), "\(failure)")
