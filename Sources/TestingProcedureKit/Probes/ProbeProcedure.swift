@@ -56,6 +56,10 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     self.categories = categories
     self.monitor = monitor
     self.ignoresCancellation = ignoresCancellation
+    ExplorationEnvironment.current?.explainDeadlock { [weak self] in
+      guard let self, waitingCount > 0 else { return nil }
+      return "probe \"\(name)\": executions that wait for finish or fail: \(waitingCount)"
+    }
   }
 
   // MARK: Executing

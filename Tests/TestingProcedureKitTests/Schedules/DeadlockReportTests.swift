@@ -40,6 +40,20 @@ import Testing
     #expect(again.deadlock?.stuck == deadlock.stuck)
   }
 
+  @Test("A deadlock names the probe whose executions wait for an instruction")
+  func probe() async throws {
+    let failure = try await #require(throws: ExplorationFailure.self) {
+      try await exploreSchedules(1) { env in
+        let (probe, idle) = (ProbeProcedure("upload"), ProbeProcedure("idle"))
+        let handle = env.makeQueue().add(probe)
+        env.check(idle.startCount == 0)
+        try await handle.value
+      }
+    }
+    #expect("\(failure)".contains("probe \"upload\": executions that wait for finish or fail: 1"), "\(failure)")
+    #expect(!"\(failure)".contains("probe \"idle\""), "\(failure)")
+  }
+
   @Test("Tasks of each kind count as ended when they have ended", .enabled(if: TaskStatus.isKnown))
   func kinds() async throws {
     actor Place { func visit() async { await Task.yield() } }
