@@ -23,7 +23,7 @@ struct RealSleeps {
     return queue.removeAll(through: end).compactMap { jobs.removeValue(forKey: $0.number) }
   }
 
-  /// Returns the virtual duration of a real sleep that has `remaining` left, in a step that has taken `elapsed` so far.
+  /// Returns the virtual duration of a real sleep that has `remaining` left, and was computed at most `elapsed` ago.
   ///
   /// The runtime only tells an instant in real time, some time after the code computed the instant. The duration in the
   /// code is therefore between `remaining` and `remaining + elapsed`: the roundest duration there is returned, in whole

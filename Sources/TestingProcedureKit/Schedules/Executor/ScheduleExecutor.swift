@@ -338,7 +338,7 @@ extension ScheduleExecutor {
 extension ScheduleExecutor {
   /// Lets `job` wait for virtual time instead of the real time `remaining`.
   func sleep(_ job: UnownedJob, remaining: Duration) {
-    let elapsed = state.withLock { $0.stepStart.duration(to: .now) }
+    let elapsed = state.withLock { $0.starts.elapsed(in: $0.running) }
     let duration = RealSleeps.virtualDuration(remaining: remaining, elapsed: elapsed)
     guard let now = environment?.clock.now else { return enqueue(job) }
     let thread = Platform.Thread.current

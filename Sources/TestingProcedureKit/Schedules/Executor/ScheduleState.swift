@@ -70,8 +70,8 @@ struct ScheduleState {
   /// The strand of the last step, and the number of its steps without another strand.
   private var lastStrand: Int?
   private var stepsInARow = 0
-  /// The real time at which the last step began.
-  private(set) var stepStart = ContinuousClock.now
+  /// The real times at which the jobs of each strand began.
+  private(set) var starts = JobStarts()
   /// The carrier with the baton, and its thread.
   private(set) var holder: Carrier?
   private var holderThread: Platform.Thread?
@@ -163,6 +163,7 @@ extension ScheduleState {
     if isControlled { events += 1 } else { didFindUncontrolled(.enqueuedFromOutside, by: nil) }
     let known = identities.count
     let strand = identities.strand(ofTask: task, enqueuedBy: isControlled ? running ?? sleeper : nil)
+    if isControlled, strand == running { starts.willContinue(strand) }
     if let sleeper, strand != sleeper { trace?.names[strand] = "timer of \(sleeper)" }
     if isControlled, strand != running { didWake(strand, isStart: strand >= known) }
     if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: task) { watch(job, strand) }
@@ -396,7 +397,6 @@ extension ScheduleState {
   private mutating func take(_ index: Int) -> Ready {
     steps += 1
     events += 1
-    stepStart = .now
     let strand = strands.remove(at: index)
     if isRecording {
       record.didRun(strand, rank: strands[..<index].count { $0 == strand })
@@ -409,7 +409,7 @@ extension ScheduleState {
     lastStrand = strand
     running = strand
     let entry = ready.remove(at: index)
-    if case .parked = entry.work { parkedCount -= 1 }
+    if entry.isParked { parkedCount -= 1 } else { starts.didStart(strand) }
     if entry.isHandOver { handOvers -= 1 }
     return entry
   }
