@@ -63,6 +63,7 @@ extension GraphBuilder {
 
   /// Adds a procedure whose input is the same value in every run of the graph; see ``add(_:from:after:)-(_,Node<P.Input>,_)``.
   @discardableResult
+  @inlinable
   public func add<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> {

@@ -56,12 +56,7 @@ public final class GraphBuilder {
   public func add<P: Procedure>(
     _ procedure: P, after dependencies: [any GraphDependency] = []
   ) -> Node<P.Output> where P.Input == Void {
-    let (traits, operation) = procedure.procedureTask.node
-    let output = addSlot(for: P.Output.self)
-    addStep(traits, after: dependencies) { values in
-      values.put(try await operation(()), into: output)
-    }
-    return Node(builder: identity, reading: output)
+    add(procedure, input: (), after: dependencies)
   }
 
   /// Adds a function of the values of any number of nodes.
