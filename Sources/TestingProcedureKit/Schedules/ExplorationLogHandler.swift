@@ -5,7 +5,6 @@ struct ExplorationLogHandler: ProcedureLogHandler {
   let executor: ScheduleExecutor
 
   func handle(_ message: ProcedureLogMessage) {
-    guard executor.isTracing else { return }
     executor.log("\(message.level): \(message.text)")
   }
 }

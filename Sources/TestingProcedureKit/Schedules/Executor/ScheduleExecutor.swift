@@ -82,8 +82,9 @@ final class ScheduleExecutor: TaskExecutor {
   }
 
   /// Adds an event of the running strand to the course of the schedule, if the course is wanted.
-  func log(_ event: String) {
+  func log(_ event: @autoclosure () -> String) {
     guard isTracing else { return }
+    let event = event()
     state.withLock {
       $0.didLearn(Self.currentTaskName)
       $0.log(event)

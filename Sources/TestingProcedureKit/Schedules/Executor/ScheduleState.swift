@@ -163,9 +163,10 @@ extension ScheduleState {
     if isControlled { events += 1 } else { didFindUncontrolled(.enqueuedFromOutside, by: nil) }
     let known = identities.count
     let strand = identities.strand(ofTask: task, enqueuedBy: isControlled ? running ?? sleeper : nil)
-    if isControlled, strand == running { starts.willContinue(strand) }
     if let sleeper, strand != sleeper { trace?.names[strand] = "timer of \(sleeper)" }
-    if isControlled, strand != running { didWake(strand, isStart: strand >= known) }
+    if isControlled {
+      if strand == running { starts.willContinue(strand) } else { didWake(strand, isStart: strand >= known) }
+    }
     if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: task) { watch(job, strand) }
     let isHandOver = !job.isOnMainActor && JobKind.isHandOver(job.job, ofTask: task)
     if isHandOver { handOvers += 1 }

@@ -29,7 +29,7 @@ extension ScheduleExecutor: LockSchedule {
 
   func willPerform(_ operation: StaticString, on atomic: CodePlace) {
     _ = offerTurn()
-    if isTracing { log("\(operation) of \(atomic)") }
+    log("\(operation) of \(atomic)")
   }
 
   /// Lets ready jobs go first, if the chooser decides so.
