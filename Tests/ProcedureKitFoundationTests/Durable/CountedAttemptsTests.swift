@@ -37,18 +37,25 @@ import Testing
     #expect(attempts.take() == ["1", "2", "3", "4"])
   }
 
+  /// Returns the journal that a body leaves which ends its process.
+  private func afterCrash(
+    _ journal: InMemoryJournal,
+    retrying: (ProcedureTask<Void, Void>, InMemoryJournal) -> ProcedureTask<Void, Void>
+  ) async throws -> InMemoryJournal {
+    let killed = Mutex<InMemoryJournal?>(nil)
+    let body = ProcedureTask("crash") {
+      let copy = await journal.afterKill()
+      killed.withLock { $0 = copy }
+    }
+    try await retrying(body, journal)()
+    return try #require(killed.withLock { $0 })
+  }
+
   @Test("A body that ends its process each time has its attempts used up, and another run has all again")
   func usedUp() async throws {
     var journal = journal
     for number in 1...3 {
-      let killed = Mutex<InMemoryJournal?>(nil)
-      let current = journal
-      let body = ProcedureTask("crash") {
-        let copy = await current.afterKill()
-        killed.withLock { $0 = copy }
-      }
-      try await body.retry(.immediate, maxAttempts: 3, countedIn: current, as: "crash")()
-      journal = try #require(killed.withLock { $0 })
+      journal = try await afterCrash(journal) { $0.retry(.immediate, maxAttempts: 3, countedIn: $1, as: "crash") }
       #expect(await journal.entries.values.map { Int($0[0]) } == [number])
     }
     let crash = ProcedureTask("crash") {}.retry(.immediate, maxAttempts: 3, countedIn: journal, as: "crash")
@@ -61,16 +68,7 @@ import Testing
   func usedUpBySchedule() async throws {
     var journal = journal
     let schedule = Schedule.immediate.prefix(2)
-    for _ in 1...3 {
-      let killed = Mutex<InMemoryJournal?>(nil)
-      let current = journal
-      let body = ProcedureTask("crash") {
-        let copy = await current.afterKill()
-        killed.withLock { $0 = copy }
-      }
-      try await body.retry(schedule, countedIn: current, as: "crash")()
-      journal = try #require(killed.withLock { $0 })
-    }
+    for _ in 1...3 { journal = try await afterCrash(journal) { $0.retry(schedule, countedIn: $1, as: "crash") } }
     let crash = ProcedureTask("crash") {}.retry(schedule, countedIn: journal, as: "crash")
     let error = await #expect(throws: RememberedFailure.self) { try await crash() }
     #expect(error?.description.contains("all 3 attempts") == true)
