@@ -43,7 +43,8 @@ let package = Package(
       dependencies: [.byName(name: "ExploredLocks", condition: .when(traits: ["ExploredLocks"]))],
       swiftSettings: settings),
     .target(name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitNetwork", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(name: "LoadedLibraries", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(name: "ProcedureKitNetwork", dependencies: ["ProcedureKit", "LoadedLibraries"], swiftSettings: settings),
     .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitDiagnostics", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitLocation", dependencies: ["ProcedureKit"], swiftSettings: settings),
@@ -96,7 +97,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitNetworkTests",
-      dependencies: ["ProcedureKitNetwork", "LoopbackServer", "TestingProcedureKit", "TestSupport"],
+      dependencies: [
+        "ProcedureKitNetwork", "LoadedLibraries", "LoopbackServer", "TestingProcedureKit", "TestSupport",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitProcessTests", dependencies: ["ProcedureKitProcess", "TestingProcedureKit", "TestSupport"],

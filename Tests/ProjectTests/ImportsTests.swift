@@ -10,7 +10,9 @@ import Testing
     "Sources/ProcedureKitNetwork/Transport/SessionControl.swift": ["Dispatch", "Foundation", "FoundationNetworking"],
     "Sources/ProcedureKitNetwork/Transport/IdleBrake.swift": ["Dispatch", "Synchronization"],
     "Sources/ProcedureKitNetwork/Reachability/Condition+Network.swift": ["ProcedureKit", "Network"],
-    "Sources/ProcedureKitNetwork": ["ProcedureKit", "Synchronization", "Foundation", "FoundationNetworking"],
+    "Sources/ProcedureKitNetwork": [
+      "ProcedureKit", "LoadedLibraries", "Synchronization", "Foundation", "FoundationNetworking",
+    ],
     "Sources/ProcedureKitProcess": ["ProcedureKit", "Synchronization", "Dispatch", "Foundation"],
     "Sources/ProcedureKitDiagnostics/Logging/UnifiedLogHandler.swift": ["ProcedureKit", "os"],
     "Sources/ProcedureKitDiagnostics/Signposts": ["ProcedureKit", "os"],
