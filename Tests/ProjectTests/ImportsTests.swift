@@ -7,8 +7,6 @@ import Testing
     "Sources/ProcedureKit/Logging/Messages/StandardError.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],
     "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation"],
     "Sources/ProcedureKitFoundation/Durable/JournalExecutor.swift": ["Dispatch"],
-    "Sources/ProcedureKitNetwork/Transport/SessionControl.swift": ["Dispatch", "Foundation", "FoundationNetworking"],
-    "Sources/ProcedureKitNetwork/Transport/IdleBrake.swift": ["Dispatch", "Synchronization"],
     "Sources/ProcedureKitNetwork/Reachability/Condition+Network.swift": ["ProcedureKit", "Network"],
     "Sources/ProcedureKitNetwork": [
       "ProcedureKit", "LoadedLibraries", "Synchronization", "Foundation", "FoundationNetworking",

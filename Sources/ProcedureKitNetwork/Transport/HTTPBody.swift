@@ -1,13 +1,19 @@
 public import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// The body of a request.
 public enum HTTPBody: Sendable, Hashable {
   /// Bytes.
   case data(Data)
   /// The contents of a file, which is read while the request is sent.
   case file(URL)
+  /// Bytes that are produced while the request is sent.
+  case stream(HTTPBodyStream)
 
-  /// The length; `nil` for a pipe or a device.
+  /// The length; `nil` for a pipe or a device, and if a stream does not know its length.
   var byteCount: Int64? {
     switch self {
     case .data(let data): return Int64(data.count)
@@ -15,6 +21,84 @@ public enum HTTPBody: Sendable, Hashable {
       var information = stat()
       guard stat(url.path, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
       return Int64(information.st_size)
+    case .stream(let stream): return stream.byteCount
     }
   }
+
+  /// Calls a function with each piece of the body.
+  ///
+  /// - Throws: ``NetworkError`` of the kind `fileFailed`; the error of the stream or of `body`.
+  func forEachPiece(_ request: URLRequest, _ body: (Data) async throws -> Void) async throws {
+    switch self {
+    case .data(let data): try await body(data)
+    case .file(let url):
+      let handle: FileHandle
+      do { handle = try FileHandle(forReadingFrom: url) } catch { throw fileError(request, error) }
+      defer { try? handle.close() }
+      // Otherwise programs that this process starts would keep the file, on Linux.
+      _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+      while true {
+        let piece: Data?
+        do { piece = try handle.read(upToCount: Self.filePiece) } catch { throw fileError(request, error) }
+        guard let piece, !piece.isEmpty else { return }
+        try await body(piece)
+      }
+    case .stream(let stream): try await stream.forEachPiece(body)
+    }
+  }
+
+  private static let filePiece = 128 << 10
+
+  private func fileError(_ request: URLRequest, _ error: any Error) -> NetworkError {
+    guard case .file(let url) = self else { return lengthError(request) }
+    return NetworkError(.fileFailed, request, "the file \(url.path) cannot be read", underlying: error)
+  }
+
+  /// The body has another length than it had at the start.
+  func lengthError(_ request: URLRequest) -> NetworkError {
+    guard case .file(let url) = self else {
+      return NetworkError(.fileFailed, request, "the stream of the body has another length than it says")
+    }
+    return NetworkError(.fileFailed, request, "the file \(url.path) has changed while it was sent")
+  }
+}
+
+/// A body whose bytes are produced while they are sent, so that a long body needs little memory.
+///
+/// ```swift
+/// let body = HTTPBody.stream(HTTPBodyStream { lines.map { Data($0.utf8) } })
+/// ```
+///
+/// The next piece is requested when libcurl has taken the piece before. ``URLSessionTransport`` writes all pieces to a temporary file first.
+/// A sequence that throws ends the transfer with its error. The task that iterates is cancelled when the transfer ends, which waits for it.
+/// Two streams are equal if one is a copy of the other.
+public struct HTTPBodyStream: Sendable, Hashable {
+  private final class Identity: Sendable {}
+
+  /// The length of the body. Without a length, the body is sent in chunks, which some servers refuse.
+  public let byteCount: Int64?
+  private let identity = Identity()
+  private let iterate: @Sendable ((Data) async throws -> Void) async throws -> Void
+
+  /// Creates a body.
+  ///
+  /// - Parameters:
+  ///   - byteCount: The length of the body, if known. Another length is an error.
+  ///   - makePieces: Returns the bytes in pieces. Called for each time that the body is sent: a redirect and a retry send the body again.
+  public init<Pieces: AsyncSequence & SendableMetatype>(
+    byteCount: Int64? = nil, _ makePieces: @escaping @Sendable () -> Pieces
+  ) where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {
+    self.byteCount = byteCount
+    iterate = { body in
+      for try await piece in makePieces() where !piece.isEmpty { try await body(piece) }
+    }
+  }
+
+  func forEachPiece(_ body: (Data) async throws -> Void) async throws { try await iterate(body) }
+
+  /// Compares the identities of two streams.
+  public static func == (left: HTTPBodyStream, right: HTTPBodyStream) -> Bool { left.identity === right.identity }
+
+  /// Hashes the identity of the stream.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
 }

@@ -1,4 +1,6 @@
-/// The means to send a request and to receive the response: ``URLSessionTransport``, or a substitute for tests.
+/// The means to send a request and to receive the response: ``CurlTransport``, ``URLSessionTransport``, or a substitute for tests.
+///
+/// ``DefaultHTTPTransport`` is the choice of procedures that name none.
 ///
 /// ```swift
 /// struct CannedKitten: HTTPTransport {

@@ -78,8 +78,8 @@ final class Hop: Sendable {
       case .accepted(let response), .refused(let response, _): response
       default: nil
       }
-    // On Linux, a connection that is closed in the middle of a body has no code of its own.
-    let isCut = response != nil && (error as? URLError)?.code == .unknown
+    // With URLSession on Linux, a connection that is closed in the middle of a body has no code of its own.
+    let isCut = response != nil && [.unknown, .networkConnectionLost].contains((error as? URLError)?.code)
     return NetworkError(
       isCut ? .incomplete : .transferFailed, request, isCut ? error.localizedDescription : "", response: response,
       underlying: error)

@@ -20,13 +20,9 @@ final class RunningExchange: Sendable {
   }
 
   private let exchange: HTTPExchange
-  private let control: SessionControl
   private let state = Mutex(State())
 
-  init(_ exchange: HTTPExchange, _ control: SessionControl) {
-    self.exchange = exchange
-    self.control = control
-  }
+  init(_ exchange: HTTPExchange) { self.exchange = exchange }
 
   func begin(_ continuation: CheckedContinuation<Void, any Error>) {
     state.withLock { $0.continuation = continuation }
@@ -45,7 +41,7 @@ final class RunningExchange: Sendable {
       if state.continuation != nil { state.task = task }
       return state.reason != nil
     }
-    if isStopped { control.cancel(task) }
+    if isStopped { task.cancel() }
   }
 
   /// Ends the transfer. The exchange throws the first reason when the session has let go of the task.
@@ -55,7 +51,7 @@ final class RunningExchange: Sendable {
       state.reason = reason
       return state.task
     }
-    if let task { control.cancel(task) }
+    if let task { task.cancel() }
   }
 
   // MARK: From the session

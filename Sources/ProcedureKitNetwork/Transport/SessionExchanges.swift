@@ -5,31 +5,16 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The delegate of a session: passes what comes to the exchange of the task.
+/// The delegate of a session: passes what arrives to the exchange of the task.
 final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
-  private struct State {
-    var running: [Int: RunningExchange] = [:]
-    /// How often something has begun or come.
-    var activity = 0
-  }
-
-  private let state = Mutex(State())
-
-  /// A number that differs whenever something has begun or come; `nil` if no exchange is under way.
-  var activity: Int? { state.withLock { $0.running.isEmpty ? nil : $0.activity } }
+  private let running = Mutex<[Int: RunningExchange]>([:])
 
   func add(_ exchange: RunningExchange, of task: URLSessionTask) {
-    state.withLock { state in
-      state.running[task.taskIdentifier] = exchange
-      state.activity += 1
-    }
+    running.withLock { $0[task.taskIdentifier] = exchange }
   }
 
   private func exchange(of task: URLSessionTask) -> RunningExchange? {
-    state.withLock { state in
-      state.activity += 1
-      return state.running[task.taskIdentifier]
-    }
+    running.withLock { $0[task.taskIdentifier] }
   }
 
   func urlSession(
@@ -60,6 +45,6 @@ final class SessionExchanges: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    state.withLock { $0.running.removeValue(forKey: task.taskIdentifier) }?.didComplete(task, error)
+    running.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.didComplete(task, error)
   }
 }

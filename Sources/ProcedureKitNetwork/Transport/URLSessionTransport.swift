@@ -9,11 +9,15 @@ import ProcedureKit
 
 /// A transport over `URLSession`.
 ///
-/// A transport owns one session, whose idle connections are closed with the transport. Without a configuration of one's own, the
-/// session keeps no cookies, credentials or cached responses, so that a request carries only what its `URLRequest` says. The
-/// `timeoutInterval` of a request (60 s by default; whole seconds on Linux) limits how long nothing may come.
+/// The default on Apple's systems, and on Linux without libcurl; see ``DefaultHTTPTransport``. A transport owns one session, whose idle
+/// connections are closed with the transport. Without another configuration, the session keeps no cookies, credentials or cached responses,
+/// so that a request carries only what its `URLRequest` says. The `timeoutInterval` of a request (60 s by default; whole seconds on
+/// Linux) limits how long nothing may arrive.
+///
+/// On Linux, `URLSession` is weaker than ``CurlTransport``: a hostile server can end or stall the process, a waiting request takes a processor, bytes
+/// that are not read yet pile up, and cancelling waits for a fast server.
 public final class URLSessionTransport: HTTPTransport {
-  /// The transport of all procedures that have no other.
+  /// The transport that procedures share.
   public static let shared = URLSessionTransport()
 
   /// A configuration without cookies, credentials and cache.
@@ -32,15 +36,14 @@ public final class URLSessionTransport: HTTPTransport {
 
   private let exchanges = SessionExchanges()
   private let session: URLSession
-  private let control: SessionControl
 
   /// Creates a transport with a session of its own.
   ///
   /// - Parameter configuration: The configuration, which is copied.
   public init(configuration: URLSessionConfiguration = URLSessionTransport.configuration) {
-    session = URLSession(
-      configuration: configuration, delegate: exchanges, delegateQueue: SessionControl.makeDelegateQueue())
-    control = SessionControl(session, exchanges)
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: queue)
   }
 
   deinit {
@@ -52,17 +55,23 @@ public final class URLSessionTransport: HTTPTransport {
   ///
   /// - Throws: `URLError`; the error of a function of the exchange; `CancellationError`.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
-    let running = RunningExchange(exchange, control)
+    guard case .stream(let stream) = exchange.body else { return try await perform(exchange, exchange.body) }
+    // A session sends bytes or a file again by itself, but not a stream.
+    let file = try await stream.collected(exchange.request)
+    defer { try? FileManager.default.removeItem(at: file) }
+    try await perform(exchange, .file(file))
+  }
+
+  private func perform(_ exchange: HTTPExchange, _ body: HTTPBody?) async throws {
+    let running = RunningExchange(exchange)
     try await ProcedureContext.withCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         running.begin(continuation)
-        control.start { [exchanges] session in
-          guard running.mayStart() else { return }
-          let task = Self.makeTask(for: exchange, in: session)
-          exchanges.add(running, of: task)
-          task.resume()
-          running.didResume(task)
-        }
+        guard running.mayStart() else { return }
+        let task = makeTask(exchange.request, body)
+        exchanges.add(running, of: task)
+        task.resume()
+        running.didResume(task)
       }
     } onCancel: {
       running.stop(CancellationError())
@@ -70,11 +79,33 @@ public final class URLSessionTransport: HTTPTransport {
     withExtendedLifetime(self) {}
   }
 
-  private static func makeTask(for exchange: HTTPExchange, in session: URLSession) -> URLSessionTask {
-    switch exchange.body {
-    case nil: session.dataTask(with: exchange.request)
-    case .data(let data): session.uploadTask(with: exchange.request, from: data)
-    case .file(let url): session.uploadTask(with: exchange.request, fromFile: url)
+  private func makeTask(_ request: URLRequest, _ body: HTTPBody?) -> URLSessionTask {
+    switch body {
+    case .data(let data): session.uploadTask(with: request, from: data)
+    case .file(let url): session.uploadTask(with: request, fromFile: url)
+    case nil, .stream: session.dataTask(with: request)
+    }
+  }
+}
+
+extension HTTPBodyStream {
+  /// Writes the pieces to a temporary file, which the caller removes.
+  fileprivate func collected(_ request: URLRequest) async throws -> URL {
+    let file = FileManager.default.temporaryDirectory.appending(path: "ProcedureKit-\(UUID().uuidString)")
+    do {
+      try Data().write(to: file, options: .withoutOverwriting)
+      let handle = try FileHandle(forWritingTo: file)
+      defer { try? handle.close() }
+      var count: Int64 = 0
+      try await forEachPiece { piece in
+        count += Int64(piece.count)
+        try handle.write(contentsOf: piece)
+      }
+      if let byteCount, byteCount != count { throw HTTPBody.stream(self).lengthError(request) }
+      return file
+    } catch {
+      try? FileManager.default.removeItem(at: file)
+      throw error
     }
   }
 }

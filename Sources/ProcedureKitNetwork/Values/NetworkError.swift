@@ -95,7 +95,9 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     .cannotFindHost: "the host is not known", .networkConnectionLost: "the connection was lost",
     .dnsLookupFailed: "the host is not known", .notConnectedToInternet: "this machine has no network",
     .badServerResponse: "the server has sent no HTTP response",
-    // On Linux, the code of a response that is no HTTP. Other addresses than HTTP's are refused before.
+    .serverCertificateUntrusted: "the certificate of the host is not trusted",
+    .secureConnectionFailed: "no secure connection was possible",
+    // With URLSession on Linux, the code of a response that is no HTTP. Other addresses than HTTP's are refused before.
     .unsupportedURL: "the server has sent no HTTP response",
   ]
 

@@ -22,7 +22,7 @@ public struct TransferSettings: Sendable {
   /// function must return soon.
   public var onProgress: (@Sendable (NetworkProgress) -> Void)?
   /// The means to send the request.
-  public var transport: any HTTPTransport = URLSessionTransport.shared
+  public var transport: any HTTPTransport = DefaultHTTPTransport.shared
 
   /// Creates the settings of loading and uploading: bodies up to 16 MiB, with any status.
   public init() {}

@@ -27,7 +27,7 @@ public struct OAuthConfiguration: Sendable {
   /// The clock of the tokens' lifetimes, and of the pauses and timeouts of token requests.
   public var clock: any Clock<Duration> = ContinuousClock()
   /// The means to send token requests.
-  public var transport: any HTTPTransport = URLSessionTransport.shared
+  public var transport: any HTTPTransport = DefaultHTTPTransport.shared
   /// Called with each new refresh token, before the access token is used, so that the program can store the refresh token. The
   /// function must return soon.
   public var onNewRefreshToken: (@Sendable (String) -> Void)?

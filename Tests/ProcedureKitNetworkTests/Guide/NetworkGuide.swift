@@ -123,6 +123,37 @@ struct CannedKitten: HTTPTransport {
     }
   }
 
+  @Test("Another transport", .enabled(if: CurlTransport.shared != nil))
+  func transport() async throws {
+    let certificates = URL(filePath: "/etc/ssl/certs/ca-certificates.crt")
+    var load = NetworkDataProcedure("load")
+    var configuration = CurlTransport.Configuration()
+    configuration.trustedCertificates = certificates
+    configuration.maxConnectionsPerHost = 8
+    if let transport = CurlTransport(configuration) { load.settings.transport = transport }
+    try await withServer { [load] _, url in
+      let response = try await load(URLRequest(url: url))
+      #expect(response.status == 200)
+    }
+  }
+
+  private actor Log {
+    private var lines = ["one", "two", "three"]
+
+    func next() -> Data? { lines.isEmpty ? nil : Data(lines.removeFirst().utf8) }
+  }
+
+  @Test("Bodies that are produced while they are sent")
+  func stream() async throws {
+    let (log, upload) = (Log(), NetworkUploadProcedure("upload"))
+    try await withServer { server, url in
+      let lines = HTTPBodyStream { AsyncStream(unfolding: { await log.next() }) }
+      let answer = try await queue.run(upload, input: HTTPPayloadRequest(.stream(lines), to: url))
+      #expect(answer.status == 200)
+      #expect(server.requests.first?.body == Data("onetwothree".utf8))
+    }
+  }
+
   @Test("A substitute for the network")
   func substitute() async throws {
     var load = NetworkDataProcedure("load")

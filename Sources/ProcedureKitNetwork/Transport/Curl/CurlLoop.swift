@@ -1,0 +1,165 @@
+import Foundation
+import LoadedLibraries
+import Synchronization
+
+/// The thread that performs the transfers of a ``CurlTransport``, all of them.
+///
+/// The thread starts with the first transfer. It ends, and closes the connections that are kept for reuse, when no transfer was
+/// there for ``lingering``, or with its transport; the next transfer starts another thread. All of libcurl but `curl_multi_wakeup` is called by
+/// the thread.
+final class CurlLoop: Sendable {
+  private enum Command {
+    case add(CurlTransfer)
+    case resume(CurlTransfer)
+    /// The transfer knows why.
+    case end(CurlTransfer)
+  }
+
+  private struct State {
+    /// libcurl's set of transfers, while a thread runs.
+    var multi: OpaquePointer?
+    var commands: [Command] = []
+    /// Whether the thread waits in `curl_multi_poll`, or is about to: a command has to wake it.
+    var isPolling = false
+    var isStopped = false
+  }
+
+  private static let lingering = Duration.seconds(30)
+
+  private let configuration: CurlTransport.Configuration
+  private let state = Mutex(State())
+
+  init(_ configuration: CurlTransport.Configuration) { self.configuration = configuration }
+
+  func add(_ transfer: CurlTransfer) { send(.add(transfer)) }
+
+  /// The reader has taken what waited for it, or the supplier has given something.
+  func resume(_ transfer: CurlTransfer) { send(.resume(transfer)) }
+
+  /// Removes a transfer at once. One that has ended is left alone.
+  func end(_ transfer: CurlTransfer) { send(.end(transfer)) }
+
+  /// Ends the thread. No transfer is left.
+  func stop() {
+    state.withLock { state in
+      state.isStopped = true
+      if let multi = state.multi { pk_curl_multi_wakeup(multi) }
+    }
+  }
+
+  private func send(_ command: Command) {
+    let isFirst = state.withLock { state in
+      state.commands.append(command)
+      if let multi = state.multi {
+        if state.isPolling { pk_curl_multi_wakeup(multi) }
+        state.isPolling = false
+        return false
+      }
+      state.multi = makeMulti()
+      return true
+    }
+    guard isFirst else { return }
+    let thread = Thread { [self] in run() }
+    thread.name = "ProcedureKit HTTP"
+    thread.start()
+  }
+
+  private func makeMulti() -> OpaquePointer {
+    guard let multi = pk_curl_multi_init() else { preconditionFailure("there is no memory for a set of transfers") }
+    pk_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxIdleConnections)
+    pk_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
+    // Each transfer has its connection: on a shared one of HTTP/2, a reader that pauses would hold up the others.
+    pk_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
+    return multi
+  }
+
+  // MARK: The thread
+
+  private func run() {
+    pk_block_signals()
+    guard let multi = state.withLock({ $0.multi }) else { return }
+    var transfers: [OpaquePointer: CurlTransfer] = [:]
+    var idleSince = ContinuousClock.now
+    while true {
+      for command in takeCommands() { execute(command, multi, &transfers) }
+      pk_curl_multi_perform(multi)
+      let now = ContinuousClock.now
+      var code: Int32 = 0
+      while let handle = pk_curl_multi_next_ended(multi, &code) { remove(handle, code: code, multi, &transfers) }
+      let deadline = publish(at: now, multi, &transfers)
+      if !transfers.isEmpty { idleSince = now }
+      let wait = (transfers.isEmpty ? idleSince + Self.lingering : deadline ?? now + .seconds(60)) - now
+      if transfers.isEmpty, wait <= .zero || isStopped, leave(multi) { return }
+      poll(multi, wait)
+    }
+  }
+
+  private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  private func takeCommands() -> [Command] {
+    state.withLock { state in
+      defer { state.commands = [] }
+      state.isPolling = false
+      return state.commands
+    }
+  }
+
+  private func execute(_ command: Command, _ multi: OpaquePointer, _ transfers: inout [OpaquePointer: CurlTransfer]) {
+    switch command {
+    case .add(let transfer):
+      // A transfer that was cancelled before sends nothing.
+      guard transfer.start(at: .now) else { return transfer.end(code: CURLE_OK) }
+      let code = pk_curl_multi_add(multi, transfer.handle)
+      guard code == CURLE_OK else { return transfer.end(code: CURLE_OUT_OF_MEMORY) }
+      transfers[transfer.handle] = transfer
+    case .resume(let transfer):
+      if transfers[transfer.handle] === transfer { transfer.resume(at: .now) }
+    case .end(let transfer):
+      if transfers[transfer.handle] === transfer { remove(transfer.handle, code: CURLE_OK, multi, &transfers) }
+    }
+  }
+
+  /// Wakes the tasks that wait for a transfer, and ends transfers that are idle for too long. Returns the next time to look.
+  private func publish(
+    at now: ContinuousClock.Instant, _ multi: OpaquePointer, _ transfers: inout [OpaquePointer: CurlTransfer]
+  ) -> ContinuousClock.Instant? {
+    var next: ContinuousClock.Instant?
+    var idle: [CurlTransfer] = []
+    for transfer in transfers.values {
+      guard let deadline = transfer.publish(at: now) else { continue }
+      if deadline <= now { idle.append(transfer) } else { next = min(next ?? deadline, deadline) }
+    }
+    for transfer in idle {
+      transfer.fail(.idle)
+      remove(transfer.handle, code: CURLE_OK, multi, &transfers)
+    }
+    return next
+  }
+
+  private func remove(
+    _ handle: OpaquePointer, code: Int32, _ multi: OpaquePointer, _ transfers: inout [OpaquePointer: CurlTransfer]
+  ) {
+    guard let transfer = transfers.removeValue(forKey: handle) else { return }
+    pk_curl_multi_remove(multi, handle)
+    transfer.end(code: code)
+  }
+
+  private func poll(_ multi: OpaquePointer, _ wait: Duration) {
+    let mayPoll = state.withLock { state in
+      state.isPolling = state.commands.isEmpty
+      return state.isPolling
+    }
+    if mayPoll { pk_curl_multi_poll(multi, Int32(min(max(wait / .milliseconds(1), 0), 60_000)) + 1) }
+  }
+
+  /// Ends the thread, unless a command has arrived.
+  private func leave(_ multi: OpaquePointer) -> Bool {
+    let isLast = state.withLock { state in
+      guard state.commands.isEmpty else { return false }
+      state.multi = nil
+      return true
+    }
+    if isLast { pk_curl_multi_cleanup(multi) }
+    return isLast
+  }
+}

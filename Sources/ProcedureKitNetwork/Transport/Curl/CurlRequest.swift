@@ -1,0 +1,101 @@
+import Foundation
+import LoadedLibraries
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A request as libcurl takes it.
+struct CurlRequest {
+  enum Body {
+    case none
+    case data(Data)
+    /// Bytes that are fed while the transfer runs; the length, if known.
+    case stream(HTTPBody, byteCount: Int64?)
+
+    /// `nil` for an unknown length.
+    var byteCount: Int64? {
+      switch self {
+      case .none: 0
+      case .data(let data): Int64(data.count)
+      case .stream(_, let byteCount): byteCount
+      }
+    }
+  }
+
+  let url: String
+  let method: String
+  let lines: [String]
+  let body: Body
+  /// The codings that the request offers, in small letters.
+  let offeredCodings: Set<String>
+  let idleLimit: Duration?
+
+  /// - Throws: ``NetworkError`` of the kind `invalidRequest`.
+  init(_ request: URLRequest, _ body: HTTPBody?) throws(NetworkError) {
+    guard let url = request.url else { throw NetworkError(.invalidRequest, request, "it has no URL") }
+    self.url = url.absoluteString
+    method = request.httpMethod ?? "GET"
+    switch body {
+    case .data(let data): self.body = .data(data)
+    case .file, .stream: self.body = .stream(body ?? .data(Data()), byteCount: body?.byteCount)
+    case nil: self.body = request.httpBody.map { .data($0) } ?? .none
+    }
+    // URLRequest's interval; as with URLSession, none that is positive means no limit.
+    let interval = request.timeoutInterval
+    idleLimit = interval > 0 && interval < 1e9 ? .seconds(interval) : nil
+
+    var fields = request.allHTTPHeaderFields ?? [:]
+    let names = Set(fields.keys.map { $0.lowercased() })
+    // What frames the body is libcurl's to say.
+    for name in fields.keys where ["content-length", "transfer-encoding"].contains(name.lowercased()) {
+      fields[name] = nil
+    }
+    if !names.contains("user-agent") { fields["User-Agent"] = Self.userAgent }
+    if !names.contains("content-type"), method == "POST", body == nil, request.httpBody != nil {
+      fields["Content-Type"] = "application/x-www-form-urlencoded"
+    }
+    // A part of a compressed body is of no use.
+    if !names.contains("accept-encoding"), !names.contains("range"), GzipDecoder.isAvailable {
+      fields["Accept-Encoding"] = "gzip"
+    }
+    var lines: [String] = []
+    var offered: Set<String> = []
+    for (name, value) in fields {
+      // libcurl sends a line as it is, so a line break would begin another field.
+      if (name + value).utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {
+        throw NetworkError(.invalidRequest, request, "the header field \(name.prefix(40)) contains a line break")
+      }
+      // To libcurl, "Name:" removes a field, and "Name;" sends an empty one.
+      lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
+      if name.lowercased() == "accept-encoding" { offered.formUnion(Self.codings(of: value)) }
+    }
+    // Otherwise libcurl waits up to a second for a `100 Continue` before it sends a long body.
+    if !names.contains("expect") { lines.append("Expect:") }
+    self.lines = lines
+    offeredCodings = offered
+  }
+
+  /// Whether libcurl may send the request again if a connection of the pool turns out to be closed.
+  var isRepeatable: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
+
+  /// Whether the request is not to use a connection of the pool: what cannot be sent twice must not meet one that the server is closing.
+  var needsNewConnection: Bool {
+    switch body {
+    case .none: !isRepeatable
+    case .data: false
+    case .stream: true
+    }
+  }
+
+  private static let userAgent =
+    "ProcedureKit libcurl/" + String(pk_curl_version_number() >> 16) + "."
+    + String(pk_curl_version_number() >> 8 & 0xff)
+
+  private static func codings(of value: String) -> [String] {
+    value.lowercased().split(separator: ",").compactMap { word in
+      let parts = word.split(separator: ";").map { $0.filter { $0 != " " } }
+      return parts.dropFirst().contains("q=0") ? nil : parts.first
+    }
+  }
+}

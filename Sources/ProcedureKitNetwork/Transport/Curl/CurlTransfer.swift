@@ -1,0 +1,332 @@
+import Foundation
+import LoadedLibraries
+import Synchronization
+
+/// One transfer of libcurl: its handle, what waits for the reader of the response, and what waits to be sent.
+///
+/// This file contains all pointers. Invariant of `@unchecked Sendable`: the handle, its callbacks and its list belong to the task that
+/// makes the transfer until it is added to a ``CurlLoop``, and afterwards to the thread of the loop, which also calls the callbacks and
+/// releases the three; `sentCount` and `hasNews` belong to that thread. All else is under the lock. libcurl's pointer to the
+/// transfer is valid, since the loop keeps the transfer for as long as libcurl has the handle.
+final class CurlTransfer: @unchecked Sendable {
+  /// What has happened since the reader has looked.
+  struct News {
+    /// The bytes of the request's body that libcurl has taken so far.
+    var sentCount: Int64?
+    /// The final head, complete.
+    var head: [UInt8]?
+    var body = Data()
+    var end: End?
+
+    fileprivate var isEmpty: Bool { sentCount == nil && head == nil && body.isEmpty && end == nil }
+
+    enum End {
+      case success
+      case failed(CurlTransferMachine.Failure)
+    }
+  }
+
+  private struct State {
+    var machine: CurlTransferMachine
+    var news = News()
+    /// The lines of the head so far.
+    var head: [UInt8] = []
+    var status: Int?
+    var reader: CheckedContinuation<Void, Never>?
+    /// What is sent next, and whether nothing follows.
+    var supply = Data()[...]
+    var isSupplyComplete = false
+    var supplier: CheckedContinuation<Void, Never>?
+    /// Why the body that is sent could not be produced.
+    var sourceError: (any Error)?
+  }
+
+  let request: CurlRequest
+  let handle: OpaquePointer
+  private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
+  private var list: OpaquePointer?
+  private var sentCount: Int64 = 0
+  private var hasNews = false
+  private let state: Mutex<State>
+
+  /// Makes a transfer.
+  ///
+  /// - Throws: `URLError` if libcurl has no memory, or does not take the address.
+  init(_ request: CurlRequest, _ configuration: CurlTransport.Configuration) throws {
+    guard let handle = pk_curl_easy_init() else { throw URLError(.unknown) }
+    self.request = request
+    self.handle = handle
+    callbacks = .allocate(capacity: 1)
+    let limits = CurlTransferMachine.Limits(head: configuration.maxHeadSize, idle: request.idleLimit)
+    state = Mutex(State(machine: CurlTransferMachine(limits), isSupplyComplete: request.body.isWhole))
+    callbacks.initialize(to: Self.callbacks(Unmanaged.passUnretained(self).toOpaque()))
+    if case .data(let data) = request.body { state.withLock { $0.supply = data[...] } }
+    guard configure(configuration) else {
+      release()
+      throw URLError(.badURL)
+    }
+  }
+
+  private func configure(_ configuration: CurlTransport.Configuration) -> Bool {
+    for line in request.lines { list = pk_curl_list_append(list, line) ?? list }
+    pk_curl_set_callbacks(handle, callbacks)
+    pk_curl_set_list(handle, CURLOPT_HTTPHEADER, list)
+    pk_curl_set_long(handle, CURLOPT_PROTOCOLS, CURLPROTO_HTTP_AND_HTTPS)
+    pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    pk_curl_set_long(handle, CURLOPT_HTTP09_ALLOWED, 0)
+    pk_curl_set_long(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    // The end of a transfer does not wait for a name that is being resolved (since 7.87).
+    pk_curl_set_long(handle, CURLOPT_QUICK_EXIT, 1)
+    pk_curl_set_long(handle, CURLOPT_BUFFERSIZE, 64 << 10)
+    pk_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds)
+    if let limit = configuration.totalTimeout { pk_curl_set_long(handle, CURLOPT_TIMEOUT_MS, limit.milliseconds) }
+    if let file = configuration.trustedCertificates { pk_curl_set_text(handle, CURLOPT_CAINFO, file.path) }
+    if request.needsNewConnection { pk_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1) }
+    setMethod()
+    return pk_curl_set_text(handle, CURLOPT_URL, request.url) == CURLE_OK
+  }
+
+  private func setMethod() {
+    let hasBody = if case .none = request.body { false } else { true }
+    if request.method == "HEAD", !hasBody {
+      pk_curl_set_long(handle, CURLOPT_NOBODY, 1)
+    } else if hasBody || ["POST", "PUT", "PATCH"].contains(request.method) {
+      // These methods have a body, even if it is empty: "Content-Length: 0".
+      pk_curl_set_long(handle, CURLOPT_UPLOAD, 1)
+      pk_curl_set_offset(handle, CURLOPT_INFILESIZE_LARGE, request.body.byteCount ?? -1)
+      pk_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method)
+    } else if request.method != "GET" {
+      pk_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method)
+    }
+  }
+
+  // MARK: The callbacks, on the loop's thread
+
+  private static func callbacks(_ transfer: UnsafeMutableRawPointer) -> pk_curl_callbacks {
+    pk_curl_callbacks(
+      context: transfer,
+      header: { bytes, count, context in
+        CurlTransfer.at(context).headArrived(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
+      },
+      body: { bytes, count, context in
+        let isKept = CurlTransfer.at(context).bodyArrived(UnsafeRawBufferPointer(start: bytes, count: count))
+        return isKept ? count : PK_CURL_WRITE_PAUSE
+      },
+      read: { bytes, capacity, context in
+        CurlTransfer.at(context).supplyWanted(UnsafeMutableRawBufferPointer(start: bytes, count: capacity))
+      },
+      rewind: { CurlTransfer.at($0).rewind() })
+  }
+
+  private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
+    guard let context else { preconditionFailure("libcurl calls without the context of a transfer") }
+    return Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  /// One line of a head, or of the trailers. Returns whether the transfer continues.
+  private func headArrived(_ line: UnsafeRawBufferPointer) -> Bool {
+    hasNews = true
+    return state.withLock { state in
+      guard state.machine.headArrived(line.count) else { return false }
+      // Trailers are counted and dropped.
+      guard state.machine.phase == .head else { return true }
+      if line.starts(with: "HTTP/".utf8), let status = ResponseHead.status(of: line) {
+        state.head = []
+        state.status = status
+      }
+      if let isChunked = line.isChunkedCoding, !state.machine.transferCodingArrived(isChunked: isChunked) {
+        return false
+      }
+      state.head += line
+      guard line.isEmptyLine, let status = state.status else { return true }
+      switch state.machine.headEnded(status: status) {
+      case .interim: break
+      case .final: state.news.head = state.head
+      case .refused: return false
+      }
+      state.head = []
+      return true
+    }
+  }
+
+  private func bodyArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    hasNews = true
+    return state.withLock { state in
+      guard state.machine.bodyArrived(bytes.count) else { return false }
+      state.news.body.append(contentsOf: bytes)
+      return true
+    }
+  }
+
+  private func supplyWanted(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    hasNews = true
+    return state.withLock { state in
+      switch state.machine.supplyWanted(hasBytes: !state.supply.isEmpty, isComplete: state.isSupplyComplete) {
+      case .bytes:
+        let piece = state.supply.prefix(buffer.count)
+        piece.copyBytes(to: buffer)
+        state.supply = state.supply.dropFirst(piece.count)
+        sentCount += Int64(piece.count)
+        state.news.sentCount = sentCount
+        return piece.count
+      case .pause: return PK_CURL_READ_PAUSE
+      case .end: return 0
+      }
+    }
+  }
+
+  /// libcurl sends the body again, after a connection of the pool was found closed. Only bytes of a request that can be repeated allow that.
+  private func rewind() -> Bool {
+    guard case .data(let data) = request.body, request.isRepeatable || sentCount == 0 else { return false }
+    sentCount = 0
+    state.withLock { $0.supply = data[...] }
+    return true
+  }
+
+  // MARK: The loop's thread
+
+  /// Returns whether libcurl is to get the transfer.
+  func start(at now: ContinuousClock.Instant) -> Bool {
+    state.withLock { state in
+      state.machine.wasActive(at: now)
+      return state.machine.started()
+    }
+  }
+
+  /// Ends the pauses whose reason is gone.
+  func resume(at now: ContinuousClock.Instant) {
+    let pauses = state.withLock { state in
+      let machine = state.machine
+      state.machine.resumed(
+        canReceive: state.news.body.isEmpty, canSend: !state.supply.isEmpty || state.isSupplyComplete, at: now)
+      return (machine, state.machine)
+    }
+    guard
+      pauses.0.isReceivingPaused != pauses.1.isReceivingPaused || pauses.0.isSendingPaused != pauses.1.isSendingPaused
+    else { return }
+    // libcurl may call the callbacks before this call returns, so the lock is free.
+    pk_curl_pause(
+      handle,
+      (pauses.1.isReceivingPaused ? PK_CURL_PAUSE_RECEIVE : 0) | (pauses.1.isSendingPaused ? PK_CURL_PAUSE_SEND : 0))
+  }
+
+  /// Wakes the reader and the supplier if something has happened. Returns when the transfer is idle for too long; `nil` for never.
+  func publish(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    let isActive = hasNews
+    hasNews = false
+    let (reader, supplier, deadline) = state.withLock { state in
+      if isActive { state.machine.wasActive(at: now) }
+      let reader = state.news.isEmpty ? nil : state.reader.take()
+      let supplier = state.supply.isEmpty ? state.supplier.take() : nil
+      return (reader, supplier, state.machine.idleDeadline)
+    }
+    reader?.resume()
+    supplier?.resume()
+    return deadline
+  }
+
+  /// Releases the handle, and reports the end to the reader and the supplier.
+  func end(code: Int32) {
+    release()
+    let (reader, supplier) = state.withLock { state in
+      state.machine.ended(code: code)
+      state.news.end = state.machine.failure.map { .failed($0) } ?? .success
+      return (state.reader.take(), state.supplier.take())
+    }
+    reader?.resume()
+    supplier?.resume()
+  }
+
+  private func release() {
+    pk_curl_easy_cleanup(handle)
+    pk_curl_list_free(list)
+    callbacks.deallocate()
+  }
+
+  // MARK: Any thread
+
+  /// Notes why the transfer ends; the loop ends it.
+  func fail(_ failure: CurlTransferMachine.Failure) {
+    state.withLock { $0.machine.fail(failure) }
+  }
+
+  // MARK: The reader's task
+
+  /// Waits for news. Not cancellable: a cancelled transfer has an end.
+  ///
+  /// - Returns: The news, and whether the transfer waits for its reader.
+  func next() async -> (news: News, isPaused: Bool) {
+    await withCheckedContinuation { continuation in
+      let isReady = state.withLock { state in
+        if state.news.isEmpty { state.reader = continuation }
+        return !state.news.isEmpty
+      }
+      if isReady { continuation.resume() }
+    }
+    return state.withLock { state in
+      let news = state.news
+      state.news = News()
+      return (news, state.machine.bodyTaken())
+    }
+  }
+
+  var sourceError: (any Error)? { state.withLock { $0.sourceError } }
+
+  // MARK: The supplier's task
+
+  /// Waits until the piece before was sent, and gives another piece. Not cancellable: a cancelled transfer has an end.
+  ///
+  /// - Returns: Whether the transfer has not ended, and whether it waits for its supplier.
+  func supply(_ piece: Data) async -> (isWanted: Bool, isPaused: Bool) {
+    await withCheckedContinuation { continuation in
+      let isReady = state.withLock { state in
+        let isReady = state.supply.isEmpty || state.machine.phase == .ended
+        if !isReady { state.supplier = continuation }
+        return isReady
+      }
+      if isReady { continuation.resume() }
+    }
+    return state.withLock { state in
+      guard state.machine.phase != .ended else { return (false, false) }
+      state.supply = piece[...]
+      return (true, state.machine.isSendingPaused)
+    }
+  }
+
+  /// Nothing follows. Returns whether the transfer waits for its supplier.
+  func completeSupply() -> Bool {
+    state.withLock { state in
+      state.isSupplyComplete = true
+      return state.machine.isSendingPaused
+    }
+  }
+
+  /// The body could not be produced; the loop ends the transfer.
+  func failSupply(_ error: any Error) {
+    state.withLock { state in
+      if state.sourceError == nil { state.sourceError = error }
+      state.machine.fail(.sourceFailed)
+    }
+  }
+}
+
+extension CurlRequest.Body {
+  /// Whether nothing is fed while the transfer runs.
+  fileprivate var isWhole: Bool { if case .stream = self { false } else { true } }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate var isEmptyLine: Bool { elementsEqual("\r\n".utf8) || elementsEqual("\n".utf8) }
+
+  /// For a field `Transfer-Encoding`: whether its value is `chunked` or `identity` alone.
+  fileprivate var isChunkedCoding: Bool? {
+    let name = "transfer-encoding:".utf8
+    guard count >= name.count, zip(self, name).allSatisfy({ $0 | 0x20 == $1 || $0 == $1 }) else { return nil }
+    let value = String(decoding: dropFirst(name.count), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    return ["", "chunked", "identity"].contains(value.lowercased())
+  }
+}
+
+extension Duration {
+  fileprivate var milliseconds: Int { Int(clamping: Int64(min(max(self / .milliseconds(1), 1), 1e12))) }
+}

@@ -1,0 +1,221 @@
+public import Foundation
+import LoadedLibraries
+import ProcedureKit
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A transport over libcurl, which is found when the program runs (Linux, `libcurl.so.4` from version 7.68).
+///
+/// One thread performs the transfers of a transport. The thread starts with the first transfer; it ends when there was no transfer for
+/// 30 seconds, or with the transport, and closes the connections that are kept for reuse.
+///
+/// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS where the server offers it; TLS certificates are verified. IPv6. Proxies come from the
+///   environment, as for curl (`https_proxy`, `no_proxy`, …). Each transfer has a connection while it runs, and connections are reused.
+/// - *Limits:* A head with its trailers has at most ``Configuration/maxHeadSize`` bytes. The `timeoutInterval` of a request limits how long
+///   nothing may be sent or received, with the wait for a connection; see also ``Configuration/connectTimeout``.
+/// - *Back pressure:* 128 KB that are not read yet pause a transfer. A transfer holds at most 512 KB, beside what the program keeps of it.
+/// - *Content codings:* Without a field `Accept-Encoding`, a request that wants no part offers gzip, which is decompressed. A coding that the
+///   request has offered otherwise is passed on as it is. One that was not offered, more than one, a compressed body without its end, and a transfer coding
+///   other than `chunked` end the transfer with an error.
+/// - *Ends:* A head or a body that is cut is an error. Nothing is kept between requests but connections: no cookies, no credentials.
+///
+/// Before version 7.87, the end of a transfer waits for a name that is being resolved, and so do other transfers.
+public final class CurlTransport: HTTPTransport {
+  /// The settings of a ``CurlTransport``.
+  public struct Configuration: Sendable {
+    /// How long a connection may take, with the resolution of the name and TLS.
+    public var connectTimeout: Duration = .seconds(30)
+    /// How long a transfer may take; `nil` for no limit but that of the procedure.
+    public var totalTimeout: Duration?
+    /// How many bytes the head of a response and its trailers may have.
+    public var maxHeadSize = 128 << 10
+    /// How many connections go to one host at a time. Further transfers wait.
+    public var maxConnectionsPerHost = 256
+    /// How many connections are kept for reuse.
+    public var maxIdleConnections = 128
+    /// A file with the certificates (PEM) that are trusted instead of the system's.
+    public var trustedCertificates: URL?
+
+    /// Creates the settings.
+    public init() {}
+  }
+
+  /// The transport that procedures share; `nil` if libcurl is missing.
+  public static let shared = CurlTransport()
+
+  private let configuration: Configuration
+  private let loop: CurlLoop
+
+  /// Creates a transport with connections of its own. Returns `nil` if libcurl is missing, or older than 7.68.
+  ///
+  /// - Parameter configuration: The settings.
+  public init?(_ configuration: Configuration = Configuration()) {
+    guard pk_curl_load() else { return nil }
+    self.configuration = configuration
+    loop = CurlLoop(configuration)
+  }
+
+  deinit {
+    // Each exchange keeps its transport, so no transfer is left.
+    loop.stop()
+  }
+
+  /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``. The functions of the exchange are called in the caller's task.
+  ///
+  /// - Throws: `URLError`; ``NetworkError`` for a request that cannot be sent; the error of a function of the exchange, or of the
+  ///   sequence of the request's body; `CancellationError`.
+  @concurrent public func perform(_ exchange: HTTPExchange) async throws {
+    let request = try CurlRequest(exchange.request, exchange.body)
+    let transfer = try CurlTransfer(request, configuration)
+    try await ProcedureContext.withCancellationHandler {
+      loop.add(transfer)
+      guard case .stream(let body, let byteCount) = request.body else { return try await receive(exchange, transfer) }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await self.supply(body, byteCount, exchange.request, transfer) }
+        // A server may answer before it has all of the body, which is not produced any further then.
+        defer { group.cancelAll() }
+        try await receive(exchange, transfer)
+      }
+    } onCancel: { [loop] in
+      transfer.fail(.cancelled)
+      loop.end(transfer)
+    }
+    withExtendedLifetime(self) {}
+  }
+
+  // MARK: The response
+
+  private func receive(_ exchange: HTTPExchange, _ transfer: CurlTransfer) async throws {
+    var reception = CurlReception(exchange, transfer.request)
+    while true {
+      let (news, isPaused) = await transfer.next()
+      do {
+        try reception.receive(news)
+      } catch {
+        if news.end == nil { await end(transfer) }
+        throw error
+      }
+      switch news.end {
+      case .success: return try reception.finish()
+      case .failed(.sourceFailed): throw transfer.sourceError ?? CancellationError()
+      case .failed(let failure): throw failure.error
+      case nil: if isPaused { loop.resume(transfer) }
+      }
+    }
+  }
+
+  /// Removes a transfer whose response is not wanted any more, and waits until its connection is closed.
+  private func end(_ transfer: CurlTransfer) async {
+    transfer.fail(.cancelled)
+    loop.end(transfer)
+    while await transfer.next().news.end == nil { continue }
+  }
+
+  // MARK: The body that is sent
+
+  private func supply(_ body: HTTPBody, _ byteCount: Int64?, _ request: URLRequest, _ transfer: CurlTransfer) async {
+    var rest = byteCount
+    do {
+      try await body.forEachPiece(request) { piece in
+        if let count = rest {
+          guard count >= piece.count else { throw body.lengthError(request) }
+          rest = count - Int64(piece.count)
+        }
+        let (isWanted, isPaused) = await transfer.supply(piece)
+        guard isWanted else { throw CancellationError() }
+        if isPaused { loop.resume(transfer) }
+      }
+      if let rest, rest > 0 { throw body.lengthError(request) }
+      if transfer.completeSupply() { loop.resume(transfer) }
+    } catch {
+      transfer.failSupply(error)
+      loop.end(transfer)
+    }
+  }
+}
+
+/// Passes what a transfer has received to the exchange.
+private struct CurlReception {
+  private let exchange: HTTPExchange
+  private let request: CurlRequest
+  private var decoder: GzipDecoder?
+  /// Whether the response has no body to decompress.
+  private var isBodyless = false
+
+  init(_ exchange: HTTPExchange, _ request: CurlRequest) {
+    self.exchange = exchange
+    self.request = request
+  }
+
+  mutating func receive(_ news: CurlTransfer.News) throws {
+    if let count = news.sentCount { exchange.didSend(totalBytes: count) }
+    if let head = news.head { try receive(head) }
+    guard !news.body.isEmpty else { return }
+    if let decoder {
+      try decoder.decode(news.body) { try exchange.didReceive($0) }
+    } else {
+      try exchange.didReceive(news.body)
+    }
+  }
+
+  private mutating func receive(_ bytes: [UInt8]) throws {
+    guard let head = ResponseHead(bytes), head.hasValidLength, let url = exchange.request.url,
+      let response = HTTPURLResponse(
+        url: url, statusCode: head.status, httpVersion: head.version, headerFields: head.fields)
+    else { throw URLError(.badServerResponse) }
+    let codings = head.codings
+    if let coding = codings.first {
+      guard codings.count == 1, request.offeredCodings.contains(coding) else {
+        throw URLError(
+          .cannotDecodeContentData,
+          userInfo: [NSLocalizedDescriptionKey: "the server has sent a content coding that was not asked for"])
+      }
+      isBodyless =
+        request.method == "HEAD" || [204, 304].contains(head.status) || head.value(of: "Content-Length") == "0"
+      if ["gzip", "x-gzip"].contains(coding), GzipDecoder.isAvailable { decoder = try GzipDecoder() }
+    }
+    try exchange.didReceive(response)
+  }
+
+  /// The transfer has come to a good end.
+  func finish() throws {
+    if !isBodyless { try decoder?.finish() }
+  }
+}
+
+extension CurlTransferMachine.Failure {
+  /// The error for the caller.
+  fileprivate var error: any Error {
+    switch self {
+    case .cancelled, .sourceFailed: CancellationError()
+    case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the head of the response is too long")
+    case .headCut: Self.error(.networkConnectionLost, "the connection was closed within the head of the response")
+    case .unexpectedCoding:
+      Self.error(.cannotDecodeContentData, "the server has sent a transfer coding that was not asked for")
+    case .unexpectedUpgrade: Self.error(.badServerResponse, "the server has switched to another protocol")
+    case .idle: Self.error(.timedOut, "nothing came for as long as the request allows")
+    case .curl(let code): Self.error(Self.codes[code] ?? .unknown, String(cString: pk_curl_error_text(code)))
+    }
+  }
+
+  private static func error(_ code: URLError.Code, _ text: String) -> URLError {
+    URLError(code, userInfo: [NSLocalizedDescriptionKey: text])
+  }
+
+  private static let codes: [Int32: URLError.Code] = [
+    // A response that is no HTTP; other addresses than HTTP's are refused before.
+    CURLE_UNSUPPORTED_PROTOCOL: .badServerResponse, CURLE_WEIRD_SERVER_REPLY: .badServerResponse,
+    CURLE_HTTP2: .badServerResponse, CURLE_URL_MALFORMAT: .badURL, CURLE_COULDNT_RESOLVE_PROXY: .cannotFindHost,
+    CURLE_COULDNT_RESOLVE_HOST: .cannotFindHost, CURLE_COULDNT_CONNECT: .cannotConnectToHost,
+    CURLE_PROXY: .cannotConnectToHost, CURLE_PARTIAL_FILE: .networkConnectionLost,
+    CURLE_OPERATION_TIMEDOUT: .timedOut, CURLE_SSL_CONNECT_ERROR: .secureConnectionFailed,
+    CURLE_SSL_CIPHER: .secureConnectionFailed, CURLE_SSL_CACERT_BADFILE: .secureConnectionFailed,
+    CURLE_SSL_CERTPROBLEM: .clientCertificateRejected, CURLE_PEER_FAILED_VERIFICATION: .serverCertificateUntrusted,
+    CURLE_SSL_ISSUER_ERROR: .serverCertificateUntrusted, CURLE_SSL_INVALIDCERTSTATUS: .serverCertificateUntrusted,
+    CURLE_GOT_NOTHING: .networkConnectionLost, CURLE_SEND_ERROR: .networkConnectionLost,
+    CURLE_RECV_ERROR: .networkConnectionLost, CURLE_SEND_FAIL_REWIND: .networkConnectionLost,
+    CURLE_HTTP2_STREAM: .networkConnectionLost,
+  ]
+}

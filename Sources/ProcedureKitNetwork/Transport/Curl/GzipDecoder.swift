@@ -1,0 +1,67 @@
+import Foundation
+import LoadedLibraries
+
+/// Decompresses a body of the coding gzip, in pieces of at most 64 KB.
+///
+/// The object belongs to the task that reads the response.
+final class GzipDecoder {
+  private enum State {
+    /// Between two streams, or before the first.
+    case outside
+    case inside
+  }
+
+  private static let pieceSize = 64 << 10
+
+  private let inflater: OpaquePointer
+  private var state = State.outside
+  private var hasStream = false
+
+  /// Whether bodies can be decompressed on this machine.
+  static var isAvailable: Bool { pk_zlib_load() }
+
+  init() throws(URLError) {
+    guard let inflater = pk_inflater_init() else { throw URLError(.cannotDecodeContentData) }
+    self.inflater = inflater
+  }
+
+  deinit { pk_inflater_free(inflater) }
+
+  /// Decompresses a piece of the body, and passes on what comes of it before more is decompressed.
+  ///
+  /// - Throws: The error of `consume`; `URLError` if the body is no gzip.
+  func decode(_ data: Data, _ consume: (Data) throws -> Void) throws {
+    var rest = data[...]
+    var isFull = false
+    while !rest.isEmpty || isFull {
+      if case .outside = state {
+        // Streams can follow each other (RFC 1952, section 2.2).
+        if hasStream, !pk_inflater_restart(inflater) { throw URLError(.cannotDecodeContentData) }
+        (state, hasStream) = (.inside, true)
+      }
+      let (piece, used, result) = inflate(rest)
+      rest = rest.dropFirst(used)
+      isFull = piece.count == Self.pieceSize && result == PK_INFLATE_CONTINUES
+      if !piece.isEmpty { try consume(piece) }
+      if result == PK_INFLATE_FAILED { throw URLError(.cannotDecodeContentData) }
+      if result == PK_INFLATE_ENDED { state = .outside }
+    }
+  }
+
+  /// The body has ended.
+  ///
+  /// - Throws: `URLError` if the compressed stream has not.
+  func finish() throws(URLError) {
+    guard hasStream, case .outside = state else { throw URLError(.networkConnectionLost) }
+  }
+
+  private func inflate(_ input: Data) -> (piece: Data, used: Int, result: Int32) {
+    var piece = Data(count: Self.pieceSize)
+    var (used, made) = (input.count, Self.pieceSize)
+    let result = input.withUnsafeBytes { input in
+      piece.withUnsafeMutableBytes { pk_inflate(inflater, input.baseAddress, &used, $0.baseAddress, &made) }
+    }
+    piece.count = made
+    return (piece, used, result)
+  }
+}
