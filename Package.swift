@@ -75,11 +75,15 @@ let package = Package(
 
     .target(name: "LoopbackServer", path: "Examples/Crawler/LoopbackServer", swiftSettings: settings),
     .executableTarget(
-      name: "crawler", dependencies: ["ProcedureKit", "ProcedureKitNetwork", "LoopbackServer"],
+      name: "crawler",
+      dependencies: [
+        "ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation", "ProcedureKitNetwork", "LoopbackServer",
+      ],
       path: "Examples/Crawler", exclude: ["LoopbackServer"], swiftSettings: settings),
 
     .executableTarget(
-      name: "taskrunner", dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitProcess"],
+      name: "taskrunner",
+      dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation", "ProcedureKitProcess"],
       path: "Examples/TaskRunner", swiftSettings: settings),
 
     .target(name: "TestSupport", dependencies: ["ProcedureKit"], path: "Tests/TestSupport", swiftSettings: settings),

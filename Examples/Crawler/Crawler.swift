@@ -1,10 +1,13 @@
 import Foundation
 import ProcedureKit
+import ProcedureKitDiagnostics
+import ProcedureKitFoundation
 
 /// Downloads a list of addresses. `crawler --help` tells how to use it.
 @main
 struct Crawler {
   static func main() async {
+    Diagnostics.start()
     // A reader of the output may go away, which must not end the process.
     signal(SIGPIPE, SIG_IGN)
     exit(await run(CommandLine.arguments.dropFirst()))
@@ -43,12 +46,13 @@ struct Crawler {
 
   /// Performs a job, prints the summary, and returns the exit status.
   private static func status(of crawl: Crawl, _ surprises: ((Summary) -> [String])? = nil) async -> Int32 {
-    let interruption = Interruption()
-    let task = Task { await crawl.run() }
-    interruption.onFirst { task.cancel() }
-    let summary = await task.value
+    let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
+      if count > 1 { _exit(signal.exitStatus) }
+      Console.printError("stopping …; once more ends at once")
+    }
+    let summary = await signals.cancelling { await crawl.run() }
     Console.print(summary.text)
-    if let signal = interruption.signal { return 128 + signal }
+    if let signal = signals.first { return signal.exitStatus }
     guard let surprises = surprises?(summary) else { return summary.isComplete ? 0 : 1 }
     for surprise in surprises { Console.printError(surprise) }
     return surprises.isEmpty ? 0 : 1

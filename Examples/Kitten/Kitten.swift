@@ -7,6 +7,7 @@ import ProcedureKitFoundation
 @main
 struct Kitten {
   static func main() async {
+    Diagnostics.start()
     // Whoever reads the output may go away; that must not end the process in the middle of a file.
     signal(SIGPIPE, SIG_IGN)
     exit(await run(CommandLine.arguments.dropFirst()))
@@ -52,12 +53,20 @@ struct Kitten {
     for source in job.sources { source.renaming.map { Console.print($0) } }
     let start = ContinuousClock.now
     let progress = TerminalProgress(on: .standardOutput)
-    let interruption = Interruption()
-    let task = Task { [job] in try await job.run(jobs: arguments.jobs, recorder, progress) }
-    interruption.onFirst { task.cancel() }
-    let result = await task.result
+    let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
+      if count > 1 { _exit(signal.exitStatus) }
+      if Console.isTerminal { Console.print("\r\u{1b}[K", terminator: "") }
+      Console.printError("stopping …; once more ends at once, and may leave a part of a file")
+    }
+    let result: Result<(Report, times: [String: Duration]), any Error>
+    do {
+      result = .success(
+        try await signals.cancelling { [job] in try await job.run(jobs: arguments.jobs, recorder, progress) })
+    } catch {
+      result = .failure(error)
+    }
     job.output.removeIfUnused()
-    let status = tell(result, of: job, since: start, interruption)
+    let status = tell(result, of: job, since: start, signals.first)
     if status == 0, let journal = job.journal { await forget(in: journal) }
     let errors = await recorder.finish()
     for error in errors { Console.printError("\(error)") }
@@ -79,7 +88,7 @@ struct Kitten {
   /// - Returns: The exit status.
   private static func tell(
     _ result: Result<(Report, times: [String: Duration]), any Error>, of job: Thumbnails,
-    since start: ContinuousClock.Instant, _ interruption: Interruption
+    since start: ContinuousClock.Instant, _ signal: ProcessSignal?
   ) -> Int32 {
     switch result {
     case .success((let report, let times)):
@@ -88,12 +97,12 @@ struct Kitten {
       for error in report.errors { Console.printError(error) }
       return report.errors.isEmpty ? 0 : 1
     case .failure(let error):
-      guard let signal = interruption.signal else {
+      guard let signal else {
         Console.printError("\(error)")
         return 1
       }
       Console.printError("interrupted; files that were finished are kept")
-      return 128 + signal
+      return signal.exitStatus
     }
   }
 }

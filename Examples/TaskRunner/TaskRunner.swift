@@ -1,5 +1,7 @@
 import Foundation
 import ProcedureKit
+import ProcedureKitDiagnostics
+import ProcedureKitFoundation
 
 /// Runs the tasks of a file. `taskrunner --help` tells how to use it.
 @main
@@ -7,14 +9,14 @@ struct TaskRunner {
   static func main() {
     // A reader of the output may go away, which must not end the process.
     signal(SIGPIPE, SIG_IGN)
-    let interruption = Interruption()
-    // Not in the main thread, which waits for signals. The task ends the process; a signal cancels what is under way there.
-    Task.detached { exit(await run(CommandLine.arguments.dropFirst(), interruption)) }
-    interruption.watch()
+    Diagnostics.start()
+    // The task ends the process. The main thread does not wait in Dispatch, where the signal at the end of each command would wake it.
+    Task.detached { exit(await run(CommandLine.arguments.dropFirst())) }
+    while true { pause() }
   }
 
   /// - Returns: The exit status.
-  private static func run(_ commandLine: some Sequence<String>, _ interruption: Interruption) async -> Int32 {
+  private static func run(_ commandLine: some Sequence<String>) async -> Int32 {
     do {
       let arguments = try Arguments(parsing: commandLine)
       if arguments.action == .printHelp {
@@ -26,7 +28,7 @@ struct TaskRunner {
         throw UsageError(description: "\(arguments.file) has no task \"\(name)\"")
       }
       let tasks = arguments.names.isEmpty ? file.tasks : TaskOrder.chosen(arguments.names, of: file.tasks)
-      return await perform(arguments, tasks, TaskRecords(of: file), interruption)
+      return await perform(arguments, tasks, TaskRecords(of: file))
     } catch let error as TaskFileError {
       // Without the name of this program, so that editors find the places.
       Console.printError(error.description, prefix: "")
@@ -38,7 +40,7 @@ struct TaskRunner {
   }
 
   private static func perform(
-    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords, _ interruption: Interruption
+    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords
   ) async -> Int32 {
     do {
       switch arguments.action {
@@ -51,7 +53,7 @@ struct TaskRunner {
         for task in stale { Console.print(task.name.value) }
         Console.print("\(stale.count) to run, \(tasks.count - stale.count) up to date")
         return 0
-      default: return try await runTasks(arguments, tasks, records, interruption)
+      default: return try await runTasks(arguments, tasks, records)
       }
     } catch {
       Console.printError("\(error)")
@@ -60,7 +62,7 @@ struct TaskRunner {
   }
 
   private static func runTasks(
-    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords, _ interruption: Interruption
+    _ arguments: Arguments, _ tasks: [TaskDefinition], _ records: TaskRecords
   ) async throws -> Int32 {
     let lock = try RunnerLock(records)
     defer { lock.release() }
@@ -69,16 +71,18 @@ struct TaskRunner {
     let files = try RunFiles(arguments, taskCount: tasks.count)
     let run = TaskRun(tasks: tasks, context: RunContext(records, mark: lock.mark), arguments: arguments)
     let start = ContinuousClock.now
-    interruption.begin {
-      run.context.kill()
-      lock.endCommands()
+    // Until here, a signal ends the process.
+    let signals = ProcessSignals(.interrupt, .terminate, .hangUp) { signal, count in
+      if count > 1 {
+        run.context.kill()
+        lock.endCommands()
+        _exit(signal.exitStatus)
+      }
+      Console.printError("stopping …; once more kills what runs")
     }
-    // Awaited below; the first signal cancels it.
-    let task = Task { await run.run(files) }
-    interruption.onFirst { task.cancel() }
-    let summary = await task.value
+    let summary = await signals.cancelling { await run.run(files) }
     Console.print(summary.text(ContinuousClock.now - start))
     try await files.finish()
-    return interruption.signal.map { 128 + $0 } ?? summary.status
+    return signals.first?.exitStatus ?? summary.status
   }
 }

@@ -5,7 +5,7 @@ import Testing
   static let allowed: [String: Set<String>] = [
     "Sources/ProcedureKit": ["Synchronization"],
     "Sources/ProcedureKit/Logging/Messages/StandardError.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],
-    "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation"],
+    "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation", "Synchronization"],
     "Sources/ProcedureKitFoundation/Durable/JournalExecutor.swift": ["Dispatch"],
     "Sources/ProcedureKitNetwork/Reachability/Condition+Network.swift": ["ProcedureKit", "Network"],
     "Sources/ProcedureKitNetwork": [

@@ -6,6 +6,7 @@ import Testing
   static let spawners: Set = [
     "Sources/ProcedureKit/Engine/Tasks/Spawner.swift", "Sources/ProcedureKitProcess/Running/LaunchedProcess.swift",
     "Sources/ProcedureKitFoundation/Progress/ProcedureHandle+Progress.swift",
+    "Sources/ProcedureKitFoundation/Signals/ProcessSignals.swift",
     "Sources/ProcedureKitDiagnostics/Feeds/ReaderTask.swift", "Sources/TestingProcedureKit/Tasks/KitSpawner.swift",
   ]
 

@@ -7,8 +7,13 @@ public import ProcedureKit
 /// let service = ProcedureQueueService(jobs, grace: .seconds(20)) { try await gracefulShutdown() }
 /// ```
 ///
-/// The type has the shape of the `Service` of the package *Swift Service Lifecycle*, and works without the package: with any function that
-/// returns when the program has to end.
+/// The type has the shape of the `Service` of the package *Swift Service Lifecycle*, and works without the package, with signals or with any
+/// function that returns when the program has to end:
+///
+/// ```swift
+/// let service = ProcedureQueueService(jobs, grace: .seconds(20), until: .signals(.terminate, .interrupt))
+/// try await service.run()
+/// ```
 public struct ProcedureQueueService: Sendable {
   /// The queue.
   public let queue: ProcedureQueue
@@ -28,6 +33,38 @@ public struct ProcedureQueueService: Sendable {
   ) {
     (self.queue, self.grace, self.shutdown) = (queue, grace, shutdown)
   }
+
+  #if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
+    /// An occasion to end a service.
+    public struct Shutdown: Sendable {
+      fileprivate let wait: @concurrent @Sendable () async throws -> Void
+
+      /// Ends the service at the first of the signals.
+      ///
+      /// The signals are received from this call on, so one that arrives before ``ProcedureQueueService/run()`` is not lost. After the first
+      /// signal, the signals have their former effect again: pressing Ctrl-C twice ends the process at once.
+      ///
+      /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
+      public static func signals(_ signals: ProcessSignal...) -> Shutdown {
+        let received = ProcessSignals(signals)
+        return Shutdown {
+          for await _ in received { break }
+          try Task.checkCancellation()
+          received.stop()
+        }
+      }
+    }
+
+    /// Creates a service that ends at a signal.
+    ///
+    /// - Parameters:
+    ///   - queue: The queue.
+    ///   - grace: The time that procedures have to finish after a shutdown; `nil` waits for all.
+    ///   - shutdown: The occasion to end, such as `.signals(.terminate, .interrupt)`.
+    public init(_ queue: ProcedureQueue, grace: Duration? = nil, until shutdown: Shutdown) {
+      self.init(queue, grace: grace, until: shutdown.wait)
+    }
+  #endif
 
   /// Waits for the shutdown, refuses further procedures from then on, and returns when all procedures of the queue have finished.
   ///

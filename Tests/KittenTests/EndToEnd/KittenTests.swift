@@ -141,16 +141,6 @@ import Testing
     #expect(try PNGFile(directory.bytes(of: "a/b/kitten-64.png")).width == 64)
   }
 
-  @Test("The first signal stops the job, and the second one ends the process, also if both come at once")
-  func signals() {
-    var signals = Interruption.Signals()
-    #expect(signals.received(SIGINT, count: 1) == .stop)
-    #expect(signals.received(SIGTERM, count: 1) == .end)
-    #expect(signals.first == SIGINT)
-    var both = Interruption.Signals()
-    #expect(both.received(SIGINT, count: 2) == .end)
-  }
-
   @Test("Nothing is enlarged")
   func small() async throws {
     let directory = try TemporaryDirectory()

@@ -1,0 +1,45 @@
+#if canImport(Darwin) || canImport(Glibc) || canImport(Musl) || canImport(Android)
+  import Foundation
+
+  /// A signal that a process can receive, such as the one that Ctrl-C sends.
+  public struct ProcessSignal: RawRepresentable, Hashable, Sendable {
+    /// The number of the signal on this system.
+    public let rawValue: Int32
+
+    /// Creates a signal from its number.
+    public init(rawValue: Int32) {
+      self.rawValue = rawValue
+    }
+
+    /// `SIGINT`: the user pressed Ctrl-C.
+    public static let interrupt = ProcessSignal(rawValue: SIGINT)
+    /// `SIGTERM`: a process manager or the user asks the process to end.
+    public static let terminate = ProcessSignal(rawValue: SIGTERM)
+    /// `SIGHUP`: the terminal was closed; many daemons read their configuration again.
+    public static let hangUp = ProcessSignal(rawValue: SIGHUP)
+    /// `SIGQUIT`: the user pressed Ctrl-\.
+    public static let quit = ProcessSignal(rawValue: SIGQUIT)
+    /// `SIGUSR1`: has no meaning of its own.
+    public static let user1 = ProcessSignal(rawValue: SIGUSR1)
+    /// `SIGUSR2`: has no meaning of its own.
+    public static let user2 = ProcessSignal(rawValue: SIGUSR2)
+
+    /// The exit status by which a process says that this signal ended it: 128 and the number.
+    public var exitStatus: Int32 { 128 + rawValue }
+  }
+
+  extension ProcessSignal: CustomStringConvertible {
+    /// The name of the signal, such as `SIGINT`; `signal 34` if it has none here.
+    public var description: String {
+      switch self {
+      case .interrupt: "SIGINT"
+      case .terminate: "SIGTERM"
+      case .hangUp: "SIGHUP"
+      case .quit: "SIGQUIT"
+      case .user1: "SIGUSR1"
+      case .user2: "SIGUSR2"
+      default: "signal \(rawValue)"
+      }
+    }
+  }
+#endif

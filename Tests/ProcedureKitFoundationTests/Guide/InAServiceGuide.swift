@@ -1,0 +1,17 @@
+import ProcedureKit
+import ProcedureKitFoundation
+import Testing
+
+/// The guide `InAService`, as code.
+@Suite(.timeLimit(.minutes(1))) struct InAServiceGuide {
+  @Test("Ending at a signal: without one, a cancellation ends the service")
+  func signals() async throws {
+    let jobs = ProcedureQueue("jobs")
+    let task = Task {
+      let service = ProcedureQueueService(jobs, grace: .seconds(20), until: .signals(.terminate, .interrupt))
+      try await service.run()
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+}
