@@ -70,7 +70,8 @@ let package = Package(
       resources: [.copy("Resources")],
       swiftSettings: settings),
     .executableTarget(
-      name: "Benchmark", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], path: "Examples/Benchmark",
+      name: "Benchmark", dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation"],
+      path: "Examples/Benchmark",
       swiftSettings: settings),
 
     .target(name: "LoopbackServer", path: "Examples/Crawler/LoopbackServer", swiftSettings: settings),

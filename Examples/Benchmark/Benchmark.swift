@@ -1,9 +1,11 @@
 import Foundation
+import ProcedureKitDiagnostics
 
 /// Measures ProcedureKit beside what else does the same work. `Benchmark --help` tells how to use it.
 @main
 struct Benchmark {
   static func main() async {
+    Diagnostics.start()
     // Not on the main actor: what is measured would have to come back to it, and the others would not.
     exit(await Task.detached { await run(CommandLine.arguments.dropFirst()) }.value)
   }

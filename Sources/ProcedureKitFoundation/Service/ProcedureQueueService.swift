@@ -45,6 +45,7 @@ public struct ProcedureQueueService: Sendable {
       /// signal, the signals have their former effect again: pressing Ctrl-C twice ends the process at once.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
+      /// - Returns: The occasion.
       public static func signals(_ signals: ProcessSignal...) -> Shutdown {
         let received = ProcessSignals(signals)
         return Shutdown {
