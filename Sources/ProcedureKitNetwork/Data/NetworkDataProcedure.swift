@@ -40,8 +40,10 @@ public struct NetworkDataProcedure: Procedure {
   /// - Returns: The response and its body.
   /// - Throws: ``NetworkError``; `CancellationError`.
   @concurrent public func execute(_ request: URLRequest) async throws -> HTTPPayloadResponse<Data> {
-    let body = CollectedBody(limit: settings.sizeLimit)
-    let response = try await Transfer(settings).perform(request, into: body)
-    return HTTPPayloadResponse(body.data, response)
+    try await settings.hidingCredentials {
+      let body = CollectedBody(limit: settings.sizeLimit)
+      let response = try await Transfer(settings).perform(request, into: body)
+      return HTTPPayloadResponse(body.data, response)
+    }
   }
 }

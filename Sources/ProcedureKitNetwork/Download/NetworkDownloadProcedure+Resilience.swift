@@ -30,7 +30,7 @@ extension NetworkDownloadProcedure {
     procedureTask.configured { request, _ in
       // One file for all attempts of this start; whatever happens, the hook is called before the procedure ends.
       let file = PartialFile(for: destination(request), limit: settings.sizeLimit)
-      let attempt = ProcedureTask(name) { (request: URLRequest) in try await download(request, to: file) }
+      let attempt = ProcedureTask(name) { (request: URLRequest) in try await self.attempt(request, to: file) }
       return attempt.resilient(resilience, budget: budget, each: modify).onWillFinish { _ in file.remove() }
     }
   }

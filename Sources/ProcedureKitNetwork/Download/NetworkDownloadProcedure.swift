@@ -59,11 +59,15 @@ public struct NetworkDownloadProcedure: Procedure {
   @concurrent public func execute(_ request: URLRequest) async throws -> HTTPPayloadResponse<URL> {
     let file = PartialFile(for: destination(request), limit: settings.sizeLimit)
     defer { file.remove() }
-    return try await download(request, to: file)
+    return try await attempt(request, to: file)
   }
 
-  /// Internal. Performs an attempt, which goes on from the part of the file that is there.
-  func download(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
+  /// Internal. Performs an attempt, which continues the part of the file that is there.
+  func attempt(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
+    try await settings.hidingCredentials { try await download(request, to: file) }
+  }
+
+  private func download(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try request.check()
     try file.open(for: request)
     let response: HTTPURLResponse

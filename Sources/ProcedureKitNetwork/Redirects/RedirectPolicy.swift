@@ -39,7 +39,8 @@ public struct RedirectPolicy: Sendable, Hashable {
     else { return nil }
     guard count < limit else { throw NetworkError(.tooManyRedirects, request, "\(limit) times", response: response) }
     guard let target = URL(string: location, relativeTo: origin)?.absoluteURL, target.isHTTP else {
-      throw NetworkError(.invalidRedirect, request, location, response: response)
+      throw NetworkError(
+        .invalidRedirect, request, location.withoutSecretsOfAddress.quotable, response: response)
     }
     var next = request
     next.url = target

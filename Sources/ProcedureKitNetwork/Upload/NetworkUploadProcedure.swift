@@ -40,10 +40,12 @@ public struct NetworkUploadProcedure: Procedure {
   /// - Returns: The response and its body.
   /// - Throws: ``NetworkError``; `CancellationError`.
   @concurrent public func execute(_ request: HTTPPayloadRequest) async throws -> HTTPPayloadResponse<Data> {
-    try request.checkFile()
-    let body = CollectedBody(limit: settings.sizeLimit)
-    let response = try await Transfer(settings).perform(request.urlRequest, body: request.body, into: body)
-    return HTTPPayloadResponse(body.data, response)
+    try await settings.hidingCredentials {
+      try request.checkFile()
+      let body = CollectedBody(limit: settings.sizeLimit)
+      let response = try await Transfer(settings).perform(request.urlRequest, body: request.body, into: body)
+      return HTTPPayloadResponse(body.data, response)
+    }
   }
 }
 

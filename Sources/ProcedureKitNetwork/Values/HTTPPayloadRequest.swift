@@ -33,7 +33,7 @@ public struct HTTPPayloadRequest: NetworkRequest, Hashable {
   ) {
     self.init(body, URLRequest(url: url))
     urlRequest.httpMethod = method
-    urlRequest.setValue(contentType, forHTTPHeaderField: "Content-Type")
+    urlRequest.put(contentType, inField: "Content-Type")
   }
 
   /// Creates a request with a value as JSON.

@@ -33,16 +33,19 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 
   /// The kind of the error.
   public let kind: Kind
-  /// The request concerned, without its body and its credentials; after a redirect, the last one.
+  /// The request concerned; after a redirect, the last one.
+  ///
+  /// Only the method, the address without user, password, query and fragment, and header fields that hold no credentials are
+  /// kept: those of content negotiation, conditions, ranges and caches, the description of the content, and `User-Agent`.
   public let request: URLRequest
-  /// The response, if one has begun.
+  /// The response, if one has begun, without cookies, credentials and the queries of addresses.
   public let response: HTTPURLResponse?
   /// The body that came with a status that is not accepted, at most 64 KB of it.
   public let body: Data
   /// The error of the system or the decoder.
   public let underlying: (any Error)?
   private let detail: String
-  private let subject: String?
+  private let subject: String
 
   /// How much of a body is kept for an error.
   static let bodyLimit = 64 << 10
@@ -51,13 +54,29 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     _ kind: Kind, _ request: URLRequest, _ detail: String = "", response: HTTPURLResponse? = nil, body: Data = Data(),
     underlying: (any Error)? = nil, subject: String? = nil
   ) {
+    self.init(
+      kind, request.withoutSecrets(), detail, response?.withoutSecrets(), body,
+      (underlying as? URLError)?.withoutSecrets ?? underlying, subject ?? request.summary)
+  }
+
+  /// Keeps all values, none of which holds a secret.
+  private init(
+    _ kind: Kind, _ request: URLRequest, _ detail: String, _ response: HTTPURLResponse?, _ body: Data,
+    _ underlying: (any Error)?, _ subject: String
+  ) {
     self.kind = kind
-    self.request = request.withoutSecrets
+    self.request = request
     self.detail = detail
     self.response = response
     self.body = body
     self.underlying = underlying
     self.subject = subject
+  }
+
+  /// Internal. Returns the error without the header fields that a policy names as credentials.
+  func hiding(_ names: Set<String>) -> NetworkError {
+    NetworkError(
+      kind, request.withoutSecrets(names), detail, response?.withoutSecrets(names), body, underlying, subject)
   }
 
   /// The status code of the response, if one has begun.
@@ -67,7 +86,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   public var code: URLError.Code? { (underlying as? URLError)?.code }
 
   /// The request, the failure, and the cause. Credentials and the query of the address are left out.
-  public var description: String { "\(subject ?? request.summary) \(explanation)" }
+  public var description: String { "\(subject) \(explanation)" }
 
   private var explanation: String {
     switch kind {
@@ -86,7 +105,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
 
   private var underlyingText: String {
     guard let error = underlying else { return "the server has sent no HTTP response." }
-    guard let error = error as? URLError else { return "\(error)" }
+    guard let error = error as? URLError else { return "\(error)".quotable }
     return "\(Self.names[error.code] ?? error.localizedDescription) (URLError \(error.code.rawValue))."
   }
 

@@ -34,4 +34,13 @@ public struct TransferSettings: Sendable {
     settings.acceptsStatus = \.isSuccess
     return settings
   }
+
+  /// Internal. Performs an attempt, whose errors do not hold the header fields that the policy names as credentials.
+  func hidingCredentials<R>(_ attempt: () async throws -> R) async throws -> R {
+    do {
+      return try await attempt()
+    } catch let error as NetworkError {
+      throw error.hiding(redirects.credentialHeaders)
+    }
+  }
 }

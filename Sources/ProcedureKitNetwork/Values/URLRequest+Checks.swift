@@ -7,15 +7,15 @@ import Foundation
 extension URLRequest {
   /// The method and the address for messages: without user, password, query and fragment, which may hold secrets.
   var summary: String {
-    url == nil ? "a request without a URL" : "\(httpMethod ?? "GET") \(address)"
+    url == nil ? "a request without a URL" : "\((httpMethod ?? "GET").quotable) \(address)"
   }
 
-  /// The address for messages.
+  /// The address for messages, whose length is bounded.
   var address: String {
     guard let url else { return "" }
     let port = url.port.map { ":\($0)" } ?? ""
     let query = url.query == nil ? "" : "?…"
-    return "\(url.scheme ?? "")://\(url.host ?? "")\(port)\(url.path)\(query)"
+    return "\("\(url.scheme ?? "")://\(url.host ?? "")\(port)\(url.path)".quotable)\(query)"
   }
 
   /// Checks that the request can be sent, and sent again after a failure.
@@ -36,22 +36,26 @@ extension URLRequest {
       return "\(method) has no body; set httpMethod to POST or PUT"
     }
     if !method.isHTTPToken { return "its method is no method" }
-    if (allHTTPHeaderFields ?? [:]).keys.contains(where: { !$0.isHTTPToken }) {
-      return "a name of a header field contains other characters than HTTP allows"
+    for (name, value) in allHTTPHeaderFields ?? [:] {
+      if let problem = Self.problem(ofField: name, value) { return problem }
     }
     return nil
   }
 
-  /// A request with method, address and header fields only, without those of credentials.
-  ///
-  /// The request is made anew: on Linux, changing a request without a URL ends the process.
-  var withoutSecrets: URLRequest {
-    guard let url else { return self }
-    var request = URLRequest(url: url, cachePolicy: cachePolicy, timeoutInterval: timeoutInterval)
-    request.httpMethod = httpMethod
-    request.allHTTPHeaderFields = allHTTPHeaderFields
-    request.removeHeaders(RedirectPolicy().credentialHeaders)
-    return request
+  fileprivate static func problem(ofField name: String, _ value: String) -> String? {
+    guard name.isHTTPToken else { return "a name of a header field contains other characters than HTTP allows" }
+    guard value.isHTTPFieldValue else {
+      return "the value of its header field \(name.quotable) contains a line end or a NUL"
+    }
+    return nil
+  }
+
+  /// Sets a header field, and keeps a value that the check refuses: `setValue` of `URLRequest` drops such a value in silence, and a
+  /// request without the field would be sent.
+  mutating func put(_ value: String, inField name: String) {
+    if value.isHTTPFieldValue { return setValue(value, forHTTPHeaderField: name) }
+    removeHeaders([name])
+    allHTTPHeaderFields = (allHTTPHeaderFields ?? [:]).merging([name: value]) { $1 }
   }
 
   /// Removes some header fields, whose names are compared without regard to case.
@@ -60,6 +64,24 @@ extension URLRequest {
     for name in (allHTTPHeaderFields ?? [:]).keys where names.contains(name.lowercased()) {
       setValue(nil, forHTTPHeaderField: name)
     }
+  }
+}
+
+extension NetworkRequest {
+  /// Sets a header field, and replaces an earlier value of the same name.
+  ///
+  /// `setValue(_:forHTTPHeaderField:)` of `URLRequest` ignores a value with a line end or a NUL: a token that was read from a file
+  /// with its last line end is not sent, and the request goes out without authorization. This function throws instead.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the field.
+  ///   - value: The value, of one line.
+  /// - Throws: ``NetworkError`` of the kind ``NetworkError/Kind-swift.struct/invalidRequest``, without the value.
+  public mutating func setHeader(_ name: String, _ value: String) throws(NetworkError) {
+    if let problem = URLRequest.problem(ofField: name, value) {
+      throw NetworkError(.invalidRequest, urlRequest, problem)
+    }
+    urlRequest.setValue(value, forHTTPHeaderField: name)
   }
 }
 
@@ -84,4 +106,7 @@ extension String {
   fileprivate var isHTTPToken: Bool {
     !isEmpty && utf8.allSatisfy { $0 > 32 && $0 < 127 && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
   }
+
+  /// Whether the text stays within one header field. A line end or a NUL could begin another field, or cut this one.
+  var isHTTPFieldValue: Bool { !utf8.contains { [0, 10, 13].contains($0) } }
 }

@@ -58,9 +58,12 @@ extension Procedure where Input: NetworkRequest {
 }
 
 /// The service has answered a token with the status 401.
-private struct RejectedToken<Payload: Sendable>: Error, CustomStringConvertible {
+private struct RejectedToken<Payload: Sendable>: Error, CustomStringConvertible, CustomReflectable {
   let token: BearerToken
   let answer: Result<HTTPPayloadResponse<Payload>, any Error>
 
-  var description: String { "the service takes the token no more (the status 401)" }
+  var description: String { "the service no longer accepts the token (the status 401)" }
+
+  /// Nothing, since the answer holds the whole address and all header fields.
+  var customMirror: Mirror { Mirror(self, children: []) }
 }

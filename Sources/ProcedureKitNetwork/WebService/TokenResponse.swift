@@ -35,7 +35,7 @@ struct TokenResponse {
     guard response.status.isSuccess else {
       if let failure = try? decoder.decode(Failure.self, from: response.payload) {
         let description = failure.errorDescription ?? "without a reason"
-        throw OAuthError(.refused, service, code: Self.printable(failure.error), Self.printable(description))
+        throw OAuthError(.refused, service, code: failure.error.quotable, description.quotable)
       }
       throw OAuthError(.invalidResponse, service, "the status \(response.status)")
     }
@@ -44,7 +44,7 @@ struct TokenResponse {
     }
     guard success.tokenType.lowercased() == "bearer" else {
       throw OAuthError(
-        .invalidResponse, service, "a token of the type \(Self.printable(success.tokenType)), not Bearer")
+        .invalidResponse, service, "a token of the type \(success.tokenType.quotable), not Bearer")
     }
     guard let token = BearerToken(success.accessToken) else {
       throw OAuthError(.invalidResponse, service, "a token that no header field can have")
@@ -53,10 +53,5 @@ struct TokenResponse {
     // More than a century means for ever, and no overflow.
     lifetime = success.expiresIn?.count.flatMap { $0.isNaN ? nil : .seconds(min(max($0, 0), 4e9)) }
     refreshToken = success.refreshToken
-  }
-
-  /// The text of a server, cut and without control characters, for a message.
-  private static func printable(_ text: String) -> String {
-    String(text.unicodeScalars.prefix(200).map { $0.value < 32 || $0.value == 127 ? " " : Character($0) })
   }
 }

@@ -31,4 +31,45 @@ import Testing
     #expect(error?.description.contains("was not sent, since") == true)
     #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
   }
+
+  @Test(
+    "A header value with a line end or a NUL is refused, and nothing is sent",
+    arguments: ["token\n", "token\r\n", "a\rb", "a\0b", "a\r\n b", "\n"])
+  func values(_ value: String) async throws {
+    let transport = ScriptedTransport { exchange, _ in try exchange.answer(200) }
+    var settings = TransferSettings()
+    settings.transport = transport
+    let url = URL(string: "https://kitten.example/")!
+    var request = URLRequest(url: url)
+    request.allHTTPHeaderFields = ["Authorization": value]
+    let upload = HTTPPayloadRequest(.data(Data()), to: url, contentType: value)
+    for error in [
+      await networkError { [settings, request] in try await NetworkDataProcedure("load", settings)(request) },
+      await networkError { [settings, request] in
+        try await NetworkDownloadProcedure(to: URL(filePath: "/kitten"), settings)(request)
+      },
+      await networkError { [settings] in try await NetworkUploadProcedure("upload", settings)(upload) },
+      await networkError { () throws -> Void in
+        var request = URLRequest(url: url)
+        try request.setHeader("Authorization", value)
+      },
+      await networkError { () throws -> Void in
+        var payload = HTTPPayloadRequest(.data(Data()), to: url)
+        try payload.setHeader("X-\(value)", "a")
+      },
+    ] {
+      #expect(error?.kind == .invalidRequest)
+      #expect(error?.description.contains("token") == false)
+    }
+    #expect(transport.exchanges.isEmpty)
+  }
+
+  @Test("A header field of one line is set, and replaces the former one, whatever its case")
+  func setHeader() throws {
+    var request = URLRequest(url: URL(string: "https://kitten.example/")!)
+    try request.setHeader("x-kitten", "Mia\tand Tom")
+    try request.setHeader("X-Kitten", "Mía")
+    #expect(request.value(forHTTPHeaderField: "X-Kitten") == "Mía")
+    #expect(request.allHTTPHeaderFields?.count == 1)
+  }
 }

@@ -1,0 +1,96 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What an error keeps of requests, responses and causes: nothing that can hold a secret, and no text without a bound.
+///
+/// A program cannot know which field of a request is a credential (`X-Api-Key`), so an error keeps only the fields of a
+/// short list. A response keeps its fields, which a program may need (`Retry-After`), except for those that carry cookies,
+/// credentials or addresses.
+enum Secrecy {
+  static let harmlessRequestFields: Set = [
+    "accept", "accept-charset", "accept-encoding", "accept-language", "cache-control", "content-encoding",
+    "content-language", "content-length", "content-type", "expect", "if-match", "if-modified-since", "if-none-match",
+    "if-range", "if-unmodified-since", "pragma", "range", "user-agent",
+  ]
+  static let secretResponseFields: Set = [
+    "authentication-info", "authorization", "cookie", "link", "proxy-authentication-info", "proxy-authorization",
+    "refresh", "set-cookie", "set-cookie2",
+  ]
+  static let addressFields: Set = ["content-location", "location"]
+}
+
+extension URLRequest {
+  /// Returns a request with the method, the address without its secrets, and the header fields that hold none.
+  ///
+  /// - Parameter names: The names of more header fields that hold credentials.
+  func withoutSecrets(_ names: Set<String> = []) -> URLRequest {
+    let names = Set(names.map { $0.lowercased() })
+    let address = url.map { $0.withoutSecrets }
+    var request = URLRequest(
+      url: address ?? URL(filePath: "/"), cachePolicy: cachePolicy, timeoutInterval: timeoutInterval)
+    request.httpMethod = httpMethod
+    request.allHTTPHeaderFields = allHTTPHeaderFields?.filter { name, _ in
+      let name = name.lowercased()
+      return Secrecy.harmlessRequestFields.contains(name) && !names.contains(name)
+    }
+    // The last change: on Linux, changing a request without a URL ends the process.
+    if address == nil { request.url = nil }
+    return request
+  }
+}
+
+extension URL {
+  /// The address without user, password, query and fragment.
+  var withoutSecrets: URL {
+    let text = absoluteString.withoutSecretsOfAddress
+    return URL(string: text) ?? URL(filePath: "/")
+  }
+}
+
+extension HTTPURLResponse {
+  /// Returns the status, the address without its secrets, and the header fields that hold none.
+  ///
+  /// - Parameter names: The names of more header fields that hold credentials.
+  func withoutSecrets(_ names: Set<String> = []) -> HTTPURLResponse? {
+    let names = Secrecy.secretResponseFields.union(names.map { $0.lowercased() })
+    var fields: [String: String] = [:]
+    for (name, value) in allHeaderFields {
+      guard let name = name as? String, let value = value as? String, !names.contains(name.lowercased()) else {
+        continue
+      }
+      fields[name] = Secrecy.addressFields.contains(name.lowercased()) ? value.withoutSecretsOfAddress : value
+    }
+    return HTTPURLResponse(
+      url: url?.withoutSecrets ?? URL(filePath: "/"), statusCode: statusCode, httpVersion: nil, headerFields: fields)
+  }
+}
+
+extension URLError {
+  /// The error without the address that `URLSession` adds, with its secrets, under several keys.
+  var withoutSecrets: URLError {
+    let text = userInfo[NSLocalizedDescriptionKey] as? String
+    return URLError(code, userInfo: text.map { [NSLocalizedDescriptionKey: $0] } ?? [:])
+  }
+}
+
+extension String {
+  /// The text of an address, or of what should be one, without user, password, query and fragment.
+  var withoutSecretsOfAddress: String {
+    let bytes = utf8
+    let end = bytes.firstIndex { "?#".utf8.contains($0) } ?? bytes.endIndex
+    guard let start = firstRange(of: "//")?.upperBound, start < end else { return String(self[..<end]) }
+    let authorityEnd = bytes[start..<end].firstIndex { "/\\".utf8.contains($0) } ?? end
+    guard let at = bytes[start..<authorityEnd].lastIndex(of: UInt8(ascii: "@")) else { return String(self[..<end]) }
+    return String(self[..<start]) + String(self[bytes.index(after: at)..<end])
+  }
+
+  /// At most 200 characters of a text from elsewhere, without control characters, for a message.
+  var quotable: String {
+    let limit = 200
+    let scalars = unicodeScalars.prefix(limit).map { $0.properties.generalCategory == .control ? " " : Character($0) }
+    return String(scalars) + (unicodeScalars.dropFirst(limit).isEmpty ? "" : "…")
+  }
+}
