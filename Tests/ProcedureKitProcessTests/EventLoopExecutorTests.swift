@@ -6,7 +6,7 @@ import Testing
 import TestingProcedureKit
 
 /// What holds for bodies in the thread that waits for programs.
-@Suite struct EventLoopExecutorTests {
+@Suite(.timeLimit(.minutes(10))) struct EventLoopExecutorTests {
   private let executor: EventLoopExecutor
   private let queue: ProcedureQueue
 

@@ -2,11 +2,12 @@ import Foundation
 import ProcedureKit
 import ProcedureKitProcess
 import Synchronization
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 /// PARITY.md: cancel, suspend and resume, and processes that a program leaves behind.
-@Suite(.serialized) struct ProcessEndTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessEndTests {
   private let queue = ProcedureQueue("programs", maxConcurrentProcedures: 8)
 
   /// Starts a program that says "ready", and returns when it has.
@@ -28,9 +29,9 @@ import TestingProcedureKit
   func leftBehind() async throws {
     let clock = VirtualClock()
     let (handle, control) = try await start("sleep 1000 & echo ready") { $0.clock = clock }
-    while !isFinished(handle) {
+    try await eventually {
       clock.advance(by: .seconds(5))
-      await Task.yield()
+      return isFinished(handle)
     }
     #expect(try await handle.value.text == "ready\n")
     kill(-control.processIdentifier, SIGKILL)
@@ -129,9 +130,9 @@ import TestingProcedureKit
       procedure.outputLimit = 0
     }
     handle.cancel()
-    while !isFinished(handle) {
+    try await eventually {
       clock.advance(by: .seconds(5))
-      await Task.yield()
+      return isFinished(handle)
     }
     #expect(await handle.outcome.isCancelled)
   }

@@ -4,7 +4,7 @@ import ProcedureKitProcess
 import Testing
 
 /// The code of the guide of `ProcedureKitProcess`, compiled and run; `ProjectTests` compares the two.
-@Suite struct ProcessGuide {
+@Suite(.timeLimit(.minutes(10))) struct ProcessGuide {
   private let queue = ProcedureQueue("programs", maxConcurrentProcedures: 2)
 
   @Test("A program")

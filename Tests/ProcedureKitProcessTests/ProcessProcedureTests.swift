@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// PARITY.md: ProcessProcedure.
-@Suite(.serialized) struct ProcessProcedureTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessProcedureTests {
   private let queue = ProcedureQueue("programs", maxConcurrentProcedures: 8)
 
   /// The queue, or one that executes its bodies in the thread that waits for programs.

@@ -4,7 +4,7 @@ import ProcedureKitProcess
 import Testing
 
 /// PARITY.md: the environment and the working directory of a program.
-@Suite struct SurroundingsTests {
+@Suite(.timeLimit(.minutes(10))) struct SurroundingsTests {
   private let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
     .appendingPathComponent("ProcedureKit-\(UUID().uuidString)")
 

@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 /// The code of the README, compiled and run; `ProjectTests` compares the two.
-@Suite struct ReadmeExamples {
+@Suite(.timeLimit(.minutes(10))) struct ReadmeExamples {
   struct Image: Sendable {
     var side: Int
   }

@@ -1,4 +1,5 @@
 import Foundation
+public import Testing
 
 /// How long the random, explored and stress tests go on: the environment variable `PROCEDUREKIT_DEPTH`.
 ///
@@ -55,4 +56,9 @@ public enum TestDepth: String, Sendable {
     case .deep: 20
     }
   }
+}
+
+extension TimeLimitTrait.Duration {
+  /// The limit of suites whose work grows with the depth. All tests start together, and so each takes as long as all.
+  public static var atDepth: Self { .minutes(TestDepth.current == .deep ? 600 : 10) }
 }

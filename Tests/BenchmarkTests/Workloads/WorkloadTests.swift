@@ -3,7 +3,7 @@ import Testing
 @testable import Benchmark
 
 /// One after another: the bodies of all contestants are counted in one place.
-@Suite(.serialized) struct WorkloadTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct WorkloadTests {
   static let timed = Workload.all.filter { !$0.countsBytes }
 
   @Test("Every contestant executes each of its bodies once, and comes to what it should", arguments: timed)

@@ -5,7 +5,7 @@ import TestingProcedureKit
 ///
 /// Broken on purpose, so that `Run.register` looks in one locking and registers in the next, the core fails
 /// within 3 to 140 schedules, depending on the seed.
-@Suite struct ExploredEngineTests {
+@Suite(.timeLimit(.minutes(10))) struct ExploredEngineTests {
   @Test("C4: A run can end between every two lockings of the tasks that wait for its outcome")
   func outcome() async throws {
     let summary = try await exploreSchedules(500) { env in

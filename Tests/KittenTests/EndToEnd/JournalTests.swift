@@ -7,7 +7,7 @@ import Testing
 @testable import kitten
 
 /// `kitten --journal`, as a user meets it.
-@Suite final class JournalTests {
+@Suite(.timeLimit(.minutes(10))) final class JournalTests {
   private let directory: TemporaryDirectory
 
   init() throws {

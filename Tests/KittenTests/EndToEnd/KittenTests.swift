@@ -4,7 +4,7 @@ import Testing
 
 @testable import kitten
 
-@Suite struct KittenTests {
+@Suite(.timeLimit(.minutes(10))) struct KittenTests {
   @Test("Without arguments, from any directory, the photograph becomes three pictures and a table")
   func photograph() async throws {
     let directory = try TemporaryDirectory()

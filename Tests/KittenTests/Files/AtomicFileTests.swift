@@ -3,7 +3,7 @@ import Testing
 
 @testable import kitten
 
-@Suite struct AtomicFileTests {
+@Suite(.timeLimit(.minutes(10))) struct AtomicFileTests {
   @Test("A file appears whole, and nothing else does")
   func writes() throws {
     let directory = try TemporaryDirectory()

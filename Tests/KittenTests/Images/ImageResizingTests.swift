@@ -2,7 +2,7 @@ import Testing
 
 @testable import kitten
 
-@Suite struct ImageResizingTests {
+@Suite(.timeLimit(.minutes(10))) struct ImageResizingTests {
   /// The definition, in floating point: every pixel the mean of the area that it covers.
   private func average(_ image: Image, toFit size: Int) -> [Double] {
     let (width, height) = image.dimensions(toFit: size)

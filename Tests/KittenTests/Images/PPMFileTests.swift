@@ -3,7 +3,7 @@ import Testing
 
 @testable import kitten
 
-@Suite struct PPMFileTests {
+@Suite(.timeLimit(.minutes(10))) struct PPMFileTests {
   private func image(_ header: String, _ raster: [UInt8]) throws -> Image {
     let directory = try TemporaryDirectory()
     return try PPMFile(path: directory.write(Array(header.utf8) + raster, to: "picture.ppm")).image()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import kitten
 
-@Suite struct ReportTests {
+@Suite(.timeLimit(.minutes(10))) struct ReportTests {
   private let small = Thumbnail(fileName: "a-8.png", width: 8, height: 5, byteCount: 99)
   private let large = Thumbnail(fileName: "a-128.png", width: 128, height: 85, byteCount: 12_345)
 

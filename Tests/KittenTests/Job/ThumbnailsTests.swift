@@ -4,7 +4,7 @@ import Testing
 
 @testable import kitten
 
-@Suite struct ThumbnailsTests {
+@Suite(.timeLimit(.minutes(10))) struct ThumbnailsTests {
   private func job(_ paths: [String], sizes: [Int], in directory: String) -> Thumbnails {
     Thumbnails(sources: Source.find(paths).sources, sizes: sizes, output: OutputDirectory(directory))
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import kitten
 
-@Suite struct PNGEncoderTests {
+@Suite(.timeLimit(.minutes(10))) struct PNGEncoderTests {
   @Test("Random pictures of every shape and depth come back sample for sample", arguments: 0..<40 as Range<UInt64>)
   func roundTrip(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import kitten
 
-@Suite struct ZlibTests {
+@Suite(.timeLimit(.minutes(10))) struct ZlibTests {
   private func roundTrip(_ bytes: [UInt8]) throws -> (kinds: Set<Int>, count: Int) {
     let compressed = try Zlib.compress(bytes)
     let decoded = try Inflate.zlib(compressed)

@@ -3,7 +3,7 @@ import ProcedureKitDiagnostics
 import Testing
 import TestingProcedureKit
 
-@Suite struct ActivityCounterTests {
+@Suite(.timeLimit(.minutes(10))) struct ActivityCounterTests {
   private struct Failure: Error {}
 
   @Test("The counter is active while a procedure executes, also one that fails, and idle after the delay")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProcedureKitDiagnostics
 
-@Suite struct RunDiagramTests {
+@Suite(.timeLimit(.minutes(10))) struct RunDiagramTests {
   private struct Failure: Error {}
 
   private func recording(_ name: String = "mend") async -> RunRecording {

@@ -4,7 +4,7 @@ import ProcedureKitDiagnostics
 import Testing
 
 /// The code of the guide *Seeing what happens* that needs ProcedureKitDiagnostics, compiled and run; `ProjectTests` compares the two.
-@Suite struct SeeingWhatHappensGuide {
+@Suite(.timeLimit(.minutes(10))) struct SeeingWhatHappensGuide {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "guide-\(UUID().uuidString)")
   private let job = ProcedureTask("job") {}
 

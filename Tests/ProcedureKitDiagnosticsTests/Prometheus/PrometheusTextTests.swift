@@ -3,7 +3,7 @@ import ProcedureKitDiagnostics
 import Testing
 import TestingProcedureKit
 
-@Suite struct PrometheusTextTests {
+@Suite(.timeLimit(.minutes(10))) struct PrometheusTextTests {
   private struct Failure: Error {}
 
   private func queue(_ name: String, width: Int = 2) -> ProcedureQueue {

@@ -3,7 +3,7 @@ import ProcedureKitDiagnostics
 import Testing
 import TestingProcedureKit
 
-@Suite struct RunRecorderTests {
+@Suite(.timeLimit(.minutes(10))) struct RunRecorderTests {
   private struct Failure: Error {}
 
   @Test("A recording has every run with its executions, dependencies, parents and outcome")

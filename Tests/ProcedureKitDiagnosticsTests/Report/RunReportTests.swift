@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProcedureKitDiagnostics
 
-@Suite struct RunReportTests {
+@Suite(.timeLimit(.minutes(10))) struct RunReportTests {
   /// load (0–10 ms) → resize (12–40 ms) → write (40–45 ms), beside other work (0–20 ms), as nodes of a graph.
   private func graph() -> (RunRecording, ids: [ProcedureID]) {
     let ids = RunRecording.identities(5)

@@ -6,7 +6,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKitDiagnostics
 
-@Suite struct TerminalProgressTests {
+@Suite(.timeLimit(.minutes(10))) struct TerminalProgressTests {
   private struct Failure: Error, CustomStringConvertible {
     var description = "disk full\nat block 7"
   }

@@ -7,7 +7,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKitDiagnostics
 
-@Suite struct TraceRecorderTests {
+@Suite(.timeLimit(.atDepth)) struct TraceRecorderTests {
   private struct Failure: Error {}
 
   private let bytes = TraceBytes()

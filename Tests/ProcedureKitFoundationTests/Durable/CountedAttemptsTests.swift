@@ -3,7 +3,7 @@ import ProcedureKitFoundation
 import Synchronization
 import Testing
 
-@Suite struct CountedAttemptsTests {
+@Suite(.timeLimit(.minutes(10))) struct CountedAttemptsTests {
   private let journal = InMemoryJournal()
 
   @Test("After a kill in the third attempt, the fourth comes next, and its failure is the last of four")

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TestingProcedureKit
 
-@Suite struct DurableGraphTests {
+@Suite(.timeLimit(.minutes(10))) struct DurableGraphTests {
   private let journal = InMemoryJournal()
   private let names = Names()
 

@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 /// Why a node of a durable graph is executed again: in events, snapshots, reports and progress.
-@Suite struct ExecutionCauseTests {
+@Suite(.timeLimit(.minutes(10))) struct ExecutionCauseTests {
   private let journal = InMemoryJournal()
   private let snapshots = Record<QueueSnapshot>()
 

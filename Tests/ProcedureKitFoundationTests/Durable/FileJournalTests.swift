@@ -4,7 +4,7 @@ import ProcedureKitFoundation
 import Testing
 import TestingProcedureKit
 
-@Suite struct FileJournalTests {
+@Suite(.timeLimit(.minutes(10))) struct FileJournalTests {
   private let folder: TemporaryFolder
   private let path: String
   private let quiet = ProcedureLog(to: LogCollector())

@@ -6,7 +6,7 @@ import Testing
 import TestingProcedureKit
 
 /// A process that runs a durable graph of 30 nodes is killed with -9 at random moments, and run again until it comes to its end.
-@Suite struct KillTests {
+@Suite(.timeLimit(.atDepth)) struct KillTests {
   private static let value = "value 316542\n"
 
   /// What a journal says of the nodes of the graph, read as the library does: the numbers of the nodes with an entry.

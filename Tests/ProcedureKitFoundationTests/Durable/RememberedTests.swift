@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TestingProcedureKit
 
-@Suite struct RememberedTests {
+@Suite(.timeLimit(.minutes(10))) struct RememberedTests {
   private let journal = InMemoryJournal()
   private let count = Counter()
 

@@ -4,7 +4,7 @@ import ProcedureKitFoundation
 import Testing
 import TestingProcedureKit
 
-@Suite final class FileAccessTests {
+@Suite(.timeLimit(.minutes(10))) final class FileAccessTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "FileAccess-\(UUID().uuidString)").path
   private let isAdministrator = NSUserName() == "root"
 

@@ -21,7 +21,7 @@ extension RemoteSignature where Input == Photo, Output == Thumbnail {
 }
 
 /// The code of the guide *On other machines*, compiled and run; `ProjectTests` compares the two.
-@Suite struct OnOtherMachinesGuide {
+@Suite(.timeLimit(.minutes(10))) struct OnOtherMachinesGuide {
   struct LineError: Error {}
 
   /// A server that is not there at first.

@@ -4,7 +4,7 @@ import ProcedureKitFoundation
 import Testing
 
 /// The code of the guide *Seeing what happens* that needs ProcedureKitFoundation, compiled and run; `ProjectTests` compares the two.
-@Suite struct SeeingWhatHappensGuide {
+@Suite(.timeLimit(.minutes(10))) struct SeeingWhatHappensGuide {
   @Test("Foundation's Progress")
   func progress() async throws {
     let (rest, go) = AsyncStream.makeStream(of: Void.self)

@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 /// The snippets of the guide *Work that survives*.
-@Suite struct WorkThatSurvivesGuide {
+@Suite(.timeLimit(.minutes(10))) struct WorkThatSurvivesGuide {
   struct Photo: Codable, Sendable, Equatable {
     var name: String
     var side = 1_000

@@ -4,7 +4,7 @@ import ProcedureKitFoundation
 import Testing
 import TestingProcedureKit
 
-@Suite struct JSONTests {
+@Suite(.timeLimit(.minutes(10))) struct JSONTests {
   struct Kitten: Codable, Hashable, Sendable {
     var name: String
     var lives = 9

@@ -1,15 +1,13 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
+import TestSupport
 import Testing
 
-@Suite struct FoundationProgressTests {
+@Suite(.timeLimit(.minutes(10))) struct FoundationProgressTests {
   /// Waits until the object is so far. Foundation has no way to wait here.
   private func wait(for progress: Progress, _ fraction: Double) async throws {
-    while progress.fractionCompleted != fraction {
-      try Task.checkCancellation()
-      await Task.yield()
-    }
+    try await eventually { progress.fractionCompleted == fraction }
   }
 
   @Test(

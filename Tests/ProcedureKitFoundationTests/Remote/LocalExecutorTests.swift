@@ -3,7 +3,7 @@ import ProcedureKitFoundation
 import Testing
 import TestingProcedureKit
 
-@Suite struct LocalExecutorTests {
+@Suite(.timeLimit(.minutes(10))) struct LocalExecutorTests {
   @Test("The nodes of a graph are executed elsewhere, and their values come back")
   func graph() async throws {
     let executor = LocalExecutor(.doubling())
@@ -139,18 +139,18 @@ import TestingProcedureKit
     let queue = ProcedureQueue("here")
     let remote = double.remote(on: executor, as: .double)
     let handle = queue.add(remote, input: 1)
-    await started.wait(for: 1)
+    try await started.wait(for: 1)
     handle.cancel()
     #expect(await handle.outcome.isCancelled && ended.values == [1])
-    await withTaskGroup(of: Void.self) { group in
+    try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         await #expect(throws: CancellationError.self) { try await queue.run(remote, input: 2) }
       }
-      await started.wait(for: 2)
+      try await started.wait(for: 2)
       group.cancelAll()
     }
     async let inCaller = #expect(throws: CancellationError.self) { try await queue.run(remote, input: 3) }
-    await started.wait(for: 3)
+    try await started.wait(for: 3)
     await queue.cancelAll()
     _ = await inCaller
     #expect(ended.values == [1, 2, 3])

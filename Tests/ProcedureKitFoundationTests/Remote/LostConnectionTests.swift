@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 /// A server that is restarted: every connection breaks, and what the server knows is kept.
-@Suite struct LostConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct LostConnectionTests {
   /// The line to an engine. A break ends each wait with `connectionLost`, and each call until the line is mended.
   final class Line: ProcedureExecutor, RemoteTaskSource {
     private struct State {
@@ -108,12 +108,12 @@ import TestingProcedureKit
         try? await RemoteWorker(registry: registry, queue: RemoteWorkerTests.queue(clock)).run(from: line)
       }
       let first = queue.add(call, input: 1)
-      await started.wait(for: 1)
+      try await started.wait(for: 1)
       line.breakDown()
       // The body ends while the line is broken, and its answer waits.
       gate.continuation.yield()
       let second = queue.add(call, input: 2)
-      await clock.pass(.seconds(2))
+      try await clock.pass(.seconds(2))
       line.mend()
       while started.values.count < 2 { await clock.step() }
       let later = try await second.value

@@ -3,7 +3,7 @@ import ProcedureKitFoundation
 import Testing
 import TestingProcedureKit
 
-@Suite struct RemoteCallTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteCallTests {
   /// An executor that answers with the errors of a list, one after another, and then with a value.
   struct Scripted: ProcedureExecutor {
     let calls = Record<RemoteCall>()
@@ -39,7 +39,7 @@ import TestingProcedureKit
     let clock = VirtualClock()
     let executor = Scripted { $0 <= 3 ? Self.lost : nil }
     let run = queue(clock).add(double.remote(on: executor), input: 1)
-    for delay in [100, 200, 400] { await clock.pass(.milliseconds(delay)) }
+    for delay in [100, 200, 400] { try await clock.pass(.milliseconds(delay)) }
     #expect(try await run.value == 7)
     #expect(executor.calls.values.count == 4 && Set(executor.calls.values.map(\.id)).count == 1)
   }
@@ -51,7 +51,7 @@ import TestingProcedureKit
     var limits = RemoteLimits()
     limits.connectionTimeout = .seconds(1)
     let run = queue(clock).add(double.remote(on: executor, as: .double, limits: limits), input: 1)
-    for delay in [100, 200, 400, 300] { await clock.pass(.milliseconds(delay)) }
+    for delay in [100, 200, 400, 300] { try await clock.pass(.milliseconds(delay)) }
     let error = await run.outcome.error(as: RemoteError.self)
     #expect(error == Self.lost && error?.isTransient == true)
     #expect(clock.now == VirtualClock.Instant().advanced(by: .seconds(1)))

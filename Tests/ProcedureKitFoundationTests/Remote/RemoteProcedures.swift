@@ -1,6 +1,8 @@
 import ProcedureKit
 import ProcedureKitFoundation
 import Synchronization
+import TestSupport
+import Testing
 import TestingProcedureKit
 
 /// The procedures and errors of the tests.
@@ -38,16 +40,16 @@ final class Record<Value: Sendable>: Sendable {
   func append(_ value: Value) { contents.withLock { $0.append(value) } }
 
   /// Waits until there are so many values.
-  func wait(for count: Int) async {
-    while values.count < count { await Task.yield() }
+  func wait(for count: Int) async throws {
+    try await eventually { values.count >= count }
   }
 }
 
 extension VirtualClock {
   /// Waits until a task sleeps no longer than `duration` from now, and moves the clock by `duration`.
-  func pass(_ duration: Duration) async {
+  func pass(_ duration: Duration) async throws {
     let end = now.advanced(by: duration)
-    while nextDeadline.map({ $0 > end }) ?? true { await Task.yield() }
+    try await eventually { nextDeadline.map { $0 <= end } ?? false }
     advance(to: end)
   }
 }

@@ -1,10 +1,11 @@
 import ProcedureKit
 import ProcedureKitFoundation
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 /// The progress of executions on other machines, as a part of the tree of progress here.
-@Suite struct RemoteProgressTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteProgressTests {
   private let clock = VirtualClock()
   private let engine: LocalEngine
   private let here: ProcedureQueue
@@ -22,8 +23,8 @@ import TestingProcedureKit
     return record
   }
 
-  private func wait(_ record: Record<Double>, for fraction: Double) async {
-    while record.values.last != fraction { await Task.yield() }
+  private func wait(_ record: Record<Double>, for fraction: Double) async throws {
+    try await eventually { record.values.last == fraction }
   }
 
   @Test("What the workers of two nodes report is the progress of the graph", .timeLimit(.minutes(1)))
@@ -56,7 +57,7 @@ import TestingProcedureKit
         steps[number].continuation.yield(fraction)
         while !shown.values.contains(where: { abs($0 - sum) < 0.001 }) {
           // Both workers wait for their next heartbeat, and the engine for both.
-          while clock.sleeperCount < 3 { await Task.yield() }
+          try await eventually { clock.sleeperCount >= 3 }
           clock.advance(by: .seconds(10))
         }
       }
@@ -64,7 +65,7 @@ import TestingProcedureKit
       let values = try await handle.value
       #expect(values == [0, 2])
     }
-    await wait(shown, for: 1)
+    try await wait(shown, for: 1)
     #expect(shown.values == shown.values.sorted())
   }
 
@@ -77,8 +78,8 @@ import TestingProcedureKit
     let shown = fractions(handle)
     let lost = try #require(await engine.nextTask())
     _ = try await lost.heartbeat(RemoteProgress(0.6, "rows"))
-    await wait(shown, for: 0.6)
-    await clock.pass(.seconds(30))
+    try await wait(shown, for: 0.6)
+    try await clock.pass(.seconds(30))
     let next = try #require(await engine.nextTask())
     _ = try await next.heartbeat(RemoteProgress(0.1, "rows"))
     // The late report of the lost worker is refused.
@@ -86,10 +87,10 @@ import TestingProcedureKit
     _ = try await next.heartbeat(RemoteProgress(nil, "more rows"))
     #expect(here.snapshot().procedures.first?.progress == 0.6)
     _ = try await next.heartbeat(RemoteProgress(0.7))
-    await wait(shown, for: 0.7)
+    try await wait(shown, for: 0.7)
     try await next.end(.finished(Array("8".utf8)))
     #expect(try await handle.value == 8)
-    await wait(shown, for: 1)
+    try await wait(shown, for: 1)
     #expect(shown.values == shown.values.sorted())
     #expect(messages.values.map(\.fraction) == [0.6, 0.1, nil, 0.7])
     // Nobody waits any more.

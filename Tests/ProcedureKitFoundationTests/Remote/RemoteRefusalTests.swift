@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// Calls that an engine or a worker refuses: each ends at once, by the clock, with an error that says why.
-@Suite struct RemoteRefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteRefusalTests {
   private typealias Repeat = RemoteSignature<String, String>
   private let clock = VirtualClock()
 

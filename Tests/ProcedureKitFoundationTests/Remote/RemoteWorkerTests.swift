@@ -1,10 +1,11 @@
 import ProcedureKit
 import ProcedureKitFoundation
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 /// Workers that are lost, stopped and cut off, on a virtual clock.
-@Suite struct RemoteWorkerTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteWorkerTests {
   let clock = VirtualClock()
   let engine: LocalEngine
   let here: ProcedureQueue
@@ -85,7 +86,7 @@ import TestingProcedureKit
     let executions = Record<(Int, RemoteCall.Key)>()
     let run = here.add(call, input: 4)
     let lost = try #require(await engine.nextTask())
-    await clock.pass(.seconds(30))
+    try await clock.pass(.seconds(30))
     let registry = ProcedureRegistry.doubling { number in
       if let execution = RemoteExecution.current { executions.append((execution.delivery, execution.key)) }
       return number * 2
@@ -101,7 +102,7 @@ import TestingProcedureKit
   func stoppedWorker() async throws {
     let run = here.add(call, input: 4)
     let stopped = try #require(await engine.nextTask())
-    await clock.pass(.seconds(30))
+    try await clock.pass(.seconds(30))
     let next = try #require(await engine.nextTask())
     for _ in 0..<2 {
       await expectSuperseded { _ = try await stopped.heartbeat(nil) }
@@ -123,7 +124,7 @@ import TestingProcedureKit
     let run = here.add(call, input: 4)
     for _ in 0..<3 {
       _ = try #require(await engine.nextTask())
-      await clock.pass(.seconds(30))
+      try await clock.pass(.seconds(30))
     }
     #expect(await run.outcome.error(as: RemoteError.self)?.kind == .workerLost)
     #expect(clock.now == VirtualClock.Instant().advanced(by: .seconds(90)))
@@ -132,7 +133,7 @@ import TestingProcedureKit
   @Test("A call that no worker takes fails after the start timeout")
   func noWorker() async throws {
     let run = here.add(call, input: 4)
-    await clock.pass(.seconds(600))
+    try await clock.pass(.seconds(600))
     #expect(await run.outcome.error(as: RemoteError.self)?.kind == .noWorker)
   }
 
@@ -146,7 +147,7 @@ import TestingProcedureKit
       clock.advance(by: .seconds(20))
       #expect(try await task.heartbeat(nil) == false)
     }
-    await clock.pass(.seconds(5))
+    try await clock.pass(.seconds(5))
     #expect(await run.outcome.error(as: RemoteError.self)?.kind == .executionTimedOut)
     await expectSuperseded { _ = try await task.heartbeat(nil) }
   }
@@ -162,11 +163,11 @@ import TestingProcedureKit
     let (heartbeats, workerClock) = (Record<Int>(), VirtualClock())
     let run = here.add(call, input: 4)
     try await withWorker(registry, from: HeartbeatCounter(engine, heartbeats), on: workerClock) { _ in
-      await started.wait(for: 1)
+      try await started.wait(for: 1)
       // The engine's time passes when the heartbeat has arrived. With one clock, a slow thread would be a silent worker.
       for number in 1...50 {
-        await workerClock.pass(.seconds(10))
-        await heartbeats.wait(for: number)
+        try await workerClock.pass(.seconds(10))
+        try await heartbeats.wait(for: number)
         clock.advance(by: .seconds(10))
       }
       gate.continuation.yield()
@@ -187,9 +188,9 @@ import TestingProcedureKit
     }
     let run = here.add(call, input: 4)
     try await withWorker(registry) { _ in
-      await started.wait(for: 1)
+      try await started.wait(for: 1)
       run.cancel()
-      await clock.pass(.seconds(10))
+      try await clock.pass(.seconds(10))
       #expect(await run.outcome.isCancelled)
       #expect(ended.values == [4])
     }
@@ -200,8 +201,8 @@ import TestingProcedureKit
     let run = here.add(call, input: 4)
     let task = try #require(await engine.nextTask())
     run.cancel()
-    while try await !task.heartbeat(nil) { await Task.yield() }
-    await clock.pass(.seconds(30))
+    try await eventually { try await task.heartbeat(nil) }
+    try await clock.pass(.seconds(30))
     #expect(await run.outcome.isCancelled)
   }
 
@@ -225,7 +226,7 @@ import TestingProcedureKit
       return number
     }
     try await withWorker(slow) { stop in
-      await started.wait(for: 1)
+      try await started.wait(for: 1)
       stop()
     }
     try await withWorker { _ in values.append(try await run.value) }
@@ -242,8 +243,8 @@ import TestingProcedureKit
     }
     let run = here.add(double.remote(on: engine, as: .double, onProgress: { reported.append($0) }), input: 4)
     try await withWorker(registry) { _ in
-      for _ in 0..<3 { await clock.pass(.seconds(10)) }
-      await reported.wait(for: 1)
+      for _ in 0..<3 { try await clock.pass(.seconds(10)) }
+      try await reported.wait(for: 1)
       gate.continuation.yield()
       let value = try await run.value
       #expect(value == 8)
@@ -274,7 +275,7 @@ import TestingProcedureKit
     let named = double.remote(on: engine, as: .double) { "work \($0)" }
     let runs = [here.add(named, input: 4), here.add(named, input: 4)]
     let task = try #require(await engine.nextTask())
-    while engine.callerCount < 2 { await Task.yield() }
+    try await eventually { engine.callerCount >= 2 }
     runs[0].cancel()
     #expect(await runs[0].outcome.isCancelled)
     #expect(try await task.heartbeat(nil) == false)

@@ -1,5 +1,6 @@
 import ProcedureKit
 import ProcedureKitFoundation
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -37,7 +38,7 @@ import TestingProcedureKit
     let waiting = queue.add(ProcedureTask { 2 })
     async let run: Void = service(grace: nil).run()
     shutdown.finish()
-    while queue.snapshot().isShutDown == false { await Task.yield() }
+    try await eventually { queue.snapshot().isShutDown }
     probe.finish(1)
     try await run
     #expect(await handle.outcome.isFinished(1))

@@ -5,7 +5,7 @@ import Testing
 @testable import ProcedureKitProcess
 
 /// What holds for the descriptors that are waited for, with `poll` and with `epoll`.
-@Suite struct DescriptorSetTests {
+@Suite(.timeLimit(.minutes(10))) struct DescriptorSetTests {
   private static var sets: [any DescriptorSet] {
     get throws {
       #if os(Linux)

@@ -2,7 +2,7 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
-@Suite(.serialized) struct CapabilityTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct CapabilityTests {
   @Test("The status is told without asking; nil where the capability is not available")
   func status() async throws {
     let camera = CapabilityProbe("camera", status: .denied)

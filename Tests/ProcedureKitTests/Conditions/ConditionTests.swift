@@ -1,7 +1,7 @@
 import ProcedureKit
 import Testing
 
-@Suite struct ConditionTests {
+@Suite(.timeLimit(.minutes(10))) struct ConditionTests {
   private static let yes = Condition("yes") { true }
   private static let no = Condition("no") { false }
   private static let bad = Condition("bad") { throw TestError(code: 1) }

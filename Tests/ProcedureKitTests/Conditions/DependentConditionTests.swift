@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 /// No failed dependencies: the rule for every dependent, and a condition for those who want to look for themselves.
-@Suite struct DependentConditionTests {
+@Suite(.timeLimit(.minutes(10))) struct DependentConditionTests {
   /// A dependency that comes to each of the ways to end without a value.
   private func dependencies(on queue: ProcedureQueue) -> [ProcedureHandle<Int>] {
     let cancelled = ProcedureQueue("suspended", isSuspended: true).add(ProcedureTask { 1 })

@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 /// What a condition brings about before it is evaluated.
-@Suite struct PreparationTests {
+@Suite(.timeLimit(.minutes(10))) struct PreparationTests {
   private enum Network {}
 
   /// A condition that connects, by a procedure of the category of those who need it.

@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite struct TimersTests {
+@Suite(.timeLimit(.minutes(10))) struct TimersTests {
   /// Timers on a clock of their own, and what they have called.
   private struct Bench {
     let clock = VirtualClock()

@@ -6,7 +6,7 @@ import Testing
 
 extension Int: BroadcastEvent {}
 
-@Suite struct EventBroadcasterTests {
+@Suite(.timeLimit(.atDepth)) struct EventBroadcasterTests {
   @Test(
     "1,000 subscribers come and go in any order: who is left reads everything, who has gone nothing", arguments: 0..<5)
   func comeAndGo(seed: UInt64) async {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProcedureKit
 
-@Suite struct EventSubscriptionTests {
+@Suite(.timeLimit(.atDepth)) struct EventSubscriptionTests {
   private func subscribe(_ broadcaster: EventBroadcaster<Int>, past: ContiguousArray<Int> = []) -> EventSubscription<
     Int
   > {

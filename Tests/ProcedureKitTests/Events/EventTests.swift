@@ -2,7 +2,7 @@ import ProcedureKit
 import TestSupport
 import Testing
 
-@Suite struct EventTests {
+@Suite(.timeLimit(.atDepth)) struct EventTests {
   private static let complete = ["didAttach", "willExecute", "didExecute", "willFinish", "didFinish"]
 
   private func names(_ events: AsyncStream<ProcedureEvent>) async -> [String] {
@@ -116,7 +116,7 @@ import Testing
       })
     await slot.wait()
     releases[1].set()
-    while handle.state != .waiting { await Task.yield() }
+    try await eventually { handle.state == .waiting }
     states.append(handle.state)
     blocker.cancel()
     await reached[1].wait()

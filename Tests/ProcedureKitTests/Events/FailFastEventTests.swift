@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// Those that a failure cancels are told of it.
-@Suite struct FailFastEventTests {
+@Suite(.timeLimit(.minutes(10))) struct FailFastEventTests {
   private let started = Signal()
 
   private var bad: ProcedureTask<Void, Void> {

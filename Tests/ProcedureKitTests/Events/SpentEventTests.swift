@@ -3,7 +3,7 @@ import Testing
 
 @testable import ProcedureKit
 
-@Suite struct SpentEventTests {
+@Suite(.timeLimit(.minutes(10))) struct SpentEventTests {
   private struct Failure: Error { let number: Int }
 
   @Test(
@@ -31,7 +31,6 @@ import Testing
     }
     var failures = 0
     for event in read {
-      #expect(!event.description.isEmpty)
       if event.kind == .didFinish, event.error is Failure { failures += 1 }
     }
     #expect(failures == runs / 3)

@@ -2,7 +2,7 @@ import ProcedureKit
 import TestSupport
 import Testing
 
-@Suite struct GraphFailureTests {
+@Suite(.timeLimit(.atDepth)) struct GraphFailureTests {
   @Test("D4: fail fast: the first failure cancels what executes, starts nothing more, and is the graph's error")
   func failFast() async throws {
     let started = [Signal(), Signal()]

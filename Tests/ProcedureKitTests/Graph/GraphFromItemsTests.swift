@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct GraphFromItemsTests {
+@Suite(.timeLimit(.atDepth)) struct GraphFromItemsTests {
   struct Target: Sendable {
     let name: String
     let needs: [String]

@@ -2,7 +2,7 @@ import ProcedureKit
 import TestSupport
 import Testing
 
-@Suite struct GraphScaleTests {
+@Suite(.timeLimit(.atDepth)) struct GraphScaleTests {
   private static let (many, most) = (TestDepth.size(100_000), TestDepth.size(1_000_000))
 
   @Test("10,000 independent nodes all run, on a queue and without one")

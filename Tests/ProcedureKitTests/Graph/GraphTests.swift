@@ -2,7 +2,7 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
-@Suite struct GraphTests {
+@Suite(.timeLimit(.minutes(10))) struct GraphTests {
   private static let widths = [1, 2, 5, Int.max]
 
   @Test("Any number of typed inputs are passed on, at every width", arguments: widths)

@@ -1,9 +1,10 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 /// The code of the guide *Admission*, compiled and run; `ProjectTests` compares the two.
-@Suite struct AdmissionGuide {
+@Suite(.timeLimit(.minutes(10))) struct AdmissionGuide {
   struct Page: Sendable {
     var text: String
   }
@@ -95,9 +96,9 @@ import TestingProcedureKit
     let print = queue.add(ProcedureTask("print") { await goOn.wait() })
     let copy = queue.add(ProcedureTask("copy") {})
     try await clock.nextSleep()
-    while !told.isSet {
+    try await eventually {
       clock.advance(by: .seconds(60))
-      await Task.yield()
+      return told.isSet
     }
     goOn.set()
     try await copy.value

@@ -3,7 +3,7 @@ import ProcedureKit
 import Testing
 
 /// The code of the guide *Blocking work*, compiled and run; `ProjectTests` compares the two.
-@Suite struct BlockingWorkGuide {
+@Suite(.timeLimit(.minutes(10))) struct BlockingWorkGuide {
   final class BlockingExecutor: TaskExecutor {
     private let queue: DispatchQueue
 

@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// The code of the guide *Graphs*, compiled and run; `ProjectTests` compares the two.
-@Suite struct BuildingGraphsGuide {
+@Suite(.timeLimit(.minutes(10))) struct BuildingGraphsGuide {
   struct Image: Sendable, Equatable {
     var side: Int
   }

@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 /// The code of the guide *Choosing how to run*, compiled and run; `ProjectTests` compares the two.
-@Suite struct ChoosingGuide {
+@Suite(.timeLimit(.minutes(10))) struct ChoosingGuide {
   private struct TooLarge: Error {}
 
   private let resize = ProcedureTask("resize") { (side: Int) in

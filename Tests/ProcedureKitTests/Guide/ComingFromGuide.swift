@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 /// The code of the guide *Coming from OperationQueue, TaskGroup or the original*, compiled and run; `ProjectTests` compares the two.
-@Suite struct ComingFromGuide {
+@Suite(.timeLimit(.minutes(10))) struct ComingFromGuide {
   @Test("Passing results")
   func passing() async throws {
     try await exploreSchedules(10) { env in

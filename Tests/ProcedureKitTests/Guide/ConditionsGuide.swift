@@ -49,7 +49,7 @@ struct Microphone: Capability {
 }
 
 /// The code of the guide *Conditions and capabilities*, compiled and run; `ProjectTests` compares the two.
-@Suite struct ConditionsGuide {
+@Suite(.timeLimit(.minutes(10))) struct ConditionsGuide {
   private struct Link: Sendable {
     var isUp: Bool
     var isMetered = false

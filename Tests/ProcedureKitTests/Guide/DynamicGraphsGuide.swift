@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// The code of the guide *Dynamic graphs*, compiled and run; `ProjectTests` compares the two.
-@Suite struct DynamicGraphsGuide {
+@Suite(.timeLimit(.minutes(10))) struct DynamicGraphsGuide {
   struct Target: Sendable {
     var name: String
     var needs: [String] = []

@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 /// The code of the guide *Retrying, repeating and giving up*, compiled and run; `ProjectTests` compares the two.
-@Suite struct GivingUpGuide {
+@Suite(.timeLimit(.minutes(10))) struct GivingUpGuide {
   struct Busy: Error {
     var delay: Duration
   }

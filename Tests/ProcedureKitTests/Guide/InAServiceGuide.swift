@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 /// The code of the guide *In a service*, compiled and run; `ProjectTests` compares the two.
-@Suite struct InAServiceGuide {
+@Suite(.timeLimit(.minutes(10))) struct InAServiceGuide {
   private enum RequestID {
     @TaskLocal static var current: String?
   }

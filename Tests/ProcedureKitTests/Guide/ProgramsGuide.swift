@@ -3,7 +3,7 @@ import Testing
 import TestingProcedureKit
 
 /// The code of the guide *Five programs*, compiled and run; `ProjectTests` compares the two.
-@Suite struct ProgramsGuide {
+@Suite(.timeLimit(.minutes(10))) struct ProgramsGuide {
   // MARK: A crawler
 
   struct Page: Hashable, Sendable {

@@ -15,7 +15,7 @@ struct PrintHandler: ProcedureLogHandler {
 }
 
 /// The code of the guide *Seeing what happens*, compiled and run; `ProjectTests` compares the two.
-@Suite struct SeeingWhatHappensGuide {
+@Suite(.timeLimit(.minutes(10))) struct SeeingWhatHappensGuide {
   @Test("Logs")
   func logs() async throws {
     let send = ProcedureTask("send") { (photo: Photo) in

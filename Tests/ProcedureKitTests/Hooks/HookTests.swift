@@ -43,7 +43,7 @@ extension Way {
   }
 }
 
-@Suite("L3: hooks are awaited in the order in which they wrap")
+@Suite("L3: hooks are awaited in the order in which they wrap", .timeLimit(.minutes(10)))
 struct HookTests {
   @Test("L3: inner hooks are inside of outer ones, and of each other", arguments: Way.hooked)
   fileprivate func order(way: Way) async throws {

@@ -5,7 +5,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 
 /// What people read in logs.
-@Suite struct DescriptionTests {
+@Suite(.timeLimit(.minutes(10))) struct DescriptionTests {
   private let identity = ProcedureQueue("q").add(ProcedureTask("work") {}).identity
 
   @Test(

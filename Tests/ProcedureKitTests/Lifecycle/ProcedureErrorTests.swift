@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// What people read when something has gone wrong.
-@Suite struct ProcedureErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct ProcedureErrorTests {
   struct Cause: Error {}
 
   private let one = ProcedureTask("one") { 1 }

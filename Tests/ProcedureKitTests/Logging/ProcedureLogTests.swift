@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct ProcedureLogTests {
+@Suite(.timeLimit(.minutes(10))) struct ProcedureLogTests {
   @Test("Messages below the level are not built, and none is passed on", arguments: ProcedureLog.Level.allCases)
   func levels(_ least: ProcedureLog.Level) {
     let collector = LogCollector()
@@ -157,9 +157,9 @@ import TestingProcedureKit
     let goOn = Signal()
     let handle = queue.add(ProcedureTask("waits") { await goOn.wait() })
     try await clock.nextSleep()
-    while collector.messages.isEmpty {
+    try await eventually {
       clock.advance(by: .seconds(10))
-      await Task.yield()
+      return !collector.messages.isEmpty
     }
     goOn.set()
     try await handle.value
@@ -180,7 +180,7 @@ private struct SignallingLogHandler: ProcedureLogHandler {
 }
 
 /// The log of the process: the only tests that change it.
-@Suite(.serialized) struct SharedLogTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SharedLogTests {
   @Test("A queue without a log uses that of the process, at the time of the message")
   func shared() async throws {
     let before = ProcedureLog.shared

@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 /// `ProcedureEvent.metrics`, `slot` and `dependencies`.
-@Suite struct MetricsTests {
+@Suite(.timeLimit(.minutes(10))) struct MetricsTests {
   private let clock = VirtualClock()
 
   private func queue(
@@ -19,8 +19,8 @@ import TestingProcedureKit
 
   /// The metrics of all procedures that end while the body executes, by their names; advances the clock whenever somebody sleeps.
   private func metrics(
-    on queue: ProcedureQueue, _ body: @escaping @Sendable () async -> Void
-  ) async -> [String: ProcedureMetrics] {
+    on queue: ProcedureQueue, _ body: @escaping @Sendable () async throws -> Void
+  ) async throws -> [String: ProcedureMetrics] {
     let events = queue.events
     let reader = Task {  // ends with the queue, below
       var metrics: [String: ProcedureMetrics] = [:]
@@ -35,7 +35,7 @@ import TestingProcedureKit
       }
       return metrics
     }
-    await body()
+    try await body()
     await queue.shutDown()
     return await reader.value
   }
@@ -45,17 +45,17 @@ import TestingProcedureKit
   }
 
   /// Advances the clock by each sleep, as soon as there is one, until the work has ended.
-  private func advancing(_ handles: [ProcedureHandle<Void>]) async {
-    while !handles.allSatisfy(\.state.isFinished) {
+  private func advancing(_ handles: [ProcedureHandle<Void>]) async throws {
+    try await eventually {
       if clock.sleeperCount > 0 { clock.advance(by: .seconds(1)) }
-      await Task.yield()
+      return handles.allSatisfy(\.state.isFinished)
     }
   }
 
   @Test("Time counts where it is spent: dependencies, conditions, slot, body")
-  func parts() async {
+  func parts() async throws {
     let queue = queue(width: 1)
-    let result = await metrics(on: queue) {
+    let result = try await metrics(on: queue) {
       let first = queue.add(sleeping("first", 2))
       let second = queue.add(sleeping("second", 3), after: [first])
       let third = queue.add(
@@ -64,7 +64,7 @@ import TestingProcedureKit
           return true
         }, after: [second])
       let never = queue.add(ProcedureTask("never") {}.condition("no") { false }, after: [third])
-      await advancing([first, second, third, never])
+      try await advancing([first, second, third, never])
     }
     #expect(result["first"] == ProcedureMetrics(executing: .seconds(2), attempts: 1))
     #expect(result["second"] == ProcedureMetrics(pending: .seconds(2), executing: .seconds(3), attempts: 1))
@@ -75,16 +75,16 @@ import TestingProcedureKit
   }
 
   @Test("A wait for a slot or a resource counts as waiting, a delay and a back-off as paused")
-  func waits() async {
+  func waits() async throws {
     let queue = queue(width: 1)
     let failures = Box(2)
-    let result = await metrics(on: queue) {
+    let result = try await metrics(on: queue) {
       let first = queue.add(sleeping("first", 2))
-      while first.state != .executing { await Task.yield() }
+      try await eventually { first.state == .executing }
       let second = queue.add(sleeping("second", 1))
-      await advancing([first, second])
+      try await advancing([first, second])
       let delayed = queue.add(ProcedureTask("delayed") {}.delay(.seconds(4)))
-      await advancing([delayed])
+      try await advancing([delayed])
       let retried = queue.add(
         ProcedureTask("retried") {
           if failures.update({
@@ -94,7 +94,7 @@ import TestingProcedureKit
             throw TestError()
           }
         }.retry(.constant(.seconds(5)), maxAttempts: 4))
-      await advancing([retried])
+      try await advancing([retried])
     }
     #expect(result["second"] == ProcedureMetrics(waiting: .seconds(2), executing: .seconds(1), attempts: 1))
     #expect(result["delayed"] == ProcedureMetrics(paused: .seconds(4), attempts: 1))
@@ -102,9 +102,9 @@ import TestingProcedureKit
   }
 
   @Test("Nodes are measured from the start of their graph, with a body alone or with more; so is what is cancelled")
-  func nodes() async {
+  func nodes() async throws {
     let queue = queue()
-    let result = await metrics(on: queue) {
+    let result = try await metrics(on: queue) {
       let graph = ProcedureGraph("graph") { g in
         let a = g.add(sleeping("a", 2))
         let b = g.add(sleeping("b", 3).condition("yes") { true }, after: [a])
@@ -117,7 +117,7 @@ import TestingProcedureKit
       let one = queue.add(graph)
       let two = queue.add(failing)
       _ = await two.outcome
-      await advancing([one])
+      try await advancing([one])
     }
     #expect(result["a"] == ProcedureMetrics(executing: .seconds(2), attempts: 1))
     #expect(result["b"] == ProcedureMetrics(pending: .seconds(2), executing: .seconds(3), attempts: 1))
@@ -188,7 +188,7 @@ import TestingProcedureKit
     _ = try? await queue.run(ProcedureTask<Void, Void> { throw TestError() }.retry(.immediate, maxAttempts: 3))
     _ = try? await queue.run(ProcedureTask {}.condition("no") { false })
     let cancelled = queue.add(ProcedureTask { await untilCancelled() })
-    while cancelled.state != .executing { await Task.yield() }
+    try await eventually { cancelled.state == .executing }
     cancelled.cancel()
     _ = await cancelled.outcome
     await queue.shutDown()
@@ -227,7 +227,7 @@ import TestingProcedureKit
     let queue = queue(width: 1) { $0.collectsTotals = true }
     let goOn = Signal()
     let first = queue.add(ProcedureTask("first") { await goOn.wait() }.exclusive("door"))
-    while first.state != .executing { await Task.yield() }
+    try await eventually { first.state == .executing }
     let others = [
       queue.add(ProcedureTask("second") {}.exclusive("door")), queue.add(ProcedureTask("third") {}.delay(.seconds(9))),
       queue.add(ProcedureTask("fourth") {}, after: [first]), queue.add(ProcedureTask("fifth") {}.keyed(by: "k")),
@@ -238,6 +238,6 @@ import TestingProcedureKit
     #expect(copy.procedures.map(\.wait) == snapshot.procedures.map(\.wait))
     #expect(snapshot.procedures.first?.slot == 0 && copy.procedures.first?.slot == 0)
     goOn.set()
-    await advancing([first] + others)
+    try await advancing([first] + others)
   }
 }

@@ -2,7 +2,7 @@ import ProcedureKit
 import Synchronization
 import Testing
 
-@Suite struct QueueFeedTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueFeedTests {
   @Test("A feed that is stopped hands out every event that was before, and then ends", arguments: [0, 1, 100])
   func stopped(count: Int) async throws {
     let queue = ProcedureQueue("fed")

@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 /// `configured`, `reusing`, `intercepted`, and the interceptor of a queue.
-@Suite struct AroundBodyTests {
+@Suite(.timeLimit(.minutes(10))) struct AroundBodyTests {
   struct Request: Sendable {
     var host: String
   }

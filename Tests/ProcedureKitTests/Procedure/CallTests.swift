@@ -1,7 +1,7 @@
 import ProcedureKit
 import Testing
 
-@Suite struct CallTests {
+@Suite(.timeLimit(.minutes(10))) struct CallTests {
   private struct Doubled: Procedure {
     let isAllowed: Bool
 

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Testing
 
-@Suite struct InputlessTests {
+@Suite(.timeLimit(.minutes(10))) struct InputlessTests {
   private struct CleanUp: InputlessProcedure {
     let files: Box<[String]>
 

@@ -3,7 +3,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite struct ProgressTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgressTests {
   private struct Failure: Error {}
 
   /// A stream from which each body takes what it reports, until there is nothing more.

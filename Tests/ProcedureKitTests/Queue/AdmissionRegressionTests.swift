@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What once went wrong between resources, produced children, hooks and limits.
-@Suite("What once went wrong where procedures are admitted")
+@Suite("What once went wrong where procedures are admitted", .timeLimit(.minutes(10)))
 struct AdmissionRegressionTests {
   @Test("Two thousand callers that gave up waiting for room are passed over in a loop, and leave nothing behind")
   func cancelledCallers() async throws {
@@ -54,7 +54,7 @@ struct AdmissionRegressionTests {
     let waiting = ProcedureTask("waiting") {
       let context = try #require(ProcedureContext.current)
       async let inner: Void = queue.run(ProcedureTask { Issue.record("executed") })
-      while queue.snapshot().procedures.isEmpty { await Task.yield() }
+      try await eventually { !queue.snapshot().procedures.isEmpty }
       context.cancel(TestError(code: 2))
       try await inner
     }
@@ -101,7 +101,7 @@ struct AdmissionRegressionTests {
       })
     await started.wait()
     parent.cancel(TestError(code: 4))
-    while child.value == nil { await Task.yield() }
+    try await eventually { child.value != nil }
     guard case .cancelled(let reason) = await child.value?.outcome else { fatalError("the child was not cancelled") }
     #expect(reason as? TestError == TestError(code: 4))
     go.set()
@@ -143,7 +143,7 @@ struct AdmissionRegressionTests {
     let body = ProcedureTask("body") {
       let child = ProcedureContext.current?.produce(ProcedureTask { () throws in throw TestError(code: 6) })
       _ = await child?.outcome
-      while !(ProcedureContext.current?.isCancelled ?? true) { await Task.yield() }
+      try await eventually { ProcedureContext.current?.isCancelled ?? true }
       _ = try await ProcedureTask { Issue.record("executed") }.exclusive("a").execute()
     }
     await #expect(throws: TestError(code: 6)) { try await queue.run(body) }
@@ -168,7 +168,7 @@ struct AdmissionRegressionTests {
       }.exclusive(Category(queue: queue)))
     await holds.wait()
     let waiter = queue.add(ProcedureTask("waiter") {}.exclusive(Category(queue: queue)))
-    while !"\(queue.snapshot())".contains("one of") { await Task.yield() }
+    try await eventually { "\(queue.snapshot())".contains("one of") }
     release.set()
     try await holder.value
     try await waiter.value

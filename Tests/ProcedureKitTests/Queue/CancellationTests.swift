@@ -1,7 +1,7 @@
 import ProcedureKit
 import Testing
 
-@Suite struct CancellationTests {
+@Suite(.timeLimit(.minutes(10))) struct CancellationTests {
   @Test("C1: the first cancel wins; one after the body has returned is ignored")
   func firstCancelWins() async throws {
     let queue = ProcedureQueue("q")

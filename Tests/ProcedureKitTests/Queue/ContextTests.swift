@@ -6,7 +6,7 @@ private enum Trace {
   @TaskLocal static var id = "none"
 }
 
-@Suite struct ContextTests {
+@Suite(.timeLimit(.atDepth)) struct ContextTests {
   @Test("Q5: run inherits the caller's task-local values and priority")
   func runInherits() async throws {
     let queue = ProcedureQueue("q")

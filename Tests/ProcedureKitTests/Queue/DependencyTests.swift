@@ -2,7 +2,7 @@ import ProcedureKit
 import TestSupport
 import Testing
 
-@Suite struct DependencyTests {
+@Suite(.timeLimit(.atDepth)) struct DependencyTests {
   @Test("D1: a dependency that fails stops its dependents, which name it, and theirs")
   func failure() async throws {
     let queue = ProcedureQueue("q")

@@ -1,9 +1,10 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 /// `shutDown(grace:)` and `cancelWaiting(_:)`.
-@Suite struct EndingTests {
+@Suite(.timeLimit(.minutes(10))) struct EndingTests {
   private let clock = VirtualClock()
 
   private func makeQueue(_ width: Int = .max, isSuspended: Bool = false) -> ProcedureQueue {
@@ -188,7 +189,7 @@ import TestingProcedureKit
           return true
         }), delayed, retrying,
     ]
-    while retrying.state != .pausing || delayed.state != .pausing { await Task.yield() }
+    try await eventually { retrying.state == .pausing && delayed.state == .pausing }
     await queue.setMaxConcurrentProcedures(1)
     let ready = queue.add(ProcedureTask("ready") { 0 })
     await queue.cancelWaiting(TestError(code: 4))
@@ -243,11 +244,11 @@ import TestingProcedureKit
     let outer = ProcedureTask("outer") { try await other.run(ProcedureTask("inner") { 1 }) }
     let holder = makeQueue().add(
       ProcedureTask("holder") { await release.wait() }.exclusive("parts"))
-    while queue.snapshot().procedures.count < 3 { await Task.yield() }
+    try await eventually { queue.snapshot().procedures.count >= 3 }
     await queue.cancelWaiting()
     // On the other queue, the call is a procedure that waits.
     let guest = makeQueue().add(outer)
-    while other.snapshot().procedures.count < 2 { await Task.yield() }
+    try await eventually { other.snapshot().procedures.count >= 2 }
     await other.cancelWaiting(TestError(code: 5))
     await #expect(throws: TestError(code: 5)) { try await guest.value }
     release.set()

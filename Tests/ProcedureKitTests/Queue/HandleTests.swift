@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProcedureKit
 
-@Suite struct HandleTests {
+@Suite(.timeLimit(.minutes(10))) struct HandleTests {
   @Test("L3, L4: a value is not there to be read while a hook may turn it into a failure")
   func early() async throws {
     let (slot, seen) = (Box<ProcedureHandle<Int>?>(nil), Box<[Bool?]>([]))

@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// A key holds in whatever way the procedure is run and composed.
-@Suite struct KeyFormsTests {
+@Suite(.timeLimit(.minutes(10))) struct KeyFormsTests {
   /// Counts the bodies of one key that execute at once.
   private final class Counter: Sendable {
     private let counts = Box((now: 0, most: 0))

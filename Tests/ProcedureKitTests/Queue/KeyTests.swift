@@ -16,10 +16,6 @@ private func makeQueue(
   return ProcedureQueue(configuration)
 }
 
-private func until(_ condition: @Sendable () async -> Bool) async {
-  while await !condition() { await Task.yield() }
-}
-
 extension ProcedureQueue {
   fileprivate nonisolated func waits(of name: String) -> [QueueSnapshot.Wait?] {
     snapshot().procedures.filter { $0.procedure.name == name }.map(\.wait)
@@ -174,7 +170,7 @@ struct KeyTests {
       for _ in 0..<4 { group.addTask { try await way.start(probe.procedureTask, on: queue) } }
       let total = way == .graph || way == .elements ? 8 : 4
       for count in 1...total / 2 {
-        await until { probe.monitor.current == 2 }
+        try await eventually { probe.monitor.current == 2 }
         // Another key, and none, have room.
         try await queue.run(ProcedureTask {}.keyed(by: "other"))
         try await queue.run(ProcedureTask {})
@@ -182,7 +178,7 @@ struct KeyTests {
         #expect(probe.monitor.current == 2 && probe.monitor.total == 2 * count)
         probe.finish(())
         probe.finish(())
-        await until { probe.monitor.total >= min(total, 2 * count + 2) || probe.monitor.current == 0 }
+        try await eventually { probe.monitor.total >= min(total, 2 * count + 2) || probe.monitor.current == 0 }
       }
       try await group.waitForAll()
     }
@@ -220,7 +216,7 @@ struct KeyTests {
     let blocking = queue.add(next.keyed(by: "key"))
     try await next.waitUntilStarted()
     other.finish(())
-    await until { queue.waits(of: "waiting") == [.key("key", limit: 1)] }
+    try await eventually { queue.waits(of: "waiting") == [.key("key", limit: 1)] }
     for _ in 0..<20 { await Task.yield() }
     #expect(!wentOn.isSet)
     next.finish(())
@@ -242,7 +238,7 @@ struct KeyTests {
           throw TestError()
         }
       }.retry(.constant(.seconds(10))).keyed(by: "key"))
-    await until { pausing.state == .pausing }
+    try await eventually { pausing.state == .pausing }
     let probe = ProbeProcedure<Void, Void>("probe")
     let executing = queue.add(probe.keyed(by: "key"))
     try await probe.waitUntilStarted()
@@ -253,7 +249,9 @@ struct KeyTests {
         ProcedureTask(name, priority: priority) { order.update { $0.append(name) } }.exclusive(name).keyed(by: "key"))
     }
     let (low, cancelled, raised) = (add("low", .low), add("cancelled", .low), add("raised", .low))
-    await until { ["low", "cancelled", "raised"].allSatisfy { queue.waits(of: $0) == [.key("key", limit: 1)] } }
+    try await eventually {
+      ["low", "cancelled", "raised"].allSatisfy { queue.waits(of: $0) == [.key("key", limit: 1)] }
+    }
     cancelled.cancel()
     #expect(await cancelled.outcome.isCancelled)
     let urgent = queue.add(ProcedureTask("urgent", priority: .high) {}.keyed(by: "urgent"), after: [raised])
@@ -280,9 +278,9 @@ struct KeyTests {
     }
     let probe = ProbeProcedure<Void, Void>("probe")
     let handles = [1, 1, 1, 2, 2, 2].map { queue.add(probe.keyed(by: $0)) }
-    await until { probe.monitor.current == 1 }
+    try await eventually { probe.monitor.current == 1 }
     await queue.setMaxConcurrentProcedures(10)
-    await until { probe.monitor.current == 4 }
+    try await eventually { probe.monitor.current == 4 }
     #expect(queue.waits(of: "probe").filter { $0 == .key("1", limit: 2) || $0 == .key("2", limit: 2) }.count == 2)
     probe.finishAll(())
     for handle in handles { try await handle.value }
@@ -337,7 +335,7 @@ struct KeyTests {
         return try await queue.enqueue(job("\(number)", "a"))
       }
     }
-    await until { entered.value == 3 }
+    try await eventually { entered.value == 3 }
     for _ in 0..<50 { await Task.yield() }
     let other = try await queue.enqueue(job("other", "b"))
     let none = try await queue.enqueue(ProcedureTask {})

@@ -4,7 +4,7 @@ import Testing
 @testable import ProcedureKit
 
 /// What tasks do that outlive the body that has created them.
-@Suite struct LeftBehindTests {
+@Suite(.timeLimit(.minutes(10))) struct LeftBehindTests {
   /// Refers to a run without keeping it.
   private struct Weak {
     weak var run: Run?

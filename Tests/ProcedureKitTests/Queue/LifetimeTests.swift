@@ -3,7 +3,7 @@ import Testing
 
 @testable import ProcedureKit
 
-@Suite struct LifetimeTests {
+@Suite(.timeLimit(.minutes(10))) struct LifetimeTests {
   /// Waits for what happens after the last thing that can be awaited: a worker's last steps.
   private func settle(until isDone: @Sendable () -> Bool) async -> Bool {
     for _ in 0..<100_000 {

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Testing
 
-@Suite struct QueueTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueTests {
   @Test("Q1: at most the width execute at once, added and run alike", arguments: [1, 2, 8])
   func width(_ width: Int) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: width)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What once went wrong, each with the interleaving that showed it.
-@Suite struct RegressionTests {
+@Suite(.timeLimit(.atDepth)) struct RegressionTests {
   @Test("Q3: a body whose graph waits for its turn while another of its tasks ends a wait goes on")
   func twoWaitsOfOneBody() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
@@ -216,7 +216,7 @@ import Testing
   }
 }
 
-@Suite("Q3: a body that waits keeps no slot, whatever it waits for")
+@Suite("Q3: a body that waits keeps no slot, whatever it waits for", .timeLimit(.atDepth))
 struct LendingTests {
   @Test("Q3: a body may iterate the events of what it has added to its own queue of width one")
   func events() async throws {
@@ -246,7 +246,7 @@ struct LendingTests {
   }
 }
 
-@Suite("Long lines and chains of what waits for resources")
+@Suite("Long lines and chains of what waits for resources", .timeLimit(.atDepth))
 struct LongLineTests {
   @Test("R1, Q2: what suspended queues do not keep is passed on, however many wait on however many queues")
   func suspendedWaiters() async throws {
@@ -262,7 +262,7 @@ struct LongLineTests {
     await started.wait()
     let handles = (0..<TestDepth.size(20_000)).map { queues[$0 % 2].add(ProcedureTask("waiter") {}.exclusive("a")) }
     // All of them are in line once the workers have nothing else to do.
-    while queues.contains(where: { $0.snapshot().procedures.contains { !$0.waitsForResources } }) { await Task.yield() }
+    try await eventually { queues.allSatisfy { $0.snapshot().procedures.allSatisfy(\.waitsForResources) } }
     for queue in queues { await queue.suspend() }
     release.set()
     try await holder.value
@@ -271,16 +271,23 @@ struct LongLineTests {
     #expect(table.count == 0)
   }
 
-  @Test("Q7: a chain of ten thousand dependencies is moved up")
+  @Test("Q7: the first of a chain of dependencies moves up with the last, however long the chain is")
   func raisedChain() async throws {
     let queue = ProcedureQueue("chain", maxConcurrentProcedures: 1, isSuspended: true)
-    var last = queue.add(ProcedureTask("0", priority: .low) {})
-    for number in 1..<TestDepth.size(100_000) {
-      last = queue.add(ProcedureTask("\(number)", priority: .low) {}, after: [last])
+    let started = Box<[String]>([])
+    func task(_ name: String, _ priority: TaskPriority) -> ProcedureTask<Void, Void> {
+      ProcedureTask(name, priority: priority) { started.update { $0.append(name) } }
     }
-    let urgent = queue.add(ProcedureTask("urgent", priority: .high) {}, after: [last])
+    let other = queue.add(task("other", .medium))
+    let length = TestDepth.size(100_000)
+    var last = queue.add(task("0", .low))
+    for number in 1..<length { last = queue.add(task("\(number)", .low), after: [last]) }
+    let urgent = queue.add(task("urgent", .high), after: [last])
     await queue.resume()
     try await urgent.value
+    try await other.value
+    #expect(started.value.first == "0")
+    #expect(started.value.count == length + 2)
   }
 }
 

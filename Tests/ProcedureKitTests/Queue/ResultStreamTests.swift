@@ -1,9 +1,10 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 /// `results(of:over:limit:ordered:)`.
-@Suite struct ResultStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct ResultStreamTests {
   /// The same inputs, as a sequence and as an asynchronous one.
   enum Source: CaseIterable, Sendable {
     case sequence, stream
@@ -355,7 +356,7 @@ import TestingProcedureKit
       })
     await started.wait()
     async let end: Void = queue.shutDown()
-    while queue.tryAdd(double, input: 1) != nil { await Task.yield() }
+    try await eventually { queue.tryAdd(double, input: 1) == nil }
     isDown.set()
     await end
     #expect(try await body.value == 5)

@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 @testable import ProcedureKit
 
 /// `tryAdd` and the variants of `enqueue`.
-@Suite struct RoomTests {
+@Suite(.timeLimit(.minutes(10))) struct RoomTests {
   private func makeQueue(_ limit: Int, overflow: QueueOverflow = .refuse, isSuspended: Bool = true) -> ProcedureQueue {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: isSuspended)
     configuration.maxWaitingProcedures = limit
@@ -59,7 +60,7 @@ import TestingProcedureKit
       })
     await started.wait()
     async let end: Void = queue.shutDown()
-    while queue.tryAdd(ProcedureTask {}) != nil { await Task.yield() }
+    try await eventually { queue.tryAdd(ProcedureTask {}) == nil }
     isDown.set()
     #expect(try await body.value == 2)
     await end

@@ -1,7 +1,7 @@
 import ProcedureKit
 import Testing
 
-@Suite struct RunTests {
+@Suite(.timeLimit(.minutes(10))) struct RunTests {
   @Test("A procedure is run and returns its value, on a queue and without one")
   func returnsItsValue() async throws {
     let double = ProcedureTask("double") { (x: Int) in x * 2 }

@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// DESIGN.md 3.2: a scope throws what has failed in it.
-@Suite struct ScopeTests {
+@Suite(.timeLimit(.minutes(10))) struct ScopeTests {
   private static func failing(_ code: Int) -> ProcedureTask<Void, Void> {
     ProcedureTask("failing \(code)") { throw TestError(code: code) }
   }
@@ -136,7 +136,7 @@ import TestingProcedureKit
 }
 
 /// DESIGN.md 3.2: failures that nobody but the scope can tell.
-@Suite struct ScopeFailureTests {
+@Suite(.timeLimit(.minutes(10))) struct ScopeFailureTests {
   private static func failing(_ code: Int) -> ProcedureTask<Void, Void> {
     ProcedureTask("failing \(code)") { throw TestError(code: code) }
   }

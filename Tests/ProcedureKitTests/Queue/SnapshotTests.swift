@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct SnapshotTests {
+@Suite(.timeLimit(.atDepth)) struct SnapshotTests {
   @Test("A snapshot says of every procedure what it waits for")
   func waits() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
@@ -56,13 +56,13 @@ import TestingProcedureKit
   }
 }
 
-@Suite("What a snapshot tells of bodies that wait, and of graphs")
+@Suite("What a snapshot tells of bodies that wait, and of graphs", .timeLimit(.atDepth))
 struct SnapshotOfBodiesTests {
   @Test("A snapshot names what a body waits for: procedures, events, room, the idleness of a queue")
   func bodies() async throws {
     let (queue, others, release) = (ProcedureQueue("q"), ProcedureQueue("others", maxWaitingProcedures: 1), Signal())
     let awaited = others.add(ProcedureTask("awaited") { await release.wait() })
-    while awaited.state != .executing { await Task.yield() }
+    try await eventually { awaited.state == .executing }
     await others.suspend()
     let filling = others.add(ProcedureTask("filling") {})
     let bodies: [ProcedureTask<Void, Void>] = [
@@ -77,7 +77,7 @@ struct SnapshotOfBodiesTests {
       .procedures([awaited.identity]), .events(of: "awaited"), .events(of: "others"), .room(on: "others"),
       .idleness(of: "others"),
     ]
-    while queue.snapshot().procedures.map(\.wait) != expected { await Task.yield() }
+    try await eventually { queue.snapshot().procedures.map(\.wait) == expected }
     #expect("\(queue.snapshot())".contains("waits for room on the queue \"others\""))
     await others.resume()
     release.set()
@@ -97,9 +97,9 @@ struct SnapshotOfBodiesTests {
     }
     let handle = queue.add(graph)
     var entries: [QueueSnapshot.Entry] = []
-    while entries.count(where: { $0.parent == handle.identity && $0.state == .executing }) < 2 {
-      await Task.yield()
+    try await eventually {
       entries = queue.snapshot().procedures
+      return entries.count { $0.parent == handle.identity && $0.state == .executing } == 2
     }
     #expect(Set(entries.map(\.procedure)).count == entries.count)
     #expect(entries.first?.procedure == handle.identity && entries.first?.wait == .nodes)
@@ -124,7 +124,7 @@ struct SnapshotOfBodiesTests {
   }
 }
 
-@Suite("What a snapshot tells of waits inside of bodies")
+@Suite("What a snapshot tells of waits inside of bodies", .timeLimit(.atDepth))
 struct InnerWaitTests {
   @Test("A snapshot names the resource, its holder, and the conditions that a body waits for inside of it")
   func innerWaits() async throws {
@@ -146,7 +146,7 @@ struct InnerWaitTests {
         }.execute()
       })
     await judging.wait()
-    while queue.snapshot().procedures[1].wait == nil { await Task.yield() }
+    try await eventually { queue.snapshot().procedures[1].wait != nil }
     let waits = queue.snapshot().procedures.map(\.wait)
     #expect(waits[0] == nil)
     guard case .resources(let resources) = waits[1] else { return #expect(Bool(false), "\(waits)") }
@@ -170,9 +170,9 @@ struct InnerWaitTests {
     let holder = queue.add(
       ProcedureTask("holder") { try await ProcedureTask("inner") {}.uses(gpu, units: 3).execute() }.uses(gpu, units: 2))
     var holders: [ProcedureIdentity]?
-    while holders == nil {
-      await Task.yield()
+    try await eventually {
       if case .resources(let waits)? = queue.snapshot().procedures.last?.wait { holders = waits.map(\.holder) }
+      return holders != nil
     }
     #expect(holders == [other.identity])
     release.set()
@@ -181,8 +181,8 @@ struct InnerWaitTests {
 }
 
 extension SnapshotTests {
-  private func wait(of name: String, on queue: ProcedureQueue, is wait: QueueSnapshot.Wait) async {
-    while queue.snapshot().procedures.first(where: { $0.procedure.name == name })?.wait != wait { await Task.yield() }
+  private func wait(of name: String, on queue: ProcedureQueue, is wait: QueueSnapshot.Wait) async throws {
+    try await eventually { queue.snapshot().procedures.first { $0.procedure.name == name }?.wait == wait }
   }
 
   @Test("A procedure at a rate limiter, a node behind its graph's limit, and a node of a suspended queue say so")
@@ -192,7 +192,7 @@ extension SnapshotTests {
     let limiter = RateLimiter(1, per: .seconds(1), clock: clock)
     try await queue.run(ProcedureTask {}.rateLimited(limiter))
     let limited = queue.add(ProcedureTask("limited") {}.rateLimited(limiter))
-    await wait(of: "limited", on: queue, is: .rateLimit)
+    try await wait(of: "limited", on: queue, is: .rateLimit)
     clock.advance(by: .seconds(1))
     try await limited.value
 
@@ -202,9 +202,9 @@ extension SnapshotTests {
         _ = g.add("a") { await goOn.wait() }
         return g.add("b") {}
       }.limit(1))
-    await wait(of: "b", on: queue, is: .graphLimit(1))
+    try await wait(of: "b", on: queue, is: .graphLimit(1))
     await queue.suspend()
-    await wait(of: "b", on: queue, is: .resumption)
+    try await wait(of: "b", on: queue, is: .resumption)
     await queue.resume()
     goOn.set()
     try await graph.value

@@ -5,7 +5,7 @@ import TestingProcedureKit
 @testable import ProcedureKit
 
 /// `stallTimeout` and `onStall`; the times are those of `StallRuleTests`.
-@Suite struct StallTests {
+@Suite(.timeLimit(.atDepth)) struct StallTests {
   private let clock = VirtualClock()
 
   private func makeQueue(_ tell: @escaping @Sendable (QueueSnapshot) -> Void) -> ProcedureQueue {
@@ -32,9 +32,9 @@ import TestingProcedureKit
         return 1
       }, on: queue)
     try await clock.nextSleep()
-    while !told.isSet {
+    try await eventually {
       clock.advance(by: .seconds(10))
-      await Task.yield()
+      return told.isSet
     }
     let isInside = [.child, .node, .nodeWithInput, .element, .unorderedElement].contains(way)
     #expect(names.value == (way == .part ? ["host"] : isInside ? ["host", "subject"] : ["subject"]))
@@ -62,7 +62,7 @@ import TestingProcedureKit
       queue.add(ProcedureTask {})
       #expect(clock.sleeperCount == 0 && queue.core.timers.count == 0)
     }
-    while core != nil { await Task.yield() }
+    try await eventually { core == nil }
   }
 
   @Test("Without a time, nothing is watched")

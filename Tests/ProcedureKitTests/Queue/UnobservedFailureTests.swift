@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// DESIGN.md 3.2: no failure on a plain queue is lost.
-@Suite struct UnobservedFailureTests {
+@Suite(.timeLimit(.minutes(10))) struct UnobservedFailureTests {
   /// A queue, and the codes and names of the failures that it tells of.
   private static func queue() -> (ProcedureQueue, Box<[String]>) {
     let told = Box<[String]>([])
@@ -18,16 +18,16 @@ import TestingProcedureKit
   }
 
   @Test("A failure whose handle was dropped is told once, with its procedure; successes and cancels are not")
-  func dropped() async {
+  func dropped() async throws {
     let (queue, told) = Self.queue()
     queue.add(Self.failing("lost"))
     queue.add(ProcedureTask("good") {})
     queue.add(ProcedureTask("cancelled") { await untilCancelled() }).cancel()
     queue.add(Self.failing("ignored").condition("never") { false })
     await queue.shutDown()
-    await told.wait { $0 == ["lost"] }
+    try await told.wait { $0 == ["lost"] }
     queue.add(Self.failing("refused"))
-    await told.wait { $0 == ["lost", "refused"] }
+    try await told.wait { $0 == ["lost", "refused"] }
   }
 
   @Test("A failure that somebody can know of is not told: awaited, depended on, subscribed to, or produced")
@@ -43,30 +43,30 @@ import TestingProcedureKit
     await queue.add(ProcedureTask("after") {}, after: [queue.add(Self.failing("dependency")).asResult]).outcome.value
     await queue.shutDown()
     queue.add(Self.failing("last"))
-    await told.wait { $0.contains("last") }
+    try await told.wait { $0.contains("last") }
     #expect(told.value == ["last"])
   }
 
   @Test("The dependent of a failure is told, if nobody looks at it, and the dependency is not")
-  func dependent() async {
+  func dependent() async throws {
     let (queue, told) = Self.queue()
     queue.add(ProcedureTask("dependent") {}, after: [queue.add(Self.failing("dependency"))])
     await queue.shutDown()
-    await told.wait { $0 == ["dependent"] }
+    try await told.wait { $0 == ["dependent"] }
   }
 
   @Test("A handle that is kept unread is told when it goes")
-  func kept() async {
+  func kept() async throws {
     let (queue, told) = Self.queue()
     var handle: ProcedureHandle<Void>? = queue.add(Self.failing("kept"))
     await queue.shutDown()
     #expect(handle?.state == .finished && told.value.isEmpty)
     handle = nil
-    await told.wait { $0 == ["kept"] }
+    try await told.wait { $0 == ["kept"] }
   }
 
   @Test("Whoever is told may use the queue")
-  func reentrant() async {
+  func reentrant() async throws {
     let names = Box<[String]>([])
     let queue = Box<ProcedureQueue?>(nil)
     var configuration = ProcedureQueue.Configuration("reentrant")
@@ -77,14 +77,14 @@ import TestingProcedureKit
     let made = ProcedureQueue(configuration)
     queue.update { $0 = made }
     queue.value?.add(Self.failing("lost"))
-    await names.wait { $0 == ["lost, true"] }
+    try await names.wait { $0 == ["lost, true"] }
     queue.update { $0 = nil }
   }
 }
 
 extension Box {
   /// Yields until the value meets a condition.
-  fileprivate func wait(until isMet: (Value) -> Bool) async {
-    while !isMet(value) { await Task.yield() }
+  fileprivate func wait(until isMet: (Value) -> Bool) async throws {
+    try await eventually { isMet(value) }
   }
 }

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ProcedureKit
 
-@Suite struct LocalEngineTests {
+@Suite(.timeLimit(.minutes(10))) struct LocalEngineTests {
   private static func call(_ number: Int) -> RemoteCall {
     RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "\(number)", node: "work"), input: [])
   }
@@ -48,11 +49,11 @@ import Testing
     }
     #expect(engine.timers.count == 0)
     let waiting = Task { try await engine.execute(Self.call(100)) }
-    while engine.callerCount == 0 { await Task.yield() }
+    try await eventually { engine.callerCount > 0 }
     let task = try #require(try await engine.nextTask())
     #expect(engine.timers.count == 1)
     waiting.cancel()
-    while try await !task.heartbeat(nil) { await Task.yield() }
+    try await eventually { try await task.heartbeat(nil) }
     try await task.end(.cancelled)
     await #expect(throws: CancellationError.self) { try await waiting.value }
     #expect(engine.timers.count == 0)

@@ -3,7 +3,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite struct CircuitBreakerTests {
+@Suite(.timeLimit(.minutes(10))) struct CircuitBreakerTests {
   private func call(_ breaker: CircuitBreaker, _ ending: CircuitBreakerMachine.Ending) {
     if case .admitted(let permit) = breaker.callWanted() { breaker.callEnded(permit, ending) }
   }

@@ -3,7 +3,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite struct RateLimiterTests {
+@Suite(.timeLimit(.minutes(10))) struct RateLimiterTests {
   @Test("A limiter gives what it is asked for in each stretch of time, and refuses where nobody is to wait")
   func refuses() async throws {
     let clock = VirtualClock()

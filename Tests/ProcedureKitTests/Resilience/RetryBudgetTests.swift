@@ -2,7 +2,7 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
-@Suite struct RetryBudgetTests {
+@Suite(.timeLimit(.minutes(10))) struct RetryBudgetTests {
   @Test("T2: where everything fails, a budget allows its capacity at once and then one retry each interval")
   func storm() {
     let clock = VirtualClock()

@@ -15,16 +15,12 @@ struct CapacityTests {
     return ProcedureQueue(configuration)
   }
 
-  private func until(_ condition: @Sendable () -> Bool) async {
-    while !condition() { await Task.yield() }
-  }
-
   private func hold(_ probe: ProbeProcedure<Void, Void>, _ units: Int = 1, on queue: ProcedureQueue) async throws
     -> ProcedureHandle<Void>
   {
     let count = probe.monitor.total
     let handle = queue.add(probe.uses(gpu, units: units))
-    await until { probe.monitor.total == count + 1 }
+    try await eventually { probe.monitor.total == count + 1 }
     return handle
   }
 
@@ -32,20 +28,20 @@ struct CapacityTests {
   func growAndShrink() async throws {
     let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
     let handles = (0..<8).map { _ in queue.add(probe.uses(gpu)) }
-    await until { probe.monitor.current == 2 }
+    try await eventually { probe.monitor.current == 2 }
     table.setCapacity(4, of: gpu)
-    await until { probe.monitor.current == 4 }
+    try await eventually { probe.monitor.current == 4 }
     table.setCapacity(1, of: gpu)
     #expect(probe.monitor.current == 4)
     for left in [3, 2, 1] {
       probe.finish(())
-      await until { probe.monitor.current == left }
+      try await eventually { probe.monitor.current == left }
       for _ in 0..<20 { await Task.yield() }
       #expect(probe.monitor.total == 4)
     }
     for count in 5...8 {
       probe.finish(())
-      await until { probe.monitor.total == count }
+      try await eventually { probe.monitor.total == count }
       #expect(probe.monitor.current <= 1)
     }
     probe.finishAll(())
@@ -65,7 +61,7 @@ struct CapacityTests {
     let (large, small) = (
       queue.add(ProcedureTask("large") {}.uses(gpu, units: 2)), queue.add(ProcedureTask {}.uses(gpu))
     )
-    await until { queue.snapshot().procedures.count { $0.state == .waiting } == 2 }
+    try await eventually { queue.snapshot().procedures.count { $0.state == .waiting } == 2 }
     table.setCapacity(1, of: gpu)
     let error = try #require(await large.outcome.failure as? ProcedureError)
     #expect(error.kind == .capacityExceeded && error.procedure == large.identity)
@@ -105,7 +101,7 @@ struct CapacityTests {
         isOutside
           ? failing.retry(.constant(.seconds(1)), maxAttempts: 2).map { $0 }.uses(gpu, units: 2)
           : failing.uses(gpu, units: 2).retry(.constant(.seconds(1)), maxAttempts: 2))
-      await until { handle.state == .pausing || clock.sleeperCount > 0 }
+      try await eventually { handle.state == .pausing || clock.sleeperCount > 0 }
       table.setCapacity(1, of: gpu)
       clock.advance(by: .seconds(1))
       #expect((await handle.outcome.failure as? ProcedureError)?.kind == .capacityExceeded)
@@ -125,7 +121,7 @@ struct CapacityTests {
         late.update { $0 = added }
         try await added.value
       }.uses(gpu))
-    await until { late.value?.state == .waiting }
+    try await eventually { late.value?.state == .waiting }
     _ = probe
     table.setCapacity(1, of: gpu)
     #expect((await waiting.outcome.failure as? ProcedureError)?.kind == .exclusionDeadlock)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct ExclusionTests {
+@Suite(.timeLimit(.minutes(10))) struct ExclusionTests {
   private enum Printer {}
   private enum Scanner {}
   private enum Plotter {}

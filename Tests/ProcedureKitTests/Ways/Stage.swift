@@ -152,10 +152,7 @@ final class Stage: Sendable {
 
   /// Returns when the queue knows of something that waits.
   func untilAdmitted() async throws {
-    while queue.snapshot().procedures.isEmpty {
-      try Task.checkCancellation()
-      await Task.yield()
-    }
+    try await eventually { !queue.snapshot().procedures.isEmpty }
   }
 
   func untilNoted(_ line: String) async {
@@ -178,9 +175,13 @@ final class Stage: Sendable {
       hasEnded.update { $0 = true }
       return result
     }
-    while !hasEnded.value {
-      clock.advance(by: .seconds(5))
-      await Task.yield()
+    do {
+      try await eventually {
+        clock.advance(by: .seconds(5))
+        return hasEnded.value
+      }
+    } catch {
+      return .failure(error)
     }
     return await end.value
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import taskrunner
 
 /// A runner that ends in the middle of a run.
-@Suite struct InterruptionTests {
+@Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
   @Test("Ctrl-C ends the commands and what they have started, and the status is 130; no output counts")
   func interrupt() async throws {
     // The command interrupts the runner when it is in the middle of its output.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import taskrunner
 
-@Suite struct RunTests {
+@Suite(.timeLimit(.minutes(10))) struct RunTests {
   private static let build = """
     {"tasks": [
       {"name": "link", "command": "cat build/a.o build/b.o > build/program", "inputs": ["build/a.o", "build/b.o"],

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("A virtual clock that runs from deadline to deadline")
+@Suite("A virtual clock that runs from deadline to deadline", .timeLimit(.atDepth))
 struct VirtualClockRunTests {
   private struct TooEarly: Error {}
 

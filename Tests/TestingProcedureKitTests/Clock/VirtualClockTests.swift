@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct VirtualClockTests {
+@Suite(.timeLimit(.atDepth)) struct VirtualClockTests {
   @Test("Time stands still until it is advanced")
   func advance() async throws {
     let clock = VirtualClock()

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("The conformance suite finds queues that do not keep to the rules")
+@Suite("The conformance suite finds queues that do not keep to the rules", .timeLimit(.minutes(10)))
 struct ConformanceViolationTests {
   typealias Rule = ProcedureQueueConformance.Rule
 

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct ProcedureQueueConformanceTests {
+@Suite(.timeLimit(.atDepth)) struct ProcedureQueueConformanceTests {
   typealias Rule = ProcedureQueueConformance.Rule
 
   @Test("A plain queue keeps to every rule", arguments: Rule.allCases)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Rules C1 to C6 under every order: cancelling")
+@Suite("Rules C1 to C6 under every order: cancelling", .timeLimit(.atDepth))
 struct CancellationRuleTests {
   @Test("C1, C3: of a cancel and a finish the first decides, and events and value agree", arguments: [false, true])
   func cancelOrFinish(isObserved: Bool) async throws {

@@ -38,7 +38,7 @@ private final class Lock: Capability {
 
 /// Every exploration is of a table and of capabilities of its own; only prompts take turns in the whole process, so these
 /// explorations take turns, too.
-@Suite("Capabilities under every order", .serialized)
+@Suite("Capabilities under every order", .serialized, .timeLimit(.atDepth))
 struct CapabilityRuleTests {
   private enum Category {}
 

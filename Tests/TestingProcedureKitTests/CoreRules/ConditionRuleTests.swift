@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Rules K1 to K3 under every order: conditions")
+@Suite("Rules K1 to K3 under every order: conditions", .timeLimit(.atDepth))
 struct ConditionRuleTests {
   /// A condition that takes its time, and tells what became of it.
   private func condition(

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Rules D1 to D4 under every order: dependencies and graphs")
+@Suite("Rules D1 to D4 under every order: dependencies and graphs", .timeLimit(.atDepth))
 struct DependencyRuleTests {
   @Test("D1: a dependency finishes or is cancelled, the dependent is cancelled or not: they agree")
   func finishOrCancel() async throws {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Rules L1 and L2 under every order: states and events")
+@Suite("Rules L1 and L2 under every order: states and events", .timeLimit(.atDepth))
 struct EventRuleTests {
   @Test("L1: whoever looks at a run sees its state go forward only, up to the one finish")
   func states() async throws {

@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Produced children under every order")
+@Suite("Produced children under every order", .timeLimit(.atDepth))
 struct ProducedChildrenTests {
   @Test("The parent finishes after what it has produced, and what that has produced, on a queue of width one")
   func parentFinishesLast() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let order = Locked<[String]>([])
       let parent = ProcedureTask("parent") {
@@ -31,7 +31,6 @@ struct ProducedChildrenTests {
       default: try await queue.run(ProcedureTask("outer") { try await parent.execute() })
       }
       env.check(order.value.count == 3, "\(order.value)")
-      env.tally("finished")
       await queue.shutDown()
     }
   }
@@ -110,7 +109,7 @@ struct ProducedChildrenTests {
 
   @Test("R4: children may claim what their parent holds, one at a time, and no outsider comes between")
   func nestedExclusion() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let monitor = ConcurrencyMonitor()
       let body = ProcedureTask("child") {
@@ -126,7 +125,6 @@ struct ProducedChildrenTests {
       try await parent.value
       try await outsider.value
       env.check(monitor.most(in: "a") == 1)
-      env.tally("finished")
       await queue.shutDown()
       env.check(env.resources.count == 0)
     }
@@ -160,7 +158,7 @@ struct ProducedChildrenTests {
   }
 }
 
-@Suite("Produced children of nodes")
+@Suite("Produced children of nodes", .timeLimit(.atDepth))
 struct ProducedChildrenOfNodesTests {
   private final class Value: Sendable {
     private let alive: Locked<Int>

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Rule R4 under every order: circles through queues that bodies wait for")
+@Suite("Rule R4 under every order: circles through queues that bodies wait for", .timeLimit(.atDepth))
 struct QueueCircleTests {
   private typealias Work = ProcedureTask<Void, Void>
 
@@ -130,7 +130,7 @@ struct QueueCircleTests {
 
   @Test("R4: waiting for a queue is no circle where others hold what its runs want, or the body holds nothing of it")
   func noCircle() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let (queue, other) = (env.makeQueue(maxConcurrentProcedures: 2), env.makeQueue("other"))
       let work = { @Sendable (name: String) in Work(name) { await pause(env, upTo: 3) } }
       let handles = Locked<[ProcedureHandle<Void>]>([])
@@ -147,14 +147,13 @@ struct QueueCircleTests {
       for handle in handles.value { try await handle.value }
       await queue.shutDown()
       for handle in handles.value { try await handle.value }
-      env.tally("finished")
       env.check(env.resources.count == 0)
     }
   }
 
   @Test("R4: bodies that wait for their own queue do not wait for each other, whatever they hold")
   func idleTogether() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let body = { @Sendable (own: Int) in
         Work("\(own)") {
@@ -165,14 +164,13 @@ struct QueueCircleTests {
       }
       let handles = [queue.add(body(0)), queue.add(body(1)), queue.add(Work("other") { await pause(env) }.shared(2))]
       for handle in handles { try await handle.value }
-      env.tally("finished")
       await queue.shutDown()
     }
   }
 
   @Test("Q4: a child that waits for its queue to be idle waits for neither itself nor its parent, but for others")
   func idleChild() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       // Suspended, so that all are there before the child looks.
       let queue = env.makeQueue(isSuspended: true)
       let hasEnded = Locked(false)
@@ -191,7 +189,6 @@ struct QueueCircleTests {
         })
       await queue.resume()
       try await parent.value
-      env.tally("finished")
       await queue.shutDown()
     }
   }

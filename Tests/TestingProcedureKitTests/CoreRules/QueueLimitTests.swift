@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Queue limits, shared executions and priorities under every order")
+@Suite("Queue limits, shared executions and priorities under every order", .timeLimit(.atDepth))
 struct QueueLimitTests {
   @Test("Whoever enqueues waits for room, first come first served; never more wait than may, and nothing is lost")
   func enqueue() async throws {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Rules Q1 to Q4 and L4 under every order: the queue")
+@Suite("Rules Q1 to Q4 and L4 under every order: the queue", .timeLimit(.atDepth))
 struct QueueRuleTests {
   @Test("Q1: never more bodies than the width allows, while it changes")
   func widthChanges() async throws {
@@ -130,7 +130,7 @@ struct QueueRuleTests {
 
   @Test("Q4: waiting for idleness misses nothing that was added before, also by bodies")
   func waitUntilIdle() async throws {
-    try await exploreRace("idle", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let ended = Locked(0)
       let child = ProcedureTask("child") {
@@ -147,13 +147,12 @@ struct QueueRuleTests {
       }
       await queue.waitUntilIdle()
       env.check(ended.value == 4, "\(ended.value) of 4 have ended")
-      env.tally("idle")
     }
   }
 
   @Test("Q4: dropping the last reference to a queue loses nothing")
   func droppedQueue() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       var queue: ProcedureQueue? = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: env.random.below(2) == 0)
       let handles = (0..<3).compactMap { number in
         queue?.add(
@@ -165,7 +164,6 @@ struct QueueRuleTests {
       await pause(env)
       queue = nil
       for (number, handle) in handles.enumerated() { env.check(try await handle.value == number) }
-      env.tally("finished")
     }
   }
 

@@ -4,11 +4,11 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite("Rate limiters under every order")
+@Suite("Rate limiters under every order", .timeLimit(.atDepth))
 struct RateLimiterRuleTests {
   @Test("Those who wait go on one by one, exactly when they may, in the order in which they came")
   func exact() async throws {
-    try await exploreRace("waited", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(2), burst: 2, clock: env.clock)
       let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
       let order = Locked<[Int]>([])
@@ -25,7 +25,6 @@ struct RateLimiterRuleTests {
       }
       env.check(order.value == Array(0..<6), "\(order.value)")
       env.check(limiter.waitingCount == 0 && limiter.availableCount == 0 && env.clock.sleeperCount == 0)
-      env.tally("waited")
     }
   }
 
@@ -70,7 +69,7 @@ struct RateLimiterRuleTests {
 
   @Test("A jump of time lets all go on whose turn has come, although one of them sleeps")
   func jump() async throws {
-    try await exploreRace("jumped", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
       let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
       await withTaskGroup(of: Void.self) { group in
@@ -82,7 +81,6 @@ struct RateLimiterRuleTests {
         await group.waitForAll()
         env.check(env.clock.now.offset == .seconds(5))
       }
-      env.tally("jumped")
     }
   }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Rules R1 to R4 under every order: resources")
+@Suite("Rules R1 to R4 under every order: resources", .timeLimit(.atDepth))
 struct ResourceRuleTests {
   /// What enters and leaves `monitor`, with a few pauses in between.
   private func work(
@@ -74,7 +74,7 @@ struct ResourceRuleTests {
 
   @Test("R1, Q1: all readers that the end of a writer lets in execute at once, where there are slots")
   func readersAfterWriter() async throws {
-    try await exploreRace("together", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 4)
       let (written, allCame, come) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream(), Locked(0))
       // Each goes on only when all have come; none lends its slot meanwhile.
@@ -92,7 +92,6 @@ struct ResourceRuleTests {
       await pause(env)
       written.continuation.finish()
       for handle in [writer] + readers { try await handle.value }
-      env.tally("together")
       await queue.shutDown()
     }
   }
@@ -258,14 +257,13 @@ struct ResourceRuleTests {
 
   @Test("R4: a circle is found through awaited runs that hold something themselves")
   func circleThroughHoldersThatWait() async throws {
-    try await exploreRace("refused", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue(maxConcurrentProcedures: 1)
       let inner = ProcedureTask("inner") { await pause(env, upTo: 2) }.exclusive("a")
       let middle = ProcedureTask("middle") { try await queue.add(inner).value }.exclusive("b")
       let outer = ProcedureTask("outer") { try await queue.add(middle).value }.exclusive("a")
       let error = await queue.add(outer).outcome.error(as: ProcedureError.self)
       env.check(error?.kind == .exclusionDeadlock, "\(String(describing: error))")
-      env.tally("refused")
       await queue.shutDown()
       env.check(env.resources.count == 0)
     }
@@ -273,7 +271,7 @@ struct ResourceRuleTests {
 
   @Test("A dependent and its dependency of one category, added in the wrong order, both finish")
   func dependencyOfOneCategory() async throws {
-    try await exploreRace("finished", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       await queue.suspend()
       let monitor = ConcurrencyMonitor()
@@ -285,7 +283,6 @@ struct ResourceRuleTests {
       await first.resume()
       try await dependent.value
       env.check(monitor.most == 1)
-      env.tally("finished")
       await queue.shutDown()
       await first.shutDown()
     }
@@ -293,7 +290,7 @@ struct ResourceRuleTests {
 
   @Test("L4: when `didFinish` is told, what the procedure held is free again")
   func freeWhenFinished() async throws {
-    try await exploreRace("free", schedules: TestDepth.count(2_000)) { env in
+    try await exploreSchedules(TestDepth.count(2_000)) { env in
       let queue = env.makeQueue()
       let events = queue.events
       let handle = queue.add(work(env, ConcurrencyMonitor()).exclusive("a"))
@@ -302,13 +299,12 @@ struct ResourceRuleTests {
       }
       env.check(env.resources.count == 0)
       env.check(handle.state == .finished)
-      env.tally("free")
       await queue.shutDown()
     }
   }
 }
 
-@Suite("Rule R4 under every order: circles through runs that bodies wait for")
+@Suite("Rule R4 under every order: circles through runs that bodies wait for", .timeLimit(.atDepth))
 struct ExclusionCircleTests {
   private func outcome(of handle: ProcedureHandle<Void>, _ env: ExplorationEnvironment) async {
     if let error = await handle.outcome.error(as: ProcedureError.self) {

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite("Timers under every order")
+@Suite("Timers under every order", .timeLimit(.atDepth))
 struct TimerRuleTests {
   private func makeTimers(_ env: ExplorationEnvironment) -> Timers {
     Timers(time: QueueTime(env.clock), executor: env.executor)

@@ -1,7 +1,7 @@
 import Testing
 import TestingProcedureKit
 
-@Suite struct ActorFakesTests {
+@Suite(.timeLimit(.minutes(10))) struct ActorFakesTests {
   actor FakeShop {
     private(set) var visits = 0
 

@@ -5,7 +5,7 @@ import TestingProcedureKit
 private typealias Mutex = ExploredMutex
 private typealias Atomic = ExploredAtomic
 
-@Suite struct ExploredLocksGuide {
+@Suite(.timeLimit(.minutes(10))) struct ExploredLocksGuide {
   /// Counts visitors, and remembers the largest number.
   final class Visitors: Sendable {
     private let present = Atomic(0)

@@ -2,7 +2,7 @@ import Testing
 import TestingProcedureKit
 
 /// The part of the guide *Testing your procedures* about Swift Testing's traits.
-@Suite struct ExploredTests {
+@Suite(.timeLimit(.minutes(10))) struct ExploredTests {
   actor Account {
     private(set) var balance: Int
 

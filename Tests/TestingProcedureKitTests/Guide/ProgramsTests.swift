@@ -54,7 +54,7 @@ struct StackPrograms: SequentialSpecification {
 }
 
 /// The part of the guide *Testing your procedures* about programs from a generator.
-@Suite struct ProgramsTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramsTests {
   @Test("A stack that looks first and removes later is found out")
   func stack() async throws {
     let failure = try await #require(throws: ProgramFailure<StackPrograms.Command>.self) {

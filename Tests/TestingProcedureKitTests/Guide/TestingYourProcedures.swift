@@ -2,7 +2,7 @@ import Testing
 import TestingProcedureKit
 
 /// The code of the guide *Testing your procedures*, compiled and run; `ProjectTests` compares the two.
-@Suite struct TestingYourProcedures {
+@Suite(.timeLimit(.minutes(10))) struct TestingYourProcedures {
   struct NotFound: Error, Equatable {
     var path: String
   }

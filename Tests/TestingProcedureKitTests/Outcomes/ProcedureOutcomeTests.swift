@@ -1,7 +1,7 @@
 import Testing
 import TestingProcedureKit
 
-@Suite struct ProcedureOutcomeTests {
+@Suite(.timeLimit(.minutes(10))) struct ProcedureOutcomeTests {
   private let finished = ProcedureOutcome<Int>.finished(3)
   private let failed = ProcedureOutcome<Int>.failed(Reason(text: "broken"))
   private let cancelled = ProcedureOutcome<Int>.cancelled(reason: Reason())

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct PlantedBugTests {
+@Suite(.timeLimit(.atDepth)) struct PlantedBugTests {
   private static let bugs: [any PlantedBug.Type] = [
     LostWakeUp.self, DoubleResume.self, ReleaseByNonOwner.self, CheckThenAct.self, FinishBeforeValue.self,
     TellBeforeChange.self, LateTimer.self, StaleAnswer.self,

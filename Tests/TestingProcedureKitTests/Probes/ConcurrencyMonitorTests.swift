@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct ConcurrencyMonitorTests {
+@Suite(.timeLimit(.atDepth)) struct ConcurrencyMonitorTests {
   @Test("It knows the most at once and which categories overlapped")
   func overlaps() async throws {
     let results = Locked<Set<Int>>([])

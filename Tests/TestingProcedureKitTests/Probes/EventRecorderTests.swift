@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct EventRecorderTests {
+@Suite(.timeLimit(.atDepth)) struct EventRecorderTests {
   @Test("It keeps events in order, tells what happened before what, and ends with the queue")
   func order() async throws {
     let queue = ProcedureQueue(maxConcurrentProcedures: 1)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct ProbeProcedureTests {
+@Suite(.timeLimit(.atDepth)) struct ProbeProcedureTests {
   @Test("A probe starts, waits for a word, and does as it says")
   func words() async throws {
     let queue = ProcedureQueue()

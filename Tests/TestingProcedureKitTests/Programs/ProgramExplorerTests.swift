@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Programs from a generator")
+@Suite("Programs from a generator", .timeLimit(.atDepth))
 struct ProgramExplorerTests {
   @Test("A careless increment is found, and simplified to two or three commands", arguments: 0..<5 as Range<UInt64>)
   func careless(seed: UInt64) async throws {

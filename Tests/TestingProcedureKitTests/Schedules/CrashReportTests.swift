@@ -4,7 +4,7 @@ import Testing
 @testable import TestingProcedureKit
 
 /// A process that dies within a schedule leaves the seed, the schedule and the choices behind.
-@Suite struct CrashReportTests {
+@Suite(.timeLimit(.minutes(10))) struct CrashReportTests {
   private static let seed: UInt64 = 862_241_907
 
   /// Three children, of which the last has to come first.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite struct CrashTrailTests {
+@Suite(.timeLimit(.minutes(10))) struct CrashTrailTests {
   private func files() throws -> [String] {
     let directory = Platform.temporaryDirectory
     let prefix = "procedurekit-exploration-\(Platform.processIdentifier)-"

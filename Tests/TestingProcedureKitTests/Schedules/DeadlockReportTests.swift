@@ -5,7 +5,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite struct DeadlockReportTests {
+@Suite(.timeLimit(.minutes(10))) struct DeadlockReportTests {
   /// Two tasks wait for each other; a third one has ended.
   private static let crossed: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     let (questions, ask) = AsyncStream.makeStream(of: Int.self)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite struct DeterminismTests {
+@Suite(.timeLimit(.minutes(10))) struct DeterminismTests {
   private actor Counter {
     private(set) var value = 0
     func increment() -> Int {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct ExplorationVarietyTests {
+@Suite(.timeLimit(.atDepth)) struct ExplorationVarietyTests {
   private actor Account {
     private(set) var balance = 0
     func deposit(_ amount: Int) { balance += amount }

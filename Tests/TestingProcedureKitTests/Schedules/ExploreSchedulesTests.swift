@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct ExploreSchedulesTests {
+@Suite(.timeLimit(.atDepth)) struct ExploreSchedulesTests {
   /// Looks at the balance, waits for somebody's consent, and only then takes the money.
   private actor Account {
     private(set) var balance: Int

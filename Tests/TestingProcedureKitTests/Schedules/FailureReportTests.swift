@@ -4,7 +4,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite struct FailureReportTests {
+@Suite(.timeLimit(.minutes(10))) struct FailureReportTests {
   /// Fails if the last child comes first, and the first one last: two orderings, between thirty yields.
   private static let reversed: @Sendable (ExplorationEnvironment) async throws -> Void = { env in
     let reached = Locked(0)

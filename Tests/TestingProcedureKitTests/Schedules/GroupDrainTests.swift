@@ -3,7 +3,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite struct GroupDrainTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupDrainTests {
   private func explore(
     preemptionLimit: Int = 0, _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
   ) async throws -> Int {

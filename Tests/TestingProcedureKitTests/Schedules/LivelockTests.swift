@@ -3,7 +3,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite struct LivelockTests {
+@Suite(.timeLimit(.atDepth)) struct LivelockTests {
   private static func explorer(seed: UInt64) -> ScheduleExplorer {
     var explorer = ScheduleExplorer(schedules: 200, seed: seed)
     explorer.stepLimit = 4_000

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite struct OvertakingTests {
+@Suite(.timeLimit(.minutes(10))) struct OvertakingTests {
   /// A mailbox that wakes its reader under its lock, as no code should.
   private final class Mailbox: Sendable {
     private struct State {

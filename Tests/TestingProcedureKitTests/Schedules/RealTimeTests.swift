@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// Unchanged code, which waits by `Task.sleep` and works on the main actor, in an exploration.
-@Suite(.enabled(if: ScheduleExplorer.controlsRealTime && ScheduleExplorer.controlsMainActor))
+@Suite(.enabled(if: ScheduleExplorer.controlsRealTime && ScheduleExplorer.controlsMainActor), .timeLimit(.atDepth))
 struct RealTimeTests {
   private actor Worker {
     func work(for duration: Duration) async throws { try await Task.sleep(for: duration) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite struct ReplayDivergenceTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplayDivergenceTests {
   /// Fails if the second of two children is overtaken by the first.
   private static func body(yields: Int) -> @Sendable (ExplorationEnvironment) async throws -> Void {
     { env in

@@ -5,7 +5,7 @@ import Testing
 @testable import TestingProcedureKit
 
 /// Whose strand a job is counted to.
-@Suite struct StrandTests {
+@Suite(.timeLimit(.minutes(10))) struct StrandTests {
   @Test("A job without a task continues the strand that enqueues the job, and is a strand of its own from outside")
   func identities() {
     var identities = JobIdentities()

@@ -4,7 +4,7 @@ import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite struct PassedOnPauseTests {
+@Suite(.timeLimit(.atDepth)) struct PassedOnPauseTests {
   private struct FailsOnce: Error {}
 
   @Test("R2: what a run was passed on, it gives back for a pause, and has it again before it goes on")

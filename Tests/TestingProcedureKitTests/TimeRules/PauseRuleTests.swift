@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Q3, T2: a pause holds nothing, and ends at once when it is cancelled")
+@Suite("Q3, T2: a pause holds nothing, and ends at once when it is cancelled", .timeLimit(.atDepth))
 struct PauseRuleTests {
   @Test("Others execute while one pauses, with its slot and its categories", arguments: [false, true])
   func holdsNothing(isAdded: Bool) async throws {

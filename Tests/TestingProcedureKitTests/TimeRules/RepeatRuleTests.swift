@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Repeating")
+@Suite("Repeating", .timeLimit(.atDepth))
 struct RepeatRuleTests {
   /// Takes so long, counts, and writes down when it starts.
   private func counter(

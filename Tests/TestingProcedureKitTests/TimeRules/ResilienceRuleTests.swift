@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Around what misbehaves")
+@Suite("Around what misbehaves", .timeLimit(.atDepth))
 struct ResilienceRuleTests {
   private func breaker(_ env: ExplorationEnvironment) -> CircuitBreaker {
     CircuitBreaker("server", minimumCalls: 2, cooldown: .seconds(10), clock: env.clock)

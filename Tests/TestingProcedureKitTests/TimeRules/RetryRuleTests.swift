@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("T2: retrying")
+@Suite("T2: retrying", .timeLimit(.atDepth))
 struct RetryRuleTests {
   @Test("The first retry waits the first delay; a success ends it, and earlier errors are forgotten")
   func delays() async throws {

@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// A queue on which nothing moves tells so.
-@Suite struct StallRuleTests {
+@Suite(.timeLimit(.atDepth)) struct StallRuleTests {
   /// The times at which a queue has reported a stall, and the snapshots.
   private typealias Reports = Locked<[(at: Duration, snapshot: QueueSnapshot)]>
 

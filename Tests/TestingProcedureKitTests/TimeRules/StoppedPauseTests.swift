@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("What goes on after a part that was stopped in its pause has a slot and its categories")
+@Suite("What goes on after a part that was stopped in its pause has a slot and its categories", .timeLimit(.atDepth))
 struct StoppedPauseTests {
   enum Way: CaseIterable {
     case fallback

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("C5: timeouts and deadlines")
+@Suite("C5: timeouts and deadlines", .timeLimit(.atDepth))
 struct TimeoutRuleTests {
   /// How a procedure can be executed.
   enum Way: CaseIterable {

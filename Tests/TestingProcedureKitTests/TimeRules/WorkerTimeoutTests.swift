@@ -32,7 +32,7 @@ private struct InterruptedClock: Clock {
   }
 }
 
-@Suite struct WorkerTimeoutTests {
+@Suite(.timeLimit(.atDepth)) struct WorkerTimeoutTests {
   @Test("C5: what the run before lets go of does not count as time of the body", arguments: [true, false])
   func lettingGo(isBare: Bool) async throws {
     try await exploreRace("one worker", "two workers", schedules: TestDepth.count(500, least: 100)) { env in

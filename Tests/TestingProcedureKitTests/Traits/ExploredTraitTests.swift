@@ -4,7 +4,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite("The trait that explores a test")
+@Suite("The trait that explores a test", .timeLimit(.minutes(10)))
 struct ExploredTraitTests {
   /// Reads, lets others run, and writes: two at once lose an increment.
   actor Register {
@@ -46,7 +46,7 @@ struct ExploredTraitTests {
   @Test("A test is explored for a time", .explored(for: .milliseconds(5), strategy: .random))
   func time() async { await Register().increment() }
 
-  @Suite("A suite with the trait", .explored(10))
+  @Suite("A suite with the trait", .explored(10), .timeLimit(.minutes(10)))
   struct Inner {
     @Test("Each test of the suite is explored")
     func inner() { #expect(ExplorationEnvironment.current != nil) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TestingProcedureKit
 
-@Suite("The corpus and the settings of explored tests")
+@Suite("The corpus and the settings of explored tests", .timeLimit(.minutes(10)))
 struct TestExplorationTests {
   /// Calls `body` with the path of a file that does not exist yet, and deletes the file.
   private func withFile<R>(_ body: (String) async throws -> R) async rethrows -> R {

@@ -2,7 +2,7 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
-@Suite("The trait that gives a test a clock", .virtualClock)
+@Suite("The trait that gives a test a clock", .virtualClock, .timeLimit(.minutes(10)))
 struct VirtualClockTraitTests {
   @Test("A test and its child tasks are on the executor of the clock", arguments: 0..<20)
   func children(round: Int) async throws {

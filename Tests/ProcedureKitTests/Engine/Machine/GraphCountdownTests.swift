@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProcedureKit
 
-@Suite struct GraphCountdownTests {
+@Suite(.timeLimit(.minutes(10))) struct GraphCountdownTests {
   private func shape(
     _ count: Int, _ edges: [(Int32, Int32)], accepting: [(Int32, Int32)] = []
   ) -> GraphShape {

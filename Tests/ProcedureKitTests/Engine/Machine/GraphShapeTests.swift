@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProcedureKit
 
-@Suite struct GraphShapeTests {
+@Suite(.timeLimit(.minutes(10))) struct GraphShapeTests {
   @Test("A shape keeps each edge, with its kind, in the order in which it was given, also the same one twice")
   func edgesAreKept() {
     let shape = GraphShape(

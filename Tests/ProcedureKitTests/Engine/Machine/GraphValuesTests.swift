@@ -4,7 +4,7 @@ import Testing
 
 @testable import ProcedureKit
 
-@Suite struct GraphValuesTests {
+@Suite(.timeLimit(.atDepth)) struct GraphValuesTests {
   /// A value that counts how many of its kind live.
   private final class Value: Sendable {
     let number: Int

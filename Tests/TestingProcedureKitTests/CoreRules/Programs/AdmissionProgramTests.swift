@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Random programs of what is admitted, under every order")
+@Suite("Random programs of what is admitted, under every order", .timeLimit(.atDepth))
 struct AdmissionProgramTests {
   @Test(
     "L1, R1 to R4, C2 to C6: every run finishes once, nothing overlaps, hangs or is left behind",

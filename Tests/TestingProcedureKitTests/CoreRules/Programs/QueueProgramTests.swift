@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite("Random programs on two queues under every order")
+@Suite("Random programs on two queues under every order", .timeLimit(.atDepth))
 struct QueueProgramTests {
   private func explorer(
     _ programs: Int, seed: UInt64, outcomes: Set<String>

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TestingProcedureKit
 
-@Suite struct ExploredAtomicTests {
+@Suite(.timeLimit(.minutes(10))) struct ExploredAtomicTests {
   private final class Shared: Sendable {
     let count = ExploredAtomic(0)
     let isSet = ExploredAtomic(false)

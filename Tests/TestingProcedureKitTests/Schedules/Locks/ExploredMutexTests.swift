@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TestingProcedureKit
 
-@Suite struct ExploredMutexTests {
+@Suite(.timeLimit(.minutes(10))) struct ExploredMutexTests {
   private final class Shared: Sendable {
     let common = ExploredMutex(0)
     let a = ExploredMutex(0)

@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+/// A wait that never ends is a failure after a while, and says which test waits.
+@Suite(.timeLimit(.minutes(10))) struct SuiteTests {
+  static func unlimited(in file: TextFile) -> [String] {
+    guard file.text.has("await") else { return [] }
+    return file.lines.enumerated().compactMap { index, line in
+      line.has("@Suite") && !line.has("\"@Suite") && !line.has(".timeLimit") && !line.trimmed.hasPrefix("//")
+        ? file.finding(index, "a suite that waits has a .timeLimit") : nil
+    }
+  }
+
+  @Test("Every suite that waits has a limit")
+  func limits() throws {
+    #expect(try Checkout.files(under: "Tests").flatMap(Self.unlimited) == [])
+  }
+
+  @Test(
+    "A suite without a limit is found where something is awaited",
+    arguments: [
+      ("@" + "Suite struct A { await b() }", 1), ("@" + "Suite(.serialized) struct A { await b() }", 1),
+      ("@" + "Suite(.timeLimit(.minutes(10))) struct A { await b() }", 0), ("@" + "Suite struct A {}", 0),
+    ])
+  func found(_ source: String, count: Int) {
+    #expect(Self.unlimited(in: TextFile("A.swift", source)).count == count)
+  }
+}
