@@ -38,8 +38,6 @@ struct WaitingRoom: Sendable {
     private var called = 0
 
     var isEmpty: Bool { called == callers.count }
-    /// Whether one of the callers still waits.
-    var isAwaited: Bool { callers[called...].contains { !$0.wakeup.isOver } }
 
     mutating func append(_ caller: Caller) {
       callers.append(caller)
@@ -134,11 +132,10 @@ struct WaitingRoom: Sendable {
     return isFull(machine) && reservations == 0 ? false : nil
   }
 
-  /// Whether there is room for a new caller at once, which is then reserved. A new caller does not overtake waiting callers.
+  /// Whether there is room for a new caller at once, which is then reserved. A new caller does not overtake waiting callers: after each event
+  /// `next` gives the room that there is to them, so that some wait only where there is none.
   mutating func reserve(for key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Bool {
-    guard !line.isAwaited, !front.isAwaited, !(key.flatMap { keys[$0]?.line.isAwaited } ?? false),
-      lack(for: key, machine) == nil
-    else { return false }
+    guard lack(for: key, machine) == nil else { return false }
     reserved(key)
     return true
   }

@@ -22,7 +22,7 @@ final class QueueCore: Sendable {
     var resumption: [Wakeup] = []
     /// Whether what comes is cancelled at once.
     var cancelsArrivals = false
-    /// The failures that a scope will throw; the first alone if the scope fails fast.
+    /// The failures of a scope, in order. A scope that fails fast throws the first.
     var failures: [ProcedureFailure] = []
     /// Whether the scope has thrown its failures.
     var isScopeOver = false
@@ -438,10 +438,7 @@ final class QueueCore: Sendable {
     run.setObserved()
     // A dependency in this scope has been collected itself.
     if (error as? ProcedureError)?.kind == .dependencyFailed, !(run.details?.failsFromOutside ?? false) { return }
-    if policy == .failFast {
-      guard state.failures.isEmpty else { return }
-      effects.add(.cancelAll)
-    }
+    if policy == .failFast { effects.add(.cancelAll) }
     state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
   }
 
