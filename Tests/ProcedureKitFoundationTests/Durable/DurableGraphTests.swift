@@ -222,6 +222,24 @@ import TestingProcedureKit
     #expect(names.take().count == 4)
   }
 
+  @Test("The error of a node that was cancelled is not remembered as its failure")
+  func cancelledFailure() async throws {
+    let isStopping = Atomic(true)
+    let graph = ProcedureGraph("one") { g in
+      g.add(
+        step("node") { () -> Int in
+          guard isStopping.load(ordering: .relaxed) else { return 7 }
+          ProcedureContext.current?.cancel()
+          throw Problem(text: "by the cancel")
+        })
+    }
+    let durable = graph.durable(in: journal, rememberingFailures: true)
+    await #expect(throws: (any Error).self) { try await durable() }
+    isStopping.store(false, ordering: .relaxed)
+    #expect(try await durable() == 7)
+    #expect(names.take() == ["node", "node"])
+  }
+
   @Test("D3: values are released as in any graph, computed or decoded")
   func release() async throws {
     let graph = ProcedureGraph("release") { g in

@@ -119,6 +119,50 @@ import TestingProcedureKit
     #expect(error?.kind == .superseded)
   }
 
+  /// A call that belongs to another worker as soon as its body executes, and a record of its answers.
+  struct Superseded: RemoteTask, RemoteTaskSource {
+    let task: any RemoteTask
+    let isGiven = Record<Int>()
+    let answers = Record<RemoteOutcome>()
+
+    var call: RemoteCall { task.call }
+    var delivery: Int { task.delivery }
+
+    func nextTask() async throws -> (any RemoteTask)? {
+      guard isGiven.values.isEmpty else { return nil }
+      isGiven.append(1)
+      return self
+    }
+
+    func heartbeat(_ progress: RemoteProgress?) async throws -> Bool {
+      throw RemoteError(.superseded, procedure: call.procedure, reason: "another worker has the call")
+    }
+
+    func end(_ outcome: RemoteOutcome) async throws { answers.append(outcome) }
+  }
+
+  @Test("A worker that learns by a heartbeat that another one has the call cancels the body, and sends no answer")
+  func superseded() async throws {
+    let run = here.add(call, input: 4)
+    let source = Superseded(task: try #require(await engine.nextTask()))
+    let (started, ended) = (Record<Int>(), Record<Int>())
+    let registry = ProcedureRegistry.doubling { number in
+      started.append(number)
+      defer { ended.append(number) }
+      try await untilCancelled()
+      return number
+    }
+    let worker = Task { try await RemoteWorker(registry: registry, queue: Self.queue(clock)).run(from: source) }
+    try await started.wait(for: 1)
+    try await clock.pass(.seconds(10))
+    try await worker.value
+    #expect(ended.values == [4])
+    #expect(source.answers.values == [])
+    run.cancel()
+    try await source.task.end(.finished(Array("8".utf8)))
+    _ = await run.outcome
+  }
+
   @Test("When the last worker is lost, the call fails after as many heartbeat timeouts as workers")
   func allLost() async throws {
     let run = here.add(call, input: 4)

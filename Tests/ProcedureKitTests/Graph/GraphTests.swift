@@ -1,9 +1,30 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct GraphTests {
   private static let widths = [1, 2, 5, Int.max]
+
+  @Test("A graph that is complete does not wait for the slot of a worker that has nothing to do any more")
+  func spareWorker() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let (started, release) = (Signal(), Signal())
+    let blocker = queue.add(
+      ProcedureTask("blocker") {
+        started.set()
+        await release.wait()
+      })
+    await started.wait()
+    let graph = ProcedureGraph("wide") { g in
+      for number in 0..<4 { g.add(ProcedureTask("\(number)") { await Task.yield() }) }
+    }
+    let handle = queue.add(graph)
+    try await eventually { handle.state == .finished }
+    #expect(blocker.state == .executing)
+    release.set()
+    try await blocker.value
+  }
 
   @Test("Any number of typed inputs are passed on, at every width", arguments: widths)
   func typedInputs(width: Int) async throws {

@@ -66,6 +66,71 @@ import TestingProcedureKit
     await end
   }
 
+  @Test("The room that a late caller does not use goes to the next one of its key")
+  func lateCaller() async throws {
+    var configuration = ProcedureQueue.Configuration("q", isSuspended: true)
+    configuration.maxWaitingProceduresPerKey = 1
+    let queue = ProcedureQueue(configuration)
+    let first = queue.add(ProcedureTask {}.keyed(by: "key"))
+    let late = Task { try await queue.enqueue(ProcedureTask {}.deadline(.now).keyed(by: "key")) }
+    try await eventually { queue.core.withState { $0.room.callerCount } == 1 }
+    let next = Task { try await queue.enqueue(ProcedureTask { 2 }.keyed(by: "key")) }
+    try await eventually { queue.core.withState { $0.room.callerCount } == 2 }
+    first.cancel()
+    let refused = try await late.value
+    #expect((await refused.outcome.failure as? ProcedureError)?.kind == .timedOut)
+    let isAdmitted = Box(false)
+    Task {
+      _ = try await next.value
+      isAdmitted.update { $0 = true }
+    }
+    try await eventually { isAdmitted.value }
+    await queue.resume()
+    #expect(try await next.value.value == 2)
+  }
+
+  @Test("A caller that has left, and whose key had room, does not keep the next one of its key from the room")
+  func leftCaller() async throws {
+    let clock = VirtualClock()
+    var configuration = ProcedureQueue.Configuration("q")
+    configuration.clock = clock
+    configuration.maxWaitingProcedures = 2
+    configuration.maxWaitingProceduresPerKey = 1
+    let queue = ProcedureQueue(configuration)
+    let (started, fail) = (Signal(), Signal())
+    let retried = queue.add(
+      ProcedureTask("retried") {
+        guard !started.isSet else { return }
+        started.set()
+        await fail.wait()
+        throw TestError()
+      }
+      .retry(.constant(.seconds(1)), maxAttempts: 2))
+    await started.wait()
+    await queue.suspend()
+    let own = queue.add(ProcedureTask {}.keyed(by: "key"))
+    var callers: [Task<ProcedureHandle<Int>, any Error>] = []
+    for number in 1...2 {
+      callers.append(Task { try await queue.enqueue(ProcedureTask { number }.keyed(by: "key")) })
+      try await eventually { queue.core.withState { $0.room.callerCount } == number }
+    }
+    let other = queue.add(ProcedureTask {}.keyed(by: "other"))
+    // The pause takes room beyond the limit: the key has room then, and the queue has none.
+    fail.set()
+    try await eventually { retried.state == .pausing }
+    own.cancel()
+    _ = await own.outcome
+    callers[0].cancel()
+    await #expect(throws: CancellationError.self) { try await callers[0].value }
+    other.cancel()
+    _ = await other.outcome
+    try await eventually { queue.core.withState { $0.room.callerCount } == 0 }
+    await queue.resume()
+    #expect(try await callers[1].value.value == 2)
+    clock.advance(by: .seconds(1))
+    try await retried.value
+  }
+
   @Test("The limit holds for many callers at once, and no room is lost")
   func race() async throws {
     let queue = makeQueue(10)

@@ -54,6 +54,23 @@ struct CapacityTests {
     try await queue.run(ProcedureTask {}.uses(gpu, units: 2))
   }
 
+  @Test("A claim that fails since the capacity became too small lets those through that stood behind it")
+  func behindTheFailed() async throws {
+    let gpu = Resource("gpu", capacity: 3)
+    let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))
+    let holder = queue.add(probe.uses(gpu))
+    try await eventually { probe.monitor.current == 1 }
+    let large = queue.add(ProcedureTask("large") {}.uses(gpu, units: 3))
+    let small = queue.add(ProcedureTask("small") {}.uses(gpu))
+    try await eventually { queue.snapshot().procedures.count { $0.state == .waiting } == 2 }
+    table.setCapacity(2, of: gpu)
+    #expect((await large.outcome.failure as? ProcedureError)?.kind == .capacityExceeded)
+    try await eventually { small.state == .finished }
+    #expect(probe.monitor.current == 1)
+    probe.finish(())
+    try await holder.value
+  }
+
   @Test("A claim for more units than there are fails, at once or when the capacity becomes too small; the others go on")
   func tooSmall() async throws {
     let (queue, probe) = (makeQueue(), ProbeProcedure<Void, Void>("probe"))

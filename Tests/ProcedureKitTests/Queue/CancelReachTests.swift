@@ -1,0 +1,109 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// What a cancel, or a failure of a part, reaches.
+@Suite(.timeLimit(.minutes(10))) struct CancelReachTests {
+  @Test("C3: a body that sleeps ends when a produced child fails")
+  func sleepingBody() async throws {
+    let queue = ProcedureQueue("q")
+    let handle = queue.add(
+      ProcedureTask("sleeps") {
+        ProcedureContext.current?.produce(ProcedureTask { () throws in throw TestError(code: 1) })
+        await untilCancelled()
+      })
+    try await eventually { handle.state == .finished }
+    await #expect(throws: TestError(code: 1)) { try await handle.value }
+  }
+
+  @Test("C3: a handler that is registered after the cancel is called at once, where only the run is cancelled")
+  func lateHandler() async throws {
+    let queue = ProcedureQueue("q")
+    let isCalled = Box(false)
+    let body = ProcedureTask("late") {
+      await queue.cancelAll(TestError(code: 2))
+      #expect(!Task.isCancelled)
+      try await ProcedureContext.withCancellationHandler {
+        try await eventually { isCalled.value }
+      } onCancel: {
+        isCalled.update { $0 = true }
+      }
+    }
+    await #expect(throws: TestError(code: 2)) { try await queue.run(body) }
+    #expect(isCalled.value)
+  }
+
+  @Test("C5: the children of a body that fails are cancelled", arguments: [false, true])
+  func childrenOfFailed(isRun: Bool) async throws {
+    let queue = ProcedureQueue("q")
+    let isChildCancelled = Box(false)
+    let body = ProcedureTask<Void, Void>("fails") {
+      let started = Signal()
+      ProcedureContext.current?.produce(
+        ProcedureTask("child") {
+          started.set()
+          try await eventually { Task.isCancelled }
+          isChildCancelled.update { $0 = true }
+        })
+      await started.wait()
+      throw TestError(code: 3)
+    }
+    await #expect(throws: TestError(code: 3)) {
+      if isRun { try await queue.run(body) } else { try await queue.add(body).value }
+    }
+    #expect(isChildCancelled.value)
+  }
+
+  @Test("Q1: a body that was cancelled in line for its slot leaves the line, however long it continues")
+  func cancelledInLine() async throws {
+    let (queue, other) = (ProcedureQueue("q", maxConcurrentProcedures: 1), ProcedureQueue("other"))
+    let (release, awaited) = (Signal(), Signal())
+    let (holds, end) = (Signal(), Signal())
+    let waitedFor = other.add(ProcedureTask("awaited") { await awaited.wait() })
+    let cancelled = queue.add(
+      ProcedureTask("cancelled") {
+        _ = await waitedFor.outcome
+        await end.wait()
+      })
+    try await eventually { cancelled.state == .executing }
+    let holder = queue.add(
+      ProcedureTask("holder") {
+        holds.set()
+        await release.wait()
+      })
+    await holds.wait()
+    awaited.set()
+    try await waitedFor.value
+    // The body asks for its slot, and stands in line.
+    try await eventually {
+      queue.snapshot().procedures.first { $0.procedure == cancelled.identity }?.wait == .slot
+    }
+    cancelled.cancel()
+    release.set()
+    try await holder.value
+    let next = queue.add(ProcedureTask("next") {})
+    try await eventually { next.state == .finished }
+    end.set()
+    #expect(await cancelled.outcome.isCancelled)
+    // The slot that the body did without is no slot more.
+    #expect(try await queue.run(ProcedureTask { 4 }) == 4)
+  }
+
+  @Test("C3: a cancel of the caller during a body with nothing else makes the outcome, whatever the body returns")
+  func plainBody() async throws {
+    let queue = ProcedureQueue("q")
+    let started = Signal()
+    let caller = Task {
+      try await queue.run(
+        ProcedureTask {
+          started.set()
+          await untilCancelled()
+          return 5
+        })
+    }
+    await started.wait()
+    caller.cancel()
+    await #expect(throws: CancellationError.self) { try await caller.value }
+  }
+}

@@ -1,0 +1,52 @@
+import ProcedureKit
+import TestSupport
+import Testing
+
+/// Q7: what is awaited has the priority of those that wait.
+@Suite(.timeLimit(.minutes(10))) struct RaiseTests {
+  private let order = Box<[String]>([])
+
+  private func task(_ name: String, _ priority: TaskPriority) -> ProcedureTask<Void, Void> {
+    ProcedureTask(name, priority: priority) { [order] in order.update { $0.append(name) } }
+  }
+
+  @Test("Q7: a claim that waits moves up the holder, which stands in line for its slot")
+  func holder() async throws {
+    let table = ResourceTable()
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, resources: table)
+    let other = ProcedureQueue("other", resources: table)
+    let (started, release) = (Signal(), Signal())
+    queue.add(
+      ProcedureTask("blocker") {
+        started.set()
+        await release.wait()
+      })
+    await started.wait()
+    let low = queue.add(task("low", .low).exclusive("x"))
+    let medium = queue.add(task("medium", .medium))
+    try await eventually { low.state == .waiting && medium.state == .waiting }
+    let high = other.add(task("high", .high).exclusive("x"))
+    release.set()
+    for handle in [low, medium, high] { try await handle.value }
+    let own = order.value.filter { $0 != "high" }
+    #expect(own == ["low", "medium"])
+  }
+
+  @Test("Q7: a dependent moves up the children of what it waits for")
+  func children() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let (started, release) = (Signal(), Signal())
+    let parent = queue.add(
+      ProcedureTask("parent", priority: .low) { [self] in
+        ProcedureContext.current?.produce(task("child", .low))
+        started.set()
+        await release.wait()
+      })
+    await started.wait()
+    let medium = queue.add(task("medium", .medium))
+    let high = queue.add(task("high", .high), after: [parent])
+    release.set()
+    for handle in [medium, high] { try await handle.value }
+    #expect(order.value.first == "child", "\(order.value)")
+  }
+}

@@ -1,0 +1,57 @@
+import ProcedureKit
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
+  @Test("Q2: a part of a body that executes takes the resource it has waited for, although its queue is suspended")
+  func partWithClaim() async throws {
+    let table = ResourceTable()
+    let queue = ProcedureQueue("q", resources: table)
+    let (holds, release) = (Signal(), Signal())
+    let holder = ProcedureQueue("other", resources: table).add(
+      ProcedureTask("holder") {
+        holds.set()
+        await release.wait()
+      }.exclusive("x"))
+    await holds.wait()
+    let body = queue.add(ProcedureTask("body") { try await ProcedureTask("part") { 1 }.exclusive("x").execute() })
+    try await eventually {
+      if case .resources = queue.snapshot().procedures.last?.wait { true } else { false }
+    }
+    await queue.suspend()
+    release.set()
+    try await holder.value
+    try await eventually { body.state == .finished }
+    #expect(try await body.value == 1)
+  }
+
+  @Test("Q4: a body that has ended does not count among those that wait for the queue to be idle")
+  func endedIdler() async throws {
+    let queue = ProcedureQueue("q")
+    let (release, waits) = (Signal(), Box<Task<Void, Never>?>(nil))
+    let executing = queue.add(ProcedureTask("executing") { await release.wait() })
+    // Its task is left behind, and waits longer than the body.
+    let left = queue.add(
+      ProcedureTask("left") {
+        let waiting = Task.immediate { await queue.waitUntilIdle() }  // ended below, with the queue's last body
+        waits.update { $0 = waiting }
+      })
+    try await left.value
+    let order = Box<[String]>([])
+    let idler = queue.add(
+      ProcedureTask("idler") {
+        await queue.waitUntilIdle()
+        order.update { $0.append("idle") }
+      })
+    try await eventually {
+      queue.snapshot().procedures.contains { $0.procedure == idler.identity && $0.wait == .idleness(of: "q") }
+        || idler.state == .finished
+    }
+    order.update { $0.append("released") }
+    release.set()
+    try await executing.value
+    try await idler.value
+    await waits.value?.value
+    #expect(order.value == ["released", "idle"])
+  }
+}
