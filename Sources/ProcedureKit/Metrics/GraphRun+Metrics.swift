@@ -1,10 +1,18 @@
 extension GraphRun {
-  /// The metrics of a node that has only a body: all the time before its start counts as pending.
-  func metrics(from begin: ProcedureInstant?, to end: ProcedureInstant, _ attempts: Int) -> ProcedureMetrics? {
+  /// The metrics of a node that has only a body: all the time before its start counts as pending. `run` is the run of a node that needed one.
+  func metrics(
+    from begin: ProcedureInstant?, to end: ProcedureInstant, _ attempts: Int, _ run: Run?
+  ) -> ProcedureMetrics? {
     guard isObservedFromStart, begin != nil || attempts == 0 else { return nil }
     let begin = begin ?? end
-    return ProcedureMetrics(
-      pending: start.duration(to: begin), executing: begin.duration(to: end), attempts: attempts)
+    guard var metrics = run.flatMap({ run in run.core.withState { _ in run.details?.endMetrics } }) else {
+      return ProcedureMetrics(
+        pending: start.duration(to: begin), executing: begin.duration(to: end), attempts: attempts)
+    }
+    // The run was made while the body executed already.
+    metrics.pending += start.duration(to: begin)
+    metrics.executing += max(start.duration(to: end) - metrics.total, .zero)
+    return metrics
   }
 
   /// How long a node has waited before it came to the queue, if it was there for `time`; zero if that is not known.

@@ -16,6 +16,7 @@ extension QueueCore.State {
 
   /// Counts a run that has ended, or was refused.
   mutating func count(_ run: Run, _ outcome: Run.Outcome, _ metrics: ProcedureMetrics?) {
+    if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
     guard run.kind == .added || run.kind == .structured else { return }
     totals?.count(outcome.withoutValue, metrics, isReused: run.details?.isReused ?? false)
   }
@@ -25,7 +26,7 @@ extension Run {
   /// The metrics of the run at its end; `nil` if the run was not measured from its beginning. Called under the lock.
   func metrics(at instant: ProcedureInstant, _ state: QueueCore.State) -> ProcedureMetrics? {
     guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
-    metrics.attempts = hasStarted ? details?.latestAttempt ?? 1 : 0
+    metrics.attempts = hasStarted ? (details?.latestAttempt ?? 1) + (details?.innerRetryCount ?? 0) : 0
     // A node has waited for other nodes since its graph began.
     if kind == .node, let graph = parent?.details?.graph {
       metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)

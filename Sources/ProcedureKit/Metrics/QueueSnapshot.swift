@@ -158,7 +158,7 @@ extension QueueCore {
         QueueSnapshot.Entry(
           procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity, key: key,
           slot: look.slot, progress: look.progress, executionCause: look.executionCause,
-          wait: levels.lazy.compactMap { $0.wait(empty.isSuspended) }.first))
+          wait: look.wait(amongThoseOf: levels, empty.isSuspended)))
       let nodes = levels.flatMap { $0.nodes(key, empty.isSuspended) }
       snapshot.procedures += nodes.filter { !runs.contains($0.procedure.id) }
     }
@@ -203,6 +203,12 @@ private struct RunLook: Sendable {
     children = produced.map(\.identity).sorted { $0.id < $1.id }
     conditions = phase == .evaluating ? run.closures?.conditions.elements.map(\.name) ?? [] : []
     graph = details?.graph
+  }
+
+  /// The wait that is shown for a run of several levels: that of the outermost one which waits, or of the pause that the state is about.
+  func wait(amongThoseOf levels: [RunLook], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
+    let pausing = state == .pausing ? levels.first { $0.phase == .pausing } : nil
+    return pausing?.wait(isSuspended) ?? levels.lazy.compactMap { $0.wait(isSuspended) }.first
   }
 
   /// The wait of the run.
@@ -263,6 +269,20 @@ extension Run {
   /// The public state for the phase.
   var state: ProcedureState { core.withState { self.state($0.machine) } }
 
+  /// Whether a layer of the procedure pauses, and the run and its layers hold no slot. Called under the lock.
+  private func isPausedByPart(_ machine: QueueMachine<Run>) -> Bool {
+    var (parts, isPaused) = ([self], false)
+    while let part = parts.popLast() {
+      let entry = machine[part.member]
+      if entry.holdsSlot { return false }
+      isPaused = isPaused || entry.phase == .pausing
+      for child in part.details?.children.values ?? [:].values where !child.isReported && child.member >= 0 {
+        parts.append(child)
+      }
+    }
+    return isPaused
+  }
+
   /// The state of the run (L1). Called under the lock.
   func state(_ machine: QueueMachine<Run>) -> ProcedureState {
     guard member >= 0 else { return outcome == nil ? .pending : .finished }
@@ -274,7 +294,7 @@ extension Run {
     case .evaluating: return .evaluating
     case .pausing: return .pausing
     case .claiming, .ready: return .waiting
-    case .starting, .executing: return .executing
+    case .starting, .executing: return isPausedByPart(machine) ? .pausing : .executing
     case .finishing: return .finishing
     case .finished: return .finished
     }

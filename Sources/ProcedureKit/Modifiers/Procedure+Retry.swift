@@ -88,10 +88,8 @@ extension Run {
     core.withState { _ in
       madeDetails.pacing = state
       details?.abandonPause = abandon
-      if isOutermost {
-        details?.currentAttempt = attempt + 1
-        details?.isRetrying = true
-      }
+      details?.currentAttempt = attempt + 1
+      details?.isRetrying = true
     }
   }
 }

@@ -70,7 +70,7 @@ public struct PrometheusText: Sendable {
       let times = totals.times
       let parts = [
         ("pending", times.pending), ("evaluating", times.evaluating), ("waiting", times.waiting),
-        ("executing", times.executing), ("paused", times.paused),
+        ("executing", times.executing), ("paused", times.paused), ("finishing", times.finishing),
       ]
       for (part, time) in parts { page.add(time.inSeconds, [("queue", name), ("part", part)]) }
     }

@@ -71,8 +71,9 @@ public struct RunRecord: Sendable, Identifiable {
     (self.id, self.name, self.queue, self.begin) = (id, name, queue, begin)
   }
 
-  /// How long the bodies of all attempts have executed.
+  /// How long the bodies of all attempts have executed, without the waits and pauses of inner layers once the run has ended.
   public var executionTime: Duration {
-    executions.reduce(.zero) { sum, execution in sum + ((execution.end ?? execution.begin) - execution.begin) }
+    metrics?.executing
+      ?? executions.reduce(.zero) { sum, execution in sum + ((execution.end ?? execution.begin) - execution.begin) }
   }
 }

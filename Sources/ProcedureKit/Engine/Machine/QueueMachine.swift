@@ -110,10 +110,10 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   // MARK: Coming
 
-  mutating func arrived(_ new: Member, _ next: inout Next) -> (MemberID, RunStep) {
+  mutating func arrived(_ new: Member, partOf reported: MemberID = -1, _ next: inout Next) -> (MemberID, RunStep) {
     arrivals += 1
     let member = insert(new)
-    meters?.arrived(member, at: now)
+    meters?.arrived(member, partOf: reported, at: now)
     if new.order == 0 { members[Int(member)].order = arrivals }
     if !new.isPart { count += 1 }
     countWaiting(member, by: 1)
@@ -207,7 +207,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
     members[Int(member)].holdsSlot = true
-    meters?.slotTaken(member)
+    meters?.slotTaken(member, at: now)
     let key = members[Int(member)].key
     guard key >= 0 else { return }
     let starts = !members[Int(member)].isPart && members[Int(member)].phase.isBeforeStart
@@ -347,7 +347,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func giveBackSlot(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].holdsSlot else { return }
     members[Int(member)].holdsSlot = false
-    meters?.slotGivenBack(member)
+    meters?.slotGivenBack(member, at: now)
     slotsTaken -= 1
     let key = members[Int(member)].key
     if key >= 0 { turns.slotGivenBack(key) }

@@ -57,7 +57,8 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     case .evaluating: .evaluating
     case .held, .claiming, .ready: .waiting
     case .pausing: .paused
-    case .starting, .executing, .finishing, .finished: .executing
+    case .starting, .executing: .executing
+    case .finishing, .finished: .finishing
     }
   }
 }

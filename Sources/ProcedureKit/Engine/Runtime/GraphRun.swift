@@ -170,11 +170,11 @@ final class GraphRun: Sendable {
     report(.willExecute(attempt: 1, slot: slot), of: node, at: instant)
   }
 
-  func nodeSucceeded(_ node: Int32) -> GraphProgress.Advance {
+  func nodeSucceeded(_ node: Int32, _ run: Run?) -> GraphProgress.Advance {
     nodeMoved()
     if values.countsEnds { countEnd(of: node) }
     if isObservedFromStart || broadcaster.isObserved {
-      reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), hasExecuted: true)
+      reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), run, hasExecuted: true)
     }
     let released = countdown.nodeSucceeded(node)
     if let next = countdown.successor(among: released) { return GraphProgress.Advance(next: next) }
@@ -185,16 +185,14 @@ final class GraphRun: Sendable {
     carryOut(state.withLock { $0.progress.nodeAbandoned() })
   }
 
-  func nodeFailed(
-    _ node: Int32, _ error: any Error, _ ownOutcome: ProcedureOutcome<Void>?, hasExecuted: Bool
-  ) -> GraphProgress.Advance {
+  func nodeFailed(_ node: Int32, _ error: any Error, _ nodeRun: Run?, hasExecuted: Bool) -> GraphProgress.Advance {
     nodeMoved()
     // A cancel of the run may be seen here before its handler has been called.
     if !isStopping, run.isToldToStop { taskWasCancelled() }
     let isCancelled = isStopping
-    let outcome = ownOutcome ?? ProcedureOutcome<Void>(thrown: error)
+    let outcome = nodeRun?.outcome?.withoutValue ?? ProcedureOutcome<Void>(thrown: error)
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
-    reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, hasExecuted: hasExecuted)
+    reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, nodeRun, hasExecuted: hasExecuted)
     let skipped = countdown.nodeStopped(node, ending)
     // Recorded before anything is released, since a node that accepts the failure may be executed at once.
     values.recordError(error, of: plan.slot(of: node))
@@ -316,7 +314,9 @@ final class GraphRun: Sendable {
 
   private var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: run.inheritedReason) }
 
-  private func reportEnd(of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, hasExecuted: Bool) {
+  private func reportEnd(
+    of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, _ nodeRun: Run? = nil, hasExecuted: Bool
+  ) {
     guard isObservedFromStart || broadcaster.isObserved else { return }
     let begin = state.withLock { state in
       state.observed.remove(node)
@@ -328,7 +328,9 @@ final class GraphRun: Sendable {
     if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt, at: end) }
     if hasExecuted { report(.didExecute(attempt: 1, slot: begin?.slot ?? -1), of: node, at: end) }
     report(.willFinish(outcome), of: node, attempt: attempt, at: end)
-    report(.didFinish(outcome, metrics(from: begin?.instant, to: end, attempt)), of: node, attempt: attempt, at: end)
+    report(
+      .didFinish(outcome, metrics(from: begin?.instant, to: end, attempt, nodeRun)), of: node, attempt: attempt, at: end
+    )
   }
 
   private func finishUnstartedNodes() {

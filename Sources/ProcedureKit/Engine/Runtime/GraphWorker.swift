@@ -47,8 +47,7 @@ struct GraphWorker {
     let run = graph.bodyEnded(of: node)
     if let run { failure = await run.finishAsNode(failure) }
     if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
-    return failure.map { graph.nodeFailed(node, $0, run?.outcome?.withoutValue, hasExecuted: true) }
-      ?? graph.nodeSucceeded(node)
+    return failure.map { graph.nodeFailed(node, $0, run, hasExecuted: true) } ?? graph.nodeSucceeded(node, run)
   }
 }
 

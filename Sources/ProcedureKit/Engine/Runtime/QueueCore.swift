@@ -235,7 +235,7 @@ final class QueueCore: Sendable {
         payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isPart: isPart, takesRoom: run.isAddedByUser,
         order: order, key: usesKeys && run.slotOwner === run ? state.machine.turns.joined(run.keyID) : -1),
-      &effects.next)
+      partOf: run.isReported ? -1 : run.reported.member, &effects.next)
     run.member = member
     return step
   }

@@ -173,6 +173,7 @@ extension Run {
       record(.willFinish(outcome.withoutValue), at: reading.instant, &effects)
       record(.didFinish(outcome.withoutValue, metrics), at: reading.instant, &effects)
       if core.collectsTotals { state.count(self, outcome, metrics) }
+      if kind == .bareNode { details?.endMetrics = metrics }
       core.ended(self, outcome, &state, &effects)
     }
     if let details {

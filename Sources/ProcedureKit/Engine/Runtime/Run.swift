@@ -244,6 +244,10 @@ final class RunDetails {
   var currentAttempt = 1
   /// The latest attempt that has started.
   var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
+  /// How many retries of inner layers have started. Only the reported run counts them.
+  var innerRetryCount = 0
+  /// The metrics of a node with only a body, whose end its graph reports.
+  var endMetrics: ProcedureMetrics?
   /// Whether a value was used that was there already.
   var isReused = false
   /// Why a node of a durable graph is executed again.

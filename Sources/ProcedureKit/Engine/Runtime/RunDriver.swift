@@ -461,6 +461,7 @@ extension Run {
       if !hasStarted || details?.isRetrying ?? false {
         if !hasStarted { started = stamp(reading.instant).nanoseconds }
         hasStarted = true
+        if !isReported, details?.isRetrying ?? false { reported.madeDetails.innerRetryCount += 1 }
         details?.isRetrying = false
         let (attempt, cause) = (details?.currentAttempt ?? 1, details?.executionCause)
         record(

@@ -1,5 +1,8 @@
 /// The time that one run has spent in each part of its life, and its attempts.
 ///
+/// Waits and pauses count wherever a modifier stands. While one layer of a procedure pauses and another one executes, as the copies of a hedge
+/// can, the time counts as executing.
+///
 /// All durations are measured on the clock of the queue. See ``ProcedureEvent/metrics``.
 public struct ProcedureMetrics: Hashable, Codable, Sendable {
   /// The time in which the run waited for its dependencies.
@@ -12,18 +15,21 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var executing: Duration
   /// The time of the pauses: of a delay, between attempts, between repetitions.
   public var paused: Duration
-  /// The number of attempts that have started; 0 if the body was never called.
+  /// The time after the body, in which the run waited for children that the body produced, and called its end hooks.
+  public var finishing: Duration
+  /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body calls; 0
+  /// if the body was never called.
   public var attempts: Int
 
   /// Creates metrics from their parts.
   public init(
     pending: Duration = .zero, evaluating: Duration = .zero, waiting: Duration = .zero, executing: Duration = .zero,
-    paused: Duration = .zero, attempts: Int = 0
+    paused: Duration = .zero, finishing: Duration = .zero, attempts: Int = 0
   ) {
     (self.pending, self.evaluating, self.waiting) = (pending, evaluating, waiting)
-    (self.executing, self.paused, self.attempts) = (executing, paused, attempts)
+    (self.executing, self.paused, self.finishing, self.attempts) = (executing, paused, finishing, attempts)
   }
 
   /// The sum of all durations.
-  public var total: Duration { pending + evaluating + waiting + executing + paused }
+  public var total: Duration { pending + evaluating + waiting + executing + paused + finishing }
 }

@@ -15,7 +15,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   public private(set) var reusedCount = 0
   /// How many procedures the queue has refused: it was full or shut down, or a deadline had passed.
   public private(set) var refusedCount = 0
-  /// How many attempts have followed on a failed one, or repetitions on a former one.
+  /// How many attempts have followed a failed one, in any layer of a procedure, and in the nodes of graphs.
   public private(set) var retryCount = 0
   /// The sums of the times of all procedures.
   public private(set) var times = ProcedureMetrics()
@@ -43,6 +43,9 @@ public struct QueueTotals: Hashable, Codable, Sendable {
     waiting.merge(other.waiting)
     executing.merge(other.executing)
   }
+
+  /// Counts the retries of a node, which is otherwise a part of its graph.
+  mutating func countNode(_ metrics: ProcedureMetrics) { retryCount += max(metrics.attempts - 1, 0) }
 
   /// Counts a run that has ended; one without metrics was refused.
   mutating func count(_ outcome: ProcedureOutcome<Void>, _ metrics: ProcedureMetrics?, isReused: Bool) {
@@ -72,6 +75,7 @@ extension ProcedureMetrics {
     sum.waiting += other.waiting
     sum.executing += other.executing
     sum.paused += other.paused
+    sum.finishing += other.finishing
     sum.attempts += other.attempts
   }
 }

@@ -1,11 +1,14 @@
 /// Internal. Measures the runs of one queue: the time in each part of their lives, and the numbers of their slots.
 ///
-/// The runs are known by their places in the machine. The machine tells each change, at an instant that it is given. What was there
-/// before measuring began is not known.
+/// The runs are known by their places in the machine. The machine reports each change, at an instant that it is given. Runs that were there
+/// before measuring began are not known.
+///
+/// The layers, attempts, calls and copies of a procedure are runs of their own within the run that is reported. Their pauses and waits count
+/// for the reported run: while none of them holds a slot, the time of an executing run is that of a layer that pauses or waits.
 struct RunMeters: Sendable {
   /// A part of the life of a run, to which the time counts.
   enum Part: UInt8, Sendable {
-    case pending, evaluating, waiting, executing, paused
+    case pending, evaluating, waiting, executing, paused, finishing
   }
 
   private struct Meter {
@@ -13,18 +16,44 @@ struct RunMeters: Sendable {
     var since: Int64 = -1
     var part = Part.pending
     var slot: Int32 = -1
+    /// The number of the arrival, by which a run is known after another one has taken its place.
+    var arrival: UInt64 = 0
+    /// The place and the arrival of the reported run that this run is a part of; the run itself, if it is no part.
+    var reported: (member: Int32, arrival: UInt64)
+    /// How many slots the run and its parts hold.
+    var slotCount: Int32 = 0
+    /// How many parts of the run are evaluated, wait, and pause.
+    var partCounts: (evaluating: Int32, waiting: Int32, paused: Int32) = (0, 0, 0)
     /// The time in each part, in nanoseconds.
-    var times: (Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0)
+    var times: (Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0)
+
+    /// The part of the run's life to which the time counts now.
+    private var countedPart: Part {
+      guard part == .executing, slotCount == 0 else { return part }
+      if partCounts.paused > 0 { return .paused }
+      if partCounts.waiting > 0 { return .waiting }
+      return partCounts.evaluating > 0 ? .evaluating : .executing
+    }
 
     mutating func pass(to instant: Int64) {
       let time = max(instant - since, 0)
       since = max(instant, since)
-      switch part {
+      switch countedPart {
       case .pending: times.0 += time
       case .evaluating: times.1 += time
       case .waiting: times.2 += time
       case .executing: times.3 += time
       case .paused: times.4 += time
+      case .finishing: times.5 += time
+      }
+    }
+
+    mutating func count(_ part: Part, by change: Int32) {
+      switch part {
+      case .evaluating: partCounts.evaluating += change
+      case .waiting: partCounts.waiting += change
+      case .paused: partCounts.paused += change
+      case .pending, .executing, .finishing: break
       }
     }
   }
@@ -32,21 +61,48 @@ struct RunMeters: Sendable {
   private var meters: ContiguousArray<Meter> = []
   /// The slots that are taken, a bit for each.
   private var slots: ContiguousArray<UInt64> = []
+  private var arrivalCount: UInt64 = 0
 
-  mutating func arrived(_ member: Int32, at instant: Int64) {
-    while meters.count <= Int(member) { meters.append(Meter()) }
-    meters[Int(member)] = Meter(since: instant)
+  /// A run has arrived, as a part of a reported run or, if `reported` is negative, as a reported run.
+  mutating func arrived(_ member: Int32, partOf reported: Int32, at instant: Int64) {
+    arrivalCount += 1
+    while meters.count <= Int(member) { meters.append(Meter(reported: (-1, 0))) }
+    let isPart = isKnown(reported)
+    meters[Int(member)] = Meter(
+      since: instant, arrival: arrivalCount,
+      reported: isPart ? (reported, meters[Int(reported)].arrival) : (member, arrivalCount))
   }
 
   mutating func moved(_ member: Int32, to part: Part, at instant: Int64) {
     guard isKnown(member) else { return }
+    let earlier = meters[Int(member)].part
     meters[Int(member)].pass(to: instant)
     meters[Int(member)].part = part
+    changeReported(of: member, at: instant) { reported in
+      reported.count(earlier, by: -1)
+      reported.count(part, by: 1)
+    }
+  }
+
+  /// Changes the meter of the run that this run is a part of, if that has not ended.
+  private mutating func changeReported(of member: Int32, at instant: Int64, _ change: (inout Meter) -> Void) {
+    let (reported, arrival) = meters[Int(member)].reported
+    guard reported != member, isKnown(reported), meters[Int(reported)].arrival == arrival else { return }
+    meters[Int(reported)].pass(to: instant)
+    change(&meters[Int(reported)])
+  }
+
+  /// The run has got a slot or given it back: one more or less for itself and for the run that it is a part of.
+  private mutating func changeSlotCount(of member: Int32, by change: Int32, at instant: Int64) {
+    meters[Int(member)].pass(to: instant)
+    meters[Int(member)].slotCount += change
+    changeReported(of: member, at: instant) { $0.slotCount += change }
   }
 
   /// A run has got a slot: the lowest number that is free. O(w / 64) for w slots in use.
-  mutating func slotTaken(_ member: Int32) {
+  mutating func slotTaken(_ member: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
+    changeSlotCount(of: member, by: 1, at: instant)
     let word = slots.firstIndex { $0 != .max } ?? slots.count
     if word == slots.count { slots.append(0) }
     let bit = (~slots[word]).trailingZeroBitCount
@@ -54,8 +110,9 @@ struct RunMeters: Sendable {
     meters[Int(member)].slot = Int32(word * 64 + bit)
   }
 
-  mutating func slotGivenBack(_ member: Int32) {
+  mutating func slotGivenBack(_ member: Int32, at instant: Int64) {
     guard isKnown(member), meters[Int(member)].slot >= 0 else { return }
+    changeSlotCount(of: member, by: -1, at: instant)
     let slot = Int(meters[Int(member)].slot)
     slots[slot / 64] &= ~(1 << UInt64(slot % 64))
     meters[Int(member)].slot = -1
@@ -76,7 +133,7 @@ struct RunMeters: Sendable {
     let times = meter.times
     return ProcedureMetrics(
       pending: .nanoseconds(times.0), evaluating: .nanoseconds(times.1), waiting: .nanoseconds(times.2),
-      executing: .nanoseconds(times.3), paused: .nanoseconds(times.4))
+      executing: .nanoseconds(times.3), paused: .nanoseconds(times.4), finishing: .nanoseconds(times.5))
   }
 
   private func isKnown(_ member: Int32) -> Bool {

@@ -1,0 +1,183 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// Retries and pauses count wherever a modifier stands: totals, metrics, states and snapshots agree with the events.
+@Suite(.timeLimit(.minutes(1))) struct LayeredMetricsTests {
+  /// One way to put modifiers around a procedure that fails twice, and is tried again after 5 s each.
+  struct Stack: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let wrap: @Sendable (ProcedureTask<Void, Int>) -> ProcedureTask<Void, Int>
+    /// Seconds of pauses besides those of the retry.
+    var otherPauses = 0
+
+    init(
+      _ name: String, otherPauses: Int = 0,
+      _ wrap: @escaping @Sendable (ProcedureTask<Void, Int>) -> ProcedureTask<Void, Int>
+    ) {
+      (testDescription, self.wrap, self.otherPauses) = (name, wrap, otherPauses)
+    }
+  }
+
+  static let stacks = [
+    Stack("nothing") { $0 },
+    Stack("map") { $0.map { $0 } },
+    Stack("two maps") { $0.map { $0 }.map { $0 } },
+    Stack("then") { $0.then(ProcedureTask("next") { (value: Int) in value }) },
+    Stack("second of then") { task in ProcedureTask("first") {}.then(task) },
+    Stack("recover") { $0.recover { _ in 0 } },
+    Stack("fallback") { $0.fallback(to: ProcedureTask { 0 }) },
+    Stack("timeout") { $0.map { $0 }.timeout(.seconds(3_600)) },
+    Stack("exclusive") { $0.map { $0 }.exclusive("layered") },
+    Stack("condition") { $0.map { $0 }.condition("yes") { true } },
+    Stack("hedged") { $0.hedged(after: .seconds(3_600)) },
+    Stack("delay", otherPauses: 7) { $0.map { $0 }.delay(.seconds(7)) },
+    Stack("inner delay", otherPauses: 7) { $0.delay(.seconds(7)).map { $0 } },
+    Stack("repeating once") { $0.repeating(.constant(.seconds(9)), maxCount: 1).map { $0 } },
+    Stack("repeating twice", otherPauses: 9) { $0.repeating(.constant(.seconds(9)), maxCount: 2).map { $0 } },
+    Stack("retry around") { $0.map { $0 }.retry(.constant(.seconds(1)), maxAttempts: 2) },
+    Stack("configured") { $0.configured { _, procedure in procedure.map { $0 } } },
+    Stack("coalesced") { $0.coalesced(by: "layered") },
+    Stack("a call in a body") { task in ProcedureTask("outer") { try await task() } },
+    Stack("a call in a call") { task in
+      let inner = ProcedureTask("inner") { try await task() }
+      return ProcedureTask("outer") { try await inner() }
+    },
+  ]
+
+  private let clock = VirtualClock()
+  private let queue: ProcedureQueue
+
+  init() {
+    var configuration = ProcedureQueue.Configuration("layered", maxConcurrentProcedures: 1)
+    configuration.clock = clock
+    configuration.executor = clock.executor
+    configuration.collectsTotals = true
+    queue = ProcedureQueue(configuration)
+  }
+
+  private func flaky() -> ProcedureTask<Void, Int> {
+    let failures = Box(2)
+    return ProcedureTask("flaky") { [clock] in
+      try await clock.sleep(for: .seconds(1))
+      if failures.update({ left in
+        left -= 1
+        return left >= 0
+      }) {
+        throw TestError()
+      }
+      return 1
+    }.retry(.constant(.seconds(5)), maxAttempts: 3)
+  }
+
+  /// Advances from second to second until the run has ended, and collects the states in between, with what the run waits for.
+  private func advance(
+    _ handle: ProcedureHandle<Int>, _ queue: ProcedureQueue? = nil
+  ) async throws -> [(ProcedureState, QueueSnapshot.Wait?)] {
+    var seen: [(ProcedureState, QueueSnapshot.Wait?)] = []
+    try await clock.waitUntilQuiet()
+    while let entry = (queue ?? self.queue).snapshot().procedures.first {
+      #expect(entry.state == handle.state)
+      seen.append((entry.state, entry.wait))
+      try await clock.run(for: .seconds(1))
+    }
+    return seen
+  }
+
+  @Test(
+    "Retries and pauses count in totals and metrics as in the events, wherever a modifier stands", arguments: stacks)
+  func numbers(_ stack: Stack) async throws {
+    let handle = queue.add(stack.wrap(flaky()))
+    let events = handle.events
+    let states = try await advance(handle)
+    #expect(try await handle.value == 1)
+    var retries = 0
+    var metrics: ProcedureMetrics?
+    for await event in events {
+      if event.kind == .retrying { retries += 1 }
+      if event.kind == .didFinish { metrics = event.metrics }
+    }
+    #expect(retries == 2)
+    let totals = try #require(queue.snapshot().totals)
+    #expect(totals.retryCount == retries)
+    #expect(totals.times == metrics)
+    #expect(metrics?.attempts == 1 + retries)
+    #expect(metrics?.paused == .seconds(10 + stack.otherPauses))
+    let executions = stack.testDescription == "repeating twice" ? 4 : 3
+    #expect(metrics?.executing == .seconds(executions))
+    #expect(metrics?.total == .seconds(10 + stack.otherPauses + executions))
+    #expect(states.count { $0.0 == .pausing } == 10 + stack.otherPauses)
+    #expect(states.count { $0.0 == .executing } == executions)
+    for (state, wait) in states {
+      if case .pause = wait { #expect(state == .pausing) } else { #expect(state == .executing) }
+    }
+  }
+
+  @Test("A run whose copies pause and execute at the same time executes; it pauses while all of them pause")
+  func copies() async throws {
+    var configuration = ProcedureQueue.Configuration("wide", maxConcurrentProcedures: 2)
+    configuration.clock = clock
+    configuration.executor = clock.executor
+    configuration.collectsTotals = true
+    let queue = ProcedureQueue(configuration)
+    let number = Box(0)
+    // The first copy fails at 0 s, pauses until 10 s; the second starts at 2 s, and executes until 5 s.
+    let task = ProcedureTask("copy") { [clock] in
+      let copy = number.update { number in
+        number += 1
+        return number
+      }
+      if copy == 1 { throw TestError() }
+      try await clock.sleep(for: .seconds(3))
+      return copy
+    }.retry(.constant(.seconds(10)), maxAttempts: 2).hedged(after: .seconds(2))
+    let handle = queue.add(task)
+    _ = try await advance(handle, queue)
+    #expect(try await handle.value == 2)
+    let times = try #require(queue.snapshot().totals).times
+    #expect(times.paused == .seconds(2) && times.executing == .seconds(3))
+  }
+
+  @Test("The retries of nodes count in the totals, and in the metrics of the node")
+  func nodes() async throws {
+    let task = flaky()
+    let reader = queue.events
+    let handle = queue.add(ProcedureGraph("graph") { g in g.add(task.map { $0 }) })
+    try await clock.run(for: .seconds(13))
+    #expect(try await handle.value == 1)
+    await queue.shutDown()
+    var retries = 0
+    var metrics: [String: ProcedureMetrics] = [:]
+    for await event in reader {
+      if event.kind == .retrying { retries += 1 }
+      if event.kind == .didFinish { metrics[event.name] = event.metrics }
+    }
+    #expect(queue.snapshot().totals?.retryCount == 2 && retries == 2)
+    #expect(metrics["flaky"] == ProcedureMetrics(executing: .seconds(3), paused: .seconds(10), attempts: 3))
+  }
+
+  @Test("A retry that a cancellation ends in its pause has not started")
+  func cancelledPause() async throws {
+    let handle = queue.add(flaky().map { $0 })
+    try await clock.run(for: .seconds(2))
+    #expect(handle.state == .pausing)
+    handle.cancel()
+    _ = await handle.outcome
+    #expect(queue.snapshot().totals?.retryCount == 0)
+    #expect(queue.snapshot().totals?.times.attempts == 1)
+  }
+
+  @Test("End hooks count as finishing, and not as executing, also for a body that never ran")
+  func finishing() async throws {
+    let task = ProcedureTask("task") { 1 }.onWillFinish { [clock] _ in try await clock.sleep(for: .seconds(4)) }
+    for (procedure, attempts) in [(task, 1), (task.condition("no") { false }, 0)] {
+      let handle = queue.add(procedure)
+      let events = handle.events
+      try await clock.run(for: .seconds(4))
+      var metrics: ProcedureMetrics?
+      for await event in events { metrics = event.metrics ?? metrics }
+      #expect(metrics == ProcedureMetrics(finishing: .seconds(4), attempts: attempts))
+    }
+  }
+}
