@@ -26,7 +26,8 @@ enum EventWait {
 
 extension EventReader {
   /// The function that surrounds a wait for an event, in which a body lends its slot to its queue.
-  typealias WaitSurrounding = @concurrent @Sendable (_ wait: @concurrent @Sendable () async -> Event?) async -> Event?
+  typealias WaitSurrounding =
+    @concurrent @Sendable (_ wait: @escaping @concurrent @Sendable () async -> Event?) async -> Event?
 
   /// Makes the stream of this subscription. The stream's closure owns the reader: the subscription ends when the stream
   /// is dropped, and when a task that iterates the stream is cancelled.

@@ -1,18 +1,39 @@
-/// One wait of a deadlock that ``ProcedureError/Kind/exclusionDeadlock`` reports: a procedure, the
-/// resource it waits for, and the holder.
+/// One wait of a deadlock that ``ProcedureError/Kind/exclusionDeadlock`` reports: a procedure, what it waits for, and the procedure that
+/// would have to end that wait.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
+  private enum Subject: Sendable {
+    /// The user's category, or the name of the resource. The description is computed on reading, since it can be the user's code.
+    case resource(any CustomStringConvertible & Sendable)
+    /// The end of the holder.
+    case finish
+  }
+
   /// The waiting procedure.
   public let procedure: ProcedureIdentity
-  /// The description of the category or resource.
-  public var resource: String { "\(key)" }
-  /// The procedure that holds the resource.
+  /// The description of the category or resource; `the end of "b"` if the procedure waits for the holder itself.
+  public var resource: String {
+    switch subject {
+    case .resource(let key): "\(key)"
+    case .finish: "the end of \"\(holder.name)\""
+    }
+  }
+  /// The procedure that holds the resource, or for whose end the procedure waits.
   public let holder: ProcedureIdentity
-  /// The user's category or the resource's name. The description is computed on reading, since it can be the user's
-  /// code.
-  private let key: any CustomStringConvertible & Sendable
+  private let subject: Subject
 
+  /// A procedure waits for a resource, which `holder` holds.
   init(procedure: ProcedureIdentity, key: any CustomStringConvertible & Sendable, holder: ProcedureIdentity) {
-    (self.procedure, self.key, self.holder) = (procedure, key, holder)
+    (self.procedure, subject, self.holder) = (procedure, .resource(key), holder)
+  }
+
+  /// A procedure waits for the end of another one, or of itself.
+  init(procedure: ProcedureIdentity, finishOf holder: ProcedureIdentity) {
+    (self.procedure, subject, self.holder) = (procedure, .finish, holder)
+  }
+
+  /// Whether the procedure waits for a resource, and not for the holder itself.
+  var isForResource: Bool {
+    if case .resource = subject { true } else { false }
   }
 
   /// Returns whether both waits have equal procedures, resources and holders.
@@ -28,7 +49,13 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The wait as a sentence: the waiting procedure, the resource and the holder.
-  public var description: String {
-    "\(procedure) waits for \"\(resource)\", which \(holder) holds"
+  public var description: String { description { "\($0)" } }
+
+  /// The wait as a sentence, with the names that `name` gives.
+  func description(naming name: (ProcedureIdentity) -> String) -> String {
+    switch subject {
+    case .resource(let key): "\(name(procedure)) waits for \"\(key)\", which \(name(holder)) holds"
+    case .finish: "\(name(procedure)) waits for \(name(holder)) to finish"
+    }
   }
 }

@@ -15,7 +15,9 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     switch kind {
     case .dependencyFailed: "To execute the procedure after any outcome of the dependency, depend on its asResult"
     case .queueShutDown: "Add procedures before shutDown(grace:), or give it a longer grace period"
-    case .exclusionDeadlock where self.waits.count == 1:
+    case .exclusionDeadlock where !self.waits.contains(where: \.isForResource):
+      "Await a procedure outside of what it awaits itself"
+    case .exclusionDeadlock where self.waits.count(where: \.isForResource) == 1:
       "A procedure can use the resources of a body if the body runs or produces it, not if the body adds it to a queue"
     case .exclusionDeadlock: "Let all of the procedures claim what they need at once, or in the same order"
     case .resourceConflict: "Declare the resource once; setCapacity(_:of:) of its table changes the capacity"
@@ -57,6 +59,8 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       return ("\(subject) was stopped", "\(culprit) failed: \(cause ?? "")")
     case .queueShutDown:
       return ("\(subject) was not executed, or not to its end", reason(naming: name, cause))
+    case .exclusionDeadlock where !(self.waits.first?.isForResource ?? true):
+      return ("\(subject) failed", reason(naming: name, cause))
     case .capabilityUnavailable, .capabilityUnauthorized: return ("\(subject) failed", cause)
     default: return ("\(subject) was not executed", reason(naming: name, cause))
     }
@@ -75,11 +79,10 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       return "it depends on \(named(self.dependency)), which failed\(chain): \(cause ?? "")"
     case .queueShutDown: return "\(queue) has been shut down"
     case .exclusionDeadlock:
-      let waits = self.waits.map {
-        "\(name($0.procedure)) waits for \"\($0.resource)\", which \(name($0.holder)) holds"
-      }
-      return "it would have waited for ever: " + waits.joined(separator: "; ")
-        + (waits.count == 1 ? ", and the holder waits for \(name(procedure)) in turn" : "")
+      let waits = self.waits.map { $0.description(naming: name) }
+      let isOpen = self.waits.count == 1 && self.waits[0].isForResource
+      return "it would have waited forever: " + waits.joined(separator: "; ")
+        + (isOpen ? ", and the holder waits for \(name(procedure)) in turn" : "")
     case .resourceConflict:
       return
         "it uses the resource \"\(self.resource ?? "")\" with a capacity of \(self.capacity ?? 0), and \(named(self.other)) uses it with "

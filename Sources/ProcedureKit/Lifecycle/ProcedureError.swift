@@ -37,7 +37,8 @@ public struct ProcedureError: Error, Sendable {
     /// Nodes of a graph, elements of a collection, or children of a body failed under the policy
     /// ``ErrorPolicy/continue``.
     public static let partsFailed = Kind("partsFailed")
-    /// The procedure would have waited forever for a category or a resource. The body was not executed.
+    /// The procedure would have waited forever: for a resource, in which case the body was not executed, or, in its body, for a procedure that
+    /// waits for it, or for itself.
     public static let exclusionDeadlock = Kind("exclusionDeadlock")
     /// The procedure and another one declare a ``Resource`` with different capacities. The body was not executed.
     public static let resourceConflict = Kind("resourceConflict")
@@ -83,8 +84,8 @@ public struct ProcedureError: Error, Sendable {
     /// The errors of all parts in the order of failing, of ``Kind/partsFailed``; the error of the body comes last. Empty for
     /// every other kind.
     public var failures: [ProcedureFailure] = []
-    /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind. Each wait is for a resource of the
-    /// next wait's run, which cannot release the resource before its own wait ends.
+    /// The waits of a deadlock, of ``Kind/exclusionDeadlock``; empty for every other kind. Each wait is for a resource of the next wait's
+    /// procedure, or for its end, and cannot end before the next wait does. Parts of a procedure wait for the whole.
     public var waits: [ExclusionWait] = []
     /// The name of the resource, of ``Kind/resourceConflict`` and ``Kind/capacityExceeded``.
     public var resource: String?

@@ -1,11 +1,13 @@
 import Synchronization
 
-/// Internal. A wait for a call, which the waiting task may leave before the call comes: only the first of both counts.
+/// Internal. A wait for a call, which the waiting task may leave, or which may be refused, before the call: only the first of the three counts.
 final class Wakeup: Sendable {
   private enum State {
     case waiting(Waiter?)
     case called
     case left
+    /// The call would never have come.
+    case refused(ProcedureError)
   }
 
   /// Grows in the order of the waits.
@@ -18,6 +20,9 @@ final class Wakeup: Sendable {
 
   /// Leaves, if the call has not come.
   func leave() { _ = end(as: .left) }
+
+  /// Ends the wait with an error, if the call has not come.
+  func refuse(_ error: ProcedureError) { _ = end(as: .refused(error)) }
 
   /// Waits for the call; cancelling the caller leaves at once. Returns whether the call came.
   func wait() async -> Bool {
@@ -45,6 +50,9 @@ final class Wakeup: Sendable {
 
   /// Whether the wakeup was left before the call.
   var wasLeft: Bool { state.withLock { if case .left = $0 { true } else { false } } }
+
+  /// The error with which the wait was ended, if it was.
+  var refusal: ProcedureError? { state.withLock { if case .refused(let error) = $0 { error } else { nil } } }
 
   private func end(as end: State) -> Bool {
     let (isFirst, waiter) = state.withLock { state -> (Bool, Waiter?) in

@@ -196,7 +196,7 @@ private struct RunLook: Sendable {
     let owner = run.kind == .node && run.slotOwner.member >= 0 ? run.slotOwner.member : run.member
     isReturning = machine[owner].isReturning
     limitOfKey = machine.isKeyFull(owner) ? machine.turns.limit : nil
-    waits = details.map { Array($0.waits.values) } ?? []
+    waits = details?.waits.values.map(\.wait) ?? []
     pauseEnd = details?.pauseEnd
     dependencies = details?.dependencies ?? []
     let produced = details.map { Array($0.children.values.filter { $0.kind == .added }) } ?? []
@@ -242,6 +242,11 @@ private struct RunLook: Sendable {
       case .conditions(let names): return .conditions(names)
       case .idle(let queue): other = .idleness(of: queue.name)
       case .room(let queue, _): other = .room(on: queue.name)
+      case .execution(let table, let key, let follower):
+        let leader = table.leader(key, of: follower)
+        other = .resources(
+          leader.map { [ExclusionWait(procedure: run.levelIdentity, key: key, holder: $0.levelIdentity)] } ?? [])
+      case .eventsOfRun(let run): other = .events(of: run.name)
       case .events(let name): other = .events(of: name)
       case .rateLimit: other = .rateLimit
       }

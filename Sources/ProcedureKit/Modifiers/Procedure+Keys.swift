@@ -12,14 +12,29 @@ extension Procedure {
     procedureTask.relabelled { $0.key = InternedKey.of(key) }
   }
 
-  /// Returns the procedure with an execution shared by all runs with an equal key and an equal type of value. The key
-  /// is the identity of the work.
+  /// Returns the procedure with an execution shared by all runs that request an equal key.
   ///
-  /// The shared runs execute once, and all have the value or the error of the execution. Keys are process-wide, unless
-  /// the queue has its own ``ResourceTable``. The input is not compared: equal keys mean equal work. A waiting run
-  /// holds no slot. If the executing run is cancelled, the next waiting run executes. Cancelling a waiting run does not
-  /// disturb the others.
-  public func coalesced(by key: some Hashable & Sendable) -> ProcedureTask<Input, Output> {
-    .coalesced(procedureTask, by: InternedKey.of(key))
+  /// ```swift
+  /// let token = RefreshToken().retry(.constant(.seconds(1)), maxAttempts: 3).coalesced(by: account)
+  /// ```
+  ///
+  /// The first run executes, and the runs that request the key in the meantime have its value or its error. The key applies to procedures
+  /// of the same name and type of value, on the same queue; a procedure that a body calls without a queue belongs to the queue of the body,
+  /// and all calls without a queue outside of a body belong together. The input is not compared: equal keys mean equal work. With `scope`,
+  /// the key applies to all procedures with this scope and type of value, whatever their names and queues are.
+  ///
+  /// A pause of the execution, as between two attempts, ends nothing: the execution has one result for all. A waiting run holds neither a
+  /// slot nor resources of the procedure. If the executing run is cancelled, the next waiting run executes. Cancelling a waiting run ends its
+  /// wait at once, and does not disturb the others.
+  ///
+  /// - Parameters:
+  ///   - key: The identity of the work.
+  ///   - scope: The procedures that share executions; `nil` for those of one name on one queue.
+  /// - Returns: The procedure with the shared execution. An execution that needs itself, directly or by way of other procedures, fails with
+  ///   ``ProcedureError/Kind/exclusionDeadlock``.
+  public func coalesced(by key: some Hashable & Sendable, in scope: CoalescingScope? = nil) -> ProcedureTask<
+    Input, Output
+  > {
+    .coalesced(procedureTask, by: InternedKey.of(key), in: scope)
   }
 }

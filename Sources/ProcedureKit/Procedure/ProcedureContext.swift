@@ -107,18 +107,40 @@ public struct ProcedureContext: Sendable {
 
   // MARK: Waiting
 
-  /// Registers a wait of the current body, which lends its slot, and executes the operation.
-  static func waiting(for wait: RunWait, _ operation: () async -> Void) async {
+  /// Registers a wait of the current body, which releases its slot, and executes the operation, which waits at `wakeup`.
+  static func waiting(for wait: RunWait, at wakeup: Wakeup, _ operation: () async -> Void) async {
     guard let run = current?.run.living else { return await operation() }
-    let key = Wakeup()
     wait.queue?.withState { $0.awaitingBodies += 1 }
-    run.addWait(wait, key)
+    run.addWait(wait, wakeup)
     run.core.waitStarted(run)
-    WaitSearch.resolveDeadlock(from: run)
+    run.searchForDeadlock()
     await operation()
-    run.removeWait(key)
+    run.removeWait(wakeup)
     wait.queue?.withState { $0.awaitingBodies -= 1 }
     await run.core.waitEnded(run)
+  }
+
+  /// Executes a wait for the next event of a run. Where the wait is a part of a deadlock, the waiting run is cancelled, and fails (R4).
+  @concurrent static func waitingForEvent<Event: Sendable>(
+    of awaited: Run, _ wait: @escaping @concurrent @Sendable () async -> Event?
+  ) async -> Event? {
+    guard let run = current?.run.living, !awaited.isFinished else { return await wait() }
+    let (work, event) = (CancellableWork(), ResultBox<Event?>())
+    let isOwn = run.ancestors.contains { $0 === awaited }
+    if !isOwn { awaited.setAwaited() }
+    // A body can read its own events while other tasks of the body continue.
+    run.addWait(isOwn ? .events(of: awaited.name) : .eventsOfRun(awaited), work)
+    run.core.waitStarted(run)
+    if isOwn { awaited.failIfStuckInOwnEvents(run) } else { run.searchForDeadlock() }
+    // The task of the body may be its caller's, which a cancellation of the run does not cancel (C3).
+    await run.whileToldToGoOn {
+      await work.execute(startsAtOnce: true) { event.store(.success(await wait())) }
+    } onStop: {
+      work.cancel()
+    }
+    run.removeWait(work)
+    await run.core.waitEnded(run)
+    return (try? event.result?.get()) ?? nil
   }
 
   /// Executes an operation that waits for other work, while the current body lends its slot to other procedures (Q3).

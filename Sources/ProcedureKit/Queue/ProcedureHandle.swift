@@ -35,7 +35,8 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// A body that waits lends its slot. Cancelling the task that waits ends the wait at once, and not the procedure.
   ///
   /// - Throws: The error of the body; `CancellationError` or the reason for a cancel; `ProcedureError` for the library's decisions;
-  ///   `CancellationError` if the waiting task is cancelled.
+  ///   `CancellationError` if the waiting task is cancelled; ``ProcedureError/Kind/exclusionDeadlock`` in a body for which the procedure
+  ///   waits itself.
   @inlinable
   public var value: Output {
     get async throws {
@@ -46,8 +47,10 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   @usableFromInline
   func waitForEnd() async throws {
-    guard await run.waitForEnd(endsWithCancel: true) else {
-      throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+    switch await run.waitForEnd(endsWithCancel: true) {
+    case .ended: return
+    case .cancelled: throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+    case .refused(let error): throw error
     }
   }
 
@@ -58,15 +61,18 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   }
 
   /// The outcome of the procedure, once it has finished. Cancelling the task that waits changes nothing.
+  ///
+  /// In a body for which the procedure waits itself, the outcome would never exist. Such a body receives a failure with
+  /// ``ProcedureError/Kind/exclusionDeadlock``, which is not the outcome of the procedure.
   public var outcome: ProcedureOutcome<Output> {
     get async {
-      _ = await run.waitForEnd(endsWithCancel: false)
+      if case .refused(let error) = await run.waitForEnd(endsWithCancel: false) { return .failed(error) }
       return finishedOutcome
     }
   }
 
   /// The value or the error of the procedure, once it has finished, as `Task.result`. Cancelling the task that waits changes
-  /// nothing.
+  /// nothing. A deadlock is a failure, as for ``outcome``.
   public var result: Result<Output, any Error> {
     get async {
       let outcome = await outcome
@@ -91,7 +97,9 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   /// The events of the run, from the first event, also for a late subscriber. Each access subscribes anew.
   ///
   /// The stream ends after `didFinish`. A slow subscriber delays no run and loses no event. A body that waits for an event lends its slot.
-  /// Cancelling the task that iterates the stream ends the stream, which is for one consumer.
+  /// Cancelling the task that iterates the stream ends the stream, which is for one consumer. A body that waits for an event of a procedure
+  /// that waits for the body is in a deadlock: if no other wait of the cycle can throw, the body is cancelled, and fails with
+  /// ``ProcedureError/Kind/exclusionDeadlock``.
   public var events: AsyncStream<ProcedureEvent> {
     run.setObserved()
     return run.events()

@@ -1,7 +1,8 @@
 extension QueueCore {
   /// Waits until there is room for one more run, on the queue and of its key, and reserves it.
   ///
-  /// - Throws: `CancellationError`, or the reason of the cancel, if the caller is cancelled before there is room.
+  /// - Throws: `CancellationError`, or the reason of the cancel, if the caller is cancelled before there is room;
+  ///   `exclusionDeadlock` if the caller is a body for which the queue waits.
   func reserveRoom(for key: InternedKey?) async throws {
     guard limitsWaiting else { return }
     let id = key.map(ObjectIdentifier.init)
@@ -15,14 +16,15 @@ extension QueueCore {
     }
     guard !hasRoom else { return }
     if let run = ProcedureContext.current?.run.living {
-      await ProcedureContext.waiting(for: .room(self, key)) { _ = await run.wait(at: wakeup) }
+      await ProcedureContext.waiting(for: .room(self, key), at: wakeup) { _ = await run.wait(at: wakeup) }
     } else {
       _ = await wakeup.wait()
     }
-    guard wakeup.wasLeft else { return }
+    let refusal = wakeup.refusal
+    guard wakeup.wasLeft || refusal != nil else { return }
     // The room may be enough for another caller.
     send { state, _ in state.room.callerLeft() }
-    throw ProcedureContext.current?.cancellationReason ?? CancellationError()
+    throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
   }
 
   /// Reserves room for one more run if there is room at once and the queue admits the run; nobody is overtaken or replaced.

@@ -98,7 +98,13 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   private func nextFinished() async throws -> ProcedureHandle<Output>? {
     while true {
       if let number = sequence.isOrdered ? taken : finished.popLast(), let handle = inFlight[number] {
-        if !handle.run.isFinished, await !handle.run.waitForEnd(endsWithCancel: true) { throw Self.cancelError }
+        if !handle.run.isFinished {
+          switch await handle.run.waitForEnd(endsWithCancel: true) {
+          case .ended: break
+          case .cancelled: throw Self.cancelError
+          case .refused(let error): throw error
+          }
+        }
         inFlight[number] = nil
         taken += 1
         return handle

@@ -3,7 +3,7 @@ extension Run {
   func events() -> AsyncStream<ProcedureEvent> {
     let (log, isOver) = core.withState { _ in (madeLog, outcome != nil) }
     if isOver { log.close() }
-    return log.subscribe().stream { [name] in await ProcedureContext.lendingSlot(forEventOf: name, $0) }
+    return log.subscribe().stream { await ProcedureContext.waitingForEvent(of: self, $0) }
   }
 
   /// The log of the run's events, made from what has happened so far. Called under the lock.

@@ -8,12 +8,13 @@ extension ClaimTable {
     while let pool = poolsToServe.popLast() {
       while pools[pool].line.first >= 0, canGo(entries[pools[pool].line.first].claim) {
         let claim = entries[pools[pool].line.first].claim
+        let run = claims[claim].run
         forEachEntry(of: claim) { table, entry in
           table.unlink(entry)
           if table.entries[entry].pool != pool { table.poolsToServe.append(table.entries[entry].pool) }
         }
         take(claim)
-        granted.append(claims[claim].run)
+        granted.append(run)
       }
     }
     guard granted.count - start > 1 else { return }
@@ -32,6 +33,31 @@ extension ClaimTable {
       table.pools[table.entries[entry].pool].free -= table.entries[entry].units
       table.link(entry)
     }
+    if !claims[claim].parts.isEmpty { split(claim) }
+  }
+
+  /// Replaces the claim of several levels by a claim of each level, which hold the same units together.
+  private mutating func split(_ claim: Int32) {
+    let merged = claims[claim]
+    claims[claim].parts = []
+    numbers[merged.run] = nil
+    var ancestors = merged.ancestors
+    for part in merged.parts {
+      let own = claims.insert(
+        Claim(run: part.run, order: nextOrder, ancestors: ancestors, priority: merged.priority))
+      nextOrder += 1
+      let former = numbers.updateValue(own, forKey: part.run)
+      precondition(former == nil, "\(#function): run \(part.run) has a claim already")
+      for demand in part.demands { addEntries(for: demand, of: own) }
+      // The units are those of the merged claim, which is removed last, so that `free` may be negative until then.
+      take(own)
+      ancestors.insert(part.run, at: 0)
+    }
+    let own = numbers[merged.run]
+    var vacated: [ResourceNumber] = []
+    remove(claim, &vacated)
+    precondition(vacated.isEmpty, "\(#function): the levels hold less than their claim")
+    numbers[merged.run] = own
   }
 
   /// Removes a claim, and then its owners that have ended and hold for no other claim any more.

@@ -37,6 +37,12 @@ struct ClaimTable {
   /// `waiting` → `granted` → `ended`, and out of the table; out of it from each. `ended` holds for the claims inside.
   enum Phase { case waiting, granted, ended }
 
+  /// One level of a procedure in a claim of several levels.
+  struct Part {
+    let run: RunNumber
+    let demands: [ClaimDemand]
+  }
+
   struct Claim {
     let run: RunNumber
     let order: UInt64
@@ -47,6 +53,8 @@ struct ClaimTable {
     var firstEntry: Int32 = -1
     /// The number of entries in its inner pools.
     var nestedEntries: Int32 = 0
+    /// What becomes of a claim of several levels once it is granted, the outermost level first; empty for a claim of one run.
+    var parts: [Part] = []
   }
 
   struct Entry {
@@ -139,20 +147,52 @@ struct ClaimTable {
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
-    if let former = numbers[run], claims[former].phase == .ended {
-      // The units are still held, for a nested run.
-      claims[former].phase = .granted
-      return true
+    if resumed(run) { return true }
+    return enter(run, demands, inside: ancestors, priority: priority, parts: [])
+  }
+
+  /// A run needs again what levels of its procedure have released for a pause: all of it together (R1). Once granted, each level has a claim
+  /// of its own, as before the pause. The levels are `parts`, the outermost first, and `ancestors` are those of the outermost level.
+  /// Returns whether the levels hold the units at once.
+  ///
+  /// - Complexity: O(d²) for d demands of the levels.
+  mutating func requested(
+    _ run: RunNumber, for parts: [Part], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
+  ) -> Bool {
+    var demands: [ClaimDemand] = []
+    for demand in parts.flatMap(\.demands) {
+      guard let index = demands.firstIndex(where: { $0.resource == demand.resource }) else {
+        demands.append(demand)
+        continue
+      }
+      // A level takes the units of the levels around it first.
+      demands[index] = ClaimDemand(resource: demand.resource, units: max(demand.units, demands[index].units))
     }
+    return enter(run, demands, inside: ancestors, priority: priority, parts: parts)
+  }
+
+  /// A run continues with the units of its former claim, which were kept for a nested run. Returns whether there is such a claim.
+  mutating func resumed(_ run: RunNumber) -> Bool {
+    guard let former = numbers[run], claims[former].phase == .ended else { return false }
+    claims[former].phase = .granted
+    return true
+  }
+
+  private mutating func enter(
+    _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber], priority: UInt8, parts: [Part]
+  ) -> Bool {
     let claim = claims.insert(
       Claim(
-        run: run, order: nextOrder, ancestors: ancestors.isEmpty ? [] : holding(ancestors), priority: priority))
+        run: run, order: nextOrder, ancestors: ancestors.isEmpty ? [] : holding(ancestors), priority: priority,
+        parts: parts))
     nextOrder += 1
     let former = numbers.updateValue(claim, forKey: run)
     precondition(former == nil, "\(#function): run \(run) has a claim already")
     for demand in demands { addEntries(for: demand, of: claim) }
     if allEntries(of: claim, { pools[$0.pool].line.first < 0 && $0.units <= pools[$0.pool].free }) {
       take(claim)
+      // A split changes no free units: no other run is granted anything.
+      poolsToServe.removeAll(keepingCapacity: true)
       return true
     }
     forEachEntry(of: claim) { table, entry in table.link(entry) }

@@ -4,8 +4,6 @@ enum ResourceKey: Hashable, Sendable {
   case category(InternedKey)
   /// A resource of so many units.
   case units(name: String)
-  /// An execution that others wait for.
-  case sharedWork(SharedWorkTable.Key)
 }
 
 /// Internal. Names a category by a type.
@@ -25,7 +23,6 @@ extension ResourceKey: CustomStringConvertible {
     switch self {
     case .category(let key): "\(key.value)"
     case .units(let name): name
-    case .sharedWork(let work): "the execution of \(work.key.value)"
     }
   }
 }
@@ -95,14 +92,9 @@ struct ResourceRequest: Sendable {
 }
 
 extension ResourceRequest.Demand {
-  init(sharedWork key: SharedWorkTable.Key) {
-    let whole = ResourceRequest.wholeCategory
-    self.init(key: .sharedWork(key), units: whole, capacity: whole)
-  }
-
   fileprivate mutating func add(_ other: Self) {
     switch key {
-    case .category, .sharedWork: units = max(units, other.units)
+    case .category: units = max(units, other.units)
     case .units: units = Int32(clamping: Int(units) + Int(other.units))
     }
   }

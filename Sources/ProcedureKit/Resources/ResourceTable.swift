@@ -30,7 +30,6 @@ public final class ResourceTable: Sendable {
   }
 
   private let state = Mutex(State())
-  let sharedWork = SharedWorkTable()
 
   /// Creates a table that is independent of all other tables.
   public init() {}
@@ -64,7 +63,12 @@ public final class ResourceTable: Sendable {
     }
     for run in granted { run.claimGranted() }
     for run in refused {
-      let units = ResourceRequest.units(of: .units(name: resource.name), in: run.level.traits.demands.elements)
+      // A claim after a pause is for several levels.
+      let levels = [run] + run.enclosingLevels
+      let units =
+        levels.map { ResourceRequest.units(of: .units(name: resource.name), in: $0.level.traits.demands.elements) }
+        .max()
+        ?? 0
       guard withdraw(run) else { continue }
       run.claimRefused(
         .capacityExceeded(
@@ -102,6 +106,43 @@ public final class ResourceTable: Sendable {
     if let refusal { return .refused(refusal) }
     if isGranted { return .granted }
     // A cycle needs a waiter for the run, or a claim of an enclosing run.
+    if !ancestors.isEmpty || run.mayBeAwaited, let waits = WaitSearch.resolveDeadlock(from: run) {
+      return .refused(.exclusionDeadlock(procedure: run.levelIdentity, waits: waits))
+    }
+    raise(run, to: priority)
+    return .waits
+  }
+
+  /// Claims again, for a run that has paused, what levels of its procedure have released: they hold all of it now, or wait for all of it (R1).
+  ///
+  /// - Parameters:
+  ///   - levels: The levels that hold nothing, the innermost first.
+  ///   - run: The run that waits.
+  /// - Returns: Whether the levels hold their resources.
+  func request(_ levels: [Run], for run: Run) -> Answer {
+    guard let outermost = levels.last else { return .granted }
+    let ancestors = outermost.ancestors.dropFirst().filter { !$0.level.traits.demands.isEmpty }.map(\.id.number)
+    let priority = run.core.withState { state in run.member >= 0 ? state.machine[run.member].priority : 0 }
+    let (isGranted, refusal) = state.withLock { state -> (Bool, ProcedureError?) in
+      let lacking = levels.filter { !state.table.resumed($0.id.number) }
+      // The claim of the run itself was kept for a nested run: the rest follows by another request.
+      guard !lacking.isEmpty, state.table.numbers[run.id.number] == nil else { return (true, nil) }
+      for level in lacking {
+        let demands = ResourceRequest.merged(level.level.traits.demands.elements).demands
+        if let refusal = state.refusal(of: demands, for: level, inside: ancestors) { return (false, refusal) }
+      }
+      let parts = lacking.reversed().map { level in
+        ClaimTable.Part(
+          run: level.id.number,
+          demands: ResourceRequest.merged(level.level.traits.demands.elements).demands.map {
+            ClaimDemand(resource: state.number(of: $0), units: $0.units)
+          })
+      }
+      for other in lacking + [run] { state.claimants[other.id.number] = other }
+      return (state.table.requested(run.id.number, for: parts, inside: ancestors, priority: priority), nil)
+    }
+    if let refusal { return .refused(refusal) }
+    if isGranted { return .granted }
     if !ancestors.isEmpty || run.mayBeAwaited, let waits = WaitSearch.resolveDeadlock(from: run) {
       return .refused(.exclusionDeadlock(procedure: run.levelIdentity, waits: waits))
     }

@@ -1,47 +1,156 @@
 import Synchronization
 
-/// Internal. The shared executions of a table, by key and type of value: several runs share the result.
+/// Internal. The shared executions of a queue, or of a ``CoalescingScope``: one run leads each, and the others follow.
+///
+/// An execution belongs to its key until the leader has a result, or until the leader was cancelled and no follower is left. A pause of the
+/// leader changes nothing.
 final class SharedWorkTable: Sendable {
-  struct Key: Hashable, Sendable {
+  struct Key: Sendable {
     let key: InternedKey
+    /// The name of the procedure; `nil` in a scope, which shares between procedures on purpose.
+    let name: String?
     let output: ObjectIdentifier
   }
 
-  private struct Entry {
-    let work: any AnyObject & Sendable
-    var participants: Int
+  /// A run that waits for the result of another one.
+  final class Follower: Sendable {
+    let run: Run
+    let wakeup = Wakeup()
+
+    init(_ run: Run) { self.run = run }
   }
 
-  private let entries = Mutex<[Key: Entry]>([:])
+  enum Role {
+    case leads
+    case follows(Follower, leader: Run)
+  }
 
-  /// Joins the execution with `key`, or starts a new one. A call of `leave` has to follow.
-  func join<Output>(_ key: Key) -> ResultBox<Output> {
-    entries.withLock { entries in
-      if let work = entries[key]?.work as? ResultBox<Output> {
-        entries[key]?.participants += 1
-        return work
+  /// The part of a follower whose wait was ended.
+  enum Assignment {
+    case leads
+    case result(Result<any Sendable, any Error>)
+  }
+
+  fileprivate struct Execution {
+    var leader: Run
+    /// The followers in order; those before `first` were called.
+    var followers: ContiguousArray<Follower> = []
+    var first = 0
+    /// How many of them have left.
+    var leaverCount = 0
+  }
+
+  private struct State {
+    var executions: [Key: Execution] = [:]
+    var assignments: [ObjectIdentifier: Assignment] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Joins the execution of a key, or leads a new one. A leader calls `finished` or `abandoned`. O(1).
+  func join(_ key: Key, _ run: Run) -> Role {
+    state.withLock { state in
+      guard let leader = state.executions[key]?.leader else {
+        state.executions[key] = Execution(leader: run)
+        return .leads
       }
-      let work = ResultBox<Output>()
-      entries[key] = Entry(work: work, participants: 1)
-      return work
+      let follower = Follower(run)
+      state.executions[key]?.followers.append(follower)
+      return .follows(follower, leader: leader)
     }
   }
 
-  /// Ends the sharing of a finished execution. Later runs start a new one.
-  func close<Output>(_ work: ResultBox<Output>, _ key: Key) {
-    entries.withLock { entries in
-      if entries[key]?.work === work { entries[key] = nil }
+  /// The leader has the result, which all followers share. O(n) for n followers.
+  func finished(_ key: Key, _ result: Result<any Sendable, any Error>) {
+    let execution = state.withLock { state in
+      let execution = state.executions.removeValue(forKey: key)
+      for follower in execution?.waiting ?? [] {
+        state.assignments[ObjectIdentifier(follower)] = .result(result)
+      }
+      return execution
+    }
+    for follower in execution?.waiting ?? [] {
+      if !follower.wakeup.call() { _ = take(follower) }
     }
   }
 
-  func leave<Output>(_ work: ResultBox<Output>, _ key: Key) {
-    entries.withLock { entries in
-      guard entries[key]?.work === work else { return }
-      entries[key]?.participants -= 1
-      if entries[key]?.participants == 0 { entries[key] = nil }
+  /// The leader was cancelled: the next follower leads. Without one, the execution is over.
+  func abandoned(_ key: Key) {
+    while true {
+      let next = state.withLock { state -> Follower? in
+        guard let next = state.executions[key]?.popFirst() else {
+          state.executions[key] = nil
+          return nil
+        }
+        state.executions[key]?.leader = next.run
+        state.assignments[ObjectIdentifier(next)] = .leads
+        return next
+      }
+      guard let next else { return }
+      // The others wait for the new leader, which looks for a deadlock when it waits itself.
+      next.run.setAwaited()
+      if next.wakeup.call() { return }
+      _ = take(next)
+    }
+  }
+
+  /// Takes the part of a follower whose wait has ended by a call.
+  func take(_ follower: Follower) -> Assignment? {
+    state.withLock { $0.assignments.removeValue(forKey: ObjectIdentifier(follower)) }
+  }
+
+  /// A follower has left before it was called. Amortized O(1).
+  func left(_ key: Key) {
+    let former = state.withLock { state in state.executions[key]?.followerLeft() ?? [] }
+    _ = former
+  }
+
+  /// The run that a follower waits for; `nil` if the follower was called.
+  func leader(_ key: Key, of follower: Follower) -> Run? {
+    state.withLock { state in
+      follower.wakeup.isOver || state.assignments[ObjectIdentifier(follower)] != nil
+        ? nil : state.executions[key]?.leader
     }
   }
 
   /// The number of shared executions.
-  var count: Int { entries.withLock(\.count) }
+  var count: Int { state.withLock(\.executions.count) }
+}
+
+extension SharedWorkTable.Execution {
+  fileprivate var waiting: ArraySlice<SharedWorkTable.Follower> { followers[first...] }
+
+  fileprivate mutating func popFirst() -> SharedWorkTable.Follower? {
+    guard first < followers.count else { return nil }
+    first += 1
+    return followers[first - 1]
+  }
+
+  /// Drops the followers that have left once they are the majority; returns the former list, to be released without the lock.
+  fileprivate mutating func followerLeft() -> ContiguousArray<SharedWorkTable.Follower> {
+    leaverCount += 1
+    guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }
+    let former = followers
+    (followers, first, leaverCount) = (ContiguousArray(waiting.filter { !$0.wakeup.isOver }), 0, 0)
+    return former
+  }
+}
+
+extension SharedWorkTable.Key: Hashable {
+  /// Names are compared byte by byte: Swift's `==` treats two spellings of one letter as equal.
+  static func == (one: Self, other: Self) -> Bool {
+    one.key == other.key && one.output == other.output && (one.name == nil) == (other.name == nil)
+      && (one.name ?? "").utf8.elementsEqual((other.name ?? "").utf8)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(key)
+    hasher.combine(output)
+    for byte in (name ?? "").utf8 { hasher.combine(byte) }
+  }
+}
+
+extension SharedWorkTable.Key: CustomStringConvertible {
+  /// The execution, as people read it.
+  var description: String { "the execution of \(key.value)" }
 }

@@ -90,7 +90,7 @@ struct WaitGraph {
     if let cycle = Self.cycle(through: run, links) { return cycle }
     for other in links.keys.sorted() {
       guard let cycle = Self.cycle(through: other, stuckLinks(around: other, reduction)) else { continue }
-      if cycle.contains(where: { $0.resource != nil }) { return cycle }
+      return cycle
     }
     return nil
   }

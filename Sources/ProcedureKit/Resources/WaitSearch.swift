@@ -1,12 +1,13 @@
-/// Looks for deadlocks among runs that wait for claims and for each other, when one of them begins to wait.
+/// Looks for deadlocks among runs that wait for claims and for each other, when one of them begins to wait (R4).
 ///
-/// The snapshot is collected without stopping anybody. Therefore a deadlock counts only if a second snapshot shows the same one: each of
+/// The snapshot is collected without stopping any run. Therefore a deadlock counts only if a second snapshot shows the same one: each of
 /// its waits was there in both, so that all were there at once in between.
 enum WaitSearch {
-  /// Refuses claims as long as a run waits for ever, so that the others go on. A run that waits for several others may stand in several wait
+  /// Ends waits as long as a run is in a deadlock, so that the others continue. A run that waits for several others may stand in several wait
   /// cycles.
   ///
-  /// The youngest claim of a wait cycle is refused: two searches that find the cycle at the same time refuse the same one.
+  /// A claim of the wait cycle is refused; in a cycle without claims, a wait that can throw; otherwise, a run that waits fails. Of several, the
+  /// youngest run is chosen: two searches that find the cycle at the same time choose the same one.
   ///
   /// - Returns: The wait cycle, if the run's own claim is the one that is refused.
   @discardableResult
@@ -15,10 +16,13 @@ enum WaitSearch {
     var found: [WaitGraph.Link]?
     while let cycle = snapshot.graph.deadlock(from: run.id.number) {
       if cycle == found {
-        guard let (refused, waits) = snapshot.refusal(in: cycle) else { return nil }
-        if refused.core.resources.withdraw(refused) {
-          if refused === run { return waits }
-          refused.claimRefused(.exclusionDeadlock(procedure: refused.levelIdentity, waits: waits))
+        guard let refusal = snapshot.refusal(in: cycle) else { return nil }
+        let error = ProcedureError.exclusionDeadlock(procedure: refusal.run.levelIdentity, waits: refusal.waits)
+        if let wait = refusal.wait {
+          refusal.run.refuseWait(wait, error)
+        } else if refusal.run.core.resources.withdraw(refusal.run) {
+          if refusal.run === run { return refusal.waits }
+          refusal.run.claimRefused(error)
         }
       }
       found = cycle
@@ -30,9 +34,24 @@ enum WaitSearch {
     return nil
   }
 
+  private struct Edge: Hashable {
+    let run: RunNumber
+    let blocker: RunNumber
+  }
+
+  private struct Refusal {
+    let run: Run
+    /// The wait of the body that is refused; `nil` for a claim.
+    let wait: ObjectIdentifier?
+    /// The wait cycle, from the refused wait.
+    let waits: [ExclusionWait]
+  }
+
   private struct Snapshot {
     var graph = WaitGraph()
     var runs: [RunNumber: Run] = [:]
+    /// The waits of bodies, by who waits for whom.
+    private var bodyWaits: [Edge: (key: ObjectIdentifier, wait: RunWait)] = [:]
 
     init(from start: Run) {
       var reached = [start]
@@ -47,43 +66,67 @@ enum WaitSearch {
 
     /// Adds what a run waits for, and returns the runs it waits for.
     private mutating func add(_ run: Run) -> [Run] {
-      let (waits, children, dependencies) = run.core.withState { _ -> ([RunWait], [Run], [any ProcedureDependency]) in
+      let number = run.id.number
+      let (waits, children, dependencies) = run.core.withState {
+        _ -> ([(ObjectIdentifier, RunWait)], [Run], [any ProcedureDependency]) in
         guard run.outcome == nil, let details = run.details else { return ([], [], []) }
-        return (Array(details.waits.values), Array(details.children.values), details.dependencies)
+        return (
+          details.waits.map { ($0.key, $0.value.wait) }, Array(details.children.values), details.dependencies
+        )
       }
+      let mayClaim = run.core.withState { _ in run.mayClaim }
       // A dependency that has finished is known to the run, or will be at once.
       var awaited = children + dependencies.map(\.ofRun.dependencyRun)
       var oneOf: [Run] = []
-      for wait in waits {
+      for (key, wait) in waits {
+        let others: [Run]
         switch wait {
-        case .run(let other): awaited.append(other)
-        case .idle(let queue): awaited += queue.runs(awaitedBy: run)
+        case .run(let other), .eventsOfRun(let other): others = [other]
+        case .execution(let table, let key, let follower): others = table.leader(key, of: follower).map { [$0] } ?? []
+        case .idle(let queue): others = queue.runs(awaitedBy: run)
         case .room(let queue, let key):
-          let waiting = queue.runsWaiting(for: key)
-          graph.add(run.id.number, waitsForOneOf: waiting.map(\.id.number))
-          oneOf += waiting
-        case .conditions, .events, .rateLimit: break
+          others = queue.runsWaiting(for: key)
+          graph.add(number, waitsForOneOf: others.map(\.id.number))
+          oneOf += others
+        case .conditions, .events, .rateLimit: continue
         }
+        for other in others { bodyWaits[Edge(run: number, blocker: other.id.number)] = (key, wait) }
+        if case .room = wait { continue }
+        awaited += others
       }
       awaited.removeAll(where: \.isFinished)
-      if !awaited.isEmpty { graph.add(run.id.number, waitsFor: awaited.map(\.id.number)) }
-      guard !run.level.traits.demands.isEmpty else { return awaited + oneOf }
+      if !awaited.isEmpty { graph.add(number, waitsFor: awaited.map(\.id.number)) }
+      guard mayClaim else { return awaited + oneOf }
       return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)
     }
 
-    /// The run whose claim is refused, and the wait cycle from there.
-    func refusal(in cycle: [WaitGraph.Link]) -> (Run, [ExclusionWait])? {
-      let claims = cycle.indices.filter { cycle[$0].resource != nil }
-      guard let first = claims.max(by: { cycle[$0].run < cycle[$1].run }), let run = runs[cycle[first].run] else {
-        return nil
+    /// The wait that is refused, and the wait cycle from there; `nil` if the cycle has dissolved.
+    func refusal(in cycle: [WaitGraph.Link]) -> Refusal? {
+      func strength(of link: WaitGraph.Link) -> Int {
+        if link.resource != nil { return 2 }
+        return bodyWaits[Edge(run: link.run, blocker: link.blocker)].map { $0.wait.canThrow ? 1 : 0 } ?? -1
       }
-      return (run, (cycle[first...] + cycle[..<first]).compactMap(wait))
+      guard let rank = cycle.map(strength).max(), rank >= 0,
+        let first = cycle.indices.filter({ strength(of: cycle[$0]) == rank }).max(by: { cycle[$0].run < cycle[$1].run }
+        ),
+        let run = runs[cycle[first].run]
+      else { return nil }
+      let wait =
+        cycle[first].resource == nil ? bodyWaits[Edge(run: cycle[first].run, blocker: cycle[first].blocker)] : nil
+      return Refusal(run: run, wait: wait?.key, waits: (cycle[first...] + cycle[..<first]).compactMap(self.wait))
     }
 
+    /// The wait of a link, as users read it; `nil` for a run that awaits one of its own parts.
     func wait(for link: WaitGraph.Link) -> ExclusionWait? {
-      guard let resource = link.resource, let run = runs[link.run], let blocker = runs[link.blocker],
-        let key = run.core.resources.key(of: resource)
-      else { return nil }
+      guard let run = runs[link.run], let blocker = runs[link.blocker] else { return nil }
+      guard let resource = link.resource else {
+        if case .execution(_, let key, _)? = bodyWaits[Edge(run: link.run, blocker: link.blocker)]?.wait {
+          return ExclusionWait(procedure: run.levelIdentity, key: key, holder: blocker.levelIdentity)
+        }
+        if blocker.ancestors.contains(where: { $0 === run }) { return nil }
+        return ExclusionWait(procedure: run.levelIdentity, finishOf: blocker.levelIdentity)
+      }
+      guard let key = run.core.resources.key(of: resource) else { return nil }
       return ExclusionWait(procedure: run.levelIdentity, key: key, holder: blocker.levelIdentity)
     }
   }
@@ -97,6 +140,45 @@ extension Run {
         state.awaitingBodies > 0 || run.details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false
       }
     }
+  }
+
+  /// Whether the run may have a claim: for its own level, or after a pause for levels around it. Called under the lock.
+  var mayClaim: Bool { !level.traits.demands.isEmpty || details?.hasReclaimed ?? false }
+
+  /// Another procedure waits for this run from now on.
+  func setAwaited() { core.withState { _ in madeDetails.isAwaited = true } }
+
+  /// Looks for a deadlock since the body has begun to wait, and ends waits of the deadlock.
+  ///
+  /// A cycle leads back to the body: another procedure waits for the body, or for what the body holds. The other procedure has made that
+  /// visible before it has registered its own wait, so that the last one to register a wait looks.
+  func searchForDeadlock() {
+    guard mayBeAwaited || ancestors.contains(where: { !$0.level.traits.demands.isEmpty }) else { return }
+    WaitSearch.resolveDeadlock(from: self)
+  }
+
+  /// Returns the error of a run that would wait for one of its own ancestors; `nil` if `ancestor` is none.
+  func deadlock(
+    within ancestor: Run, _ wait: (_ procedure: ProcedureIdentity, _ holder: ProcedureIdentity) -> ExclusionWait
+  ) -> ProcedureError? {
+    guard ancestors.contains(where: { $0 === ancestor }) else { return nil }
+    // From the inside to the outside; levels of one procedure are one.
+    var path: [ProcedureIdentity] = []
+    for run in ancestors {
+      if path.last != run.levelIdentity { path.append(run.levelIdentity) }
+      if run === ancestor { break }
+    }
+    let inward = zip(path.dropFirst().reversed(), path.dropLast().reversed())
+    return .exclusionDeadlock(
+      procedure: levelIdentity,
+      waits: [wait(path[0], path[path.count - 1])] + inward.map { ExclusionWait(procedure: $0, finishOf: $1) })
+  }
+
+  /// Fails the run if its body waits for an event of the run itself, in the task of the body, with no child that could cause one.
+  func failIfStuckInOwnEvents(_ part: Run) {
+    let isStuck = core.withState { _ in (details?.producedCount ?? 0) == 0 && worker?.isCurrent ?? false }
+    guard isStuck, let error = part.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) else { return }
+    cancel(ProcedureError.exclusionDeadlock(procedure: levelIdentity, waits: error.waits))
   }
 }
 

@@ -26,7 +26,7 @@ import TestingProcedureKit
       try await queue.add(ProcedureTask("later") {}.exclusive("printer")).value
     }.exclusive("printer")
     let error = try #require(await #expect(throws: ProcedureError.self) { try await queue.run(stuck) })
-    #expect("\(error)".contains("would have waited for ever: \(error.waits[0])"))
+    #expect("\(error)".contains("would have waited forever: \(error.waits[0])"))
     #expect(error.advice?.contains("runs or produces it") == true)
     let wide = ProcedureError.exclusionDeadlock(procedure: error.procedure, waits: error.waits + error.waits)
     #expect(wide.advice?.contains("same order") == true && !"\(wide)".contains("runs or produces it"))

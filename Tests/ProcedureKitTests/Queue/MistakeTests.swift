@@ -66,43 +66,4 @@ import Testing
     }
     #expect(message(late).contains("\"done\": \"late\" was added after the graph had been made"))
   }
-
-  @Test("A body that awaits its own value traps instead of hanging")
-  func selfAwait() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let queue = ProcedureQueue("q", isSuspended: true)
-      let own = OwnHandle()
-      own.handle = queue.add(ProcedureTask("ouroboros") { _ = await own.handle?.outcome })
-      await queue.resume()
-      await queue.waitUntilIdle()
-    }
-    #expect(message(result).contains("\"ouroboros\"") && message(result).contains("awaits its own outcome"))
-  }
-
-  @Test("A body that awaits its own value in one of its attempts, or in a procedure that it executes, traps as well")
-  func selfAwaitInside() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let queue = ProcedureQueue("q", isSuspended: true)
-      let own = OwnHandle()
-      own.handle = queue.add(
-        ProcedureTask("ouroboros") { _ = await own.handle?.outcome }.retry(.constant(.zero), maxAttempts: 2))
-      await queue.resume()
-      await queue.waitUntilIdle()
-    }
-    #expect(message(result).contains("\"ouroboros\"") && message(result).contains("awaits its own outcome"))
-    let inside = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let queue = ProcedureQueue("q", isSuspended: true)
-      let own = OwnHandle()
-      let inner = ProcedureTask("inner") { _ = await own.handle?.outcome }
-      own.handle = queue.add(ProcedureTask("outer") { try await queue.run(inner) })
-      await queue.resume()
-      await queue.waitUntilIdle()
-    }
-    #expect(message(inside).contains("\"outer\"") && message(inside).contains("awaits its own outcome"))
-  }
-}
-
-/// Invariant: set before the queue is resumed, and read after.
-private final class OwnHandle: @unchecked Sendable {
-  var handle: ProcedureHandle<Void>?
 }

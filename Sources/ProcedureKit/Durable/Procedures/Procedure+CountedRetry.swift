@@ -9,7 +9,7 @@ extension Procedure where Input: Encodable {
   /// An attempt counts from its start, so that a body that ends its process each time ends, too: when no attempt is left, the run
   /// fails with ``RememberedFailure``. An attempt that was cancelled does not count. When the procedure has succeeded or failed, the
   /// count starts again at 0. Two runs that execute at the same time with equal inputs share the count;
-  /// ``Procedure/coalesced(by:)`` makes one of them. Each attempt costs an append, and the end one more. Otherwise this is
+  /// ``Procedure/coalesced(by:in:)`` makes one of them. Each attempt costs an append, and the end one more. Otherwise this is
   /// ``Procedure/retry(_:maxAttempts:budget:when:)``.
   ///
   /// - Parameters:

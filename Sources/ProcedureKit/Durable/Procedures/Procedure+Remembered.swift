@@ -8,7 +8,7 @@ extension Procedure where Input: Encodable, Output: Codable {
   ///
   /// A run that finds a value does not execute what is written before this modifier, and has the event `reused` with the name of
   /// the journal. A cancelled run is not remembered. Two runs that start at the same time with equal inputs are both executed;
-  /// ``Procedure/coalesced(by:)`` makes one of them.
+  /// ``Procedure/coalesced(by:in:)`` makes one of them.
   ///
   /// The body is executed at least once for each input: a body that was executing when the process was killed is executed again.
   ///

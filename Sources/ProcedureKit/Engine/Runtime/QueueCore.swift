@@ -83,6 +83,8 @@ final class QueueCore: Sendable {
   @usableFromInline let executor: (any TaskExecutor)?
   let carriers: [ContextCarrier]
   let resources: ResourceTable
+  /// The executions that coalesced procedures of the queue share.
+  let executions = SharedWorkTable()
   let hooks: ProcedureHooks?
   let interceptor: Interceptor?
   private let failureHandling: FailureHandling
@@ -388,7 +390,7 @@ final class QueueCore: Sendable {
       Self.wakeIfIdle(&state, &effects)
     }
     if !wakeup.isOver {
-      await ProcedureContext.waiting(for: .idle(self)) { await wakeup.waitUntilCalled() }
+      await ProcedureContext.waiting(for: .idle(self), at: wakeup) { await wakeup.waitUntilCalled() }
     }
     withState { state in
       for body in bodies where body.member >= 0 { state.machine.idleWaitEnded(body.member) }

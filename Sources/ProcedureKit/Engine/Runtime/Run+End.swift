@@ -92,7 +92,7 @@ extension Run {
     case .decided(let outcome, let timers, let abandonPause):
       abandonPause?()
       for timer in timers { core.timers.cancel(timer) }
-      if !level.traits.demands.isEmpty { core.resources.ended(self) }
+      if core.withState({ _ in mayClaim }) { core.resources.ended(self) }
       return outcome
     }
   }
@@ -108,9 +108,11 @@ extension Run {
     return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))
   }
 
-  /// Returns the outcome after a cancel: a timeout of this run is a failure, anything else a cancel (C5).
+  /// Returns the outcome after a cancel: a timeout or a deadlock of this run is a failure, anything else a cancel (C5, R4).
   func outcome(of cancel: Cancel) -> Outcome {
-    if let error = cancel.reason as? ProcedureError, error.kind == .timedOut, error.procedure == levelIdentity {
+    if let error = cancel.reason as? ProcedureError, error.procedure == levelIdentity,
+      error.kind == .timedOut || error.kind == .exclusionDeadlock
+    {
       return .failed(error)
     }
     return .cancelled(reason: cancel.reason)

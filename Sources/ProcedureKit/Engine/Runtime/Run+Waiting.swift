@@ -1,34 +1,44 @@
 extension Run {
-  /// Waits for the end of the run. A body that waits lends its slot (C4).
-  ///
-  /// - Returns: Whether the run has ended; `false` if the wait was ended by a cancel of the one who waits.
-  func waitForEnd(endsWithCancel: Bool) async -> Bool {
+  /// The end of a wait for a run.
+  enum WaitEnd {
+    /// The run has ended.
+    case ended
+    /// The waiting task or run was cancelled.
+    case cancelled
+    /// The run would never have ended, since it waits for the waiting run (R4).
+    case refused(ProcedureError)
+  }
+
+  /// Waits for the end of the run. A body that waits releases its slot (C4).
+  func waitForEnd(endsWithCancel: Bool) async -> WaitEnd {
     guard let waiting = ProcedureContext.current?.run.living else {
       return await waitOutside(endsWithCancel: endsWithCancel)
     }
-    require(
-      isFinished || !waiting.ancestors.contains { $0 === self },
-      "\(identity) awaits its own outcome, in its body or in a part of its body, and would wait for ever")
+    if isFinished { return .ended }
+    if let error = waiting.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) { return .refused(error) }
     let wakeup = Wakeup()
-    guard register(wakeup, isAwaited: true) else { return true }
+    guard register(wakeup, isAwaited: true) else { return .ended }
     waiting.addWait(.run(self), wakeup)
     waiting.core.waitStarted(waiting)
-    WaitSearch.resolveDeadlock(from: waiting)
+    waiting.searchForDeadlock()
+    let isCalled: Bool
     if endsWithCancel {
-      _ = await waiting.wait(at: wakeup)
+      isCalled = await waiting.wait(at: wakeup)
     } else {
       await wakeup.waitUntilCalled()
+      isCalled = true
     }
     waiting.removeWait(wakeup)
     await waiting.core.waitEnded(waiting)
-    return unregister(wakeup)
+    if unregister(wakeup) { return .ended }
+    return wakeup.refusal.map { .refused($0) } ?? (isCalled ? .ended : .cancelled)
   }
 
-  private func waitOutside(endsWithCancel: Bool) async -> Bool {
+  private func waitOutside(endsWithCancel: Bool) async -> WaitEnd {
     let wakeup = Wakeup()
-    guard register(wakeup, isAwaited: false) else { return true }
+    guard register(wakeup, isAwaited: false) else { return .ended }
     if endsWithCancel { _ = await wakeup.wait() } else { await wakeup.waitUntilCalled() }
-    return unregister(wakeup)
+    return unregister(wakeup) ? .ended : .cancelled
   }
 
   /// Whether the run has not ended, so that the wakeup will be called.

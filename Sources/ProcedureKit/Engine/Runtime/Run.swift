@@ -227,8 +227,10 @@ final class RunDetails {
   var timeToDeadline: Duration?
   var pauseTimer: TimerHeap.ID?
   var pauseEnd: ProcedureInstant?
-  /// The wakeup of a level that waits for the resources that the level has given back for a pause.
-  var reclaiming: Wakeup?
+  /// The wait for the resources that levels of the procedure have released for a pause: the wakeup, and one of the levels.
+  var reclaiming: (wakeup: Wakeup, level: Run)?
+  /// Whether the run has claimed such resources.
+  var hasReclaimed = false
   var claimRefusal: ProcedureError?
   var isRetrying = false
   /// Whether a dependency on another queue has failed.
@@ -238,7 +240,7 @@ final class RunDetails {
   var progress: ProgressPart?
   /// The graph that the body executes.
   var graph: GraphRun?
-  var waits: [ObjectIdentifier: RunWait] = [:]
+  var waits: [ObjectIdentifier: BodyWait] = [:]
   /// The state of a level that pauses: a retry or a repeat.
   var pacing: (any Sendable)?
   var currentAttempt = 1
@@ -261,23 +263,41 @@ final class RunDetails {
   }
 }
 
-/// A wait of a body.
+/// A wait of a body, and what ends the wait if it is a part of a deadlock.
+struct BodyWait {
+  let wait: RunWait
+  let wakeup: Wakeup?
+}
+
+/// What a body waits for.
 enum RunWait {
   case run(Run)
   case idle(QueueCore)
   /// Room on a queue, for a run of this key.
   case room(QueueCore, InternedKey?)
   case conditions([String])
-  /// An event of a procedure, or of a queue.
+  /// The result of an execution that another run leads.
+  case execution(SharedWorkTable, SharedWorkTable.Key, SharedWorkTable.Follower)
+  /// An event of a run.
+  case eventsOfRun(Run)
+  /// An event of something else: a queue, a circuit breaker, a stream.
   case events(of: String)
   /// The turn at a rate limiter.
   case rateLimit
+
+  /// Whether the body can be given an error in the place of what it waits for.
+  var canThrow: Bool {
+    switch self {
+    case .run, .room, .execution: true
+    case .idle, .conditions, .eventsOfRun, .events, .rateLimit: false
+    }
+  }
 
   /// The queue whose runs are awaited.
   var queue: QueueCore? {
     switch self {
     case .idle(let queue), .room(let queue, _): queue
-    case .run, .conditions, .events, .rateLimit: nil
+    case .run, .execution, .conditions, .eventsOfRun, .events, .rateLimit: nil
     }
   }
 }

@@ -246,9 +246,16 @@ extension Run {
     }
   }
 
-  /// Claims the resources of the level (R1, R2).
+  /// Claims the resources of the level; after a pause, together with those of the levels around it (R1, R2).
   private func claim() -> RunStep {
-    switch core.resources.request(level.traits.demands.elements, for: self) {
+    let answer: ResourceTable.Answer
+    if hasStarted, kind == .level {
+      core.withState { _ in madeDetails.hasReclaimed = true }
+      answer = core.resources.request(([self] + enclosingLevels).lackingResources, for: self)
+    } else {
+      answer = core.resources.request(level.traits.demands.elements, for: self)
+    }
+    switch answer {
     case .granted:
       if let step = core.send({ state, effects in nextStepWithClaim(&state, &effects) }) { return step }
     case .waits: break
@@ -276,9 +283,9 @@ extension Run {
 
   /// The resources that the run has waited for are its own now.
   func claimGranted() {
-    if let wakeup = core.withState({ _ in details?.reclaiming }) {
+    if let (wakeup, level) = core.withState({ _ in details?.reclaiming }) {
       // Not the grant of a claim that was given back since.
-      if core.resources.isHeld(by: self) { wakeup.call() }
+      if core.resources.isHeld(by: level) { wakeup.call() }
       return
     }
     core.send { state, effects in claimGranted(&state, &effects) }
@@ -293,7 +300,7 @@ extension Run {
   /// The claim is refused, since it would wait for ever.
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
-      if let wakeup = details?.reclaiming.take() {
+      if let (wakeup, _) = details?.reclaiming.take() {
         details?.claimRefusal = error
         effects.add(.call(wakeup))
         return
@@ -552,10 +559,12 @@ extension Run {
 
   /// The body pauses: the run gives its slot and its claim back.
   private func paused(_ duration: Duration) -> RunStep {
-    giveBackResources([self] + enclosingLevels)
+    let levels = [self] + enclosingLevels
+    giveBackResources(levels)
+    let needs: QueueMachine<Run>.Needs = levels.contains { $0.level.needs.contains(.claim) } ? .claim : []
     let isCancelled = core.send { state, effects in
       guard cancellation == nil else { return true }
-      state.machine.paused(member, needs: level.needs.intersection(.claim), &effects.next)
+      state.machine.paused(member, needs: needs, &effects.next)
       return false
     }
     return isCancelled ? .finish : pause(for: duration)
@@ -584,29 +593,35 @@ extension Run {
     return nil
   }
 
-  /// Claims what the levels have given back for a pause, from the outside. The error if that is refused, or the run cancelled.
+  /// Claims what the levels have released for a pause, all of it together. The error if that is refused, or the run cancelled.
   func reclaim(_ levels: [Run]) async -> (any Error)? {
-    for level in levels.reversed() where !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level)
-    {
+    while true {
+      let lacking = levels.lackingResources
+      guard let innermost = lacking.first else { return nil }
+      // The run may have a claim already, which was kept for a nested run.
+      let claimant = core.resources.isHeld(by: self) ? innermost : self
       let wakeup = Wakeup()
-      level.core.withState { _ in level.madeDetails.reclaiming = wakeup }
-      switch level.core.resources.request(level.level.traits.demands.elements, for: level) {
+      core.withState { _ in
+        claimant.madeDetails.hasReclaimed = true
+        claimant.details?.reclaiming = (wakeup, innermost)
+      }
+      switch core.resources.request(lacking, for: claimant) {
       case .granted: break
       case .refused(let error):
-        level.core.withState { _ in level.details?.reclaiming = nil }
+        core.withState { _ in claimant.details?.reclaiming = nil }
         return error
       case .waits:
         core.waitStarted(self)
-        if await !wait(at: wakeup) { _ = level.core.resources.withdraw(level) }
+        if await !wait(at: wakeup) { _ = core.resources.withdraw(claimant) }
         await core.waitEnded(self)
       }
-      let (refusal, _) = level.core.withState { _ in
-        (level.details?.claimRefusal.take(), level.details?.reclaiming.take())
+      let refusal = core.withState { _ in
+        claimant.details?.reclaiming = nil
+        return claimant.details?.claimRefusal.take()
       }
       if let refusal { return refusal }
       if isToldToStop || isTaskCancelled { return inheritedReason ?? CancellationError() }
     }
-    return nil
   }
 
   /// Waits at a wakeup until it is called, or the run is cancelled. Whether it was called.
@@ -639,5 +654,12 @@ extension Run {
   ) async {
     guard let first = bindings.first else { return await operation() }
     await first { await bind(bindings.dropFirst(), operation) }
+  }
+}
+
+extension [Run] {
+  /// The levels, of one queue, that need resources and do not hold them.
+  fileprivate var lackingResources: [Run] {
+    filter { !$0.level.traits.demands.isEmpty && !$0.core.resources.isHeld(by: $0) }
   }
 }

@@ -8,6 +8,9 @@ final class Worker: Sendable {
   /// Cancels the task of the worker, while it lives.
   func cancel() { task.cancel() }
 
+  /// Whether the current task is that of the worker, and none that a body has started.
+  var isCurrent: Bool { task.isCurrent }
+
   static func work(for core: QueueCore) async {
     let worker = Worker()
     await worker.task.executeHere {

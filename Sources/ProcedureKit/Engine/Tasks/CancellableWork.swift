@@ -53,6 +53,12 @@ final class CancellableWork: Sendable {
     waiter?.resume()
   }
 
+  /// Whether the current task executes the work.
+  var isCurrent: Bool {
+    let current = withUnsafeCurrentTask { $0 }
+    return state.withLock { $0.child != nil && $0.child?.task == current }
+  }
+
   private func start() {
     guard let task = withUnsafeCurrentTask(body: { $0 }) else {
       preconditionFailure("CancellableWork: there is no current task")

@@ -1,0 +1,348 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+extension ProcedureQueue {
+  /// Whether a procedure waits for an execution that another one leads.
+  fileprivate nonisolated var waitsForExecution: Bool {
+    snapshot().procedures.contains { entry in
+      if case .resources(let waits)? = entry.wait { !waits.isEmpty } else { false }
+    }
+  }
+}
+
+@Suite("Coalesced procedures: one execution, its key, its pauses and its cycles", .timeLimit(.atDepth))
+struct CoalescingTests {
+  private func deadlock(_ outcome: ProcedureOutcome<some Sendable>) -> ProcedureError? {
+    guard let error = outcome.error(as: ProcedureError.self), error.kind == .exclusionDeadlock else { return nil }
+    return error
+  }
+
+  private func names(_ error: ProcedureError?) -> Set<String> {
+    Set(error?.waits.flatMap { [$0.procedure.name, $0.holder.name] } ?? [])
+  }
+
+  @Test("A key applies within a procedure's name and its queue, and a scope shares beyond both")
+  func keys() async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(500)) { env in
+      let (first, second) = (env.makeQueue("first"), env.makeQueue("second"))
+      let executions = Locked<[String]>([])
+      func work(_ name: String) -> ProcedureTask<Void, String> {
+        ProcedureTask(name) {
+          executions { $0.append(name) }
+          await pause(env, upTo: 2)
+          return name
+        }.coalesced(by: "k")
+      }
+      let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+      let (a, b, c) = (first.add(work("a")), first.add(work("b")), second.add(work("a")))
+      let (d, e) = (first.add(work(composed)), first.add(work(decomposed)))
+      let renamed = first.add(work("a").named("renamed"))
+      let values = try await [a.value, b.value, c.value, d.value, e.value, renamed.value]
+      env.check(Array(values[0...2]) == ["a", "b", "a"] && values[5] == "a", "\(values)")
+      env.check(values[3].utf8.count == composed.utf8.count && values[4].utf8.count == decomposed.utf8.count)
+      env.check(executions.value.count == 6, "\(executions.value)")
+      env.tally("finished")
+      for queue in [first, second] { await queue.shutDown() }
+    }
+  }
+
+  @Test("A scope shares executions between names and queues, by key and type of value")
+  func scope() async throws {
+    let (first, second, closed) = (
+      ProcedureQueue("first"), ProcedureQueue("second"), ProcedureQueue("closed", isSuspended: true)
+    )
+    let scope = CoalescingScope()
+    let opening = closed.add(ProcedureTask("opening") {})
+    let leader = first.add(
+      ProcedureTask("leader") {
+        try await opening.value
+        return "leader"
+      }.coalesced(by: "k", in: scope))
+    while scope.count == 0 { await Task.yield() }
+    #expect(try await second.run(ProcedureTask("number") { 1 }.coalesced(by: "k", in: scope)) == 1)
+    #expect(
+      try await second.run(ProcedureTask("other") { "other" }.coalesced(by: "k", in: CoalescingScope())) == "other")
+    let follower = second.add(ProcedureTask("follower") { "follower" }.coalesced(by: "k", in: scope))
+    while !second.waitsForExecution { await Task.yield() }
+    await closed.resume()
+    #expect(try await [leader.value, follower.value] == ["leader", "leader"])
+    #expect(scope.count == 0)
+  }
+
+  @Test("A call without a queue belongs to the queue of the body around it")
+  func withoutQueue() async throws {
+    let (queue, closed) = (ProcedureQueue("q"), ProcedureQueue("closed", isSuspended: true))
+    let opening = closed.add(ProcedureTask("opening") {})
+    let executions = Locked(0)
+    let work = ProcedureTask("work") { () -> Int in
+      let number = executions { count -> Int in
+        count += 1
+        return count
+      }
+      try await opening.value
+      return number
+    }.coalesced(by: "k")
+    async let outside = work()
+    while executions.value < 1 { await Task.yield() }
+    let inside = queue.add(ProcedureTask("body") { try await work() })
+    while executions.value < 2 { await Task.yield() }
+    let follower = queue.add(work)
+    while !queue.waitsForExecution { await Task.yield() }
+    await closed.resume()
+    #expect(try await [outside, inside.value, follower.value] == [1, 2, 2])
+  }
+
+  @Test("Pauses of an execution do not end it: all runs have one value", arguments: 0..<4)
+  func pauses(way: Int) async throws {
+    try await exploreRace("one", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(isSuspended: true)
+      let (attempts, ends) = (Locked(0), Locked(0))
+      let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
+      let body = ProcedureTask("token") { () throws -> Int in
+        let number = attempts { count -> Int in
+          count += 1
+          return count
+        }
+        await pause(env, upTo: 2)
+        if way == 0, number % 3 != 0 { throw Reason() }
+        return ends { count -> Int in
+          count += 1
+          return count
+        }
+      }
+      let schedule = Schedule.constant(.milliseconds(5))
+      let work =
+        switch way {
+        case 0: body.retry(schedule).coalesced(by: "k")
+        case 1: body.repeating(schedule, maxCount: 3).coalesced(by: "k")
+        case 2: body.rateLimited(limiter).map { $0 }.rateLimited(limiter).coalesced(by: "k")
+        default:
+          body.repeating(schedule, maxCount: 3).exclusive("inner").coalesced(by: "k").map { $0 }.exclusive("outer")
+        }
+      let handles = (0..<3).map { _ in queue.add(work) }
+      await queue.resume()
+      var values: [Int] = []
+      for handle in handles { values.append(try await handle.value) }
+      env.check(Set(values).count == 1, "\(values) after \(attempts.value) attempts")
+      env.tally("one")
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("An execution that needs itself throws an error that names the cycle", arguments: 0..<5)
+  func itself(way: Int) async throws {
+    let queue = ProcedureQueue("q")
+    let count = Locked(0)
+    let box = Locked<[ProcedureTask<Void, Void>]>([])
+    @Sendable func call(_ number: Int) -> ProcedureTask<Void, Void> {
+      ProcedureTask("\(number)") {
+        count { $0 += 1 }
+        let next = box.value[(number + 1) % box.value.count]
+        switch way {
+        case 0: try await next()
+        case 1: try await queue.run(next)
+        case 2: try await ProcedureContext.current?.produce(next).value
+        case 3: try await queue.run(ProcedureGraph("graph") { g in g.add(next) })
+        default: try await queue.add(next).value
+        }
+      }.coalesced(by: "k")
+    }
+    for size in 1...3 {
+      box { $0 = (0..<size).map(call) }
+      count { $0 = 0 }
+      let error = deadlock(await queue.add(box.value[0]).outcome)
+      let expected = Set((0..<size).map { "\($0)" })
+      #expect(expected.isSubset(of: names(error)), "\(size): \(String(describing: error))")
+      #expect(error?.waits.contains { $0.resource == "the execution of k" } == true)
+      #expect(count.value == size, "\(count.value) bodies executed")
+    }
+  }
+
+  @Test("Two executions that need each other: one is refused, and all runs end")
+  func eachOther() async throws {
+    try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1)
+      let box = Locked<[ProcedureTask<Void, Void>]>([])
+      box {
+        $0 = (0..<2).map { number in
+          ProcedureTask("\(number)") {
+            await pause(env, upTo: 3)
+            try await queue.run(box.value[1 - number])
+          }.coalesced(by: "k")
+        }
+      }
+      for handle in (0..<4).map({ queue.add(box.value[$0 % 2]) }) {
+        let outcome = await handle.outcome
+        env.check(outcome.isFailed && names(deadlock(outcome)) == ["0", "1"], "\(outcome)")
+      }
+      env.tally("refused")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A follower holds nothing that the leader retakes, in copies of one run, too", arguments: 0..<4)
+  func copies(way: Int) async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(isSuspended: true)
+      let body = ProcedureTask("x") { await pause(env, upTo: 2) }
+      let schedule = Schedule.constant(.microseconds(20))
+      let x =
+        switch way {
+        case 0, 1: body.repeating(schedule, maxCount: 2).exclusive("e").delay(.microseconds(10)).coalesced(by: "k")
+        case 2: body.repeating(schedule, maxCount: 2).coalesced(by: "k").map { $0 }.exclusive("e")
+        default: body.repeating(schedule, maxCount: 2).exclusive("e").coalesced(by: "k").map { $0 }.exclusive("f")
+        }
+      let outer = ProcedureTask("outer") { try await x() }.hedged(after: way == 1 ? .microseconds(15) : .zero)
+      let handles = (0..<2).map { _ in queue.add(outer) } + [queue.add(x)]
+      await queue.resume()
+      for handle in handles { try await handle.value }
+      env.tally("finished")
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("The next run takes over the execution of a cancelled one, also in a pause")
+  func takesOver() async throws {
+    try await exploreRace("cancelled", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(isSuspended: true)
+      let starts = Locked(0)
+      let work = ProcedureTask("work") { () -> Int in
+        await pause(env, upTo: 2)
+        return starts { count -> Int in
+          count += 1
+          return count
+        }
+      }.repeating(.constant(.milliseconds(1)), maxCount: 2).coalesced(by: "k").map { $0 }.exclusive("e")
+      let handles = (0..<4).map { _ in queue.add(work) }
+      await queue.resume()
+      await pause(env, upTo: 12)
+      handles[0].cancel()
+      handles[2].cancel()
+      for handle in [handles[1], handles[3]] { _ = try await handle.value }
+      env.tally(await handles[0].outcome.label)
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("The time of coalesced runs grows linearly: 20,000 runs of one key, and 20,000 in groups of 100")
+  func linear() async throws {
+    for groups in [1, 200] {
+      let queue = ProcedureQueue("q", isSuspended: true)
+      let executions = Locked(0)
+      let handles = (0..<20_000).map { number in
+        queue.add(ProcedureTask("work") { executions { $0 += 1 } }.coalesced(by: number % groups))
+      }
+      await queue.resume()
+      for handle in handles { try await handle.value }
+      #expect(executions.value >= groups)
+      await queue.shutDown()
+    }
+  }
+}
+
+@Suite("Rule R1: what the levels of a procedure release in a pause", .timeLimit(.atDepth))
+struct RetakeTests {
+  @Test(
+    "Levels that pause inside and around each other retake all their resources together, and do not deadlock",
+    arguments: 0..<5)
+  func nested(way: Int) async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(isSuspended: true)
+      let monitor = ConcurrencyMonitor()
+      let pace = Schedule.constant(.microseconds(20))
+      let x = ProcedureTask("x") {
+        monitor.enter()
+        await pause(env, upTo: 1)
+        monitor.leave()
+      }
+      let resource = Resource("r", capacity: 3)
+      let work =
+        switch way {
+        case 0: x.repeating(pace, maxCount: 3).exclusive("b").repeating(pace, maxCount: 2).exclusive("c")
+        case 1:
+          x.repeating(pace, maxCount: 3).exclusive("b").map { $0 }.exclusive("c").repeating(pace, maxCount: 2)
+            .exclusive("d", "a")
+        case 2: x.repeating(pace, maxCount: 3).shared("b").map { $0 }.exclusive("b").map { $0 }.exclusive("a")
+        case 3:
+          x.exclusive("b").repeating(pace, maxCount: 3).uses(resource, units: 3).map { $0 }.uses(resource, units: 2)
+        default:
+          x.rateLimited(RateLimiter(1, per: .microseconds(50), clock: env.clock)).exclusive("b").map { $0 }.exclusive(
+            "c")
+        }
+      let handles = (0..<3).map { _ in queue.add(work) }
+      await queue.resume()
+      for handle in handles { try await handle.value }
+      env.check(monitor.most == 1, "\(monitor.most) bodies together")
+      env.tally("finished")
+      await queue.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) are held")
+    }
+  }
+
+  @Test(
+    "A pause of an inner level releases the resources of all levels, and other procedures have them in the meantime")
+  func releasesAll() async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(500)) { env in
+      let queue = env.makeQueue()
+      let order = Locked<[String]>([])
+      let work = ProcedureTask("work") { order { $0.append("work") } }
+        .repeating(.constant(.seconds(1)), maxCount: 2).exclusive("a").map { $0 }.exclusive("b").map { $0 }.exclusive(
+          "c")
+      let first = queue.add(work)
+      try await env.clock.sleep(for: .milliseconds(500))
+      let others = ["a", "b", "c"].map { name in
+        queue.add(ProcedureTask(name) { order { $0.append(name) } }.exclusive(name))
+      }
+      for other in others { try await other.value }
+      try await first.value
+      env.check(order.value.first == "work" && order.value.last == "work" && order.value.count == 5, "\(order.value)")
+      env.tally("finished")
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+
+  @Test("A run that is cancelled, or whose deadlock is found, while it retakes leaves nothing behind")
+  func cancelled() async throws {
+    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(isSuspended: true)
+      let pace = Schedule.constant(.microseconds(20))
+      let work = ProcedureTask("x") { await pause(env, upTo: 1) }
+        .repeating(pace, maxCount: 3).exclusive("b").repeating(pace, maxCount: 2).exclusive("c")
+      let handles = (0..<3).map { _ in queue.add(work) }
+      await queue.resume()
+      await pause(env, upTo: 20)
+      handles[1].cancel()
+      for handle in handles { env.tally(await handle.outcome.isCancelled ? "cancelled" : "finished") }
+      env.check(await handles[0].outcome.isFinished)
+      await queue.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) are held")
+    }
+  }
+
+  @Test("R4: a run that retakes stands in wait cycles: with an awaited procedure, and in two copies of one run")
+  func cycles() async throws {
+    try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue()
+      let box = Locked<ProcedureHandle<Void>?>(nil)
+      let probe = env.makeQueue("probe")
+      let work = ProcedureTask("retakes") { await pause(env, upTo: 1) }
+        .repeating(.constant(.seconds(1)), maxCount: 2).exclusive("a").map { $0 }.exclusive("b")
+      let retaking = queue.add(work)
+      box { $0 = retaking }
+      try await env.clock.sleep(for: .milliseconds(500))
+      let holder = probe.add(ProcedureTask("holder") { try await box.value?.value }.exclusive("a"))
+      let error = await retaking.outcome.error(as: ProcedureError.self)
+      env.check(error?.kind == .exclusionDeadlock, "\(String(describing: error))")
+      env.check(await holder.outcome.isFailed)
+      env.tally("refused")
+      for queue in [queue, probe] { await queue.shutDown() }
+      env.check(env.resources.count == 0)
+    }
+  }
+}

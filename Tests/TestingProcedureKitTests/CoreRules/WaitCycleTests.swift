@@ -1,0 +1,236 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+private func read(_ events: AsyncStream<ProcedureEvent>) async { for await _ in events {} }
+
+/// A handle that a body reads, which exists only after the body.
+private final class Later: Sendable {
+  private let box = Locked<ProcedureHandle<Void>?>(nil)
+  var handle: ProcedureHandle<Void> { box.value! }
+  func set(_ handle: ProcedureHandle<Void>) { box { $0 = handle } }
+}
+
+/// The ways in which a body waits for the end of another procedure.
+private enum Wait: CaseIterable {
+  case value, outcome, result, asResult, events, idle, produced, run
+
+  /// Waits. Throws the error of a wait that carries one.
+  func callAsFunction(for other: Later, on queue: ProcedureQueue) async throws {
+    switch self {
+    case .value: try await other.handle.value
+    case .outcome: if case .failed(let error) = await other.handle.outcome { throw error }
+    case .result: try await other.handle.result.get()
+    case .asResult: _ = try await other.handle.asResult.value.get()
+    case .events: for await _ in other.handle.events {}
+    case .idle: await queue.waitUntilIdle()
+    case .produced:
+      try await ProcedureContext.current?.produce(ProcedureTask("child") { try await other.handle.value }).value
+    case .run: try await queue.run(ProcedureTask("part") { try await other.handle.value })
+    }
+  }
+}
+
+@Suite("Rule R4: procedures that wait for themselves or each other", .timeLimit(.atDepth))
+struct WaitCycleTests {
+  private func deadlock(_ handle: ProcedureHandle<Void>) async -> ProcedureError? {
+    guard let error = await handle.outcome.error(as: ProcedureError.self), error.kind == .exclusionDeadlock else {
+      return nil
+    }
+    return error
+  }
+
+  /// Whether each wait leads to the next one.
+  private func isCycle(_ waits: [ExclusionWait], of names: Set<String>) -> Bool {
+    names.isSubset(of: waits.flatMap { [$0.procedure.name, $0.holder.name] }) && !waits.isEmpty
+  }
+
+  @Test(
+    "A body that awaits itself throws an error that names it",
+    arguments: [Wait.value, .outcome, .result, .asResult, .events])
+  fileprivate func itself(wait: Wait) async throws {
+    let (queue, own) = (ProcedureQueue("q", isSuspended: true), Later())
+    own.set(queue.add(ProcedureTask("ouroboros") { try await wait(for: own, on: queue) }))
+    await queue.resume()
+    let error = await deadlock(own.handle)
+    #expect(error?.waits.map { [$0.procedure.name, $0.holder.name] } == [["ouroboros", "ouroboros"]])
+    let id = own.handle.identity
+    #expect(error.map { "\($0)" }?.contains("\(id) waits for \(id) to finish") == true, "\(String(describing: error))")
+  }
+
+  @Test("A part that awaits the procedure around it throws an error that names both", arguments: 0..<6)
+  func partOfItself(way: Int) async throws {
+    let (queue, other, own) = (ProcedureQueue("q", isSuspended: true), ProcedureQueue("other"), Later())
+    let inner = ProcedureTask("inner") { try await own.handle.value }
+    let outer: ProcedureTask<Void, Void> =
+      switch way {
+      case 0: ProcedureTask("outer") { try await queue.run(inner) }
+      case 1: ProcedureTask("outer") { try await other.run(inner) }
+      case 2: ProcedureTask("outer") { try await inner() }
+      case 3: ProcedureTask("outer") { try await ProcedureContext.current?.produce(inner).value }
+      case 4: ProcedureTask("outer") { try await own.handle.value }.retry(.constant(.zero), maxAttempts: 2).map { $0 }
+      default: ProcedureGraph("outer") { g in g.add(inner) }.procedureTask
+      }
+    own.set(queue.add(outer))
+    await queue.resume()
+    let error = await deadlock(own.handle)
+    #expect(isCycle(error?.waits ?? [], of: way == 4 ? ["outer"] : ["inner", "outer"]), "\(String(describing: error))")
+  }
+
+  @Test("Hooks and conditions that await their own run throw")
+  func hooksAndConditions() async throws {
+    let (queue, own) = (ProcedureQueue("q", isSuspended: true), Later())
+    own.set(
+      queue.add(
+        ProcedureTask("a") {}.condition("own") {
+          try await own.handle.value
+          return true
+        }))
+    await queue.resume()
+    let error = await own.handle.outcome.error(as: ProcedureError.self)
+    #expect(error?.kind == .conditionFailed && (error?.underlying as? ProcedureError)?.kind == .exclusionDeadlock)
+    await queue.suspend()
+    own.set(queue.add(ProcedureTask("b") {}.onWillFinish { _ in try await own.handle.value }))
+    await queue.resume()
+    #expect(await deadlock(own.handle) != nil)
+  }
+
+  @Test(
+    "Of two bodies that await each other, one throws an error that names both", arguments: Wait.allCases, Wait.allCases)
+  fileprivate func two(first: Wait, second: Wait) async throws {
+    try await exploreRace("refused", schedules: TestDepth.count(200)) { env in
+      let queues = [env.makeQueue("first", isSuspended: true), env.makeQueue("second", isSuspended: true)]
+      let handles = [Later(), Later()]
+      for (number, wait) in [first, second].enumerated() {
+        handles[number].set(
+          queues[number].add(
+            ProcedureTask(number == 0 ? "a" : "b") {
+              await pause(env, upTo: 2)
+              try await wait(for: handles[1 - number], on: queues[1 - number])
+            }))
+      }
+      for queue in queues { await queue.resume() }
+      var waits: [[ExclusionWait]] = []
+      for later in handles {
+        guard let error = await later.handle.outcome.error(as: ProcedureError.self) else { continue }
+        env.check(error.kind == .exclusionDeadlock, "\(error)")
+        waits.append(error.waits)
+        env.tally("refused")
+      }
+      env.check(
+        !waits.isEmpty
+          && waits.allSatisfy {
+            isCycle($0, of: ["a"]) && (isCycle($0, of: ["b"]) || isCycle($0, of: ["child"]))
+              || isCycle($0, of: ["b", "child"])
+          }, "\(waits)")
+      for queue in queues { await queue.shutDown() }
+    }
+  }
+
+  @Test("A longer cycle names all its members, also through dependents, claims and parts", arguments: 3...6)
+  func longer(count: Int) async throws {
+    try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)
+      let handles = (0..<count).map { _ in Later() }
+      let ways = (0..<count).map { _ in env.random.below(4) }
+      for number in (0..<count).reversed() {
+        let next = handles[(number + 1) % count]
+        let way = number == count - 1 ? 0 : ways[number]
+        let body = ProcedureTask("\(number)") {
+          await pause(env, upTo: 2)
+          switch way {
+          case 1: try await queue.run(ProcedureTask("part") { try await next.handle.value })
+          default: try await next.handle.value
+          }
+        }
+        switch way {
+        case 2: handles[number].set(queue.add(ProcedureTask("\(number)") {}, after: [next.handle]))
+        case 3: handles[number].set(queue.add(body.exclusive("r\(number)")))
+        default: handles[number].set(queue.add(body))
+        }
+      }
+      await queue.resume()
+      var refused = 0
+      for later in handles {
+        guard let error = await later.handle.outcome.error(as: ProcedureError.self) else {
+          env.check(false, "\(later.handle.name) finished")
+          continue
+        }
+        let origin = error.kind == .dependencyFailed ? error.underlying as? ProcedureError ?? error : error
+        env.check(origin.kind == .exclusionDeadlock, "\(error)")
+        env.check(isCycle(origin.waits, of: Set((0..<count).map { "\($0)" })), "\(origin.waits)")
+        refused += 1
+      }
+      env.check(refused == count)
+      env.tally("refused")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A cycle of an awaited value and a claim refuses the claim, and names both")
+  func mixed() async throws {
+    try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(isSuspended: true)
+      let later = Later()
+      let holder = queue.add(ProcedureTask("holder") { try await later.handle.value }.exclusive("e"))
+      _ = holder
+      later.set(queue.add(ProcedureTask("claimant") { await pause(env) }.exclusive("e")))
+      await queue.resume()
+      let error = await deadlock(later.handle)
+      env.check(
+        error.map { isCycle($0.waits, of: ["holder", "claimant"]) && $0.waits.count == 2 } ?? false,
+        "\(String(describing: error))")
+      env.tally("refused")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A body that calls `run` of a procedure which awaits the body's queue, and bodies that await several, throw")
+  func several() async throws {
+    try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(isSuspended: true)
+      let handles = (0..<3).map { _ in Later() }
+      let free = queue.add(ProcedureTask("free") { await pause(env) })
+      for number in 0..<3 {
+        handles[number].set(
+          queue.add(
+            ProcedureTask("\(number)") {
+              async let other: Void = handles[(number + 1) % 3].handle.value
+              async let one: Void = free.value
+              _ = try await (one, other)
+            }))
+      }
+      await queue.resume()
+      var refused = 0
+      for later in handles where await later.handle.outcome.isFailed { refused += 1 }
+      env.check(refused == 3)
+      try await free.value
+      env.tally("refused")
+      await queue.shutDown()
+    }
+  }
+
+  @Test("A body that reads its own events while its other tasks continue, and bodies in a chain, are in no deadlock")
+  func noDeadlock() async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(1_000)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1, isSuspended: true)
+      let own = Later()
+      own.set(
+        queue.add(
+          ProcedureTask("reader") {
+            async let _: Void = read(own.handle.events)
+            await pause(env, upTo: 3)
+          }))
+      let chain = (0..<4).reduce(into: [ProcedureHandle<Void>]()) { handles, number in
+        let last = handles.last
+        handles.append(queue.add(ProcedureTask("\(number)") { try await last?.value }))
+      }
+      await queue.resume()
+      try await own.handle.value
+      for handle in chain { try await handle.value }
+      env.tally("finished")
+      await queue.shutDown()
+    }
+  }
+}
