@@ -61,7 +61,7 @@ extension GraphBuilder {
 
   // MARK: Constants and arrays of nodes
 
-  /// Adds a procedure whose input is the same value in every run of the graph; see ``add(_:from:after:)-(_,Node<P.Input>,_)``.
+  /// Adds a procedure whose input is the same value in every run of the graph; see ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -76,7 +76,7 @@ extension GraphBuilder {
   }
 
   /// Adds a function of the values of an array of nodes, in their order; the array can be empty. See
-  /// ``add(_:from:after:operation:)-(_,Node<Value>,_,_)``.
+  /// ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
   public func add<Value, Output: Sendable>(
     _ name: String, from nodes: [Node<Value>], after dependencies: [any GraphDependency] = [],

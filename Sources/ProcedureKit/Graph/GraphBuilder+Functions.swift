@@ -1,7 +1,7 @@
 /// Specializations of the general function node for one, two and three inputs, with the same behaviour. Without a
 /// parameter pack, the compiler knows all types in the caller's code, and a run looks no types up.
 extension GraphBuilder {
-  /// Adds a function of the value of one node; see ``add(_:from:after:operation:)-(_,Node<Value>,_,_)``.
+  /// Adds a function of the value of one node; see ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
   @inlinable
   public func add<A: Sendable, Output: Sendable>(
@@ -16,7 +16,7 @@ extension GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a function of the values of two nodes; see ``add(_:from:after:operation:)-(_,Node<Value>,_,_)``.
+  /// Adds a function of the values of two nodes; see ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
   @inlinable
   public func add<A: Sendable, B: Sendable, Output: Sendable>(
@@ -31,7 +31,7 @@ extension GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a function of the values of three nodes; see ``add(_:from:after:operation:)-(_,Node<Value>,_,_)``.
+  /// Adds a function of the values of three nodes; see ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
   @discardableResult
   @inlinable
   public func add<A: Sendable, B: Sendable, C: Sendable, Output: Sendable>(

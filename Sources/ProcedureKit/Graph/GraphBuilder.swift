@@ -35,14 +35,26 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure whose input is a tuple of the values of any number of nodes; see ``add(_:from:after:)-(_,Node<P.Input>,_)``.
+  /// Adds a procedure whose input is a tuple of the values of several nodes; see
+  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
-  public func add<each Value: Sendable, P: Procedure>(
-    _ procedure: P, from nodes: repeat Node<each Value>, after dependencies: [any GraphDependency] = []
-  ) -> Node<P.Output> where P.Input == (repeat each Value) {
-    let (traits, operation) = procedure.procedureTask.node
-    let output = addSlot(for: P.Output.self)
+  public func add<First: Sendable, each Rest: Sendable, P: Procedure>(
+    _ procedure: P, from first: Node<First>, _ rest: repeat Node<each Rest>,
+    after dependencies: [any GraphDependency] = []
+  ) -> Node<P.Output> where P.Input == (First, repeat each Rest) {
+    // A node besides the pack: with a pack alone, the compiler (Swift 6.3) crashes where it should report that no function matches a call.
+    addTask(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
+  }
+
+  /// Without a first node of its own, unlike `add`: a tuple of one value and a pack of values is compiled to code that crashes (Swift 6.3).
+  @inlinable
+  func addTask<each Value: Sendable, Output: Sendable>(
+    _ task: ProcedureTask<(repeat each Value), Output>, from nodes: repeat Node<each Value>,
+    after dependencies: [any GraphDependency]
+  ) -> Node<Output> {
+    let (traits, operation) = task.node
+    let output = addSlot(for: Output.self)
     let sources = (repeat addInput(each nodes, of: traits))
     addStep(traits, after: dependencies) { values in
       values.put(try await operation((repeat (each sources).take(values))), into: output)
@@ -50,7 +62,7 @@ public final class GraphBuilder {
     return Node(builder: identity, reading: output)
   }
 
-  /// Adds a procedure without an input; see ``add(_:from:after:)-(_,Node<P.Input>,_)``.
+  /// Adds a procedure without an input; see ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<P: Procedure>(
@@ -94,7 +106,7 @@ public final class GraphBuilder {
   }
 
   /// Adds a procedure whose input is the values of an array of nodes, in their order; the array can be empty. See
-  /// ``add(_:from:after:)-(_,Node<P.Input>,_)``.
+  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
   @discardableResult
   @inlinable
   public func add<Value, P: Procedure>(

@@ -6,8 +6,8 @@ extension ProcedureQueue {
   /// ```
   ///
   /// Never replaces another procedure, whatever ``QueueOverflow`` says, and never overtakes a caller that waits for room. On a
-  /// queue without a limit, the function is equal to ``add(_:input:after:)`` until the queue is shut down. To wait for room, use
-  /// ``enqueue(_:input:after:)``.
+  /// queue without a limit, the function is equal to ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is shut down. To wait for room, use
+  /// ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
@@ -15,7 +15,7 @@ extension ProcedureQueue {
   ///   - dependencies: Procedures that have to finish successfully before.
   /// - Returns: The run; `nil` if the queue is full, or has been shut down. If the shutdown comes during the call, the run can be one
   ///   that fails with ``ProcedureError/Kind/queueShutDown``.
-  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
+  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output>? {
@@ -24,7 +24,7 @@ extension ProcedureQueue {
     return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Adds a procedure without an input if the queue takes it at once; see ``tryAdd(_:input:after:)``.
+  /// Adds a procedure without an input if the queue takes it at once; see ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
   ) -> ProcedureHandle<P.Output>? where P.Input == Void {
@@ -33,31 +33,29 @@ extension ProcedureQueue {
 
   /// Adds a procedure with the values of other procedures as the input, as soon as there is room.
   ///
-  /// The function waits for room as ``enqueue(_:input:after:)`` does; the run waits for the other procedures. Cancelling
+  /// The function waits for room as ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])`` does; the run waits for the other procedures. Cancelling
   /// the caller before there is room ends the wait, and the procedure is not added.
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
-  ///   - handles: The procedures of the values.
+  ///   - first: The procedure of the first value.
+  ///   - rest: The procedures of the other values.
   ///   - dependencies: Further procedures that have to finish successfully before.
   /// - Returns: The run.
   /// - Throws: `CancellationError`, or the reason of the cancel.
-  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
+  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
-  public nonisolated func enqueue<each Value: Sendable, P: Procedure>(
-    _ procedure: P, from handles: repeat ProcedureHandle<each Value>, after dependencies: [any ProcedureDependency] = []
-  ) async throws -> ProcedureHandle<P.Output> where P.Input == (repeat each Value) {
+  public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
+    _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
+    after dependencies: [any ProcedureDependency] = []
+  ) async throws -> ProcedureHandle<P.Output> where P.Input == (First, repeat each Rest) {
     let task = procedure.procedureTask
     try await core.reserveRoom(for: task.level.traits.key)
-    var all = dependencies
-    for handle in repeat each handles { all.append(handle) }
-    return submit(task, after: all, hasRoom: core.limitsWaiting) {
-      (repeat (each handles).successfulValue)
-    }
+    return submit(task, from: first, repeat each rest, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
   /// Adds a procedure with an array of the values of other procedures as the input, as soon as there is room; see
-  /// ``enqueue(_:from:after:)-(_,ProcedureHandle<Value>,_)``. Cancelling the caller before there is room ends the wait.
+  /// ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []

@@ -7,7 +7,7 @@
 /// ```
 ///
 /// ``run(_:input:)`` executes in the caller's task, so that cancellation, priority and task-local values simply work.
-/// ``add(_:input:after:)`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
+/// ``add(_:input:after:)-(_,_,[ProcedureDependency])`` is for work that outlives the caller, and returns a ``ProcedureHandle``.
 ///
 /// Dropping the last reference to a queue loses no work: added procedures still finish. A suspended queue is resumed then.
 public actor ProcedureQueue {
@@ -129,7 +129,7 @@ public actor ProcedureQueue {
     submit(procedure.procedureTask, input, after: dependencies)
   }
 
-  /// Adds a procedure without an input; see ``add(_:input:after:)``.
+  /// Adds a procedure without an input; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
   @inlinable
   public nonisolated final func add<P: Procedure>(
@@ -148,21 +148,22 @@ public actor ProcedureQueue {
   ///
   /// - Parameters:
   ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
-  ///   - handles: The procedures of the values.
+  ///   - first: The procedure of the first value.
+  ///   - rest: The procedures of the other values.
   ///   - dependencies: Further procedures that have to finish successfully before.
   /// - Returns: The run.
-  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)``.
+  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult
-  public nonisolated func add<each Value: Sendable, P: Procedure>(
-    _ procedure: P, from handles: repeat ProcedureHandle<each Value>, after dependencies: [any ProcedureDependency] = []
-  ) -> ProcedureHandle<P.Output> where P.Input == (repeat each Value) {
-    var all = dependencies
-    for handle in repeat each handles { all.append(handle) }
-    return submit(procedure.procedureTask, after: all) { (repeat (each handles).successfulValue) }
+  public nonisolated func add<First: Sendable, each Rest: Sendable, P: Procedure>(
+    _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
+    after dependencies: [any ProcedureDependency] = []
+  ) -> ProcedureHandle<P.Output> where P.Input == (First, repeat each Rest) {
+    // A handle besides the pack: with a pack alone, the compiler (Swift 6.3) crashes where it should report that no function matches a call.
+    submit(procedure.procedureTask, from: first, repeat each rest, after: dependencies)
   }
 
   /// Adds a procedure with an array of the values of other procedures as the input, in the order of `handles`; see
-  /// ``add(_:from:after:)-(_,ProcedureHandle<Value>,_)``. To run the procedure after any outcome, depend on the results: `from: handles.map(\.asResult)`.
+  /// ``add(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. To run the procedure after any outcome, depend on the results: `from: handles.map(\.asResult)`.
   @discardableResult
   public nonisolated func add<Value: Sendable, P: Procedure>(
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
@@ -173,7 +174,7 @@ public actor ProcedureQueue {
   /// Adds a procedure as soon as there is room among those that wait to be started, in all and for the procedure's key.
   ///
   /// Callers wait for room in order of arrival; one whose key is full does not hold up others. A body that waits lends its slot. On
-  /// a queue without a limit, the function is equal to ``add(_:input:after:)``. Cancelling the caller before there is room ends the
+  /// a queue without a limit, the function is equal to ``add(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the
   /// wait, and the procedure is not added. A later cancel of the caller has no effect.
   ///
   /// - Parameters:
@@ -182,7 +183,7 @@ public actor ProcedureQueue {
   ///   - dependencies: Procedures that have to finish successfully before.
   /// - Returns: The run.
   /// - Throws: `CancellationError`, or the reason of the cancel.
-  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)``.
+  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
@@ -192,7 +193,7 @@ public actor ProcedureQueue {
     return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
-  /// Adds a procedure without an input as soon as there is room; see ``enqueue(_:input:after:)``. Cancelling the caller
+  /// Adds a procedure without an input as soon as there is room; see ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``. Cancelling the caller
   /// before ends the wait.
   @discardableResult @concurrent
   public nonisolated func enqueue<P: Procedure>(
@@ -201,6 +202,16 @@ public actor ProcedureQueue {
     let task = procedure.procedureTask
     try await core.reserveRoom(for: task.level.traits.key)
     return submit(task, (), after: dependencies, hasRoom: core.limitsWaiting)
+  }
+
+  /// Without a first handle of its own, unlike `add`: a tuple of one value and a pack of values is compiled to code that crashes (Swift 6.3).
+  nonisolated func submit<each Value: Sendable, Output>(
+    _ task: ProcedureTask<(repeat each Value), Output>, from handles: repeat ProcedureHandle<each Value>,
+    after dependencies: [any ProcedureDependency], hasRoom: Bool = false
+  ) -> ProcedureHandle<Output> {
+    var all = dependencies
+    for handle in repeat each handles { all.append(handle) }
+    return submit(task, after: all, hasRoom: hasRoom) { (repeat (each handles).successfulValue) }
   }
 
   nonisolated func submit<Input, Output>(

@@ -256,4 +256,34 @@ import TestingProcedureKit
     #expect(try await ProcedureQueue("q").run(graph) == 20)
     #expect(try await graph.execute() == 20)
   }
+
+  @Test("after: takes one node or several, on every function that adds a node", .timeLimit(.minutes(1)))
+  func oneOrSeveral() async throws {
+    let (first, order) = (Signal(), Box<[String]>([]))
+    let log = { @Sendable (name: String) in order.update { $0.append(name) } }
+    let graph = ProcedureGraph("g") { (g, x: Node<Int>) in
+      let gate = g.add("gate") {
+        await first.wait()
+        log("gate")
+      }
+      let (none, one) = (ProcedureTask { log("none") }, ProcedureTask { (_: Int) in log("one") })
+      let (two, many) = (ProcedureTask { (_: Int, _: Int) in log("two") }, ProcedureTask { (_: [Int]) in log("many") })
+      g.add(none, after: gate)
+      g.add(none, after: gate.asResult)
+      g.add(one, input: 1, after: gate)
+      g.add(one, from: x, after: gate)
+      g.add(two, from: x, x, after: gate)
+      g.add(many, from: [x], after: gate)
+      g.add("f0", after: gate) { log("f0") }
+      g.add("f1", from: x, after: gate) { _ in log("f1") }
+      g.add("f2", from: x, x, after: gate) { _, _ in log("f2") }
+      g.add("f3", from: x, x, x, after: gate) { _, _, _ in log("f3") }
+      g.add("f4", from: x, x, x, x, after: gate) { _, _, _, _ in log("f4") }
+      g.add("array", from: [x], after: gate) { _ in log("array") }
+      g.add("several", from: x, after: [gate, x]) { _ in log("several") }
+      g.add("beside", from: x) { _ in first.set() }
+    }
+    try await ProcedureQueue("q").run(graph, input: 1)
+    #expect(order.value.first == "gate" && order.value.count == 14, "\(order.value)")
+  }
 }

@@ -148,6 +148,36 @@ import Testing
       }
     }
   }
+
+  @Test("D1: after: takes one dependency or several, on every function that adds to a queue", .timeLimit(.minutes(1)))
+  func oneOrSeveral() async throws {
+    let queue = ProcedureQueue("q")
+    let (first, other) = (queue.add(ProcedureTask("first") { 1 }), queue.add(ProcedureTask("other") { "a" }))
+    (_, _) = (try await first.value, try await other.value)
+    let release = Signal()
+    let gate = queue.add(ProcedureTask("gate") { await release.wait() })
+    let (none, one) = (ProcedureTask {}, ProcedureTask { (_: Int) in })
+    let (two, many) = (ProcedureTask { (_: Int, _: String) in }, ProcedureTask { (_: [Int]) in })
+    let added = [
+      queue.add(none, after: gate), queue.add(one, input: 1, after: gate), queue.add(one, from: first, after: gate),
+      queue.add(two, from: first, other, after: gate), queue.add(many, from: [first], after: gate),
+      try await queue.enqueue(none, after: gate), try await queue.enqueue(one, input: 1, after: gate),
+      try await queue.enqueue(one, from: first, after: gate),
+      try await queue.enqueue(two, from: first, other, after: gate),
+      try await queue.enqueue(many, from: [first], after: gate),
+      try #require(queue.tryAdd(none, after: gate)), try #require(queue.tryAdd(one, input: 1, after: gate)),
+      queue.add(none, after: gate.asResult), queue.add(none, after: [first, gate]), queue.add(none, after: [gate]),
+      try await queue.enqueue(none, after: [first, gate]), try #require(queue.tryAdd(none, after: [first, gate])),
+    ]
+    let four = ProcedureTask { (values: (Int, String, [Int], String?)) in "\(values)" }
+    let (list, nothing) = (queue.add(ProcedureTask { [1, 2] }), queue.add(ProcedureTask { String?.none }))
+    let text = "(1, \"a\", [1, 2], nil)"
+    #expect(try await queue.add(four, from: first, other, list, nothing, after: other).value == text)
+    #expect(try await queue.enqueue(four, from: first, other, list, nothing).value == text)
+    #expect(added.map(\.state) == added.map { _ in .pending })
+    release.set()
+    for run in added { try await run.value }
+  }
 }
 
 extension ProcedureOutcome {

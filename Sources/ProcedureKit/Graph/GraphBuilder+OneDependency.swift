@@ -1,0 +1,71 @@
+/// The functions that add a node, with one dependency instead of an array: `after: a` is `after: [a]`.
+extension GraphBuilder {
+  /// Adds a procedure with the value of one node as the input, and with one further dependency; see
+  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  @discardableResult
+  @inlinable
+  public func add<P: Procedure>(
+    _ procedure: P, from node: Node<P.Input>, after dependency: any GraphDependency
+  ) -> Node<P.Output> {
+    add(procedure, from: node, after: [dependency])
+  }
+
+  /// Adds a procedure with a tuple of the values of any number of nodes as the input, and with one further dependency; see
+  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  @discardableResult
+  @inlinable
+  public func add<First: Sendable, each Rest: Sendable, P: Procedure>(
+    _ procedure: P, from first: Node<First>, _ rest: repeat Node<each Rest>, after dependency: any GraphDependency
+  ) -> Node<P.Output> where P.Input == (First, repeat each Rest) {
+    addTask(procedure.procedureTask, from: first, repeat each rest, after: [dependency])
+  }
+
+  /// Adds a procedure with the values of an array of nodes as the input, and with one further dependency; see
+  /// ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  @discardableResult
+  @inlinable
+  public func add<Value, P: Procedure>(
+    _ procedure: P, from nodes: [Node<Value>], after dependency: any GraphDependency
+  ) -> Node<P.Output> where P.Input == [Value] {
+    add(procedure, from: nodes, after: [dependency])
+  }
+
+  /// Adds a procedure without an input that starts after one node; see ``add(_:from:after:)-(_,Node<P.Input>,[GraphDependency])``.
+  @discardableResult
+  @inlinable
+  public func add<P: Procedure>(
+    _ procedure: P, after dependency: any GraphDependency
+  ) -> Node<P.Output> where P.Input == Void {
+    add(procedure, after: [dependency])
+  }
+
+  /// Adds a procedure with a constant input that starts after one node; see ``add(_:input:after:)-(_,_,[GraphDependency])``.
+  @discardableResult
+  @inlinable
+  public func add<P: Procedure>(
+    _ procedure: P, input: P.Input, after dependency: any GraphDependency
+  ) -> Node<P.Output> {
+    add(procedure, input: input, after: [dependency])
+  }
+
+  /// Adds a function of the values of any number of nodes, with one further dependency; see
+  /// ``add(_:from:after:operation:)-(_,Node<Value>,[GraphDependency],_)``.
+  @discardableResult
+  @inlinable
+  public func add<each Value: Sendable, Output: Sendable>(
+    _ name: String, from nodes: repeat Node<each Value>, after dependency: any GraphDependency,
+    operation: @escaping @concurrent @Sendable (repeat each Value) async throws -> Output
+  ) -> Node<Output> {
+    add(name, from: repeat each nodes, after: [dependency], operation: operation)
+  }
+
+  /// Adds a function of the values of an array of nodes, with one further dependency; see
+  /// ``add(_:from:after:operation:)-(_,[Node<Value>],[GraphDependency],_)``.
+  @discardableResult
+  public func add<Value, Output: Sendable>(
+    _ name: String, from nodes: [Node<Value>], after dependency: any GraphDependency,
+    operation: @escaping @concurrent @Sendable ([Value]) async throws -> Output
+  ) -> Node<Output> {
+    add(name, from: nodes, after: [dependency], operation: operation)
+  }
+}
