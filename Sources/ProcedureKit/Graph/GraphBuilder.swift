@@ -187,7 +187,6 @@ public final class GraphBuilder {
   /// - Parameter output: The node with the value of the graph; `nil` for a graph without a value.
   /// - Returns: The plan of every run of the graph.
   func finish(output: NodeReference?) -> GraphPlan {
-    require(!draft.bodies.isEmpty, "ProcedureGraph \"\(graphName)\" has no nodes: add at least one")
     isBuilt = true
     if let output { requireOwn(output, for: "the result") }
     return draft.plan(output: output)

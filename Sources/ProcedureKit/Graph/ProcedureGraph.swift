@@ -30,19 +30,19 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   ///
   /// - Parameters:
   ///   - name: The name in errors, events and diagrams.
-  ///   - build: Adds the nodes, and returns the node with the value of the graph. A graph without nodes traps.
+  ///   - build: Adds the nodes, and returns the node with the value of the graph. That can be the input, also without nodes.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Node<Output>) {
     let builder = GraphBuilder(graphName: name)
     let output = build(builder, builder.addInput(of: Input.self))
     self.init(builder, output: output.reference, takeOutput: output.source.take)
   }
 
-  /// Makes a graph without an input and with a value. A graph without nodes traps.
+  /// Makes a graph without an input and with a value.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Node<Output>) where Input == Void {
     self.init(name) { builder, _ in build(builder) }
   }
 
-  /// Makes a graph with an input and without a value. A graph without nodes traps.
+  /// Makes a graph with an input and without a value. A graph without nodes does nothing.
   @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
@@ -50,7 +50,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.init(builder, output: nil) { _ in }
   }
 
-  /// Makes a graph without an input and without a value. A graph without nodes traps.
+  /// Makes a graph without an input and without a value. A graph without nodes does nothing.
   @_disfavoredOverload  // A closure of one line can also match the overload with a value, with the same effect.
   public init(
     _ name: String = "ProcedureGraph", _ build: (GraphBuilder) -> Void

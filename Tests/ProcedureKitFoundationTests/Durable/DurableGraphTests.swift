@@ -299,4 +299,13 @@ import TestingProcedureKit
 
     deinit { Self.count.subtract(1, ordering: .relaxed) }
   }
+
+  @Test("A durable graph without nodes does nothing, each time")
+  func empty() async throws {
+    let graph = ProcedureGraph<Void, Void>("empty") { _ in }.durable(in: journal)
+    for _ in 0..<2 { try await ProcedureQueue("q").run(graph) }
+    #expect(
+      try await ProcedureQueue("q").run(
+        ProcedureGraph("input") { (_, x: Node<Int>) in x }.durable(in: journal), input: 3) == 3)
+  }
 }

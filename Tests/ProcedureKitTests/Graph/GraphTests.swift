@@ -286,4 +286,37 @@ import TestingProcedureKit
     try await ProcedureQueue("q").run(graph, input: 1)
     #expect(order.value.first == "gate" && order.value.count == 14, "\(order.value)")
   }
+
+  @Test("A graph without nodes does nothing, and its input can be its value", .timeLimit(.minutes(1)))
+  func empty() async throws {
+    let names: [String] = []
+    let empty = ProcedureGraph("empty") { g in for name in names { g.add(name) {} } }
+    let onlyInput = ProcedureGraph<Int, Void>("only input") { _, _ in }
+    let identity = ProcedureGraph("identity") { (_, x: Node<String>) in x }
+    let result = ProcedureGraph("result") { (_, x: Node<String>) in x.asResult }
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let recorder = EventRecorder(queue)
+    try await queue.run(empty)
+    try await queue.run(empty.limit(1).errorPolicy(.continue))
+    try await queue.run(onlyInput, input: 1)
+    #expect(
+      try await queue.run(identity, input: "a value of more than fifteen bytes") == "a value of more than fifteen bytes"
+    )
+    #expect(try await queue.run(result, input: "a").get() == "a")
+    try await empty.execute()
+    let handle = queue.add(empty.retry(.immediate, maxAttempts: 2).timeout(.seconds(5)))
+    var last: Double?
+    for await progress in handle.progress { last = progress.fraction }
+    #expect(last == 1)
+    try await handle.value
+    try await queue.run(ProcedureGraph("outer") { g in g.add("after", after: g.add(empty)) {} })
+    #expect(empty.nodeCount == 0)
+    #expect(empty.mermaid == "flowchart TD")
+    #expect(empty.dot == "digraph \"empty\" {\n}")
+    let cancelled = ProcedureQueue("suspended", isSuspended: true).add(empty)
+    cancelled.cancel()
+    #expect(await cancelled.outcome.isCancelled)
+    await queue.shutDown()
+    #expect(recorder.events.orderViolations() == [])
+  }
 }

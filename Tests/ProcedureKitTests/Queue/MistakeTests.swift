@@ -36,14 +36,6 @@ import Testing
     #expect(message(none).contains("is 0; with less than 1"))
   }
 
-  @Test("A graph without nodes traps")
-  func emptyGraph() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = ProcedureGraph<Void, Void>("empty") { _ in }
-    }
-    #expect(message(result).contains("\"empty\" has no nodes"))
-  }
-
   @Test("A node of another builder traps, and so does a builder that is used after its graph was made")
   func foreignNode() async {
     let foreign = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
