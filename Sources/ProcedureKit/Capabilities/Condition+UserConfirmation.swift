@@ -19,12 +19,12 @@ extension Condition {
   public static func userConfirmation(
     _ name: String = "user confirmation", ask: @escaping @concurrent @Sendable () async throws -> Bool
   ) -> Condition {
-    Condition(name) { prepares in
-      guard prepares else { return .ignored(by: name) }
+    Condition(name) { prepares, decide in
+      guard prepares else { return decide(.ignored(by: name)) }
       do {
-        return try await Prompts.takeTurn(.confirmations, named: name, ask) ? .satisfied : .ignored(by: name)
+        decide(try await Prompts.takeTurn(.confirmations, named: name, ask) ? .satisfied : .ignored(by: name))
       } catch {
-        return .failed(condition: name, error: error)
+        decide(.failed(condition: name, error: error))
       }
     }
   }

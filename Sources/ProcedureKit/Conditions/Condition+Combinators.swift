@@ -2,9 +2,10 @@ extension Condition {
   /// Returns a condition that is satisfied when `condition` fails or is not satisfied, and fails when `condition` is
   /// satisfied.
   public static prefix func ! (condition: Condition) -> Condition {
-    Condition("not \(condition.name)") { prepares in
-      guard await condition.evaluate(prepares: prepares).isSatisfied else { return .satisfied }
-      return .failed(condition: "not \(condition.name)", error: ConditionError.satisfied(condition: condition.name))
+    let name = "not \(condition.name)"
+    return condition.mapping(to: name) { evaluation in
+      guard evaluation.isSatisfied else { return .satisfied }
+      return .failed(condition: name, error: ConditionError.satisfied(condition: condition.name))
     }
   }
 
@@ -27,9 +28,9 @@ extension Condition {
   }
 
   private static func all(_ conditions: [Condition], named name: String) -> Condition {
-    Condition(name) { prepares in
-      guard !conditions.isEmpty else { return .ignored(by: name) }
-      return await evaluateAll(conditions, prepares: prepares)
+    Condition(name) { prepares, decide in
+      guard !conditions.isEmpty else { return decide(.ignored(by: name)) }
+      await evaluateAll(conditions, prepares: prepares, decide: decide)
     }
   }
 
@@ -43,27 +44,32 @@ extension Condition {
   }
 
   private static func any(_ conditions: [Condition], named name: String) -> Condition {
-    Condition(name) { prepares in
-      let evaluations = await evaluateEach(conditions, prepares: prepares, until: \.isSatisfied)
-      if evaluations.contains(where: \.isSatisfied) { return .satisfied }
-      let errors = evaluations.compactMap { evaluation in
-        if case .failed(_, let error) = evaluation { error } else { nil }
+    Condition(name) { prepares, decide in
+      await evaluateEach(conditions, prepares: prepares, until: \.isSatisfied) { evaluations in
+        if evaluations.contains(where: \.isSatisfied) { return decide(.satisfied) }
+        let errors = evaluations.compactMap { evaluation in
+          if case .failed(_, let error) = evaluation { error } else { nil }
+        }
+        decide(
+          errors.isEmpty
+            ? .ignored(by: name) : .failed(condition: name, error: ConditionError.noneSatisfied(errors: errors)))
       }
-      return errors.isEmpty
-        ? .ignored(by: name) : .failed(condition: name, error: ConditionError.noneSatisfied(errors: errors))
     }
   }
 
   /// Returns the condition without its `prepare` step: the state is tested, and nobody is asked.
   public static func silent(_ condition: Condition) -> Condition {
-    Condition(condition.name) { _ in await condition.evaluate(prepares: false) }
+    Condition(condition.name) { _, decide in await condition.evaluate(prepares: false, decide: decide) }
   }
 
   /// Returns the condition with failures turned into "not satisfied": the procedure is ignored instead of failing.
   public static func ignored(_ condition: Condition) -> Condition {
-    Condition(condition.name) { prepares in
-      let result = await condition.evaluate(prepares: prepares)
-      return result.isFailed ? .ignored(by: condition.name) : result
-    }
+    condition.mapping(to: condition.name) { $0.isFailed ? .ignored(by: condition.name) : $0 }
+  }
+
+  private func mapping(
+    to name: String, _ transform: @escaping @Sendable (ConditionEvaluation) -> ConditionEvaluation
+  ) -> Condition {
+    Condition(name) { prepares, decide in await evaluate(prepares: prepares) { decide(transform($0)) } }
   }
 }

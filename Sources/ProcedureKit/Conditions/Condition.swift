@@ -8,12 +8,15 @@
 /// while the queue is suspended. All conditions of one level are evaluated concurrently. The first failure decides at
 /// once and cancels the other evaluations; without a failure, a condition that is not satisfied makes the run ignored.
 ///
-/// A condition that ignores its cancellation does not delay a run that was added to a queue: the run ends, and the
-/// evaluation goes on in its own task. `run` is structured and waits for the evaluation.
+/// A condition that ignores its cancellation delays no decision: neither that of `||`, `&&` or `!`, nor the end of an added run with
+/// its levels, nodes and children. The evaluation continues in its own task. `run`, and a procedure that is called, are structured:
+/// they decide as soon, and wait for the evaluation before they continue.
 public struct Condition: Sendable {
   /// The name in errors, outcomes and logs.
   public let name: String
-  private let evaluation: @Sendable (_ prepares: Bool) async -> ConditionEvaluation
+  /// A decision, which is made once and does not suspend.
+  typealias Decision = @Sendable (ConditionEvaluation) -> Void
+  private let evaluation: @Sendable (_ prepares: Bool, _ decide: @escaping Decision) async -> Void
 
   /// Makes a condition of an async predicate.
   ///
@@ -30,66 +33,90 @@ public struct Condition: Sendable {
     _ name: String, prepare: (@concurrent @Sendable () async throws -> Void)? = nil,
     evaluate: @escaping @concurrent @Sendable () async throws -> Bool
   ) {
-    self.init(name) { prepares in
+    self.init(name) { prepares, decide in
       do {
         if prepares, let prepare { try await prepare() }
-        return try await evaluate() ? .satisfied : .ignored(by: name)
+        decide(try await evaluate() ? .satisfied : .ignored(by: name))
       } catch {
-        return .failed(condition: name, error: error)
+        decide(.failed(condition: name, error: error))
       }
     }
   }
 
-  init(_ name: String, evaluated: @escaping @Sendable (_ prepares: Bool) async -> ConditionEvaluation) {
-    self.name = name
-    evaluation = evaluated
+  init(_ name: String, evaluation: @escaping @Sendable (_ prepares: Bool, _ decide: @escaping Decision) async -> Void) {
+    (self.name, self.evaluation) = (name, evaluation)
   }
 
-  /// Evaluates the condition once. Cancelling the caller cancels the evaluation, which still returns a result.
+  /// Evaluates the condition once, and calls `decide` as soon as the result is certain.
   ///
-  /// - Parameter prepares: Whether the `prepare` step is performed.
-  /// - Returns: The result of the evaluation.
-  func evaluate(prepares: Bool = true) async -> ConditionEvaluation {
-    await evaluation(prepares)
+  /// The function returns when all tasks of the evaluation have ended, which is later than the decision if an operand of `||` or `&&`
+  /// ignores its cancellation. Cancelling the caller cancels the evaluation, which still makes a decision.
+  ///
+  /// - Parameters:
+  ///   - prepares: Whether the `prepare` step is performed.
+  ///   - decide: Called once with the result.
+  func evaluate(prepares: Bool = true, decide: @escaping Decision) async {
+    await evaluation(prepares, decide)
   }
 
-  /// Evaluates all conditions of one level concurrently (K1).
+  /// Evaluates all conditions of one level concurrently (K1). The first failure cancels the other evaluations and decides.
   ///
-  /// The first failure cancels the other evaluations, and `onFailure` is called at once. The function returns when all
-  /// evaluations have returned. Cancelling the caller cancels all evaluations.
-  static func evaluateAll(
-    _ conditions: [Condition], prepares: Bool = true, onFailure: (ConditionEvaluation) -> Void = { _ in }
-  ) async -> ConditionEvaluation {
-    if conditions.count == 1 { return await conditions[0].evaluate(prepares: prepares) }
-    let evaluations = await evaluateEach(conditions, prepares: prepares, until: \.isFailed, then: onFailure)
-    return evaluations.first { !$0.isSatisfied } ?? .satisfied
+  /// Decides and returns as ``evaluate(prepares:decide:)`` does.
+  static func evaluateAll(_ conditions: [Condition], prepares: Bool = true, decide: @escaping Decision) async {
+    if conditions.count == 1 { return await conditions[0].evaluate(prepares: prepares, decide: decide) }
+    await evaluateEach(conditions, prepares: prepares, until: \.isFailed) { evaluations in
+      decide(evaluations.first { !$0.isSatisfied } ?? .satisfied)
+    }
   }
 
-  /// Evaluates all conditions concurrently, until all have returned or one evaluation is conclusive.
+  /// Evaluates all conditions concurrently, until all have decided or one evaluation is conclusive.
   ///
-  /// A conclusive evaluation cancels the others, and is then told to `conclude`, before the others are awaited. Cancelling the caller
-  /// cancels all evaluations.
-  ///
-  /// - Returns: The conclusive evaluation alone, or, without one, all evaluations in the order of the conditions.
+  /// A conclusive evaluation cancels the others before `decide` is called: with the conclusive evaluation alone, or, without one, with all
+  /// evaluations in the order of the conditions. Returns as ``evaluate(prepares:decide:)`` does.
   static func evaluateEach(
-    _ conditions: [Condition], prepares: Bool, until isConclusive: (ConditionEvaluation) -> Bool,
-    then conclude: (ConditionEvaluation) -> Void = { _ in }
-  ) async -> [ConditionEvaluation] {
-    await withTaskGroup(of: (Int, ConditionEvaluation).self) { group in
+    _ conditions: [Condition], prepares: Bool, until isConclusive: @escaping @Sendable (ConditionEvaluation) -> Bool,
+    decide: @escaping @Sendable ([ConditionEvaluation]) -> Void
+  ) async {
+    guard !conditions.isEmpty else { return decide([]) }
+    let tally = Locked(ConditionTally(count: conditions.count))
+    // Not the group cancels the evaluations, since its owner waits for children that may ignore their cancellation.
+    let works = conditions.map { _ in CancellableWork() }
+    await withDiscardingTaskGroup { group in
       for (index, condition) in conditions.enumerated() {
-        group.addTask { (index, await condition.evaluate(prepares: prepares)) }
-      }
-      var evaluations = [ConditionEvaluation](repeating: .satisfied, count: conditions.count)
-      var conclusive: ConditionEvaluation?
-      for await (index, evaluation) in group where conclusive == nil {
-        evaluations[index] = evaluation
-        if isConclusive(evaluation) {
-          conclusive = evaluation
-          group.cancelAll()
-          conclude(evaluation)
+        group.addTask {
+          await works[index].executeHere {
+            await condition.evaluate(prepares: prepares) { evaluation in
+              let concludes = isConclusive(evaluation)
+              let decision = tally.withLock { $0.evaluated(index, evaluation, concludes: concludes) }
+              guard let decision else { return }
+              if concludes { for other in works.indices where other != index { works[other].cancel() } }
+              decide(decision)
+            }
+          }
         }
       }
-      return conclusive.map { [$0] } ?? evaluations
     }
+  }
+}
+
+/// Internal. The evaluations of several conditions, until they decide.
+private struct ConditionTally {
+  private var evaluations: [ConditionEvaluation?]
+  private var missing: Int
+  private var isDecided = false
+
+  init(count: Int) { (evaluations, missing) = (Array(repeating: nil, count: count), count) }
+
+  /// A condition was evaluated.
+  ///
+  /// - Returns: The evaluations that decide; `nil` if the decision is missing, or was made before.
+  mutating func evaluated(_ index: Int, _ evaluation: ConditionEvaluation, concludes: Bool) -> [ConditionEvaluation]? {
+    guard !isDecided else { return nil }
+    precondition(evaluations[index] == nil, "\(#function): condition \(index) was evaluated before")
+    evaluations[index] = evaluation
+    missing -= 1
+    isDecided = concludes || missing == 0
+    guard isDecided else { return nil }
+    return concludes ? [evaluation] : evaluations.compactMap(\.self)
   }
 }

@@ -57,7 +57,8 @@ public actor ProcedureQueue {
   /// The procedure waits for its conditions and for a slot like every procedure on the queue. The body never executes on the
   /// caller's actor. Inside of a body on the same queue, the procedure can use the slot of the enclosing body.
   ///
-  /// Cancelling the caller cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body
+  /// The call returns when all of its tasks have ended, also those of conditions that ignore their cancellation. Cancelling the caller
+  /// cancels the procedure. If the queue cancels the procedure (``cancelAll(_:)``) while the body
   /// executes, the caller's task is not cancelled, since the queue does not own the task. The body can check
   /// ``ProcedureContext/isCancelled``, and the call throws when the body returns. The parts of the body in other tasks are cancelled:
   /// produced children and the workers of a graph. A part in the caller's task, a nested `run` or the only node of

@@ -195,4 +195,51 @@ import Testing
   func throwsCancellation() async {
     #expect(await judge(Condition("gives up") { throw CancellationError() }) == "failed: CancellationError()")
   }
+
+  @Test("K1: the condition of a hedge's second copy does not delay the success of the first", .timeLimit(.minutes(1)))
+  func secondCopy() async throws {
+    let (queue, evaluations, second, release) = (ProcedureQueue("q"), Box(0), Signal(), Signal())
+    let task = ProcedureTask {
+      await second.wait()
+      return 1
+    }.condition("deaf in the second copy") {
+      if evaluations.update({
+        $0 += 1
+        return $0
+      }) == 2 {
+        second.set()
+        await release.wait()
+      }
+      return true
+    }
+    #expect(try await queue.add(task.hedged(after: .zero)).value == 1)
+    release.set()
+  }
+
+  @Test("K1: a condition of an inner level has the task-local values of the body around it", .timeLimit(.minutes(1)))
+  func taskLocalValues() async throws {
+    let seen = Box(0)
+    let inner = ProcedureTask {}.condition("looks") {
+      seen.update { $0 = Self.local }
+      return true
+    }
+    let outer = inner.map { $0 }.intercepted { _, next in try await Self.$local.withValue(7) { try await next() } }
+    try await ProcedureQueue("q").add(outer).value
+    #expect(seen.value == 7)
+  }
+
+  @Test(
+    "K1: a child of a condition that fails stops the conditions of an inner level, and they decide",
+    .timeLimit(.minutes(1)))
+  func childOfACondition() async {
+    let inner = ProcedureTask {}.condition("produces") {
+      ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 1) })
+      await untilCancelled()
+      return true
+    }
+    let outcome = await ProcedureQueue("q").add(inner.map { $0 }).outcome
+    #expect(outcome.failure as? TestError == TestError(code: 1), "\(outcome)")
+  }
+
+  @TaskLocal private static var local = 0
 }

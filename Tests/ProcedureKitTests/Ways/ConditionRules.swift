@@ -78,7 +78,7 @@ extension Rule {
     // The exception that names the caller's task: what `run` executes in it waits for the condition, what was added does not.
     Rule(
       id: "K1 deaf added", sentence: "a condition that ignores its cancel delays nothing that was added",
-      ways: [.add]
+      ways: Way.leavingConditionsBehind
     ) { stage in
       let running = stage.start(stage.deafSubject(), isAdded: true)
       await stage.started.wait()
@@ -91,7 +91,7 @@ extension Rule {
     },
     Rule(
       id: "K1 deaf sibling", sentence: "a condition that fails ends what was added, whatever another one ignores",
-      ways: [.add]
+      ways: Way.leavingConditionsBehind
     ) { stage in
       let subject = stage.deafSubject().condition("fails") {
         await stage.started.wait()
@@ -116,6 +116,64 @@ extension Rule {
       stage.release.set()
       await stage.expectCancelled(running, from: .caller)
       stage.expect(["condition"])
+    },
+    Rule(
+      id: "K3 deaf satisfied",
+      sentence: "an operand that ignores its cancel does not delay a combination that is satisfied",
+      ways: Way.leavingConditionsBehind
+    ) { stage in
+      let combinations: [(Condition) -> Condition] = [
+        { $0 || .yes }, { .yes || $0 }, { .any([$0, .no, .yes]) }, { ($0 || .yes) && .yes }, { .no || ($0 || .yes) },
+        { !($0 && .bad) }, { !(.ignored(.bad && $0)) }, { .silent($0 || .yes) }, { .ignored($0 || .yes) },
+        { !(!($0 || .yes)) },
+      ]
+      for combine in combinations {
+        let running = stage.start(stage.subject().condition(combine(stage.deafCondition())), isAdded: true)
+        #expect(await running.result.value == 1)
+        stage.expect(["body"])
+        stage.clearJournal()
+      }
+    },
+    Rule(
+      id: "K3 deaf failed", sentence: "an operand that ignores its cancel does not delay a combination that fails",
+      ways: Way.leavingConditionsBehind
+    ) { stage in
+      let combinations: [(Condition) -> Condition] = [
+        { $0 && .bad }, { .bad && $0 }, { .all([$0, .yes, .bad]) }, { !($0 || .yes) }, { ($0 || .yes) && .bad },
+        { ($0 && .bad) || .no }, { .silent($0 && .bad) },
+      ]
+      for combine in combinations {
+        let running = stage.start(stage.subject().condition(combine(stage.deafCondition())), isAdded: true)
+        let result = await running.result
+        #expect((result.failure as? ProcedureError)?.kind == .conditionFailed, "\(result)")
+      }
+      stage.expect([])
+    },
+    Rule(
+      id: "K3 deaf ignored", sentence: "an operand that ignores its cancel does not delay a combination that ignores",
+      ways: Way.leavingConditionsBehind.filter { !Way.elements.contains($0) }
+    ) { stage in
+      let combinations: [(Condition) -> Condition] = [
+        { .ignored($0 && .bad) }, { .ignored(!($0 || .yes)) }, { .ignored($0 && .bad) && .yes },
+      ]
+      for combine in combinations {
+        let running = stage.start(stage.subject().condition(combine(stage.deafCondition())), isAdded: true)
+        let result = await running.result
+        #expect((result.failure as? ProcedureError)?.kind == .ignored, "\(result)")
+      }
+      stage.expect([])
+    },
+    Rule(
+      id: "K3 deaf run", sentence: "`run` waits for an operand that ignores its cancel, also after the decision",
+      ways: Way.withoutElements.filter { !Way.handled.contains($0) }
+    ) { stage in
+      let running = stage.start(stage.subject().condition(stage.deafCondition() || .yes))
+      await stage.started.wait()
+      await stage.settle()
+      stage.expect([])
+      stage.release.set()
+      #expect(await running.result.value == 1)
+      stage.expect(["condition", "body"])
     },
     Rule(id: "K2 order", sentence: "`prepare` runs before its `evaluate`; `.silent` drops it") { stage in
       let condition = Condition("yes") {
@@ -163,14 +221,27 @@ extension Rule {
   ]
 }
 
+extension Way {
+  /// Those in which an added procedure does not wait for conditions that ignore their cancellation: all but calls, which are structured.
+  static let leavingConditionsBehind = allCases.filter { ![.run, .alone, .part].contains($0) }
+}
+
+extension Condition {
+  fileprivate static let yes = Condition("yes") { true }
+  fileprivate static let no = Condition("no") { false }
+  fileprivate static let bad = Condition("bad") { throw TestError(code: 3) }
+}
+
 extension Stage {
-  /// A procedure whose condition goes on when it is cancelled, until `release`, and notes "condition" then.
-  fileprivate func deafSubject() -> ProcedureTask<Void, Int> {
-    subject().condition("deaf") { [self] in
+  /// A condition that ignores its cancellation until `release`, and notes "condition" then.
+  fileprivate func deafCondition() -> Condition {
+    Condition("deaf") { [self] in
       started.set()
       await release.wait()
       note("condition")
       return true
     }
   }
+
+  fileprivate func deafSubject() -> ProcedureTask<Void, Int> { subject().condition(deafCondition()) }
 }

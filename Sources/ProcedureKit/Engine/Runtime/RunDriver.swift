@@ -158,46 +158,112 @@ extension Run {
 
   // MARK: Before the body
 
-  /// Evaluates the conditions. `nil` if an added run has ended meanwhile (K1).
+  /// Evaluates the conditions (K1). `nil` if the decision leads an added run on, and not this task.
   private func evaluate() async -> RunStep? {
     let conditions = core.withState { _ in closures }?.conditions.elements ?? []
-    let evaluated = ResultBox<ConditionEvaluation>()
     let work = CancellableWork()
-    let wait = RunWait.conditions(conditions.map(\.name))
+    addWait(.conditions(conditions.map(\.name)), work)
+    if isDrivenByWorker {
+      // The decision leads the run on, and this task remains with the conditions that ignore their cancellation.
+      await whileCancellable {
+        await evaluate(conditions, by: work) { self.conditionsDecided($0, work) }
+      } onCancel: {
+        work.cancel()
+      }
+      removeWait(work)
+      return nil
+    }
     let usesSlotOfParent = slotOwner !== self
     if usesSlotOfParent { core.waitStarted(self) }
-    addWait(wait, work)
-    await whileCancellable {
-      await self.withBindings {
-        await ProcedureContext.bound.withValue(ProcedureContext(self)) {
-          await withTaskExecutorPreference(self.core.executor) {
-            await work.execute(startsAtOnce: false) {
-              if self.core.withState({ state in self.member >= 0 && state.machine.evaluationStarts(self.member) }) {
-                let evaluation = await Condition.evaluateAll(conditions) { failure in
-                  // The run does not wait for a condition that ignores its cancel.
-                  if self.isDrivenByWorker, let outcome = self.outcome(of: failure) { self.end(outcome) }
-                }
-                evaluated.store(.success(evaluation))
-              }
-            }
-          }
-        }
-      }
-    } onCancel: {
-      work.cancel()
-    }
+    let evaluation =
+      leavesConditionsBehind ? await decision(of: conditions) : await evaluation(of: conditions, by: work)
     removeWait(work)
     if usesSlotOfParent { await core.waitEnded(self) }
     if isTaskCancelled { cancelLikeParent() }
-    guard let evaluation = try? evaluated.result?.get() else { return .wait }
+    guard let evaluation else { return .wait }
     return core.send { state, effects in
-      guard member >= 0, state.machine[member].phase == .evaluating else { return isDrivenByWorker ? nil : .finish }
+      guard member >= 0, state.machine[member].phase == .evaluating else { return .finish }
       guard let outcome = outcome(of: evaluation) else {
         return state.machine.conditionsSatisfied(member, &effects.next)
       }
       endedWithoutStart(outcome, &state)
       return .finish
     }
+  }
+
+  /// Evaluates conditions in a child of this task, with the context and the executor of the run. Nothing is decided if the run has ended
+  /// or its queue was suspended before.
+  private func evaluate(
+    _ conditions: [Condition], by work: CancellableWork, decide: @escaping Condition.Decision
+  ) async {
+    await withBindings {
+      await ProcedureContext.bound.withValue(ProcedureContext(self)) {
+        await withTaskExecutorPreference(self.core.executor) {
+          await work.execute(startsAtOnce: false) {
+            if self.core.withState({ state in self.member >= 0 && state.machine.evaluationStarts(self.member) }) {
+              await Condition.evaluateAll(conditions, decide: decide)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Leads an added run on.
+  private func conditionsDecided(_ evaluation: ConditionEvaluation, _ key: AnyObject) {
+    removeWait(key)
+    if let outcome = outcome(of: evaluation) { return end(outcome) }
+    core.send { state, effects in
+      guard member >= 0, state.machine[member].phase == .evaluating else { return }
+      let step = state.machine.conditionsSatisfied(member, &effects.next)
+      if step != .wait { QueueCore.hand(step, to: self, &effects) }
+    }
+  }
+
+  /// Whether the run need not wait for a condition that ignores its cancellation: it is part of an added run, and not of a call, which is
+  /// structured and returns when all of its tasks have ended.
+  private var leavesConditionsBehind: Bool {
+    for run in ancestors {
+      switch run.kind {
+      case .added: return true
+      case .structured, .call: return false
+      case .level, .copy, .node, .bareNode, .graphWorker: continue
+      }
+    }
+    return false
+  }
+
+  /// Evaluates conditions and waits for all of their tasks. `nil` if the conditions were not evaluated.
+  private func evaluation(of conditions: [Condition], by work: CancellableWork) async -> ConditionEvaluation? {
+    let decision = ResultBox<ConditionEvaluation>()
+    await whileCancellable {
+      await evaluate(conditions, by: work) { decision.store(.success($0)) }
+    } onCancel: {
+      work.cancel()
+    }
+    return try? decision.result?.get()
+  }
+
+  /// Evaluates conditions and waits for the decision alone. `nil` if the run was cancelled before, or the conditions were not evaluated.
+  private func decision(of conditions: [Condition]) async -> ConditionEvaluation? {
+    let (decision, isOver) = (ResultBox<ConditionEvaluation>(), Wakeup())
+    let task = Spawner.startBeside(executor: core.executor) { [self] in
+      await evaluate(conditions, by: CancellableWork()) {
+        decision.store(.success($0))
+        isOver.call()
+      }
+      isOver.call()
+    }
+    await whileCancellable {
+      await isOver.waitUntilCalled()
+    } onCancel: {
+      task.cancel()
+      isOver.leave()
+    }
+    if isTaskCancelled { cancelLikeParent() }
+    // A child that a condition produced has failed: the conditions were cancelled, and they decide.
+    if decision.result == nil, core.withState({ _ in details?.cancel == nil && !isDecided }) { await task.value }
+    return try? decision.result?.get()
   }
 
   /// The outcome of a run whose conditions are not satisfied; `nil` if they are.

@@ -45,4 +45,13 @@ enum Spawner {
   ) -> Task<Void, Never> {
     Task.detached(executorPreference: executor) { await body() }
   }
+
+  /// Starts the task that evaluates the conditions of a part of an added run, with the task-local values and the priority of the current task.
+  ///
+  /// The task is unstructured, because the part ends without the conditions that ignore their cancellation (K1). The part cancels the task.
+  static func startBeside(
+    executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void
+  ) -> Task<Void, Never> {
+    Task(executorPreference: executor) { await body() }
+  }
 }
