@@ -1,0 +1,116 @@
+/// Text for the operating system: a path, an argument, or a variable. The system has bytes there, which need not be UTF-8.
+///
+/// A literal makes a text, and an interpolation keeps the bytes of the texts in it:
+///
+/// ```swift
+/// let file: SystemText = "\(folder)/kitten.ppm"
+/// ```
+///
+/// Two texts are equal if their bytes are: a file `é` in composed form is another file than `é` in decomposed form, while two `String` values
+/// with these names are equal.
+public struct SystemText:
+  Hashable, Comparable, Codable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
+{
+  /// The bytes, without a zero at the end.
+  public let bytes: [UInt8]
+
+  /// Creates a text from its bytes.
+  public init(bytes: some Sequence<UInt8>) {
+    self.bytes = Array(bytes)
+  }
+
+  /// Creates a text that is encoded as UTF-8, in the form in which the string has it.
+  public init(_ text: some StringProtocol) {
+    bytes = Array(text.utf8)
+  }
+
+  /// Creates a text from a literal, which is encoded as UTF-8.
+  public init(stringLiteral text: String) {
+    bytes = Array(text.utf8)
+  }
+
+  /// Creates a text from an interpolation.
+  public init(stringInterpolation interpolation: Interpolation) {
+    bytes = interpolation.bytes
+  }
+
+  /// Creates a text from a string of the system, which ends before the first zero.
+  package init(cString: UnsafePointer<CChar>) {
+    var count = 0
+    while cString[count] != 0 { count += 1 }
+    bytes = UnsafeBufferPointer(start: cString, count: count).map(UInt8.init(bitPattern:))
+  }
+
+  /// The text for people. Bytes that are not UTF-8 are written in hexadecimal: `caf\xe9`.
+  public var description: String {
+    if let string { return string }
+    var (parser, iterator, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)
+    var description = ""
+    while true {
+      switch parser.parseScalar(from: &iterator) {
+      case .valid(let scalar):
+        description.unicodeScalars.append(UTF8.decode(scalar))
+        position += scalar.count
+      case .error(let length):
+        for byte in bytes[position..<position + length] {
+          description += "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        position += length
+      case .emptyInput: return description
+      }
+    }
+  }
+
+  /// The text as a string; `nil` if the bytes are not UTF-8.
+  public var string: String? { String(validating: bytes, as: UTF8.self) }
+
+  /// Whether the text has no bytes.
+  public var isEmpty: Bool { bytes.isEmpty }
+
+  /// Whether a zero is among the bytes. The system would take only what comes before.
+  package var containsZero: Bool { bytes.contains(0) }
+
+  /// Calls a function with the bytes and a zero after them.
+  ///
+  /// - Precondition: There is no zero among the bytes.
+  package func withCString<R, E: Error>(_ body: (UnsafePointer<CChar>) throws(E) -> R) throws(E) -> R {
+    precondition(!containsZero, "the system would cut \(description) at a zero")
+    let characters = bytes.map(CChar.init(bitPattern:)) + [0]
+    return try characters.withUnsafeBufferPointer { buffer throws(E) -> R in
+      guard let start = buffer.baseAddress else { preconditionFailure("an array with a zero at its end is not empty") }
+      return try body(start)
+    }
+  }
+
+  /// Whether the bytes of both are the same.
+  public static func == (first: SystemText, second: SystemText) -> Bool { first.bytes == second.bytes }
+
+  /// Orders texts by their bytes.
+  public static func < (first: SystemText, second: SystemText) -> Bool {
+    first.bytes.lexicographicallyPrecedes(second.bytes)
+  }
+
+  /// Hashes the bytes.
+  public func hash(into hasher: inout Hasher) {
+    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+  }
+
+  /// The bytes of an interpolation: those of texts as they are, and the UTF-8 of other values.
+  public struct Interpolation: StringInterpolationProtocol {
+    fileprivate var bytes: [UInt8] = []
+
+    /// Creates an interpolation without bytes.
+    public init(literalCapacity: Int, interpolationCount: Int) {
+      bytes.reserveCapacity(literalCapacity + 16 * interpolationCount)
+    }
+
+    /// Appends a part of the literal.
+    public mutating func appendLiteral(_ literal: String) { bytes += literal.utf8 }
+
+    /// Appends the bytes of a text.
+    public mutating func appendInterpolation(_ text: SystemText) { bytes += text.bytes }
+
+    /// Appends the description of a value.
+    public mutating func appendInterpolation(_ value: some Any) { bytes += "\(value)".utf8 }
+  }
+}

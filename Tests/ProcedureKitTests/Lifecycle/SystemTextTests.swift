@@ -1,0 +1,28 @@
+import ProcedureKit
+import Testing
+
+@Suite struct SystemTextTests {
+  private let latin = SystemText(bytes: Array("caf".utf8) + [0xe9])
+
+  @Test("Texts are equal, and in order, by their bytes, not as strings are")
+  func bytes() {
+    let (composed, decomposed): (SystemText, SystemText) = ("caf\u{e9}", "cafe\u{301}")
+    #expect("caf\u{e9}" == "cafe\u{301}" && composed != decomposed)
+    #expect(Set([composed, decomposed, latin]).count == 3)
+    #expect([latin, composed, decomposed].sorted() == [decomposed, composed, latin])
+  }
+
+  @Test("An interpolation keeps the bytes of the texts in it")
+  func interpolation() {
+    let path: SystemText = "/\(latin)/\(7).ppm"
+    #expect(path.bytes == Array("/caf".utf8) + [0xe9] + Array("/7.ppm".utf8))
+  }
+
+  @Test("The description shows bytes that are not UTF-8, so that two such names are told apart")
+  func description() {
+    #expect(latin.description == "caf\\xe9" && latin.string == nil)
+    let broken = SystemText(bytes: [0xc3, 0x28, 0xe2, 0x82, 0xff, 0x0a, 0xc3, 0xa9])
+    #expect(broken.description == "\\xc3(\\xe2\\x82\\xff\n\u{e9}")
+    #expect(("\u{e9}" as SystemText).description == "\u{e9}" && ("" as SystemText).isEmpty)
+  }
+}
