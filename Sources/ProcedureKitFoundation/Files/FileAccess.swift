@@ -20,7 +20,7 @@ public import ProcedureKit
 /// file. A file can change between the test and the opening, so that opening can still fail.
 public struct FileAccess: Capability, Hashable {
   /// The path of the file or the folder. A path without a leading slash is relative to the working folder.
-  public let path: String
+  public let path: SystemText
   /// The required permissions.
   public let permissions: Permissions
 
@@ -29,32 +29,42 @@ public struct FileAccess: Capability, Hashable {
   /// - Parameters:
   ///   - path: The path of the file or the folder.
   ///   - permissions: The required permissions. An empty set requires only existence.
-  public init(_ path: String, _ permissions: Permissions) {
+  public init(_ path: SystemText, _ permissions: Permissions) {
     self.path = path
     self.permissions = permissions
   }
 
+  /// Makes a capability for a path in a string.
+  @_disfavoredOverload public init(_ path: String, _ permissions: Permissions) {
+    // Disfavored, so that a literal with the bytes of a text in it becomes a text.
+    self.init(SystemText(path), permissions)
+  }
+
   /// The permissions and the path: "read, write /var/log/kitten.log".
   public var name: String {
-    permissions.isEmpty ? path : "\(permissions) \(path)"
+    permissions.isEmpty ? path.description : "\(permissions) \(path)"
   }
 
   /// Returns whether a file or a folder exists at the path, as far as the process can see. Cancelling the caller has no
   /// effect.
   public func isAvailable() async -> Bool {
-    FileManager.default.fileExists(atPath: path)
+    allows(F_OK)
   }
 
   /// Returns the permissions of the process for the path; none for a missing file. Cancelling the caller has no effect.
   public func authorizationStatus() async -> Status {
-    let files = FileManager.default
     var granted: Permissions = []
-    if files.isReadableFile(atPath: path) { granted.insert(.read) }
-    if files.isWritableFile(atPath: path) { granted.insert(.write) }
-    if files.isExecutableFile(atPath: path) { granted.insert(.execute) }
+    if allows(R_OK) { granted.insert(.read) }
+    if allows(W_OK) { granted.insert(.write) }
+    if allows(X_OK) { granted.insert(.execute) }
     return Status(granted: granted, needed: permissions)
   }
 
   /// Does nothing, since there is no prompt. Cancelling the caller has no effect.
   public func requestAuthorization(_ requirement: Void) async {}
+
+  private func allows(_ mode: Int32) -> Bool {
+    // No file has a zero in its path, which the system would cut there.
+    !path.containsZero && path.withCString { access($0, mode) } == 0
+  }
 }

@@ -1,0 +1,186 @@
+package import Foundation
+package import ProcedureKit
+
+/// Internal, for the examples, too. Calls of the system for files whose names are bytes: Foundation's take strings, which repair names that are
+/// not UTF-8, and then name other files.
+///
+/// Errors are those of the system, as `POSIXError`; a path with a zero in it is no path, `EINVAL`.
+package enum SystemFiles {
+  /// What the system knows of a file.
+  ///
+  /// - Parameters:
+  ///   - path: The path.
+  ///   - followsLinks: Whether a link at the end of the path stands for its target.
+  /// - Returns: The information; `nil` if there is no such file.
+  /// - Throws: `POSIXError`.
+  package static func information(_ path: SystemText, followsLinks: Bool = true) throws(POSIXError) -> stat? {
+    var information = stat()
+    let status = try call(path) { followsLinks ? stat($0, &information) : lstat($0, &information) }
+    if status == 0 { return information }
+    if errno == ENOENT || errno == ENOTDIR { return nil }
+    throw .latest
+  }
+
+  /// Whether a folder is at the path.
+  package static func isFolder(_ path: SystemText) -> Bool {
+    guard let information = try? information(path) else { return false }
+    return information.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// Opens a file, which other programs do not inherit.
+  package static func open(_ path: SystemText, _ flags: Int32, mode: mode_t = 0) throws(POSIXError) -> Int32 {
+    while true {
+      let descriptor = try call(path) { Foundation.open($0, flags | O_CLOEXEC, mode) }
+      if descriptor >= 0 { return descriptor }
+      if errno != EINTR { throw .latest }
+    }
+  }
+
+  /// Reads a descriptor to its end, in pieces.
+  ///
+  /// - Parameters:
+  ///   - descriptor: The descriptor, which stays open.
+  ///   - receive: Called for each piece.
+  /// - Throws: `POSIXError`, or the error of the function.
+  package static func read<E: Error>(_ descriptor: Int32, _ receive: (ArraySlice<UInt8>) throws(E) -> Void) throws {
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = Foundation.read(descriptor, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw POSIXError.latest }
+      if count == 0 { return }
+      try receive(buffer[..<count])
+    }
+  }
+
+  /// Returns the contents of a file, a pipe or a device.
+  package static func contents(_ path: SystemText) throws -> [UInt8] {
+    let descriptor = try open(path, O_RDONLY)
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    try read(descriptor) { bytes += $0 }
+    return bytes
+  }
+
+  /// Writes all bytes.
+  package static func write(_ bytes: some Collection<UInt8>, to descriptor: Int32) throws(POSIXError) {
+    let bytes = Array(bytes)
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes { buffer in
+        Foundation.write(descriptor, buffer.baseAddress?.advanced(by: written), buffer.count - written)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw count == 0 ? POSIXError(.EIO) : .latest }
+      written += count
+    }
+  }
+
+  /// Returns the names in a folder, but `.` and `..`, in the order of their bytes.
+  package static func names(in folder: SystemText) throws(POSIXError) -> [SystemText] {
+    let descriptor = try open(folder, O_RDONLY | O_DIRECTORY)
+    guard let stream = fdopendir(descriptor) else {
+      let error = POSIXError.latest
+      close(descriptor)
+      throw error
+    }
+    defer { closedir(stream) }
+    var names: [SystemText] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        guard errno == 0 else { throw .latest }
+        return names.sorted()
+      }
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+        name.withMemoryRebound(to: CChar.self, capacity: 1) { SystemText(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+  }
+
+  /// Returns where a link leads.
+  package static func destination(ofLink path: SystemText) throws(POSIXError) -> SystemText {
+    let limit = Int(PATH_MAX)
+    var buffer = [CChar](repeating: 0, count: limit)
+    let count = try call(path) { readlink($0, &buffer, limit) }
+    guard count >= 0 else { throw .latest }
+    return SystemText(bytes: buffer[..<count].map { UInt8(bitPattern: $0) })
+  }
+
+  /// Returns the path without links, `.` and `..`; `nil` if there is no such file.
+  package static func resolved(_ path: SystemText) -> SystemText? {
+    guard !path.containsZero, let resolved = path.withCString({ realpath($0, nil) }) else { return nil }
+    defer { free(resolved) }
+    return SystemText(cString: resolved)
+  }
+
+  /// Returns the folder at which relative paths begin.
+  package static func currentFolder() throws(POSIXError) -> SystemText {
+    guard let folder = getcwd(nil, 0) else { throw .latest }
+    defer { free(folder) }
+    return SystemText(cString: folder)
+  }
+
+  /// Makes a folder, and the folders around it that are missing.
+  package static func makeFolders(_ path: SystemText) throws(POSIXError) {
+    let slash = UInt8(ascii: "/")
+    let ends = path.bytes.indices.dropFirst().filter { path.bytes[$0] == slash } + [path.bytes.count]
+    for end in ends where path.bytes[end - 1] != slash {
+      let folder = SystemText(bytes: path.bytes[..<end])
+      guard try call(folder, { mkdir($0, 0o777) }) != 0 else { continue }
+      // The error may also be that of a file system that nobody may write to, while the folder is there.
+      let error = POSIXError.latest
+      guard isFolder(folder) else { throw error.code == .EEXIST ? POSIXError(.ENOTDIR) : error }
+    }
+  }
+
+  /// Gives a file another path, where it replaces a file that is there.
+  package static func rename(_ path: SystemText, to newPath: SystemText) throws(POSIXError) {
+    let status = try call(path) { (old) throws(POSIXError) in
+      try call(newPath) { new in Foundation.rename(old, new) }
+    }
+    guard status == 0 else { throw .latest }
+  }
+
+  /// Creates a file beside another path, to fill it and to give it that path then: readers never see a part of it.
+  ///
+  /// The name is not to be guessed, and nothing that is there already is opened, so that no link leads the bytes elsewhere.
+  ///
+  /// - Parameters:
+  ///   - path: The path beside which the file is created.
+  ///   - prefix: How the name of the file begins; it ends with `.partial`.
+  ///   - mode: The permissions, of which the system takes away those of its mask.
+  /// - Returns: The path of the file, and a descriptor to write to.
+  /// - Throws: `POSIXError`.
+  package static func makePartial(
+    beside path: SystemText, prefix: SystemText, mode: mode_t
+  ) throws(POSIXError) -> (path: SystemText, descriptor: Int32) {
+    let number = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+    let end = path.bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+    let partial: SystemText = "\(SystemText(bytes: path.bytes[..<end]))\(prefix)\(number).partial"
+    return (partial, try open(partial, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode))
+  }
+
+  /// Removes a file, or a link; nothing if there is none.
+  package static func remove(_ path: SystemText) throws(POSIXError) {
+    guard try call(path, { unlink($0) }) != 0, errno != ENOENT else { return }
+    throw .latest
+  }
+
+  /// Calls a function with a path.
+  package static func call<R>(
+    _ path: SystemText, _ body: (UnsafePointer<CChar>) throws(POSIXError) -> R
+  ) throws(POSIXError) -> R {
+    guard !path.containsZero else { throw POSIXError(.EINVAL) }
+    return try path.withCString(body)
+  }
+}
+
+extension POSIXError {
+  /// The error of the call of the system that failed last in this thread.
+  package static var latest: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+
+  /// The text of the system for people: `No such file or directory`.
+  package var reason: String { String(cString: strerror(code.rawValue)) }
+}
