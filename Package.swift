@@ -126,10 +126,11 @@ let package = Package(
     .testTarget(
       name: "KittenTests", dependencies: ["kitten", "ProcedureKit", "ProcedureKitFoundation"], swiftSettings: settings),
     .testTarget(
-      name: "TaskRunnerTests", dependencies: ["taskrunner", "ProcedureKit", "ProcedureKitProcess"],
+      name: "TaskRunnerTests",
+      dependencies: ["taskrunner", "ProcedureKit", "ProcedureKitFoundation", "ProcedureKitProcess"],
       swiftSettings: settings),
     .testTarget(
-      name: "CrawlerTests", dependencies: ["crawler", "LoopbackServer"], swiftSettings: settings),
+      name: "CrawlerTests", dependencies: ["crawler", "LoopbackServer", "ProcedureKit"], swiftSettings: settings),
     .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
     .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: settings),
   ],

@@ -10,11 +10,11 @@ struct Crawler {
     Diagnostics.start()
     // A reader of the output may go away, which must not end the process.
     signal(SIGPIPE, SIG_IGN)
-    exit(await run(CommandLine.arguments.dropFirst()))
+    exit(await run(SystemText.commandLine))
   }
 
   /// - Returns: The exit status.
-  private static func run(_ commandLine: some Sequence<String>) async -> Int32 {
+  private static func run(_ commandLine: some Sequence<SystemText>) async -> Int32 {
     do {
       let arguments = try Arguments(parsing: commandLine)
       switch arguments.action {

@@ -10,11 +10,11 @@ struct Kitten {
     Diagnostics.start()
     // Whoever reads the output may go away; that must not end the process in the middle of a file.
     signal(SIGPIPE, SIG_IGN)
-    exit(await run(CommandLine.arguments.dropFirst()))
+    exit(await run(SystemText.commandLine))
   }
 
   /// - Returns: The exit status.
-  private static func run(_ commandLine: some Sequence<String>) async -> Int32 {
+  private static func run(_ commandLine: some Sequence<SystemText>) async -> Int32 {
     let arguments: Arguments
     do throws(UsageError) {
       arguments = try Arguments(parsing: commandLine)

@@ -11,12 +11,12 @@ struct TaskRunner {
     signal(SIGPIPE, SIG_IGN)
     Diagnostics.start()
     // The task ends the process. The main thread does not wait in Dispatch, where the signal at the end of each command would wake it.
-    Task.detached { exit(await run(CommandLine.arguments.dropFirst())) }
+    Task.detached { exit(await run(SystemText.commandLine)) }
     while true { pause() }
   }
 
   /// - Returns: The exit status.
-  private static func run(_ commandLine: some Sequence<String>) async -> Int32 {
+  private static func run(_ commandLine: some Sequence<SystemText>) async -> Int32 {
     do {
       let arguments = try Arguments(parsing: commandLine)
       if arguments.action == .printHelp {
@@ -24,7 +24,8 @@ struct TaskRunner {
         return 0
       }
       let file = try TaskFile(arguments.file)
-      for name in arguments.names where !file.tasks.contains(where: { $0.name.value == name }) {
+      let known = arguments.names.isEmpty ? [] : Set(file.tasks.map(\.name.value))
+      for name in arguments.names where !known.contains(name) {
         throw UsageError(description: "\(arguments.file) has no task \"\(name)\"")
       }
       let tasks = arguments.names.isEmpty ? file.tasks : TaskOrder.chosen(arguments.names, of: file.tasks)
@@ -50,7 +51,7 @@ struct TaskRunner {
       case .printPlan:
         let outputs = try await TaskGraph.dry(tasks, records)()
         let stale = tasks.filter { outputs[$0.name.value] == .some(nil) }
-        for task in stale { Console.print(task.name.value) }
+        for task in stale { Console.print(task.name.value.description) }
         Console.print("\(stale.count) to run, \(tasks.count - stale.count) up to date")
         return 0
       default: return try await runTasks(arguments, tasks, records)

@@ -1,5 +1,6 @@
 #if canImport(AppKit) && os(macOS)
   public import Foundation
+  internal import ProcedureKit
   public import ProcedureKitProcess
 
   extension ProcessRequest {
@@ -10,8 +11,11 @@
     /// - Parameter process: The process, which is not started.
     public init(_ process: Process) {
       self.init(
-        process.executableURL?.path ?? "", process.arguments ?? [], environment: process.environment,
-        workingDirectory: process.currentDirectoryURL?.path)
+        SystemText(process.executableURL?.path ?? ""), (process.arguments ?? []).map { SystemText($0) },
+        environment: process.environment.map { variables in
+          Dictionary(uniqueKeysWithValues: variables.map { (SystemText($0), SystemText($1)) })
+        },
+        workingDirectory: process.currentDirectoryURL.map { SystemText($0.path) })
     }
   }
 #endif

@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Testing
 
 @testable import crawler
@@ -7,7 +8,7 @@ import Testing
   @Test("Options and inputs are read, with and without an equals sign")
   func options() throws {
     let line = "--jobs 3 --per-host=1 --rate 7 --attempts 2 --timeout 4 --deadline 9 --output out list http://a/ -"
-    let arguments = try Arguments(parsing: line.split(separator: " ").map(String.init))
+    let arguments = try Arguments(parsing: line.split(separator: " ").map { SystemText($0) })
     #expect(arguments.limits == Limits(jobs: 3, perHost: 1, rate: 7, attempts: 2, timeout: 4, deadline: 9))
     #expect(arguments.inputs == ["list", "http://a/", "-"])
     #expect(arguments.output == "out")
@@ -22,7 +23,7 @@ import Testing
       ([], "nothing to download"), (["--jobs"], "--jobs needs"), (["--jobs", "x", "a"], "--jobs: 'x'"),
       (["--rate=0", "a"], "--rate: '0'"), (["--output=", "a"], "--output"), (["--what", "1"], "no option --what"),
     ])
-  func mistakes(_ line: [String], _ text: String) {
+  func mistakes(_ line: [SystemText], _ text: String) {
     #expect { try Arguments(parsing: line) } throws: { "\($0)".contains(text) }
   }
 }
@@ -33,12 +34,14 @@ import Testing
     let file = FileManager.default.temporaryDirectory.appending(path: "list-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: file) }
     try Data("# kittens\n\n  http://a/1 \r\nhttps://b/2\nhttp://a/1\n".utf8).write(to: file)
-    let list = try AddressList(["http://c/", file.path])
+    let list = try AddressList(["http://c/", SystemText(file.path)])
     #expect(list.addresses.map(\.absoluteString) == ["http://c/", "http://a/1", "https://b/2"])
     try Data("http://a/1\nkitten\n".utf8).write(to: file)
-    #expect { try AddressList([file.path]) } throws: { "\($0)".contains("\(file.lastPathComponent):2: 'kitten'") }
+    #expect { try AddressList([SystemText(file.path)]) } throws: {
+      "\($0)".contains("\(file.lastPathComponent):2: 'kitten'")
+    }
     try Data("# nothing\n".utf8).write(to: file)
-    #expect { try AddressList([file.path]) } throws: { "\($0)".contains("no address") }
+    #expect { try AddressList([SystemText(file.path)]) } throws: { "\($0)".contains("no address") }
     #expect { try AddressList(["http://a/b c"]) } throws: { "\($0)".contains("'http://a/b c' is no http") }
     #expect { try AddressList(["ftp://a/"]) } throws: { "\($0)".contains("the command line: 'ftp://a/'") }
   }

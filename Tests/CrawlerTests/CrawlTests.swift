@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackServer
+import ProcedureKit
 import Synchronization
 import Testing
 

@@ -20,7 +20,7 @@ import TestingProcedureKit
     procedure.onLaunch = { control in launched.withLock { $0 = control } }
     procedure.onLine = { line in if line.text == "ready" { tell.yield() } }
     change(&procedure)
-    let handle = queue.add(procedure, input: .shell(command))
+    let handle = queue.add(procedure, input: .shell(SystemText(command)))
     for await _ in ready { break }
     return (handle, try #require(launched.withLock { $0 }))
   }

@@ -18,7 +18,7 @@ import Testing
 
   private func run(_ command: String, _ procedure: ProcessProcedure = ProcessProcedure()) async throws -> ProcessResult
   {
-    try await queue.run(procedure, input: .shell(command))
+    try await queue.run(procedure, input: .shell(SystemText(command)))
   }
 
   @Test("A program's outputs and status are its result")
@@ -40,7 +40,7 @@ import Testing
   func arguments() async throws {
     let arguments = ["a b", "\"quoted\"", "$HOME", "🐈", "line\nline", ""]
     let result = try await queue.run(
-      ProcessProcedure(), input: ProcessRequest("printf", ["%s|"] + arguments))
+      ProcessProcedure(), input: ProcessRequest("printf", ["%s|"] + arguments.map { SystemText($0) }))
     #expect(result.text == arguments.map { $0 + "|" }.joined())
   }
 
@@ -48,7 +48,7 @@ import Testing
   func surroundings() async throws {
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path
     var request = ProcessRequest.shell(
-      "pwd; echo $KITTEN; cat", environment: ["KITTEN": "Mia"], workingDirectory: folder)
+      "pwd; echo $KITTEN; cat", environment: ["KITTEN": "Mia"], workingDirectory: SystemText(folder))
     request.standardInput = Data("purr".utf8)
     let result = try await queue.run(ProcessProcedure(), input: request)
     #expect(result.text == "\(folder)\nMia\npurr")
@@ -74,7 +74,7 @@ import Testing
       #expect(kind == nil)
     } catch let error as ProcessError {
       #expect(error.kind == kind && error.request == request)
-      #expect(request.executable.isEmpty || error.description.contains(request.executable))
+      #expect(request.executable.isEmpty || error.description.contains(request.executable.description))
     }
   }
 

@@ -20,7 +20,7 @@ import Testing
     try FileManager.default.createDirectory(at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let write = "printf '%s\\n' \"$TEXT\" > '\(path.path)' && chmod +x '\(path.path)'"
-    _ = try await run(.shell(write, environment: ["TEXT": text, "PATH": "/usr/bin:/bin"]))
+    _ = try await run(.shell(SystemText(write), environment: ["TEXT": SystemText(text), "PATH": "/usr/bin:/bin"]))
     try await body(folder.path)
   }
 
@@ -49,7 +49,7 @@ import Testing
   @Test("A working directory is a path, whatever its name and CDPATH are")
   func oddFolders() async throws {
     try await withProgram("-/program") { (folder) async throws -> Void in
-      var request = ProcessRequest("pwd", environment: ["CDPATH": "/", "OLDPWD": "/"], workingDirectory: folder + "/-")
+      var request = ProcessRequest("pwd", environment: ["CDPATH": "/", "OLDPWD": "/"], workingDirectory: "\(folder)/-")
       #expect(try await run(request) == "\(folder)/-\n")
       request.workingDirectory = "/tmp/../tmp"
       #expect(try await run(request) == "/tmp\n")
@@ -59,12 +59,12 @@ import Testing
   @Test("A relative program, and a relative folder of PATH, are found in the working directory of the program")
   func relativeProgram() async throws {
     try await withProgram("bin/program") { (folder) async throws -> Void in
-      #expect(try await run(ProcessRequest("bin/program", workingDirectory: folder)).hasPrefix("this is "))
-      for path in ["bin", "/no/such/folder:bin", "bin:"] {
-        let request = ProcessRequest("program", environment: ["PATH": path], workingDirectory: folder)
+      #expect(try await run(ProcessRequest("bin/program", workingDirectory: SystemText(folder))).hasPrefix("this is "))
+      for path: SystemText in ["bin", "/no/such/folder:bin", "bin:"] {
+        let request = ProcessRequest("program", environment: ["PATH": path], workingDirectory: SystemText(folder))
         #expect(try await run(request).hasPrefix("this is "))
       }
-      let here = ProcessRequest("program", environment: ["PATH": ""], workingDirectory: folder + "/bin")
+      let here = ProcessRequest("program", environment: ["PATH": ""], workingDirectory: "\(folder)/bin")
       #expect(try await run(here).hasPrefix("this is "))
     }
   }
@@ -72,9 +72,49 @@ import Testing
   @Test("A file that no system can execute is an error with the reason of the system")
   func noProgram() async throws {
     try await withProgram("program", text: "no program") { (folder) async throws -> Void in
-      let error = await #expect(throws: ProcessError.self) { try await run(ProcessRequest(folder + "/program")) }
+      let error = await #expect(throws: ProcessError.self) { try await run(ProcessRequest("\(folder)/program")) }
       #expect(error?.kind == .launchFailed && error?.description.contains("xec format") == true, "\(error!)")
     }
+  }
+
+  @Test("Names that are not UTF-8 reach the system as they are: the program, arguments, variables and folders")
+  func bytes() async throws {
+    let latin = SystemText(bytes: Array("caf".utf8) + [0xe9])
+    let folder = SystemText(folder.path)
+    let make =
+      "mkdir -p \"$1/$2\" && printf '#!/bin/sh\\nprintf %%s \"$0|$PWD|$1|$V\"' > \"$1/$2/$2\" && chmod +x \"$1/$2/$2\""
+    _ = try await ProcessProcedure()(ProcessRequest("/bin/sh", ["-c", SystemText(make), "sh", folder, latin]))
+    defer { try? FileManager.default.removeItem(at: self.folder) }
+    let variables: [SystemText: SystemText] = ["V": latin, "PATH": "\(folder)/\(latin):/usr/bin:/bin"]
+    for program in [latin, "./\(latin)", "\(folder)/\(latin)/\(latin)"] as [SystemText] {
+      let request = ProcessRequest(program, [latin], environment: variables, workingDirectory: "\(folder)/\(latin)")
+      let parts = try await ProcessProcedure()(request).output.split(separator: UInt8(ascii: "|")).map {
+        SystemText(bytes: $0)
+      }
+      #expect(parts.count == 4 && parts.dropFirst() == ["\(folder)/\(latin)", latin, latin])
+      #expect(parts.first?.bytes.suffix(latin.bytes.count).elementsEqual(latin.bytes) == true)
+    }
+    // A literal in a request keeps the bytes, too.
+    let echoed = try await ProcessProcedure()(ProcessRequest("/bin/echo", ["-n", "\(latin)"])).output
+    let printed = try await ProcessProcedure()(.shell("printf %s \"\(latin)\"")).output
+    #expect(echoed.elementsEqual(latin.bytes) && printed.elementsEqual(latin.bytes))
+    // Two names that are equal as strings are two variables.
+    let names: [SystemText: SystemText] = ["e\u{301}": "1", "\u{e9}": "2"]
+    let environment = try await ProcessProcedure()(ProcessRequest("/usr/bin/env", environment: names)).output
+    #expect(environment.split(separator: UInt8(ascii: "\n")).count == 2)
+  }
+
+  @Test(
+    "A zero byte is an error, in whatever text of a request",
+    arguments: [
+      ProcessRequest("/bin/true\0/x"), ProcessRequest("true\0x"),
+      ProcessRequest("true", workingDirectory: "/tmp\0/evil"),
+      ProcessRequest("true", ["a\0b"]), ProcessRequest("true", environment: ["A\0": ""]),
+      ProcessRequest("true", environment: ["A": "\0"]),
+    ])
+  func zero(_ request: ProcessRequest) async {
+    let error = await #expect(throws: ProcessError.self) { _ = try await run(request) }
+    #expect(error?.kind == .invalidText)
   }
 
   @Test("A large input reaches the program whole, and a program that reads nothing ends all the same")

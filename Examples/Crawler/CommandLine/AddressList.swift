@@ -1,4 +1,6 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// The addresses that the command line names, each once, in order.
 struct AddressList {
@@ -8,19 +10,32 @@ struct AddressList {
   /// Reads addresses, and files with addresses; `-` is standard input.
   ///
   /// - Throws: ``UsageError``, with the place in the file.
-  init(_ inputs: [String]) throws(UsageError) {
+  init(_ inputs: [SystemText]) throws(UsageError) {
     for input in inputs {
-      if input.contains("://") { try append(input, from: "the command line") } else { try read(input) }
+      if let address = input.string, address.contains("://") {
+        try append(address, from: "the command line")
+      } else {
+        try read(input)
+      }
     }
     if addresses.isEmpty { throw UsageError("the files name no address") }
   }
 
-  private mutating func read(_ path: String) throws(UsageError) {
-    let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-    guard let handle, let data = try? handle.readToEnd() ?? Data() else {
-      throw UsageError("\(path): cannot be read, and is no address, which would begin with http:// or https://")
+  private mutating func read(_ path: SystemText) throws(UsageError) {
+    var bytes: [UInt8] = []
+    do {
+      if path == "-" {
+        try SystemFiles.read(STDIN_FILENO) { bytes += $0 }
+      } else {
+        bytes = try SystemFiles.contents(path)
+      }
+    } catch {
+      let reason = (error as? POSIXError)?.reason ?? "\(error)"
+      throw UsageError("\(path): cannot be read: \(reason); an address would begin with http:// or https://")
     }
-    let lines = String(decoding: data, as: UTF8.self).split(
+    // Some editors write a byte order mark before the text.
+    let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+    let lines = String(decoding: bytes.dropFirst(bytes.starts(with: mark) ? mark.count : 0), as: UTF8.self).split(
       omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {
       let line = line.trimmingCharacters(in: .whitespaces)

@@ -1,4 +1,5 @@
-import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// The command line.
 struct Arguments: Equatable, Sendable {
@@ -8,7 +9,7 @@ struct Arguments: Equatable, Sendable {
 
   var action = Action.crawl
   /// Addresses, and files with addresses.
-  var inputs: [String] = []
+  var inputs: [SystemText] = []
   /// The folder for the pages; `nil` for the default.
   var output: String?
   var limits = Limits()
@@ -16,15 +17,15 @@ struct Arguments: Equatable, Sendable {
   /// Reads the arguments that follow the program's name; of an option that is given twice, the last counts.
   ///
   /// - Throws: ``UsageError``.
-  init(parsing arguments: some Sequence<String>) throws(UsageError) {
+  init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
     var rest = Array(arguments)[...]
     while let argument = rest.popFirst() {
-      guard argument.hasPrefix("-"), argument != "-" else {
-        inputs.append(argument)
+      guard argument.bytes.first == UInt8(ascii: "-"), argument != "-" else {
+        inputs.append(argument.expandingHome)
         continue
       }
-      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      switch parts[0] {
+      let (option, given) = argument.optionAndValue
+      switch option {
       case "--help", "-h":
         action = .printHelp
         return
@@ -33,10 +34,11 @@ struct Arguments: Equatable, Sendable {
         // The server is this program's own, and waits for nothing in vain.
         (limits.rate, limits.timeout) = (100, 3)
       default:
-        guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
-          throw UsageError("\(parts[0]) needs a value: see 'crawler --help'")
+        guard let value = given ?? rest.popFirst() else {
+          throw UsageError("\(option) needs a value: see 'crawler --help'")
         }
-        try apply(option: parts[0], value)
+        guard let string = value.expandingHome.string else { throw UsageError("\(option): '\(value)' is not UTF-8") }
+        try apply(option: option.description, string)
       }
     }
     if action == .crawl, inputs.isEmpty {

@@ -1,4 +1,6 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// What the command line asks for.
 struct Arguments: Equatable, Sendable {
@@ -11,13 +13,13 @@ struct Arguments: Equatable, Sendable {
   var action = Action.makeThumbnails
 
   /// Files and directories; none means the photograph that comes with the example.
-  var inputs: [String] = []
+  var inputs: [SystemText] = []
 
   /// The longer sides of the pictures to make, in pixels, without duplicates.
   var sizes = [64, 128, 256]
 
   /// The directory to write to.
-  var output = "kittens"
+  var output: SystemText = "kittens"
 
   /// How many steps may execute at once.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
@@ -33,43 +35,48 @@ struct Arguments: Equatable, Sendable {
   /// Reads the arguments that follow the program's name; of an option that is given twice, the last counts.
   ///
   /// - Throws: ``UsageError``.
-  init(parsing arguments: some Sequence<String>) throws(UsageError) {
+  init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
     var rest = Array(arguments)[...]
     while let argument = rest.popFirst() {
       if argument == "--" {
-        inputs += rest
+        inputs += rest.map(\.expandingHome)
         return
       }
-      guard argument.hasPrefix("-"), argument != "-" else {
+      guard argument.bytes.first == UInt8(ascii: "-"), argument != "-" else {
         if argument.isEmpty { throw .emptyInput }
-        inputs.append(argument)
+        inputs.append(argument.expandingHome)
         continue
       }
-      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      try apply(option: parts[0], value: parts.count == 2 ? parts[1] : nil, rest: &rest)
+      let (option, value) = argument.optionAndValue
+      try apply(option: option.description, value: value, rest: &rest)
       if action == .printHelp { return }
     }
   }
 
   private mutating func apply(
-    option: String, value: String?, rest: inout ArraySlice<String>
+    option: String, value: SystemText?, rest: inout ArraySlice<SystemText>
   ) throws(UsageError) {
-    func requiredValue() throws(UsageError) -> String {
+    func requiredPath() throws(UsageError) -> SystemText {
       guard let given = value ?? rest.popFirst(), !given.isEmpty else { throw .missingValue(option: option) }
-      return given
+      return given.expandingHome
+    }
+    func requiredString() throws(UsageError) -> String {
+      let given = try requiredPath()
+      guard let string = given.string else { throw .notUTF8(option: option, given: given) }
+      return string
     }
     func noValue() throws(UsageError) {
       if value != nil { throw .unexpectedValue(option: option) }
     }
 
     switch option {
-    case "--sizes": sizes = try Self.sizes(in: requiredValue())
-    case "--output": output = try requiredValue()
-    case "--jobs": jobs = try Self.number(requiredValue(), in: 1...Self.jobLimit, option: option)
-    case "--journal": journal = try requiredValue()
-    case "--trace": records.trace = try requiredValue()
-    case "--timeline": records.timeline = try requiredValue()
-    case "--report": records.report = try requiredValue()
+    case "--sizes": sizes = try Self.sizes(in: requiredString())
+    case "--output": output = try requiredPath()
+    case "--jobs": jobs = try Self.number(requiredString(), in: 1...Self.jobLimit, option: option)
+    case "--journal": journal = try requiredString()
+    case "--trace": records.trace = try requiredString()
+    case "--timeline": records.timeline = try requiredPath()
+    case "--report": records.report = try requiredPath()
     case "--graph":
       try noValue()
       action = .printGraph

@@ -7,7 +7,7 @@ extension Arguments {
     over areas, and writes every size as a PNG named after its picture, such as kitten-64.png.
 
     Of a directory, the files named *.ppm and *.pnm are taken, not those in directories inside it. Without any input,
-    the photograph of a kitten that comes with this example is used.
+    the photograph of a kitten that comes with this example is used. In a path, ~/ at the beginning is the home folder.
 
     OPTIONS:
       --sizes N,N,...  the longer side of each result in pixels, 1 to \(Image.sizeLimit) (default: 64,128,256);

@@ -1,9 +1,12 @@
+import ProcedureKit
+
 /// A command line that cannot be understood.
 enum UsageError: Error, Equatable, CustomStringConvertible {
   case unknownOption(String)
   case missingValue(option: String)
   case unexpectedValue(option: String)
   case badNumber(option: String, given: String, range: ClosedRange<Int>)
+  case notUTF8(option: String, given: SystemText)
   case emptyInput
 
   var description: String {
@@ -16,6 +19,8 @@ enum UsageError: Error, Equatable, CustomStringConvertible {
       "\(option) takes no value"
     case .badNumber(let option, let given, let range):
       "\(option): '\(given)' is not a whole number from \(range.lowerBound) to \(range.upperBound)"
+    case .notUTF8(let option, let given):
+      "\(option): '\(given)' is not UTF-8"
     case .emptyInput:
       "an input is the empty string: name a file or a directory"
     }

@@ -1,12 +1,14 @@
+import ProcedureKit
+
 /// What can go wrong with a file; each names the file, the reason, and what to do where that is not plain.
 enum KittenError: Error, Equatable, CustomStringConvertible {
-  case noSuchFile(String)
-  case notAFile(String)
-  case unreadableFile(String, SystemError)
-  case unreadablePicture(String, PPMProblem)
-  case noPictures(directory: String)
-  case unwritableDirectory(String, SystemError)
-  case unwritableFile(String, SystemError)
+  case noSuchFile(SystemText)
+  case notAFile(SystemText)
+  case unreadableFile(SystemText, SystemError)
+  case unreadablePicture(SystemText, PPMProblem)
+  case noPictures(directory: SystemText)
+  case unwritableDirectory(SystemText, SystemError)
+  case unwritableFile(SystemText, SystemError)
 
   var description: String {
     switch self {

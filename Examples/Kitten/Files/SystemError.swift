@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKitFoundation
 
 /// What the operating system said when a call failed.
 struct SystemError: Error, Equatable, CustomStringConvertible {
@@ -11,10 +12,9 @@ struct SystemError: Error, Equatable, CustomStringConvertible {
     self.code = code
   }
 
-  /// What the system said to Foundation; an input/output error where Foundation keeps it to itself.
-  init(behind error: any Error) {
-    let posix = (error as? CocoaError)?.underlying as? POSIXError
-    code = posix?.code.rawValue ?? EIO
+  /// The error of a call.
+  init(_ error: POSIXError) {
+    code = error.code.rawValue
   }
 
   var description: String { String(cString: strerror(code)) }

@@ -1,18 +1,24 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// A binary PPM in the file system.
 struct PPMFile: Hashable, Sendable {
-  let path: String
+  let path: SystemText
 
   /// The file's name without its extension.
-  var stem: String { URL(filePath: path).deletingPathExtension().lastPathComponent }
+  var stem: SystemText { path.nameAndExtension.name }
 
   /// Another number when another picture stands at the path: its size or the time of its last change differs.
   var stamp: Int {
-    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-    let size = attributes?[.size] as? Int ?? -1
-    let time = (attributes?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
-    return Stamp.of("\(URL(filePath: path).standardizedFileURL.path) \(size) \(time)")
+    let information = try? SystemFiles.information(path)
+    #if canImport(Darwin)
+      let time = information?.st_mtimespec
+    #else
+      let time = information?.st_mtim
+    #endif
+    let change = "\(information?.st_size ?? -1) \(time?.tv_sec ?? 0) \(time?.tv_nsec ?? 0)"
+    return Stamp.of("\(SystemFiles.resolved(path) ?? path) \(change)")
   }
 
   /// Sees whether a file is there that can be read to its end.
@@ -21,9 +27,6 @@ struct PPMFile: Hashable, Sendable {
   ///
   /// - Throws: ``KittenError``.
   func checkExistence() throws(KittenError) {
-    var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else { throw .noSuchFile(path) }
-    if isDirectory.boolValue { throw .notAFile(path) }
     _ = try size()
   }
 
@@ -69,15 +72,24 @@ struct PPMFile: Hashable, Sendable {
   }
 
   private func size() throws(KittenError) -> Int {
-    var status = stat()
-    guard stat(path, &status) == 0 else { throw .unreadableFile(path, SystemError.latest) }
+    let information: stat?
+    do {
+      information = try SystemFiles.information(path)
+    } catch {
+      throw .unreadableFile(path, SystemError(error))
+    }
+    guard let status = information else { throw .noSuchFile(path) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path) }
     return Int(status.st_size)
   }
 
   private func contents(fileSize: Int, limit: Int, endsWithCancel: Bool = false) throws(KittenError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .unreadableFile(path, SystemError.latest) }
+    let descriptor: Int32
+    do {
+      descriptor = try SystemFiles.open(path, O_RDONLY)
+    } catch {
+      throw .unreadableFile(path, SystemError(error))
+    }
     defer { close(descriptor) }
     var failure: SystemError?
     let bytes = [UInt8](unsafeUninitializedCapacity: min(fileSize, limit)) { buffer, count in

@@ -1,3 +1,5 @@
+import ProcedureKit
+
 /// What became of the pictures.
 struct Report: Equatable, Sendable {
   /// What was written, in the order of the sources and sizes.
@@ -17,7 +19,9 @@ struct Report: Equatable, Sendable {
     for thumbnail in thumbnails {
       let name = thumbnail.fileName
       let time = [Step.resize(name), Step.write(name)].reduce(Duration.zero) { $0 + (times[$1] ?? .zero) }
-      table.append([name, "\(thumbnail.width) × \(thumbnail.height)", "\(thumbnail.byteCount)", time.inMilliseconds])
+      table.append([
+        name.description, "\(thumbnail.width) × \(thumbnail.height)", "\(thumbnail.byteCount)", time.inMilliseconds,
+      ])
     }
     return table.text
   }
@@ -28,7 +32,7 @@ struct Report: Equatable, Sendable {
   ///   - directory: Where the results are.
   ///   - duration: How long all of it took.
   /// - Returns: The sentence, without a full stop.
-  func summary(directory: String, duration: Duration) -> String {
+  func summary(directory: SystemText, duration: Duration) -> String {
     let bytes = thumbnails.reduce(0) { $0 + $1.byteCount }
     let written =
       thumbnails.isEmpty

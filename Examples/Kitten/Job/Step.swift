@@ -1,3 +1,5 @@
+import ProcedureKit
+
 /// The names of the steps, by which events and errors tell them apart.
 enum Step {
   static let graph = "thumbnails"
@@ -5,6 +7,6 @@ enum Step {
   static let report = "report"
 
   static func load(_ source: Source) -> String { "load \(source.stem)" }
-  static func resize(_ fileName: String) -> String { "resize \(fileName)" }
-  static func write(_ fileName: String) -> String { "write \(fileName)" }
+  static func resize(_ fileName: SystemText) -> String { "resize \(fileName)" }
+  static func write(_ fileName: SystemText) -> String { "write \(fileName)" }
 }

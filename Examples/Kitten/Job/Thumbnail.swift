@@ -1,6 +1,8 @@
+import ProcedureKit
+
 /// A picture that was written.
 struct Thumbnail: Codable, Equatable, Sendable {
-  let fileName: String
+  let fileName: SystemText
   let width: Int
   let height: Int
   let byteCount: Int

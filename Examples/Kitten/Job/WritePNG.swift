@@ -3,7 +3,7 @@ import ProcedureKit
 /// Writes a picture to a file, as a whole or not at all.
 struct WritePNG: Procedure {
   var directory: OutputDirectory
-  var fileName: String
+  var fileName: SystemText
 
   func execute(_ image: Image) async throws -> Thumbnail {
     let bytes = try PNGEncoder.encode(image)

@@ -1,6 +1,7 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitDiagnostics
+import ProcedureKitFoundation
 
 /// Records the job's queue, and writes the files that the command line asks for.
 struct JobRecorder: Sendable {
@@ -42,13 +43,13 @@ struct JobRecorder: Sendable {
       if path == "-" {
         Console.print(report.text, terminator: "")
       } else {
-        write(path.hasSuffix(".html") ? report.html : report.text, to: path, &errors)
+        write(path.description.hasSuffix(".html") ? report.html : report.text, to: path, &errors)
       }
     }
     return errors
   }
 
-  private func write(_ text: String, to path: String, _ errors: inout [any Error]) {
+  private func write(_ text: String, to path: SystemText, _ errors: inout [any Error]) {
     do {
       try AtomicFile.write(Array(text.utf8), to: path)
     } catch {

@@ -1,11 +1,13 @@
+import ProcedureKit
+
 /// The files that tell afterwards how the job went: `--trace`, `--timeline`, `--report`.
 struct RecordFiles: Equatable, Sendable {
   /// A trace for Perfetto, written while the job executes.
   var trace: String?
 
   /// A picture, as SVG.
-  var timeline: String?
+  var timeline: SystemText?
 
   /// A report: a page if the name ends in `.html`, otherwise text; `-` is standard output.
-  var report: String?
+  var report: SystemText?
 }

@@ -1,4 +1,6 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// A command line that cannot be followed.
 struct UsageError: Error, Equatable, CustomStringConvertible {
@@ -13,52 +15,57 @@ struct Arguments: Equatable, Sendable {
 
   var action = Action.run
   /// The task file.
-  var file = "tasks.json"
+  var file: SystemText = "tasks.json"
   /// The tasks to run, with what they need; none means all.
-  var names: [String] = []
+  var names: [SystemText] = []
   /// How many tasks run at once.
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   /// Whether a failure leaves the tasks that do not need the failed task.
   var keepsGoing = false
   var trace: String?
-  var report: String?
+  var report: SystemText?
 
   init() {}
 
   /// Reads the arguments that follow the program's name.
   ///
   /// - Throws: ``UsageError``.
-  init(parsing arguments: some Sequence<String>) throws(UsageError) {
+  init(parsing arguments: some Sequence<SystemText>) throws(UsageError) {
     var rest = Array(arguments)[...]
-    var positions: [String] = []
+    var positions: [SystemText] = []
     while let argument = rest.popFirst() {
       if argument == "--" {
         positions += rest
         break
       }
-      guard argument.hasPrefix("-"), argument != "-" else {
+      guard argument.bytes.first == UInt8(ascii: "-"), argument != "-" else {
         positions.append(argument)
         continue
       }
-      if argument.hasPrefix("-j"), argument.count > 2 {
-        jobs = try number("-j", String(argument.dropFirst(2)))
+      if argument.bytes.starts(with: "-j".utf8), argument.bytes.count > 2 {
+        jobs = try number("-j", SystemText(bytes: argument.bytes.dropFirst(2)))
         continue
       }
-      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      try apply(parts[0], parts.count == 2 ? parts[1] : nil, &rest)
+      let (option, value) = argument.optionAndValue
+      try apply(option.description, value, &rest)
       if action == .printHelp { return }
     }
-    if let first = positions.first { file = first }
+    if let first = positions.first { file = first.expandingHome }
     names = Array(positions.dropFirst())
   }
 
   private mutating func apply(
-    _ option: String, _ value: String?, _ rest: inout ArraySlice<String>
+    _ option: String, _ value: SystemText?, _ rest: inout ArraySlice<SystemText>
   ) throws(UsageError) {
     switch option {
     case "--jobs", "-j": jobs = try number(option, value ?? rest.popFirst())
-    case "--trace": trace = try text(option, value ?? rest.popFirst())
-    case "--report": report = try text(option, value ?? rest.popFirst())
+    case "--trace":
+      let path = try text(option, value ?? rest.popFirst()).expandingHome
+      guard let string = path.string else {
+        throw UsageError(description: "\(option): the path '\(path)' is not UTF-8")
+      }
+      trace = string
+    case "--report": report = try text(option, value ?? rest.popFirst()).expandingHome
     case _ where value != nil: throw UsageError(description: "\(option) takes no value, or does not exist")
     case "--keep-going", "-k": keepsGoing = true
     case "--dry-run", "-n": action = .printPlan
@@ -68,14 +75,14 @@ struct Arguments: Equatable, Sendable {
     }
   }
 
-  private func text(_ option: String, _ value: String?) throws(UsageError) -> String {
+  private func text(_ option: String, _ value: SystemText?) throws(UsageError) -> SystemText {
     guard let value, !value.isEmpty else { throw UsageError(description: "\(option) needs a value") }
     return value
   }
 
-  private func number(_ option: String, _ value: String?) throws(UsageError) -> Int {
+  private func number(_ option: String, _ value: SystemText?) throws(UsageError) -> Int {
     let text = try text(option, value)
-    guard let number = Int(text), (1...256).contains(number) else {
+    guard let number = Int(text.description), (1...256).contains(number) else {
       throw UsageError(description: "\(option): '\(text)' is no whole number from 1 to 256")
     }
     return number

@@ -17,11 +17,12 @@ extension Arguments {
       "timeout"    the seconds that each attempt may take
       "env"        an object of variables, beside those of the runner
       "cwd"        the folder in which the command runs (default: that of the file)
-    Paths begin at the folder of the file.
+    Paths begin at the folder of the file. They are bytes: \\udc80 to \\udcff in a text are the bytes 0x80 to 0xff of a name that is
+    not UTF-8, as Python writes them. On the command line, ~/ is the home folder.
 
     UP TO DATE is a task whose last run has succeeded, if its command, variables, folder, inputs, the outputs of the tasks that it
     needs, and its own outputs are as they were then, by content. A task without inputs and outputs always runs.
-    The folder .FILE.records beside the file keeps what that takes.
+    The folder .FILE.records beside the file keeps what that takes, and never counts as an input.
 
     OPTIONS:
       -j, --jobs N        how many tasks run at once, 1 to 256 (default: the number of processors)

@@ -1,14 +1,18 @@
 import Foundation
 import ProcedureKit
+import ProcedureKitFoundation
 
 /// A hash of texts and of the contents of files. Different sequences of parts have different hashes.
 struct Fingerprint {
   private var hash = SHA256()
 
   /// Adds a text. Its length comes first, so that no two sequences of texts are alike.
-  mutating func add(_ text: String) {
-    hash.add(Array("\(text.utf8.count):\(text)".utf8))
+  mutating func add(_ text: SystemText) {
+    hash.add(Array("\(text.bytes.count):".utf8) + text.bytes)
   }
+
+  /// Adds a text.
+  mutating func add(_ text: String) { add(SystemText(text)) }
 
   /// Returns the hash in hexadecimal digits.
   mutating func finish() -> String { Self.digits(of: &hash) }
@@ -19,70 +23,83 @@ struct Fingerprint {
 
   // MARK: Files
 
+  /// A folder that is being looked through.
+  private struct Folder {
+    let path: SystemText
+    /// The names that are left, the last one first.
+    var names: [SystemText]
+    var parts: [SystemText] = []
+  }
+
   /// Returns the hash of a file or folder, or `nil` if there is none. A folder's is that of all names and contents within. Permission to
   /// execute counts, times and owners do not. Links within a folder count by where they lead.
   ///
+  /// What runners keep beside their task files does not count: otherwise a task whose input is the folder of its task file would never
+  /// be up to date. A file that vanishes while its folder is looked through is as one that was not there.
+  ///
   /// - Throws: ``TaskProblem`` for what cannot be read; `CancellationError` when the task has been cancelled.
-  static func ofPath(_ path: String) throws -> String? {
-    var information = stat()
-    guard stat(path, &information) == 0 else {
-      if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw TaskProblem.unreadable(path, errno)
-    }
-    var fingerprint = Fingerprint()
-    try fingerprint.add(path, information)
-    return fingerprint.finish()
-  }
-
-  private mutating func add(_ path: String, _ information: stat) throws {
-    try Task.checkCancellation()
-    switch information.st_mode & S_IFMT {
-    case S_IFREG:
-      add(information.st_mode & S_IXUSR == 0 ? "file" : "program")
-      try add(contentsOf: path)
-    case S_IFDIR:
-      add("folder")
-      try add(namesIn: path)
-    default: throw TaskProblem.unreadable(path, EINVAL)
-    }
-  }
-
-  private mutating func add(namesIn path: String) throws {
-    let names: [String]
-    do {
-      names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
-    } catch {
-      throw TaskProblem.unreadable(path, EACCES)
-    }
-    add("\(names.count)")
-    for name in names {
-      add(name)
-      let inner = "\(path)/\(name)"
-      var information = stat()
-      guard lstat(inner, &information) == 0 else { throw TaskProblem.unreadable(inner, errno) }
-      guard information.st_mode & S_IFMT == S_IFLNK else {
-        try add(inner, information)
+  static func ofPath(_ path: SystemText) throws -> String? {
+    // Not recursive, since folders within each other can be many.
+    var folders: [Folder] = []
+    var result = try begin(path, followsLinks: true, &folders)
+    while let last = folders.indices.last {
+      try Task.checkCancellation()
+      guard let name = folders[last].names.popLast() else {
+        var fingerprint = Fingerprint()
+        fingerprint.add("folder")
+        for part in folders[last].parts { fingerprint.add(part) }
+        let digits = fingerprint.finish()
+        folders.removeLast()
+        if folders.isEmpty { result = digits } else { folders[last - 1].parts.append(SystemText(digits)) }
         continue
       }
-      add("link")
-      add((try? FileManager.default.destinationOfSymbolicLink(atPath: inner)) ?? "")
+      folders[last].parts.append(name)
+      if let digits = try begin("\(folders[last].path)/\(name)", followsLinks: false, &folders) {
+        folders[last].parts.append(SystemText(digits))
+      } else if folders.count == last + 1 {
+        folders[last].parts.removeLast()
+      }
+    }
+    return result
+  }
+
+  /// Returns the hash of a file or link; `nil` if there is none, or if it is a folder, which is added to the folders.
+  private static func begin(_ path: SystemText, followsLinks: Bool, _ folders: inout [Folder]) throws -> String? {
+    try Task.checkCancellation()
+    do {
+      guard let information = try SystemFiles.information(path, followsLinks: followsLinks) else { return nil }
+      var fingerprint = Fingerprint()
+      switch information.st_mode & S_IFMT {
+      case S_IFREG:
+        fingerprint.add(information.st_mode & S_IXUSR == 0 ? "file" : "program")
+        fingerprint.add(try contents(path))
+      case S_IFLNK:
+        fingerprint.add("link")
+        fingerprint.add(try SystemFiles.destination(ofLink: path))
+      case S_IFDIR:
+        let names = try SystemFiles.names(in: path)
+        let records = Set(names.map { ".\($0).records" as SystemText })
+        let counted = names.filter { !(records.contains($0) && SystemFiles.isFolder("\(path)/\($0)")) }
+        folders.append(Folder(path: path, names: counted.reversed()))
+        return nil
+      default: throw POSIXError(.EINVAL)
+      }
+      return fingerprint.finish()
+    } catch let error as POSIXError {
+      if error.code == .ENOENT || error.code == .ENOTDIR { return nil }
+      throw TaskProblem.unreadable(path, error.code.rawValue)
     }
   }
 
-  private mutating func add(contentsOf path: String) throws {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw TaskProblem.unreadable(path, errno) }
+  /// Returns the hash of the contents of a file.
+  private static func contents(_ path: SystemText) throws -> String {
+    let descriptor = try SystemFiles.open(path, O_RDONLY)
     defer { close(descriptor) }
     var contents = SHA256()
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-      let count = read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw TaskProblem.unreadable(path, errno) }
-      if count == 0 { break }
-      contents.add(Array(buffer[..<count]))
+    try SystemFiles.read(descriptor) { bytes in
+      contents.add(Array(bytes))
       try Task.checkCancellation()
     }
-    add(Self.digits(of: &contents))
+    return digits(of: &contents)
   }
 }

@@ -1,4 +1,6 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// Holds the records for one runner at a time, and ends what a killed runner has left.
 ///
@@ -8,7 +10,7 @@ import Foundation
 /// processes.
 struct RunnerLock {
   /// The variable with the mark.
-  static let variable = "TASKRUNNER_RUN"
+  static let variable: SystemText = "TASKRUNNER_RUN"
 
   /// The mark of this run.
   let mark = UUID().uuidString
@@ -20,12 +22,18 @@ struct RunnerLock {
   ///
   /// - Throws: ``TaskProblem``, if another runner is at work with the same tasks, or the folder cannot be written.
   init(_ records: TaskRecords) throws {
-    guard mkdir(records.folder, 0o777) == 0 || errno == EEXIST else {
-      throw TaskProblem.unwritable(records.folder, errno)
+    let path: SystemText = "\(records.folder)/lock"
+    do {
+      try SystemFiles.makeFolders(records.folder)
+      // The mark is written to this file: no link may lead it to another one.
+      descriptor = try SystemFiles.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o666)
+    } catch {
+      throw TaskProblem.unwritable(path, error.code.rawValue)
     }
-    let path = "\(records.folder)/lock"
-    descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
-    guard descriptor >= 0 else { throw TaskProblem.unwritable(path, errno) }
+    guard Self.isPlainFile(descriptor) else {
+      close(descriptor)
+      throw TaskProblem.unwritable(path, EMLINK)
+    }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       close(descriptor)
       throw TaskProblem.busy(records.folder)
@@ -38,6 +46,12 @@ struct RunnerLock {
       close(descriptor)
       throw TaskProblem.unwritable(path, errno)
     }
+  }
+
+  /// Whether a descriptor is that of a file that has no second name, and is no pipe or device.
+  private static func isPlainFile(_ descriptor: Int32) -> Bool {
+    var information = stat()
+    return fstat(descriptor, &information) == 0 && information.st_mode & S_IFMT == S_IFREG && information.st_nlink == 1
   }
 
   /// Kills all commands of this run, also those that are just being started.

@@ -1,5 +1,7 @@
+import ProcedureKit
+
 /// The hashes of a task's outputs, by path; `nil` if the task would run, in a dry run.
-typealias TaskOutputs = [String: String]
+typealias TaskOutputs = [SystemText: String]
 
 extension TaskDefinition {
   /// Hashes all that the task depends on: command, variables, folder, inputs, and the outputs of the tasks that it needs.

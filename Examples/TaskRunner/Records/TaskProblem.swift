@@ -1,12 +1,13 @@
 import Foundation
+import ProcedureKit
 
 /// Why a task was not done, apart from a program that failed.
 enum TaskProblem: Error, Equatable, CustomStringConvertible {
-  case missingInput(String)
-  case missingOutput(String)
-  case unreadable(String, Int32)
-  case unwritable(String, Int32)
-  case busy(String)
+  case missingInput(SystemText)
+  case missingOutput(SystemText)
+  case unreadable(SystemText, Int32)
+  case unwritable(SystemText, Int32)
+  case busy(SystemText)
 
   var description: String {
     switch self {

@@ -1,4 +1,6 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 import Synchronization
 
 /// What a folder beside the task file says of each task that has succeeded: a hash of all that the task depends on, and of all that
@@ -13,21 +15,22 @@ final class TaskRecords: Sendable {
     var descriptor: Int32 = -1
   }
 
-  let folder: String
+  let folder: SystemText
   private let contents: Mutex<Contents>
+  private static let partialPrefix: SystemText = "records-"
   private static let none = String(repeating: "-", count: 64)
 
-  private var path: String { "\(folder)/records" }
+  private var path: SystemText { "\(folder)/records" }
 
   /// Reads the records of a task file, in the folder `.tasks.json.records` beside `tasks.json`.
   init(of file: TaskFile) {
-    let name = file.path.dropFirst(file.folder == "/" ? 1 : file.folder.count + 1)
+    let name = Paths.relative(file.path, to: file.folder == "/" ? "" : file.folder)
     folder = Paths.absolute(".\(name).records", in: file.folder)
     contents = Mutex(Contents(records: Self.read("\(folder)/records")))
   }
 
-  private static func read(_ path: String) -> [String: String] {
-    guard let bytes = try? Data(contentsOf: URL(filePath: path)) else { return [:] }
+  private static func read(_ path: SystemText) -> [String: String] {
+    guard let bytes = try? SystemFiles.contents(path) else { return [:] }
     var records: [String: String] = [:]
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
       let parts = line.split(separator: " ")
@@ -48,16 +51,30 @@ final class TaskRecords: Sendable {
   func open() throws {
     try contents.withLock { contents in
       contents.records = Self.read(path)
-      let partial = path + ".partial"
-      contents.descriptor = Foundation.open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0o666)
-      guard contents.descriptor >= 0 else { throw TaskProblem.unwritable(partial, errno) }
-      try write(contents.records.map(Self.line).joined(), contents)
-      guard rename(partial, path) == 0 else { throw TaskProblem.unwritable(path, errno) }
+      do {
+        try removePartials()
+        let partial = try SystemFiles.makePartial(beside: path, prefix: Self.partialPrefix, mode: 0o666)
+        contents.descriptor = partial.descriptor
+        // In one order, so that the file is the same as long as the records are.
+        let lines = contents.records.sorted { $0.key < $1.key }.map(Self.line)
+        try SystemFiles.write(lines.joined().utf8, to: partial.descriptor)
+        try SystemFiles.rename(partial.path, to: path)
+      } catch let error as POSIXError {
+        throw TaskProblem.unwritable(path, error.code.rawValue)
+      }
+    }
+  }
+
+  /// Removes what runners have left that were killed while they opened the records. The lock excludes those that still run.
+  private func removePartials() throws(POSIXError) {
+    for name in try SystemFiles.names(in: folder)
+    where name.bytes.starts(with: Self.partialPrefix.bytes) && name.description.hasSuffix(".partial") {
+      try SystemFiles.remove("\(folder)/\(name)")
     }
   }
 
   /// Returns the record of a task; `nil` if the task has not succeeded since its last start.
-  func record(of task: String) -> String? {
+  func record(of task: SystemText) -> String? {
     let key = Self.key(task)
     return contents.withLock { $0.records[key] }
   }
@@ -65,7 +82,7 @@ final class TaskRecords: Sendable {
   /// Removes the record of a task, which is about to start.
   ///
   /// - Throws: ``TaskProblem``, if the record stays.
-  func remove(_ task: String) throws {
+  func remove(_ task: SystemText) throws {
     try contents.withLock { contents in
       guard !contents.records.isEmpty else { return }
       let key = Self.key(task)
@@ -77,7 +94,7 @@ final class TaskRecords: Sendable {
   /// Keeps the record of a task that has succeeded.
   ///
   /// - Throws: ``TaskProblem``, if it is not kept.
-  func write(_ record: String, of task: String) throws {
+  func write(_ record: String, of task: SystemText) throws {
     let key = Self.key(task)
     try contents.withLock { contents in
       try write(Self.line(key, record), contents)
@@ -86,9 +103,10 @@ final class TaskRecords: Sendable {
   }
 
   private func write(_ text: String, _ contents: Contents) throws {
-    let bytes = Array(text.utf8)
-    guard Foundation.write(contents.descriptor, bytes, bytes.count) == bytes.count else {
-      throw TaskProblem.unwritable(path, errno)
+    do {
+      try SystemFiles.write(text.utf8, to: contents.descriptor)
+    } catch {
+      throw TaskProblem.unwritable(path, error.code.rawValue)
     }
   }
 
@@ -96,7 +114,7 @@ final class TaskRecords: Sendable {
   private static func line(_ key: String, _ record: String) -> String { "\n\(key) \(record)\n" }
 
   /// A name can have any characters, and a key has digits only.
-  private static func key(_ task: String) -> String {
+  private static func key(_ task: SystemText) -> String {
     var fingerprint = Fingerprint()
     fingerprint.add(task)
     return fingerprint.finish()

@@ -1,3 +1,4 @@
+import ProcedureKit
 import ProcedureKitProcess
 import Synchronization
 
@@ -25,19 +26,19 @@ final class CommandOutputs: Sendable {
     }
   }
 
-  private let texts = Mutex<[String: Text]>([:])
+  private let texts = Mutex<[SystemText: Text]>([:])
 
   /// Forgets the output of a task's earlier attempt.
-  func begin(_ task: String) {
+  func begin(_ task: SystemText) {
     texts.withLock { $0[task] = nil }
   }
 
-  func append(_ line: ProcessLine, of task: String) {
+  func append(_ line: ProcessLine, of task: SystemText) {
     texts.withLock { $0[task, default: Text()].append(line.text) }
   }
 
   /// Returns the output of a task, and forgets it.
-  func take(_ task: String) -> String {
+  func take(_ task: SystemText) -> String {
     guard let text = texts.withLock({ $0.removeValue(forKey: task) }) else { return "" }
     let dropped = text.droppedCount == 0 ? [] : ["… \(text.droppedCount) lines before are left out"]
     return (dropped + text.lines).joined(separator: "\n")

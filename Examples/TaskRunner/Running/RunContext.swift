@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import ProcedureKitProcess
 import Synchronization
 
@@ -7,7 +8,7 @@ final class RunContext: Sendable {
   let records: TaskRecords
   let outputs = CommandOutputs()
   /// The variables of the runner, and the mark of the run.
-  let environment: [String: String]
+  let environment: [SystemText: SystemText]
   private let controls = Mutex<[ProcessControl]>([])
 
   /// - Parameters:
@@ -15,8 +16,8 @@ final class RunContext: Sendable {
   ///   - mark: The mark of this run; see ``RunnerLock``.
   init(_ records: TaskRecords, mark: String) {
     self.records = records
-    var environment = ProcessInfo.processInfo.environment
-    environment[RunnerLock.variable] = mark
+    var environment = ProcessRequest.inheritedEnvironment
+    environment[RunnerLock.variable] = SystemText(mark)
     self.environment = environment
   }
 

@@ -1,18 +1,19 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitDiagnostics
+import ProcedureKitFoundation
 
 /// Writes what `--trace` and `--report` ask for.
 struct RunFiles: Sendable {
   private let trace: TraceRecorder?
   private let runs: RunRecorder?
-  private let report: String?
+  private let report: SystemText?
 
   /// Creates the file of the trace: a file that cannot be written stops the run before it begins.
   ///
   /// - Throws: `TraceError`.
   init(_ arguments: Arguments, taskCount: Int) throws {
-    trace = try arguments.trace.map { try TraceRecorder(file: URL(filePath: $0)) }
+    trace = try arguments.trace.map { try TraceRecorder(file: URL(filePath: $0, directoryHint: .notDirectory)) }
     report = arguments.report
     runs = report.map { _ in RunRecorder(limit: taskCount + 10) }
   }
@@ -31,11 +32,19 @@ struct RunFiles: Sendable {
     if report == "-" {
       Console.print(text.text, terminator: "")
     } else {
-      let contents = report.hasSuffix(".html") ? text.html : text.text
+      let contents = report.description.hasSuffix(".html") ? text.html : text.text
       do {
-        try Data(contents.utf8).write(to: URL(filePath: report), options: .atomic)
-      } catch {
-        throw TaskProblem.unwritable(report, ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue ?? EIO)
+        let partial = try SystemFiles.makePartial(beside: report, prefix: ".taskrunner-", mode: 0o666)
+        defer { close(partial.descriptor) }
+        do {
+          try SystemFiles.write(contents.utf8, to: partial.descriptor)
+          try SystemFiles.rename(partial.path, to: report)
+        } catch {
+          try? SystemFiles.remove(partial.path)
+          throw error
+        }
+      } catch let error as POSIXError {
+        throw TaskProblem.unwritable(report, error.code.rawValue)
       }
     }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import ProcedureKit
+import ProcedureKitFoundation
 import ProcedureKitProcess
 
 /// Runs the command of a task. The value is the hashes of the outputs.
@@ -7,7 +8,7 @@ struct RunTask: Procedure {
   let task: TaskDefinition
   let context: RunContext
 
-  var name: String { task.name.value }
+  var name: String { task.name.value.description }
 
   /// Runs the command, given the outputs of the needed tasks.
   ///
@@ -17,15 +18,15 @@ struct RunTask: Procedure {
   func execute(_ needed: [TaskOutputs]) async throws -> TaskOutputs {
     let key = try await besideCommands {
       let key = task.canBeUpToDate ? try task.key(needed) : nil
-      try context.records.remove(name)
+      try context.records.remove(task.name.value)
       try makeFolders()
       return key
     }
-    context.outputs.begin(name)
+    context.outputs.begin(task.name.value)
     _ = try await process.execute(request)
     return try await besideCommands {
       let outputs = try task.hashedOutputs()
-      if let key { try context.records.write(TaskDefinition.record(key: key, outputs: outputs), of: name) }
+      if let key { try context.records.write(TaskDefinition.record(key: key, outputs: outputs), of: task.name.value) }
       return outputs
     }
   }
@@ -38,6 +39,7 @@ struct RunTask: Procedure {
 
   private var process: ProcessProcedure {
     var process = ProcessProcedure(name)
+    let name = task.name.value
     process.outputLimit = 0
     process.onLaunch = { [context] in context.launched($0) }
     process.onLine = { [context, name] in context.outputs.append($0, of: name) }
@@ -62,11 +64,11 @@ struct RunTask: Procedure {
 
   private func makeFolders() throws {
     for output in task.outputs {
-      guard let folder = Paths.parents(of: output.value).first, access(folder, F_OK) != 0 else { continue }
+      guard let folder = Paths.folder(of: output.value), !SystemFiles.isFolder(folder) else { continue }
       do {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try SystemFiles.makeFolders(folder)
       } catch {
-        throw TaskProblem.unwritable(folder, errno)
+        throw TaskProblem.unwritable(folder, error.code.rawValue)
       }
     }
   }

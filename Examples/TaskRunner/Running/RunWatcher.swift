@@ -45,13 +45,13 @@ struct RunWatcher {
     case .finished where reused.contains(event.id): summary.upToDateCount += 1
     case .finished:
       summary.doneCount += 1
-      _ = outputs.take(event.name)
+      _ = outputs.take(SystemText(event.name))
       let duration = start.map { "  " + $0.duration(to: event.instant).inSeconds } ?? ""
       if progress == nil { Console.print("[\(position)/\(summary.taskCount)] \(event.name)\(duration)") }
     case .failed(let error) where (error as? ProcedureError)?.kind != .dependencyFailed:
       summary.failedCount += 1
       summary.failure = summary.failure ?? error
-      let output = outputs.take(event.name)
+      let output = outputs.take(SystemText(event.name))
       let text = "\(event.name): \(Self.reason(error))" + (output.isEmpty ? "" : "\n" + output)
       if let progress { progress.print(text) } else { Console.printError(text) }
     default: break

@@ -25,7 +25,7 @@ enum TaskGraph {
 
   /// The tasks as a Mermaid diagram.
   static func mermaid(_ tasks: [TaskDefinition]) -> String {
-    graph(tasks) { task in ProcedureTask<[Void], Void>(task.name.value) { _ in } }.mermaid
+    graph(tasks) { task in ProcedureTask<[Void], Void>(task.name.value.description) { _ in } }.mermaid
   }
 
   /// The graph that finds which tasks would run. The value of a task is `nil` then, and a task that needs such a task would run, too.
@@ -33,7 +33,7 @@ enum TaskGraph {
   /// - Throws: `GraphItemsError`, for tasks that a ``TaskFile`` does not contain.
   static func dry(
     _ tasks: [TaskDefinition], _ records: TaskRecords
-  ) throws -> ProcedureGraph<Void, [String: TaskOutputs?]> {
+  ) throws -> ProcedureGraph<Void, [SystemText: TaskOutputs?]> {
     try ProcedureGraph(tasks, named: "tasks", id: \.name.value, needs: \.allNeeds) { task, needed in
       let known = needed.compactMap { $0 }
       return known.count == needed.count ? try task.upToDateOutputs(known, records) : nil
@@ -45,7 +45,7 @@ enum TaskGraph {
     _ tasks: [TaskDefinition], _ procedure: (TaskDefinition) -> ProcedureTask<[Value], Value>
   ) -> ProcedureGraph<Void, Void> {
     ProcedureGraph("tasks") { (builder: GraphBuilder) -> Void in
-      var nodes: [String: Node<Value>] = [:]
+      var nodes: [SystemText: Node<Value>] = [:]
       for task in TaskOrder.sorted(tasks) {
         nodes[task.name.value] = builder.add(procedure(task), from: task.allNeeds.compactMap { nodes[$0] })
       }

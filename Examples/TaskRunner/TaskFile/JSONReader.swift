@@ -1,7 +1,15 @@
+import ProcedureKit
+
 /// Reads JSON (RFC 8259), and keeps the place of each value, which Foundation's decoder does not tell.
+///
+/// A text can name a file whose name is not UTF-8: the escapes `\udc80` to `\udcff`, which are no characters by themselves, are the bytes
+/// 0x80 to 0xff. Python writes such names like this (PEP 383, `surrogateescape`).
 struct JSONReader {
   /// Lists and objects within each other, so that no text exhausts the stack.
   private static let greatestDepth = 100
+
+  /// What some editors write before a text in UTF-8. It is passed over.
+  static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
 
   private let bytes: [UInt8]
   private var index = 0
@@ -17,7 +25,10 @@ struct JSONReader {
     return value
   }
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
+  private init(bytes: [UInt8]) {
+    self.bytes = bytes
+    index = bytes.starts(with: Self.byteOrderMark) ? Self.byteOrderMark.count : 0
+  }
 
   // MARK: Values
 
@@ -48,7 +59,7 @@ struct JSONReader {
   }
 
   private mutating func members() throws(Problem) -> [JSONValue.Member] {
-    var (members, keys): ([JSONValue.Member], Set<String>) = ([], [])
+    var (members, keys): ([JSONValue.Member], Set<SystemText>) = ([], [])
     try list(until: "}") { (reader) throws(Problem) in
       guard let byte = reader.nextByte() else { throw reader.ended("a key") }
       guard byte == UInt8(ascii: "\"") else { throw reader.unexpected(byte, "a key in quotation marks") }
@@ -110,7 +121,7 @@ struct JSONReader {
 
   // MARK: Texts
 
-  private mutating func string() throws(Problem) -> String {
+  private mutating func string() throws(Problem) -> SystemText {
     let start = index
     index += 1
     // Most texts have no escapes, and are taken as they are.
@@ -123,11 +134,12 @@ struct JSONReader {
       index += 1
       switch byte {
       case UInt8(ascii: "\""):
-        guard let string = String(validating: text, as: UTF8.self) else {
-          throw Problem(offset: start, message: "the text is not in UTF-8")
+        guard String(validating: bytes[start..<index], as: UTF8.self) != nil else {
+          throw Problem(
+            offset: start, message: "the text is not in UTF-8; \\udc80 to \\udcff are the bytes of other names")
         }
-        return string
-      case UInt8(ascii: "\\"): text += try escape().utf8
+        return SystemText(bytes: text)
+      case UInt8(ascii: "\\"): text += try escape()
       case 0..<0x20:
         throw Problem(offset: index - 1, message: "a line end or control character within a text: is a \" missing?")
       default: text.append(byte)
@@ -136,12 +148,12 @@ struct JSONReader {
     throw Problem(offset: start, message: "the text has no end")
   }
 
-  private mutating func escape() throws(Problem) -> String {
+  private mutating func escape() throws(Problem) -> [UInt8] {
     let start = index - 1
     guard index < bytes.count else { throw ended("the rest of the text") }
     let byte = bytes[index]
     index += 1
-    if let plain = Self.escapes[byte] { return plain }
+    if let plain = Self.escapes[byte] { return [plain] }
     guard byte == UInt8(ascii: "u"), var code = hexadecimal() else {
       throw Problem(offset: start, message: "there is no such escape in JSON")
     }
@@ -152,13 +164,17 @@ struct JSONReader {
       }
       code = 0x10000 + (code - 0xD800) << 10 + low - 0xDC00
     }
+    if (0xDC80..<0xDD00).contains(code) { return [UInt8(code - 0xDC00)] }
     guard let scalar = Unicode.Scalar(code) else { throw Problem(offset: start, message: "half of a surrogate pair") }
-    return String(scalar)
+    return Array(String(scalar).utf8)
   }
 
-  private static let escapes: [UInt8: String] = [
-    UInt8(ascii: "\""): "\"", UInt8(ascii: "\\"): "\\", UInt8(ascii: "/"): "/", UInt8(ascii: "b"): "\u{8}",
-    UInt8(ascii: "f"): "\u{c}", UInt8(ascii: "n"): "\n", UInt8(ascii: "r"): "\r", UInt8(ascii: "t"): "\t",
+  private static let escapes: [UInt8: UInt8] = [
+    UInt8(ascii: "\""): UInt8(ascii: "\""), UInt8(ascii: "\\"): UInt8(ascii: "\\"),
+    UInt8(ascii: "/"): UInt8(ascii: "/"),
+    UInt8(ascii: "b"): 0x8, UInt8(ascii: "f"): 0xc, UInt8(ascii: "n"): UInt8(ascii: "\n"),
+    UInt8(ascii: "r"): UInt8(ascii: "\r"),
+    UInt8(ascii: "t"): UInt8(ascii: "\t"),
   ]
 
   private mutating func hexadecimal() -> UInt32? {

@@ -1,16 +1,18 @@
+import ProcedureKit
+
 /// A value of a JSON text, with its place.
 struct JSONValue: Sendable {
   enum Content: Sendable {
     case null
     case boolean(Bool)
     case number(Double)
-    case string(String)
+    case string(SystemText)
     case array([JSONValue])
     case object([Member])
   }
 
   struct Member: Sendable {
-    let key: String
+    let key: SystemText
     /// The place of the key, in bytes from the beginning of the text.
     let offset: Int
     let value: JSONValue

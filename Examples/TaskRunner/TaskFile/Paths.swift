@@ -1,26 +1,33 @@
-/// Paths as texts.
+import ProcedureKit
+
+/// Paths as bytes.
 enum Paths {
+  private static let slash = UInt8(ascii: "/")
+
   /// Returns an absolute path without `.`, `..` and double slashes. Links are not followed.
-  static func absolute(_ path: String, in folder: String) -> String {
-    var parts: [Substring] = []
-    for part in (path.hasPrefix("/") ? path : "\(folder)/\(path)").split(separator: "/") where part != "." {
-      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+  static func absolute(_ path: SystemText, in folder: SystemText) -> SystemText {
+    var parts: [ArraySlice<UInt8>] = []
+    let whole = path.bytes.first == slash ? path.bytes : folder.bytes + [slash] + path.bytes
+    for part in whole.split(separator: slash) where !part.elementsEqual(".".utf8) {
+      if part.elementsEqual("..".utf8) { _ = parts.popLast() } else { parts.append(part) }
     }
-    return "/" + parts.joined(separator: "/")
+    return SystemText(bytes: [slash] + Array(parts.joined(separator: [slash])))
   }
 
-  /// Returns the folders around an absolute path, the innermost first.
-  static func parents(of path: String) -> [String] {
-    var (parents, rest): ([String], Substring) = ([], path[...])
-    while let slash = rest.lastIndex(of: "/"), rest.count > 1 {
-      rest = rest[..<slash]
-      parents.append(rest.isEmpty ? "/" : String(rest))
-    }
-    return parents
+  /// Returns the folder around an absolute path; `nil` for the root.
+  static func folder(of path: SystemText) -> SystemText? {
+    guard let end = path.bytes.lastIndex(of: slash), path.bytes.count > 1 else { return nil }
+    return SystemText(bytes: path.bytes[..<max(end, 1)])
+  }
+
+  /// Returns the names on the way from the root to an absolute path.
+  static func parts(of path: SystemText) -> [SystemText] {
+    path.bytes.split(separator: slash).map { SystemText(bytes: $0) }
   }
 
   /// Returns the path as a user of the folder writes it.
-  static func relative(_ path: String, to folder: String) -> String {
-    path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.count + 1)) : path
+  static func relative(_ path: SystemText, to folder: SystemText) -> SystemText {
+    let start = folder.bytes + [slash]
+    return path.bytes.starts(with: start) ? SystemText(bytes: path.bytes.dropFirst(start.count)) : path
   }
 }

@@ -1,14 +1,16 @@
+import ProcedureKit
+
 /// Makes tasks of the JSON of a task file, and collects all that is wrong with it.
 struct TaskDecoder {
-  private static let keys = [
+  private static let keys: [SystemText] = [
     "name", "command", "needs", "inputs", "outputs", "exclusive", "retries", "timeout", "env", "cwd",
   ]
 
   /// The folder that relative paths begin at.
-  let folder: String
+  let folder: SystemText
   private(set) var problems: [Problem] = []
 
-  init(folder: String) { self.folder = folder }
+  init(folder: SystemText) { self.folder = folder }
 
   /// Returns the tasks of `{"tasks": [ … ]}`, or of the list alone.
   mutating func tasks(in root: JSONValue) -> [TaskDefinition] {
@@ -32,15 +34,17 @@ struct TaskDecoder {
     }
     report(unknown: members, allowed: Self.keys)
     let values = Members(members)
-    for key in ["name", "command"] where values[key] == nil { report(value.offset, "the task has no \"\(key)\"") }
-    guard let nameValue = values["name"], let name = text(nameValue, "a name"), let commandValue = values["command"],
+    for key: SystemText in ["name", "command"] where values[key] == nil {
+      report(value.offset, "the task has no \"\(key)\"")
+    }
+    guard let nameValue = values["name"], let name = name(nameValue, "a name"), let commandValue = values["command"],
       let command = command(commandValue)
     else { return nil }
     var task = TaskDefinition(name: Placed(value: name, offset: nameValue.offset), command: command, folder: folder)
-    if let needs = values["needs"] { task.needs = texts(needs, "a list of names") }
+    if let needs = values["needs"] { task.needs = names(needs) }
     if let inputs = values["inputs"] { task.inputs = paths(inputs) }
     if let outputs = values["outputs"] { task.outputs = paths(outputs) }
-    if let exclusive = values["exclusive"] { task.exclusive = oneOrMore(exclusive).map(\.value) }
+    if let exclusive = values["exclusive"] { task.exclusive = oneOrMore(exclusive).map(\.value.description) }
     if let retries = values["retries"] {
       task.retries = Int(number(retries, in: 0...1_000, "a whole number from 0 to 1000") { $0 == $0.rounded() } ?? 0)
     }
@@ -59,7 +63,7 @@ struct TaskDecoder {
 
     init(_ members: [JSONValue.Member]) { self.members = members }
 
-    subscript(key: String) -> JSONValue? { members.first { $0.key == key }?.value }
+    subscript(key: SystemText) -> JSONValue? { members.first { $0.key == key }?.value }
   }
 
   // MARK: Values of keys
@@ -77,20 +81,20 @@ struct TaskDecoder {
     return .program([executable] + arguments)
   }
 
-  private mutating func paths(_ value: JSONValue) -> [Placed<String>] {
+  private mutating func paths(_ value: JSONValue) -> [Placed<SystemText>] {
     texts(value, "a list of paths").map { Placed(value: absolute($0.value), offset: $0.offset) }
   }
 
-  private func absolute(_ path: String) -> String { Paths.absolute(path, in: folder) }
+  private func absolute(_ path: SystemText) -> SystemText { Paths.absolute(path, in: folder) }
 
-  private mutating func variables(_ value: JSONValue) -> [String: String] {
+  private mutating func variables(_ value: JSONValue) -> [SystemText: SystemText] {
     guard case .object(let members) = value.content else {
       report(value.offset, "\(value.kind) where an object of variables should be")
       return [:]
     }
-    var variables: [String: String] = [:]
+    var variables: [SystemText: SystemText] = [:]
     for member in members {
-      if member.key.isEmpty || member.key.contains(where: { $0 == "=" || $0 == "\0" }) {
+      if member.key.isEmpty || member.key.bytes.contains(where: { $0 == UInt8(ascii: "=") || $0 == 0 }) {
         report(member.offset, "\"\(member.key)\" cannot be the name of a variable")
       }
       variables[member.key] = text(member.value, "the value of a variable", mayBeEmpty: true)
@@ -98,12 +102,18 @@ struct TaskDecoder {
     return variables
   }
 
-  private mutating func oneOrMore(_ value: JSONValue) -> [Placed<String>] {
-    if case .array = value.content { return texts(value, "a list of names") }
-    return text(value, "a name or a list of names").map { [Placed(value: $0, offset: value.offset)] } ?? []
+  private mutating func oneOrMore(_ value: JSONValue) -> [Placed<SystemText>] {
+    if case .array = value.content { return names(value) }
+    return name(value, "a name or a list of names").map { [Placed(value: $0, offset: value.offset)] } ?? []
   }
 
-  private mutating func texts(_ value: JSONValue, _ expected: String) -> [Placed<String>] {
+  private mutating func names(_ value: JSONValue) -> [Placed<SystemText>] {
+    (array(value, "a list of names") ?? []).compactMap { element in
+      name(element, "an element of a list of names").map { Placed(value: $0, offset: element.offset) }
+    }
+  }
+
+  private mutating func texts(_ value: JSONValue, _ expected: String) -> [Placed<SystemText>] {
     (array(value, expected) ?? []).compactMap { element in
       text(element, "an element of \(expected)").map { Placed(value: $0, offset: element.offset) }
     }
@@ -115,16 +125,26 @@ struct TaskDecoder {
     return nil
   }
 
-  private mutating func text(_ value: JSONValue, _ expected: String, mayBeEmpty: Bool = false) -> String? {
+  private mutating func text(_ value: JSONValue, _ expected: String, mayBeEmpty: Bool = false) -> SystemText? {
     guard case .string(let text) = value.content else {
       report(value.offset, "\(value.kind) where \(expected) should be")
       return nil
     }
-    guard mayBeEmpty || !text.isEmpty, !text.contains("\0") else {
+    guard mayBeEmpty || !text.isEmpty, !text.bytes.contains(0) else {
       report(value.offset, "\(text.isEmpty ? "an empty text" : "a text with U+0000") where \(expected) should be")
       return nil
     }
     return text
+  }
+
+  /// Returns a text for people, too, which has to be UTF-8.
+  private mutating func name(_ value: JSONValue, _ expected: String) -> SystemText? {
+    guard let name = text(value, expected) else { return nil }
+    guard name.string != nil else {
+      report(value.offset, "a text that is not UTF-8 where \(expected) should be")
+      return nil
+    }
+    return name
   }
 
   private mutating func number(
@@ -135,9 +155,10 @@ struct TaskDecoder {
     return nil
   }
 
-  private mutating func report(unknown members: [JSONValue.Member], allowed: [String]) {
+  private mutating func report(unknown members: [JSONValue.Member], allowed: [SystemText]) {
+    let list = allowed.map(\.description).joined(separator: ", ")
     for member in members where !allowed.contains(member.key) {
-      report(member.offset, "there is no key \"\(member.key)\" here; there are: \(allowed.joined(separator: ", "))")
+      report(member.offset, "there is no key \"\(member.key)\" here; there are: \(list)")
     }
   }
 

@@ -1,26 +1,28 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// The tasks of a file.
 struct TaskFile: Sendable {
   /// The absolute path of the file.
-  let path: String
+  let path: SystemText
   /// The folder of the file, at which relative paths begin.
-  let folder: String
+  let folder: SystemText
   /// The tasks, in the order of the file.
   let tasks: [TaskDefinition]
 
   /// Reads a file.
   ///
   /// - Throws: ``TaskFileError``, with all that is wrong.
-  init(_ name: String) throws(TaskFileError) {
+  init(_ name: SystemText) throws(TaskFileError) {
     let bytes: [UInt8]
     do {
-      bytes = [UInt8](try Data(contentsOf: URL(filePath: name)))
+      bytes = try SystemFiles.contents(name)
+      path = Paths.absolute(name, in: try SystemFiles.currentFolder())
     } catch {
       throw TaskFileError(file: name, unreadable: error)
     }
-    path = Paths.absolute(name, in: FileManager.default.currentDirectoryPath)
-    folder = Paths.parents(of: path).first ?? "/"
+    folder = Paths.folder(of: path) ?? "/"
     let root: JSONValue
     do {
       root = try JSONReader.value(in: bytes)
@@ -40,18 +42,25 @@ struct TaskFile: Sendable {
 struct TaskFileError: Error, CustomStringConvertible {
   let description: String
 
-  init(file: String, unreadable error: any Error) {
-    let reason = ((error as? CocoaError)?.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
-    description = "\(file): cannot be read: \(reason ?? "\(error)")"
+  init(file: SystemText, unreadable error: any Error) {
+    description = "\(file): cannot be read: \((error as? POSIXError)?.reason ?? "\(error)")"
   }
 
   /// Places are lines and columns, both from 1; a column is a character.
-  init(file: String, _ problems: [Problem], in bytes: [UInt8]) {
+  init(file: SystemText, _ problems: [Problem], in bytes: [UInt8]) {
+    var (line, column, start) = (
+      1, 1, bytes.starts(with: JSONReader.byteOrderMark) ? JSONReader.byteOrderMark.count : 0
+    )
     let lines = problems.sorted { $0.offset < $1.offset }.map { problem in
-      let before = bytes.prefix(problem.offset)
-      let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-      let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-      let column = String(decoding: before[lineStart...], as: UTF8.self).count + 1
+      // From the problem before, so that the whole file is looked through once.
+      let passed = bytes[start..<max(start, problem.offset)]
+      start = max(start, problem.offset)
+      if let end = passed.lastIndex(of: UInt8(ascii: "\n")) {
+        line += passed.count { $0 == UInt8(ascii: "\n") }
+        column = 1 + String(decoding: passed[(end + 1)...], as: UTF8.self).count
+      } else {
+        column += String(decoding: passed, as: UTF8.self).count
+      }
       return "\(file):\(line):\(column): \(problem.message)"
     }
     description = lines.joined(separator: "\n")

@@ -4,10 +4,10 @@ import ProcedureKit
 struct TaskOrder {
   private(set) var tasks: [TaskDefinition]
   private(set) var problems: [Problem] = []
-  private var names: [String: Int] = [:]
+  private var names: [SystemText: Int] = [:]
 
   /// Completes the needs of the tasks: a task needs the tasks that make its inputs.
-  init(_ tasks: [TaskDefinition], folder: String) {
+  init(_ tasks: [TaskDefinition], folder: SystemText) {
     self.tasks = tasks
     let known = Set(tasks.map { $0.name.value })
     for (index, task) in tasks.enumerated() {
@@ -28,12 +28,12 @@ struct TaskOrder {
     problems.append(Problem(offset: offset, message: message))
   }
 
-  /// The tasks by the paths that they make.
-  private mutating func makersOfOutputs(_ folder: String) -> [String: Int] {
-    var makers: [String: Int] = [:]
+  /// Notes which task makes which path.
+  private mutating func makersOfOutputs(_ folder: SystemText) -> PathTree {
+    var tree = PathTree()
     for (index, task) in tasks.enumerated() {
       for output in task.outputs {
-        if let other = makers.updateValue(index, forKey: output.value) {
+        if let other = tree.add(output.value, maker: index) {
           let path = Paths.relative(output.value, to: folder)
           report(output.offset, "\"\(path)\" is an output of the task \"\(tasks[other].name.value)\", too")
         }
@@ -41,38 +41,28 @@ struct TaskOrder {
     }
     for task in tasks {
       for output in task.outputs {
-        guard let outer = Paths.parents(of: output.value).first(where: { makers[$0] != nil }),
-          let maker = makers[outer]
-        else { continue }
-        let names = (Paths.relative(output.value, to: folder), Paths.relative(outer, to: folder))
+        guard let outer = tree.makerAround(output.value) else { continue }
+        let names = (Paths.relative(output.value, to: folder), Paths.relative(outer.path, to: folder))
         report(
           output.offset,
-          "\"\(names.0)\" is in \"\(names.1)\", which is an output of the task \"\(tasks[maker].name.value)\"")
+          "\"\(names.0)\" is in \"\(names.1)\", which is an output of the task \"\(tasks[outer.maker].name.value)\"")
       }
     }
-    return makers
+    return tree
   }
 
   /// Returns the place of each need.
-  private mutating func addNeeds(_ makers: [String: Int]) -> [String: [String: Int]] {
-    // The tasks that make something in a folder.
-    var makersWithin: [String: Set<Int>] = [:]
-    for (path, maker) in makers {
-      for parent in Paths.parents(of: path) { makersWithin[parent, default: []].insert(maker) }
-    }
-    var places: [String: [String: Int]] = [:]
+  private mutating func addNeeds(_ makers: PathTree) -> [SystemText: [SystemText: Int]] {
+    var places: [SystemText: [SystemText: Int]] = [:]
     for index in tasks.indices {
-      var (needs, known): ([String], [String: Int]) = ([], [:])
-      func add(_ need: String, _ offset: Int) {
+      var (needs, known): ([SystemText], [SystemText: Int]) = ([], [:])
+      func add(_ need: SystemText, _ offset: Int) {
         if known[need] == nil { needs.append(need) }
         known[need] = known[need] ?? offset
       }
       for need in tasks[index].needs { add(need.value, need.offset) }
       for input in tasks[index].inputs {
-        let around = ([input.value] + Paths.parents(of: input.value)).compactMap { makers[$0] }
-        for maker in around + (makersWithin[input.value] ?? []).sorted() {
-          add(tasks[maker].name.value, input.offset)
-        }
+        for maker in makers.makers(of: input.value) { add(tasks[maker].name.value, input.offset) }
       }
       tasks[index].allNeeds = needs
       places[tasks[index].name.value] = known
@@ -80,7 +70,7 @@ struct TaskOrder {
     return places
   }
 
-  private mutating func findCycles(_ places: [String: [String: Int]]) {
+  private mutating func findCycles(_ places: [SystemText: [SystemText: Int]]) {
     guard Self.order(of: tasks).count < tasks.count else { return }
     do {
       _ = try ProcedureGraph(tasks, id: \.name.value, needs: \.allNeeds) { _, _ in }
@@ -119,9 +109,9 @@ struct TaskOrder {
   }
 
   /// Returns the tasks of these names, and all that they need, in the order of the file.
-  static func chosen(_ names: [String], of tasks: [TaskDefinition]) -> [TaskDefinition] {
+  static func chosen(_ names: [SystemText], of tasks: [TaskDefinition]) -> [TaskDefinition] {
     let needs = Dictionary(uniqueKeysWithValues: tasks.map { ($0.name.value, $0.allNeeds) })
-    var (wanted, rest): (Set<String>, [String]) = ([], names)
+    var (wanted, rest): (Set<SystemText>, [SystemText]) = ([], names)
     while let name = rest.popLast() {
       if wanted.insert(name).inserted { rest += needs[name] ?? [] }
     }

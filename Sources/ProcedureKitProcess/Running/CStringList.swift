@@ -1,4 +1,4 @@
-import Foundation
+import ProcedureKit
 
 /// Texts as the system takes them: each ends with a zero.
 struct CStringList {
@@ -12,22 +12,22 @@ struct CStringList {
   }
 
   /// Adds a text. Returns `false` if it contains a zero.
-  mutating func append(_ text: String) -> Bool {
+  mutating func append(_ text: SystemText) -> Bool {
     starts.append(bytes.count)
     return add(text, end: 0)
   }
 
   /// Adds `name=value`. Returns `false` if that is no variable: the name is empty or contains `=`, or there is a zero.
-  mutating func append(_ name: String, value: String) -> Bool {
+  mutating func append(_ name: SystemText, value: SystemText) -> Bool {
     starts.append(bytes.count)
     let equals = UInt8(ascii: "=")
     return !name.isEmpty && add(name, end: equals, without: equals) && add(value, end: 0)
   }
 
   /// Adds bytes and their end. Returns `false` if there is a zero or the other byte among them.
-  private mutating func add(_ text: String, end: UInt8, without other: UInt8 = 0) -> Bool {
+  private mutating func add(_ text: SystemText, end: UInt8, without other: UInt8 = 0) -> Bool {
     let start = bytes.count
-    bytes += text.utf8
+    bytes += text.bytes
     let isFine = !bytes[start...].contains { $0 == 0 || $0 == other }
     bytes.append(end)
     return isFine

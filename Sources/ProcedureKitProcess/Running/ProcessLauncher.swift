@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 
 /// Starts programs with `posix_spawn`.
 ///
@@ -32,10 +33,9 @@ enum ProcessLauncher {
   ///
   /// - Throws: ``ProcessError``.
   static func launch(_ request: ProcessRequest) throws -> Launch {
-    let variables = request.environment ?? ProcessInfo.processInfo.environment
-    let path = try ExecutablePath.find(request, variables)
+    let path = try ExecutablePath.find(request)
     do {
-      return try launch(request, path, variables, EventLoopExecutor.shared)
+      return try launch(request, path, EventLoopExecutor.shared)
     } catch let error as ProcessError {
       throw error
     } catch {
@@ -44,7 +44,7 @@ enum ProcessLauncher {
   }
 
   private static func launch(
-    _ request: ProcessRequest, _ path: String, _ variables: [String: String], _ executor: EventLoopExecutor
+    _ request: ProcessRequest, _ path: SystemText, _ executor: EventLoopExecutor
   ) throws -> Launch {
     let input = try request.standardInput.flatMap { $0.isEmpty ? nil : try UnlinkedFile.containing($0) }
     defer { if let input { close(input) } }
@@ -54,7 +54,7 @@ enum ProcessLauncher {
     do {
       errorOutput = request.mergesErrorOutput ? nil : try PipeEnds()
       let errors = errorOutput ?? output
-      let id = try spawn(path, request, variables, [input ?? executor.emptyInput, output.writing, errors.writing])
+      let id = try spawn(path, request, [input ?? executor.emptyInput, output.writing, errors.writing])
       return Launch(
         processIdentifier: id, output: OutputReader(output, poller),
         errorOutput: errorOutput.map { OutputReader($0, poller) }, poller: poller)
@@ -69,7 +69,7 @@ enum ProcessLauncher {
 
   /// Starts a program with standard descriptors.
   private static func spawn(
-    _ path: String, _ request: ProcessRequest, _ variables: [String: String], _ descriptors: [Int32]
+    _ path: SystemText, _ request: ProcessRequest, _ descriptors: [Int32]
   ) throws -> Int32 {
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
@@ -90,9 +90,9 @@ enum ProcessLauncher {
     #endif
     if let folder = request.workingDirectory {
       #if canImport(Darwin)
-        try require(posix_spawn_file_actions_addchdir_np(&actions, folder))
+        try require(folder.withCString { posix_spawn_file_actions_addchdir_np(&actions, $0) })
       #else
-        try require(addChangeOfFolder(&actions, folder))
+        try require(folder.withCString { addChangeOfFolder(&actions, $0) })
       #endif
     }
     try require(posix_spawnattr_init(&attributes))
@@ -107,14 +107,16 @@ enum ProcessLauncher {
     try require(posix_spawnattr_setflags(&attributes, flags | closesOthers))
 
     var arguments = CStringList(capacity: 1 + request.arguments.count)
-    var environment = CStringList(capacity: variables.count)
+    let inherited = request.environment == nil ? InheritedEnvironment.entries : []
+    var environment = CStringList(capacity: request.environment?.count ?? inherited.count)
     guard arguments.append(request.executable), request.arguments.allSatisfy({ arguments.append($0) }),
-      variables.allSatisfy({ environment.append($0.key, value: $0.value) })
+      inherited.allSatisfy({ environment.append($0) }),
+      (request.environment ?? [:]).allSatisfy({ environment.append($0.key, value: $0.value) })
     else { throw ProcessError(.invalidText, request) }
     var id: pid_t = 0
     try arguments.withPointers { arguments in
       try environment.withPointers { environment in
-        try require(posix_spawn(&id, path, &actions, &attributes, arguments, environment))
+        try require(path.withCString { posix_spawn(&id, $0, &actions, &attributes, arguments, environment) })
       }
     }
     return id

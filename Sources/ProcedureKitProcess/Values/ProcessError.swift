@@ -14,7 +14,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let notFound = Kind(description: "notFound")
     /// The file is there, and this process may not execute it.
     public static let notExecutable = Kind(description: "notExecutable")
-    /// A text of the request contains U+0000, or a variable of the environment has no name, or one with `=`.
+    /// A text of the request contains a zero byte, or a variable of the environment has no name, or one with `=`.
     public static let invalidText = Kind(description: "invalidText")
     /// The working directory is no folder.
     public static let noWorkingDirectory = Kind(description: "noWorkingDirectory")
@@ -54,12 +54,12 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .noExecutable:
       return "no program\(origin) was started, since the request names none. Set ProcessRequest.executable."
     case .notFound:
-      let place = request.executable.contains("/") ? "at this path" : "in the folders of PATH"
+      let place = request.executable.bytes.contains(UInt8(ascii: "/")) ? "at this path" : "in the folders of PATH"
       return "\(program) was not started, since there is none \(place)."
     case .notExecutable: return "\(program) was not started, since this process may not execute the file."
     case .invalidText:
       return
-        "\(program) was not started, since an argument or variable contains U+0000, or a variable has no proper name."
+        "\(program) was not started, since its path, its working directory, an argument or a variable contains a zero byte, or a variable has no proper name."
     case .noWorkingDirectory:
       return
         "\(program) was not started, since its working directory \"\(request.workingDirectory ?? "")\" is no folder."

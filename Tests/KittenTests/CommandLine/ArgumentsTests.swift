@@ -1,3 +1,4 @@
+import ProcedureKit
 import Testing
 
 @testable import kitten
@@ -27,7 +28,7 @@ import Testing
   }
 
   @Test("Help is given whatever follows", arguments: ["--help", "-h"])
-  func help(option: String) throws {
+  func help(option: SystemText) throws {
     #expect(try Arguments(parsing: [option, "--nonsense"]).action == .printHelp)
     #expect(["--sizes", "--output", "--jobs", "--graph", "--help"].allSatisfy { Arguments.help.contains($0) })
   }
@@ -40,7 +41,9 @@ import Testing
       ("--jobs", "many"),
     ])
   func badNumbers(option: String, value: String) throws {
-    let error = try #require(throws: UsageError.self) { try Arguments(parsing: [option, value]) }
+    let error = try #require(throws: UsageError.self) {
+      try Arguments(parsing: [SystemText(option), SystemText(value)])
+    }
     let bad = value.split(separator: ",", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     #expect(error == .badNumber(option: option, given: bad, range: option == "--jobs" ? 1...256 : 1...8192))
     #expect("\(error)".contains("'\(bad)'"))

@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Testing
 
 @testable import kitten
@@ -7,8 +8,8 @@ import Testing
   @Test("Of a directory its pictures are taken, sorted, not those in directories inside")
   func directory() throws {
     let directory = try TemporaryDirectory()
-    for name in ["b.ppm", "a.PNM", "notes.txt", "deeper/c.ppm"] { try directory.write([], to: name) }
-    let (sources, errors) = Source.find([directory.path, directory.path + "/"])
+    for name: SystemText in ["b.ppm", "a.PNM", "notes.txt", "deeper/c.ppm"] { try directory.write([], to: name) }
+    let (sources, errors) = Source.find([directory.path, "\(directory.path)/"])
     #expect(sources.map(\.file.path) == [directory.path("a.PNM"), directory.path("b.ppm")])
     #expect(sources.map { $0.resultName(size: 64) } == ["a-64.png", "b-64.png"])
     #expect(errors.isEmpty)
@@ -28,8 +29,9 @@ import Testing
   func duplicates() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.write([], to: "cat.ppm")
-    try FileManager.default.createSymbolicLink(atPath: directory.path("link.ppm"), withDestinationPath: path)
-    let (sources, errors) = Source.find([path, directory.path("none.ppm"), directory.path + "/./cat.ppm", "x.ppm"])
+    try FileManager.default.createSymbolicLink(
+      atPath: directory.path("link.ppm").description, withDestinationPath: path.description)
+    let (sources, errors) = Source.find([path, directory.path("none.ppm"), "\(directory.path)/./cat.ppm", "x.ppm"])
     #expect(sources.map(\.stem) == ["cat", "none", "x"])
     #expect(Source.find([path, directory.path("link.ppm")]).sources.count == 1)
     #expect(errors.isEmpty)

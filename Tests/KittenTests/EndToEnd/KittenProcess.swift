@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Testing
 
 /// The built executable, run as a user would.
@@ -24,13 +25,13 @@ struct KittenProcess {
   ///   - onOutput: Called with everything that it has printed, and its process identifier, when it has printed more.
   /// - Throws: What `Process` throws when there is no such executable.
   init(
-    _ arguments: [String], in directory: String, terminal: PseudoTerminal? = nil,
+    _ arguments: [String], in directory: SystemText, terminal: PseudoTerminal? = nil,
     onOutput: @escaping @Sendable (String, pid_t) -> Void = { _, _ in }
   ) async throws {
     let process = Process()
     process.executableURL = Self.executable
     process.arguments = arguments
-    process.currentDirectoryURL = URL(filePath: directory)
+    process.currentDirectoryURL = URL(filePath: directory.description)
     process.standardInput = FileHandle.nullDevice
     let (outputPipe, errorPipe) = (Pipe(), Pipe())
     process.standardOutput = terminal?.childSide ?? outputPipe.fileHandleForWriting

@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Synchronization
 import Testing
 
@@ -11,14 +12,16 @@ import Testing
     let run = try await KittenProcess([], in: directory.path)
     #expect(run.status == 0)
     #expect(run.errors == "")
-    let expected = ["kitten-64.png": [64, 43], "kitten-128.png": [128, 85], "kitten-256.png": [256, 170]]
+    let expected: [SystemText: [Int]] = [
+      "kitten-64.png": [64, 43], "kitten-128.png": [128, 85], "kitten-256.png": [256, 170],
+    ]
     #expect(try directory.names() == ["kittens"])
     #expect(try directory.names(in: "kittens") == expected.keys.sorted())
     for (name, size) in expected {
       let bytes = try directory.bytes(of: "kittens/\(name)")
       let png = try PNGFile(bytes)
       #expect([png.width, png.height] == size)
-      let row = run.output.split(separator: "\n").last { $0.hasPrefix(name) }
+      let row = run.output.split(separator: "\n").last { $0.hasPrefix(name.description) }
       #expect(row?.contains("\(size[0]) × \(size[1])  ") == true)
       #expect(row?.contains(" \(bytes.count) ") == true)
     }
@@ -59,6 +62,36 @@ import Testing
     #expect(run.status == 1)
     #expect(run.errors.hasPrefix("kitten: ") && run.errors.contains(reason))
     #expect(try directory.names() == [])
+  }
+
+  @Test("Pictures whose names look alike, or are not UTF-8, are each made, and named after their bytes")
+  func names() async throws {
+    let directory = try TemporaryDirectory()
+    let picture = Image.plain(width: 5, height: 4, red: 1, green: 2, blue: 3).ppm
+    let latin = SystemText(bytes: Array("caf".utf8) + [0xe9])
+    for name: SystemText in [latin, "caf\u{e9}", "cafe\u{301}"] { try directory.write(picture, to: "in/\(name).ppm") }
+    let run = try await KittenProcess(["in", "--sizes=3", "--output=out"], in: directory.path)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(run.output.contains("caf\\xe9-3.png"))
+    let names = try directory.names(in: "out")
+    #expect(names.contains("\(latin)-3.png") && names.count == 3)
+    // As many as there are, also in a run that is continued.
+    let again = try await KittenProcess(["in", "--sizes=3", "--output=out2", "--journal=j"], in: directory.path)
+    #expect(again.status == 0)
+    #expect(try directory.names(in: "out2") == names)
+  }
+
+  @Test("A path begins at the home folder with ~/, in whichever way the option is written")
+  func home() throws {
+    let home = try #require(getenv("HOME").map { String(cString: $0) })
+    for line: [SystemText] in [["--output=~/kit"], ["--output", "~/kit"]] {
+      #expect(try Arguments(parsing: line).output == "\(home)/kit")
+    }
+    let line: [SystemText] = ["~/a.ppm", "--report=~/r", "--timeline=~/t", "--trace=~/u", "--journal=~/j", "--", "~/b"]
+    let arguments = try Arguments(parsing: line)
+    #expect(arguments.inputs == ["\(home)/a.ppm", "\(home)/b"] && arguments.journal == "\(home)/j")
+    #expect(arguments.records == RecordFiles(trace: "\(home)/u", timeline: "\(home)/t", report: "\(home)/r"))
+    #expect(throws: UsageError.self) { try Arguments(parsing: ["--journal", SystemText(bytes: [0xe9])]) }
   }
 
   @Test("A picture is finished before the next is begun, so that memory does not grow with their number")
@@ -125,7 +158,7 @@ import Testing
     let sizes = (["64"] + (0..<32).map { "\(3_999 - $0)" }).joined(separator: ",")
     let raster = [UInt8](repeating: 7, count: 3 * 4_000 * 4_000)
     let large = try directory.write(Array("P6 4000 4000 255\n".utf8) + raster, to: "kitten.ppm")
-    let arguments = ["--sizes", sizes, "--output", "a/b", "--trace", "t.json", large]
+    let arguments = ["--sizes", sizes, "--output", "a/b", "--trace", "t.json", large.description]
     let wasSent = Atomic(false)
     let run = try await KittenProcess(arguments, in: directory.path) { output, process in
       let isFirst = output.contains("write kitten-64.png\n") && wasSent.exchange(true, ordering: .relaxed) == false
@@ -145,7 +178,7 @@ import Testing
   func small() async throws {
     let directory = try TemporaryDirectory()
     let small = try directory.write(Array("P6 2 1 255\n".utf8) + [1, 2, 3, 4, 5, 6], to: "small.ppm")
-    let run = try await KittenProcess(["--sizes", "1,64", "--output", "out", small], in: directory.path)
+    let run = try await KittenProcess(["--sizes", "1,64", "--output", "out", small.description], in: directory.path)
     #expect(run.status == 0)
     let widths = try ["small-1.png", "small-64.png"].map { try PNGFile(directory.bytes(of: "out/\($0)")).width }
     #expect(widths == [1, 2])

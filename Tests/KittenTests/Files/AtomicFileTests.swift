@@ -1,4 +1,6 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 import Testing
 
 @testable import kitten
@@ -44,7 +46,8 @@ import Testing
   @Test("A full disk leaves nothing behind")
   func fullDisk() throws {
     // Writing to /dev/full fails as a full disk does; the rename never happens.
-    #expect(throws: SystemError(code: ENOSPC)) { try AtomicFile.fill("/dev/full", with: [1]) }
+    let full = try SystemFiles.open("/dev/full", O_WRONLY)
+    #expect(throws: POSIXError(.ENOSPC)) { try AtomicFile.fill(full, with: [1]) }
   }
 
   @Test("A cancelled task leaves neither the file nor a part of it")

@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Testing
 
 @testable import kitten
@@ -24,7 +25,7 @@ import Testing
     #expect(try directory.names(in: "a/b") == ["kitten-64.png"])
 
     let existing = OutputDirectory(directory.path("empty/"))
-    try FileManager.default.createDirectory(atPath: existing.path, withIntermediateDirectories: false)
+    try FileManager.default.createDirectory(atPath: existing.path.description, withIntermediateDirectories: false)
     let again = OutputDirectory(directory.path("empty/"))
     try again.create()
     again.removeIfUnused()
@@ -35,7 +36,7 @@ import Testing
   func occupied() throws {
     let directory = try TemporaryDirectory()
     let file = try directory.write([1], to: "file")
-    for path in [file, file + "/within"] {
+    for path in [file, "\(file)/within"] as [SystemText] {
       #expect(throws: KittenError.unwritableDirectory(path, SystemError(code: ENOTDIR))) {
         try OutputDirectory(path).create()
       }

@@ -34,7 +34,7 @@ import Testing
 
   @Test("A source's results may fail for one reason or for several: each is named once, and none twice")
   func collect() async throws {
-    let sources = ["a", "b", "c"].map { Source(file: PPMFile(path: $0 + ".ppm"), stem: $0) }
+    let sources = (["a", "b", "c"] as [SystemText]).map { Source(file: PPMFile(path: "\($0).ppm"), stem: $0) }
     let procedure = ProcedureIdentity(id: try #require(await Self.anyID), name: "load")
     let missing = ProcedureError.dependencyFailed(
       procedure: procedure, dependency: procedure, origin: procedure,

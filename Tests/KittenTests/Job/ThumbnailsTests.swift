@@ -5,7 +5,7 @@ import Testing
 @testable import kitten
 
 @Suite(.timeLimit(.minutes(10))) struct ThumbnailsTests {
-  private func job(_ paths: [String], sizes: [Int], in directory: String) -> Thumbnails {
+  private func job(_ paths: [SystemText], sizes: [Int], in directory: SystemText) -> Thumbnails {
     Thumbnails(sources: Source.find(paths).sources, sizes: sizes, output: OutputDirectory(directory))
   }
 
@@ -54,8 +54,10 @@ import Testing
     #expect(loaded.map(\.stem) == ["good", "blocked"], "The conditions have kept the others from being read")
     #expect(report.errors.count == 6)
     let reasons = [
-      (paths[0], "no such file"), (paths[2], "60 bytes), and 59 bytes follow"), (paths[3], "not a binary PPM"),
-      (paths[4], "1000000000 × 1000000000"), (paths[5], "not a regular file"), ("blocked-3.png", "Is a directory"),
+      (paths[0].description, "no such file"), (paths[2].description, "60 bytes), and 59 bytes follow"),
+      (paths[3].description, "not a binary PPM"),
+      (paths[4].description, "1000000000 × 1000000000"), (paths[5].description, "not a regular file"),
+      ("blocked-3.png", "Is a directory"),
     ]
     for (error, (name, reason)) in zip(report.errors, reasons) {
       #expect(error.contains(name) && error.contains(reason))

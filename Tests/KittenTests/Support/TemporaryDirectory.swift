@@ -1,39 +1,43 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// A directory of its own for one test, removed at the end.
 struct TemporaryDirectory: ~Copyable {
-  let path: String
+  let path: SystemText
 
   init() throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "kitten-tests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    path = url.path(percentEncoded: false)
+    path = SystemText(url.path(percentEncoded: false))
   }
 
   deinit {
-    try? FileManager.default.removeItem(atPath: path)
+    try? FileManager.default.removeItem(atPath: path.description)
   }
 
   /// A path inside.
-  func path(_ name: String) -> String {
-    path + "/" + name
+  func path(_ name: SystemText) -> SystemText {
+    path.appending(path: name)
   }
 
   /// Writes a file and returns its path; directories on the way are created.
   @discardableResult
-  func write(_ bytes: some Sequence<UInt8>, to name: String) throws -> String {
-    let url = URL(filePath: path(name))
-    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data(bytes).write(to: url)
-    return path(name)
+  func write(_ bytes: some Sequence<UInt8>, to name: SystemText) throws -> SystemText {
+    let path = path(name)
+    try SystemFiles.makeFolders(SystemText(bytes: path.bytes.prefix(path.bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0)))
+    let descriptor = try SystemFiles.open(path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o666)
+    defer { close(descriptor) }
+    try SystemFiles.write(Array(bytes), to: descriptor)
+    return path
   }
 
   /// The names in a directory inside, hidden ones too, sorted.
-  func names(in directory: String = "") throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: path(directory)).sorted()
+  func names(in directory: SystemText = "") throws -> [SystemText] {
+    try SystemFiles.names(in: path(directory))
   }
 
-  func bytes(of name: String) throws -> [UInt8] {
-    try [UInt8](Data(contentsOf: URL(filePath: path(name))))
+  func bytes(of name: SystemText) throws -> [UInt8] {
+    try SystemFiles.contents(path(name))
   }
 }

@@ -1,3 +1,4 @@
+import ProcedureKit
 import Testing
 
 @testable import taskrunner
@@ -19,7 +20,7 @@ import Testing
     arguments: [
       ["-j"], ["-j", "0"], ["-jx"], ["--jobs=257"], ["--frob"], ["-k=1"], ["--trace"], ["--report="], ["--graph=x"],
     ])
-  func refused(_ arguments: [String]) {
+  func refused(_ arguments: [SystemText]) {
     #expect(throws: UsageError.self) { try Arguments(parsing: arguments) }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import ProcedureKitProcess
 import Testing
 

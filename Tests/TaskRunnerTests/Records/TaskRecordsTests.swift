@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Testing
 
 @testable import taskrunner
@@ -16,7 +17,7 @@ import Testing
   /// Records that can be written, and hold those that were written before.
   private func opened() throws -> TaskRecords {
     let records = TaskRecords(of: file)
-    try FileManager.default.createDirectory(atPath: records.folder, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(atPath: records.folder.description, withIntermediateDirectories: true)
     try records.open()
     return records
   }
@@ -55,6 +56,6 @@ import Testing
   @Test("A folder that cannot be written is an error that names the file")
   func unwritable() {
     let records = TaskRecords(of: file)
-    #expect { try records.open() } throws: { "\($0)".contains(records.folder) }
+    #expect { try records.open() } throws: { "\($0)".contains(records.folder.description) }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import ProcedureKit
+import ProcedureKitFoundation
 import ProcedureKitProcess
 import Synchronization
 
@@ -17,16 +18,23 @@ final class Sandbox: Sendable {
     try write(tasks, to: "tasks.json")
   }
 
+  /// The path of a file, or of the folder.
+  func file(_ name: SystemText = ".") -> SystemText { "\(path)/\(name)" }
+
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  func write(_ text: String, to name: String) throws {
-    let file = URL(filePath: "\(path)/\(name)")
-    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data(text.utf8).write(to: file)
+  func write(_ text: String, to name: SystemText) throws {
+    let file = file(name)
+    try SystemFiles.makeFolders(SystemText(bytes: file.bytes.prefix(file.bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0)))
+    let descriptor = try SystemFiles.open(file, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o666)
+    defer { close(descriptor) }
+    try SystemFiles.write(text.utf8, to: descriptor)
   }
 
   /// The text of a file; `nil` if there is none.
-  func text(_ name: String) -> String? { try? String(contentsOfFile: "\(path)/\(name)", encoding: .utf8) }
+  func text(_ name: SystemText) -> String? {
+    (try? SystemFiles.contents(file(name))).map { String(decoding: $0, as: UTF8.self) }
+  }
 
   func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
 
@@ -36,18 +44,22 @@ final class Sandbox: Sendable {
   ///
   /// - Parameters:
   ///   - arguments: The command line.
+  ///   - environment: All variables; `nil` for those of the tests.
   ///   - onLine: Called for each line that the executable prints, with the means to signal it.
   /// - Returns: What the executable has printed, and its status.
   /// - Throws: `ProcessError`, if the executable cannot be started.
   func run(
-    _ arguments: String..., onLine: @escaping @Sendable (String, ProcessControl) -> Void = { _, _ in }
+    _ arguments: SystemText..., environment: [SystemText: SystemText]? = nil,
+    onLine: @escaping @Sendable (String, ProcessControl) -> Void = { _, _ in }
   ) async throws -> ProcessResult {
     let launched = Mutex<ProcessControl?>(nil)
     var process = ProcessProcedure("taskrunner")
     process.acceptsStatus = { _ in true }
     process.onLaunch = { control in launched.withLock { $0 = control } }
     process.onLine = { line in if let control = launched.withLock({ $0 }) { onLine(line.text, control) } }
-    return try await process(ProcessRequest(Self.executable, arguments, workingDirectory: path))
+    let request = ProcessRequest(
+      SystemText(Self.executable), arguments, environment: environment, workingDirectory: SystemText(path))
+    return try await process(request)
   }
 
   /// Beside the bundle of the tests, where the package manager puts all products.

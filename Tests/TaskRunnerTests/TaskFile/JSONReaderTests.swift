@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 import Testing
 
 @testable import taskrunner
@@ -10,10 +11,10 @@ import Testing
     case .null: NSNull()
     case .boolean(let value): NSNumber(value: value)
     case .number(let value): NSNumber(value: value)
-    case .string(let value): value as NSString
+    case .string(let value): value.description as NSString
     case .array(let values): values.map(plain) as NSArray
     case .object(let members):
-      Dictionary(uniqueKeysWithValues: members.map { ($0.key, plain($0.value)) }) as NSDictionary
+      Dictionary(uniqueKeysWithValues: members.map { ($0.key.description, plain($0.value)) }) as NSDictionary
     }
   }
 
@@ -34,10 +35,26 @@ import Testing
       ("", 0), ("  ", 2), ("[1,]", 3), ("[1 2]", 3), ("{\"a\" 1}", 5), ("{a: 1}", 1), ("{\"a\": 1,}", 8), ("[01]", 1),
       ("[1.]", 1), ("[+1]", 1), ("[1e999]", 1), ("nul", 0), ("[\"a\nb\"]", 3), ("[\"abc", 1), ("[\"\\x\"]", 2),
       ("[\"\\ud800\"]", 2), ("[\"\\ud800\\u0041\"]", 2), ("[\"\\u12\"]", 2), ("[\"\\u+123\"]", 2), ("1 2", 2), ("[", 1),
-      ("{\"a\": 1, \"a\": 2}", 9), ("[1", 2), ("{\"a\":", 5), ("'a'", 0), ("\u{FEFF}[]", 0),
+      ("{\"a\": 1, \"a\": 2}", 9), ("[1", 2), ("{\"a\":", 5), ("'a'", 0), ("\u{FEFF}[,]", 4), ("[\"\\udc7f\"]", 2),
+      ("[\"\\udd00\"]", 2),
     ])
   func problems(_ text: String, offset: Int) {
     #expect { _ = try JSONReader.value(in: Array(text.utf8)) } throws: { ($0 as? Problem)?.offset == offset }
+  }
+
+  @Test("A byte order mark is passed over")
+  func byteOrderMark() throws {
+    #expect(try plain(JSONReader.value(in: [0xef, 0xbb, 0xbf] + "[1]".utf8)) == [1] as NSArray)
+  }
+
+  @Test("The escapes of single bytes are the bytes, in names that are not UTF-8")
+  func singleBytes() throws {
+    let value = try JSONReader.value(in: Array(#"["caf\udce9\u00e9\uDCFF\udc80"]"#.utf8))
+    guard case .array(let elements) = value.content, case .string(let text) = elements[0].content else {
+      Issue.record("\(value)")
+      return
+    }
+    #expect(text.bytes == Array("caf".utf8) + [0xe9, 0xc3, 0xa9, 0xff, 0x80])
   }
 
   @Test("Bytes that are no UTF-8, and texts nested too deep, are problems")

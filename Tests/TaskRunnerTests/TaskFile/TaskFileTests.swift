@@ -1,3 +1,4 @@
+import ProcedureKit
 import Testing
 
 @testable import taskrunner
@@ -102,7 +103,7 @@ import Testing
 
   @Test("A file that is not there, or is a folder, is an error that names it")
   func unreadable() {
-    for path in ["/no/such/file", "/tmp"] {
+    for path: SystemText in ["/no/such/file", "/tmp"] {
       #expect { _ = try TaskFile(path) } throws: { "\($0)".hasPrefix("\(path): cannot be read: ") }
     }
   }

@@ -1,0 +1,65 @@
+import ProcedureKit
+
+/// The paths that tasks make, as a tree of names: a look-up takes as long as its path, however many paths there are.
+struct PathTree {
+  private struct Place: Hashable {
+    let folder: Int
+    let name: SystemText
+  }
+
+  private struct Entry {
+    /// The task that makes the file or folder.
+    var maker: Int?
+    /// The tasks that make something within, each once, in their order.
+    var makersWithin: [Int] = []
+  }
+
+  /// The root is the first.
+  private var entries = [Entry()]
+  private var places: [Place: Int] = [:]
+
+  /// Adds a path. The tasks come in their order.
+  ///
+  /// - Returns: The task that makes the path, too, if there is one.
+  mutating func add(_ path: SystemText, maker: Int) -> Int? {
+    var index = 0
+    for name in Paths.parts(of: path) {
+      if entries[index].makersWithin.last != maker { entries[index].makersWithin.append(maker) }
+      let place = Place(folder: index, name: name)
+      if places[place] == nil {
+        places[place] = entries.count
+        entries.append(Entry())
+      }
+      index = places[place] ?? 0
+    }
+    defer { entries[index].maker = maker }
+    return entries[index].maker
+  }
+
+  /// Returns the innermost folder around a path that a task makes, and the task.
+  func makerAround(_ path: SystemText) -> (path: SystemText, maker: Int)? {
+    let parts = Paths.parts(of: path)
+    let around = walk(parts).prefix(parts.count).enumerated().last { entries[$0.element].maker != nil }
+    guard let around, let maker = entries[around.element].maker else { return nil }
+    let folder = parts.prefix(around.offset).flatMap { Array("/".utf8) + $0.bytes }
+    return (around.offset == 0 ? "/" : SystemText(bytes: folder), maker)
+  }
+
+  /// Returns the tasks that make a path, the innermost folders around the path, and what is within, in this order.
+  func makers(of path: SystemText) -> [Int] {
+    let parts = Paths.parts(of: path)
+    let way = walk(parts)
+    let within = way.count > parts.count ? entries[way[parts.count]].makersWithin : []
+    return way.reversed().compactMap { entries[$0].maker } + within
+  }
+
+  /// The entries on the way from the root, as far as there are some.
+  private func walk(_ parts: [SystemText]) -> [Int] {
+    var way = [0]
+    for name in parts {
+      guard let next = places[Place(folder: way[way.count - 1], name: name)] else { break }
+      way.append(next)
+    }
+    return way
+  }
+}

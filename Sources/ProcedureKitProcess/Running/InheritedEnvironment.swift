@@ -1,0 +1,20 @@
+@preconcurrency import Foundation
+import ProcedureKit
+
+/// The variables of this process, as the system has them.
+enum InheritedEnvironment {
+  /// The entries, `NAME=VALUE` in general. As for all readers of the environment, no thread may change it at the same time.
+  static var entries: [SystemText] {
+    #if canImport(Darwin)
+      var next = _NSGetEnviron().pointee
+    #else
+      var next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
+    #endif
+    var entries: [SystemText] = []
+    while let entry = next?.pointee {
+      entries.append(SystemText(cString: entry))
+      next = next?.advanced(by: 1)
+    }
+    return entries
+  }
+}
