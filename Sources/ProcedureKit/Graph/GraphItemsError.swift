@@ -23,14 +23,17 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
 
   /// Returns the order of the items, or all reasons against one.
   static func order(of ids: [ID], needs: [[ID]], graph: String) -> Result<ItemOrder, GraphItemsError> {
-    var (error, indices) = (GraphItemsError(graph: graph), [ID: Int](minimumCapacity: ids.count))
-    for (index, id) in ids.enumerated() where indices.updateValue(index, forKey: id) != nil {
-      error.duplicates.append(id)
+    var (error, taken) = (GraphItemsError(graph: graph), Set<ID>(minimumCapacity: ids.count))
+    var indices = [AnyHashable: Int](minimumCapacity: ids.count)
+    for (index, id) in ids.enumerated() {
+      // The value of the graph is a dictionary, which holds one of two ids that Swift takes for equal.
+      if !taken.insert(id).inserted { error.duplicates.append(id) }
+      indices[ByteText.key(id)] = index
     }
     let order = ItemOrder(
       needs: zip(ids, needs).map { id, needs in
-        for need in needs where indices[need] == nil { error.unknownNeeds.append((id, need)) }
-        return needs.compactMap { indices[$0] }
+        for need in needs where indices[ByteText.key(need)] == nil { error.unknownNeeds.append((id, need)) }
+        return needs.compactMap { indices[ByteText.key($0)] }
       })
     error.cycles = order.cycles.map { $0.map { ids[$0] } }
     if error.duplicates.isEmpty, error.unknownNeeds.isEmpty, error.cycles.isEmpty { return .success(order) }

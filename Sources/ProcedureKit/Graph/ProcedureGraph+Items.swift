@@ -7,7 +7,8 @@ extension ProcedureGraph where Input == Void {
   /// }
   /// ```
   ///
-  /// An item starts as soon as the needed items have finished. The id names the node in errors, events and diagrams.
+  /// An item starts as soon as the needed items have finished. The id names the node in errors, events and diagrams. A need that is a
+  /// text names the item whose id has the same bytes.
   ///
   /// - Parameters:
   ///   - items: The items, in any order; no items make a graph that returns an empty dictionary.

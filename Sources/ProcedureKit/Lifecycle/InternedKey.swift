@@ -11,7 +11,8 @@ final class InternedKey: Hashable, Sendable {
   private let number: UInt64
   private static let index = Index()
 
-  /// Returns the key of `value`. Values of different types can be equal, as in `AnyHashable`.
+  /// Returns the key of `value`. Texts are equal if their bytes are; values of different types can be
+  /// equal, as in `AnyHashable`.
   static func of(_ value: any Hashable & Sendable) -> InternedKey { index.key(value) }
 
   private init(_ value: any Hashable & Sendable, hash: Int, number: UInt64) {
@@ -41,7 +42,7 @@ final class InternedKey: Hashable, Sendable {
     private let contents = Mutex(Contents())
 
     func key(_ value: any Hashable & Sendable) -> InternedKey {
-      let sought = AnyHashable(value)
+      let sought = ByteText.key(value)
       let hash = sought.hashValue
       var compared: Set<UInt64> = []
       while true {
@@ -50,7 +51,7 @@ final class InternedKey: Hashable, Sendable {
           return (contents.slots[hash] ?? [], contents.lookups)
         }
         for slot in found where compared.insert(slot.number).inserted {
-          if let key = slot.key, AnyHashable(key.value) == sought { return key }
+          if let key = slot.key, ByteText.key(key.value) == sought { return key }
         }
         let key = InternedKey(value, hash: hash, number: number)
         if insert(key, unlessMoreThan: compared) { return key }

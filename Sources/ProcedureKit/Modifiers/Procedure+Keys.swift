@@ -3,7 +3,7 @@ extension Procedure {
   ///
   /// Keys take turns on a queue with ``QueueFairness/byKey``, ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey`` and
   /// ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey`` bound each key, and a full queue replaces only a procedure with an
-  /// equal key; see ``QueueOverflow``. By default, a key changes nothing.
+  /// equal key; see ``QueueOverflow``. Keys that are texts are compared byte by byte. By default, a key changes nothing.
   ///
   /// Of several keys, the last one counts; the key of a part that ``then(_:)`` appends, or that a fallback is, does not: key the whole. Produced children, nested runs and nodes of graphs without a key have the key of the
   /// enclosing body; a procedure that a body adds to a queue does not. A node with a key needs a slot of this key to execute.

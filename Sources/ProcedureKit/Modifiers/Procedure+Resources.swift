@@ -2,7 +2,7 @@ extension Procedure {
   /// Returns the procedure with mutual exclusion: the body executes only while no other run holds any of the
   /// categories.
   ///
-  /// A category is any hashable value: a string, a case of an enum. Categories are process-wide, on every queue and
+  /// A category is any hashable value: a string, a case of an enum. Strings are compared byte by byte. Categories are process-wide, on every queue and
   /// without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one level together or
   /// not at all, first come first served, and releases them when the body has ended.
   ///

@@ -8,7 +8,7 @@
 /// Two resources with one name are one resource in a ``ResourceTable``, and have to have the same capacity: while the resource is
 /// in use, a run that claims it with another capacity fails with
 /// ``ProcedureError/Kind/resourceConflict``. ``ResourceTable/setCapacity(_:of:)`` changes
-/// the capacity while the program runs. The operator `==` compares names and capacities.
+/// the capacity while the program runs. The operator `==` compares names, byte by byte, and capacities.
 public struct Resource: Sendable, Hashable {
   /// The name, which identifies the resource.
   public let name: String
@@ -26,5 +26,16 @@ public struct Resource: Sendable, Hashable {
       "Resource \"\(name)\": its capacity is \(capacity), which is not between 1 and \(Int32.max - 1)")
     self.name = name
     self.capacity = capacity
+  }
+
+  /// Compares the bytes of the names, and the capacities.
+  public static func == (one: Resource, other: Resource) -> Bool {
+    one.capacity == other.capacity && one.name.hasBytes(of: other.name)
+  }
+
+  /// Hashes the bytes of the name, and the capacity.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(bytesOf: name)
+    hasher.combine(capacity)
   }
 }

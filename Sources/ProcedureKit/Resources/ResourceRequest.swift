@@ -3,7 +3,7 @@ enum ResourceKey: Hashable, Sendable {
   /// A category that users name by a value of theirs.
   case category(InternedKey)
   /// A resource of so many units.
-  case units(name: String)
+  case units(name: ByteText)
 }
 
 /// Internal. Names a category by a type.
@@ -22,7 +22,7 @@ extension ResourceKey: CustomStringConvertible {
   var description: String {
     switch self {
     case .category(let key): "\(key.value)"
-    case .units(let name): name
+    case .units(let name): name.text
     }
   }
 }
@@ -51,7 +51,7 @@ struct ResourceRequest: Sendable {
 
   /// Units of one resource.
   init(_ resource: Resource, units: Int) {
-    add(Demand(key: .units(name: resource.name), units: Int32(units), capacity: Int32(resource.capacity)))
+    add(Demand(key: .units(name: ByteText(resource.name)), units: Int32(units), capacity: Int32(resource.capacity)))
   }
 
   /// Two declarations of one resource in one level.

@@ -26,7 +26,7 @@ public final class ResourceTable: Sendable {
     var pools: [ResourceNumber: Pool] = [:]
     var claimants: [RunNumber: Run] = [:]
     /// The capacities that were set, which hold instead of those of the declarations.
-    var capacities: [String: Int32] = [:]
+    var capacities: [ByteText: Int32] = [:]
   }
 
   private let state = Mutex(State())
@@ -51,9 +51,10 @@ public final class ResourceTable: Sendable {
   /// - Complexity: O(w) for w claims that wait for the resource.
   public func setCapacity(_ capacity: Int, of resource: Resource) {
     let new = Int32(Resource(resource.name, capacity: capacity).capacity)
+    let name = ByteText(resource.name)
     let (granted, refused, waiting) = state.withLock { state -> ([Run], [Run], [Run]) in
-      state.capacities[resource.name] = new
-      guard let number = state.numbers[.units(name: resource.name)] else { return ([], [], []) }
+      state.capacities[name] = new
+      guard let number = state.numbers[.units(name: name)] else { return ([], [], []) }
       var granted: [RunNumber] = []
       let (lacking, waiting) = state.table.capacityChanged(number, to: new, &granted)
       return (
@@ -66,7 +67,7 @@ public final class ResourceTable: Sendable {
       // A claim after a pause is for several levels.
       let levels = [run] + run.enclosingLevels
       let units =
-        levels.map { ResourceRequest.units(of: .units(name: resource.name), in: $0.level.traits.demands.elements) }
+        levels.map { ResourceRequest.units(of: .units(name: name), in: $0.level.traits.demands.elements) }
         .max()
         ?? 0
       guard withdraw(run) else { continue }
@@ -247,7 +248,7 @@ extension ResourceTable.State {
         let other = table.users(of: number).lazy.compactMap({ claimants[$0] }).first
       {
         return .resourceConflict(
-          procedure: run.levelIdentity, resource: name, capacity: Int(demand.capacity), other: other.levelIdentity,
+          procedure: run.levelIdentity, resource: name.text, capacity: Int(demand.capacity), other: other.levelIdentity,
           otherCapacity: Int(pool.declared))
       }
       let capacity = capacities[name] ?? demand.capacity
@@ -255,7 +256,7 @@ extension ResourceTable.State {
         continue
       }
       return .capacityExceeded(
-        procedure: run.levelIdentity, resource: name, units: Int(demand.units), capacity: Int(capacity))
+        procedure: run.levelIdentity, resource: name.text, units: Int(demand.units), capacity: Int(capacity))
     }
     return nil
   }

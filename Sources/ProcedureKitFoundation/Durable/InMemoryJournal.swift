@@ -13,7 +13,7 @@ public actor InMemoryJournal: ProcedureJournal {
   public private(set) var entries: [JournalKey: [UInt8]] = [:]
   /// How many appends there were.
   public private(set) var appendCount = 0
-  private var latest: [String: JournalKey] = [:]
+  private var latest: [ByteText: JournalKey] = [:]
 
   /// Makes an empty journal.
   ///
@@ -37,7 +37,7 @@ public actor InMemoryJournal: ProcedureJournal {
   ///   - key: The key.
   public func append(_ bytes: [UInt8], for key: JournalKey) async {
     entries[key] = bytes
-    latest[key.path] = key
+    latest[ByteText(key.path)] = key
     appendCount += 1
   }
 
@@ -45,7 +45,7 @@ public actor InMemoryJournal: ProcedureJournal {
   public func read(_ key: JournalKey) async -> [UInt8]? { entries[key] }
 
   /// Returns the key of the latest entry of a path, or `nil`. Cancelling the caller has no effect.
-  public func latestKey(at path: String) async -> JournalKey? { latest[path] }
+  public func latestKey(at path: String) async -> JournalKey? { latest[ByteText(path)] }
 
   /// Removes all entries for whose key a function returns `true`. Cancelling the caller has no effect.
   public func remove(where isRemoved: @Sendable (JournalKey) -> Bool) {

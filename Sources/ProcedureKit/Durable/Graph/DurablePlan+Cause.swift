@@ -9,7 +9,8 @@ extension DurablePlan {
     else { return .notRemembered }
     if record.versions != versions(of: node) { return .versionChanged }
     let (now, before) = (recordedDependencies(of: node, fingerprints), record.dependencies)
-    let changed = now.filter { !before.contains($0) } + before.filter { old in !now.contains { $0.name == old.name } }
+    let names = Set(now.map { ByteText($0.name) })
+    let changed = now.filter { !before.contains($0) } + before.filter { !names.contains(ByteText($0.name)) }
     return changed.isEmpty ? .notRemembered : .dependenciesChanged(changed.map(\.name))
   }
 }

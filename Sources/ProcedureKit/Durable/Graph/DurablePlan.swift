@@ -33,7 +33,7 @@ final class DurablePlan: Sendable {
     let all = graph.shape.dependencies()
     dependencies = nodes.map { node in
       let inputs = graph.inputs(of: node).map { $0 - 1 }
-      return inputs + Set(all[Int(node)]).subtracting(inputs).sorted { paths[Int($0)] < paths[Int($1)] }
+      return inputs + Set(all[Int(node)]).subtracting(inputs).sorted { paths[Int($0)].precedes(paths[Int($1)]) }
     }
     self.paths = paths
     sinks = Set(nodes).subtracting(dependencies.joined())
@@ -41,15 +41,16 @@ final class DurablePlan: Sendable {
 
   /// Returns the paths of nodes: nodes of one name are numbered, in the order in which they were added.
   private static func paths(of names: [String], in graph: String) -> [String] {
-    var (taken, counts): (Set<String>, [String: Int]) = (Set(names), [:])
+    var (taken, counts): (Set<ByteText>, [ByteText: Int]) = (Set(names.map(ByteText.init)), [:])
     return names.map { name in
+      let key = ByteText(name)
       var path = name
-      while counts[name, default: 0] > 0 {
-        counts[name, default: 0] += 1
-        path = "\(name)#\(counts[name, default: 0])"
-        if taken.insert(path).inserted { break }
+      while counts[key, default: 0] > 0 {
+        counts[key, default: 0] += 1
+        path = "\(name)#\(counts[key, default: 0])"
+        if taken.insert(ByteText(path)).inserted { break }
       }
-      counts[name, default: 0] = max(counts[name, default: 0], 1)
+      counts[key, default: 0] = max(counts[key, default: 0], 1)
       return "\(graph)/\(path)"
     }
   }

@@ -5,6 +5,10 @@ struct JournalRecord: Equatable, Sendable {
     let name: String
     /// The beginning of the fingerprint.
     let prefix: UInt64
+
+    static func == (one: Dependency, other: Dependency) -> Bool {
+      one.prefix == other.prefix && one.name.hasBytes(of: other.name)
+    }
   }
 
   private static let format: UInt8 = 1

@@ -3,7 +3,7 @@ public struct RemoteCall: Sendable {
   /// The identity of the work that a call asks for: the idempotency key.
   ///
   /// Two calls with equal keys ask for the same work. An engine executes the work of a key at most once at a time, and answers a later call
-  /// with the value that is there.
+  /// with the value that is there. The texts are compared byte by byte: `é` in two spellings makes two keys.
   public struct Key: Hashable, Codable, Sendable {
     /// The run that the work belongs to.
     public let run: String
@@ -20,6 +20,18 @@ public struct RemoteCall: Sendable {
     ///   - attempt: The attempt of the procedure, from 1.
     public init(run: String, node: String, attempt: Int = 1) {
       (self.run, self.node, self.attempt) = (run, node, attempt)
+    }
+
+    /// Compares the bytes of the texts, and the attempts.
+    public static func == (one: Key, other: Key) -> Bool {
+      one.attempt == other.attempt && one.node.hasBytes(of: other.node) && one.run.hasBytes(of: other.run)
+    }
+
+    /// Hashes the bytes of the texts, and the attempt.
+    public func hash(into hasher: inout Hasher) {
+      hasher.combine(bytesOf: run)
+      hasher.combine(bytesOf: node)
+      hasher.combine(attempt)
     }
   }
 

@@ -1,6 +1,6 @@
 /// The name and the version of a procedure that is executed elsewhere.
 ///
-/// Client and worker mean the same procedure if name and version are equal. Raise the version when the meaning of the procedure, or the
+/// Client and worker mean the same procedure if the bytes of the names and the versions are equal. Raise the version when the meaning of the procedure, or the
 /// type of its input or value, changes.
 public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible {
   /// The name, for example "resize".
@@ -15,6 +15,17 @@ public struct RemoteName: Hashable, Codable, Sendable, LosslessStringConvertible
   ///   - version: The version of the procedure.
   public init(_ name: String, version: Int = 1) {
     (self.name, self.version) = (name, version)
+  }
+
+  /// Compares the bytes of the names, and the versions.
+  public static func == (one: RemoteName, other: RemoteName) -> Bool {
+    one.version == other.version && one.name.hasBytes(of: other.name)
+  }
+
+  /// Hashes the bytes of the name, and the version.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(bytesOf: name)
+    hasher.combine(version)
   }
 
   /// Reads a ``description``; `nil` for any other text.

@@ -22,7 +22,7 @@ public struct RemoteSignature<Input: Sendable, Output: Sendable>: Sendable {
     (self.name, self.input, self.output) = (name, input, output)
     self.errors = errors.map { type in RemoteErrorType(type) }
     require(
-      Set(self.errors.map(\.name)).count == errors.count,
+      Set(self.errors.map { ByteText($0.name) }).count == errors.count,
       "RemoteSignature \"\(name)\": two of the errors have the same name: \(self.errors.map(\.name))")
   }
 
@@ -98,7 +98,7 @@ extension RemoteSignature {
 
   /// Returns the error that a failure stands for; the failure itself, if its type is unknown or its contents cannot be decoded.
   func error(_ failure: RemoteFailure, of run: ProcedureIdentity, with coder: any ProcedureCoder) -> any Error {
-    guard let type = (errors + RemoteErrorType.ofLibrary).first(where: { $0.name == failure.type }),
+    guard let type = (errors + RemoteErrorType.ofLibrary).first(where: { $0.name.hasBytes(of: failure.type) }),
       let error = try? type.decode(failure.contents, coder)
     else { return failure }
     if let error = error as? RemoteProcedureError {

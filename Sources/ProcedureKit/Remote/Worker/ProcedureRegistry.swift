@@ -11,7 +11,7 @@ public struct ProcedureRegistry: Sendable {
   }
 
   let coder: any ProcedureCoder
-  private var entries: [String: [Int: Entry]] = [:]
+  private var entries: [RemoteName: Entry] = [:]
 
   /// Makes an empty registry.
   ///
@@ -22,8 +22,7 @@ public struct ProcedureRegistry: Sendable {
 
   /// The names and versions of the registered procedures, sorted.
   public var names: [RemoteName] {
-    let names = entries.flatMap { name, versions in versions.keys.map { RemoteName(name, version: $0) } }
-    return names.sorted { ($0.name, $0.version) < ($1.name, $1.version) }
+    entries.keys.sorted { $0.name.hasBytes(of: $1.name) ? $0.version < $1.version : $0.name.precedes($1.name) }
   }
 
   /// Registers a procedure, with all its modifiers. Several versions can stand side by side. A second procedure of the same name and version
@@ -38,8 +37,8 @@ public struct ProcedureRegistry: Sendable {
       RemoteExecution.current?.follow(ProcedureContext.ofBody(task.name).run)
       return try await task.executeAsLevel(input)
     }
-    require(entries[name.name]?[name.version] == nil, "ProcedureRegistry: \"\(name)\" is registered twice")
-    entries[name.name, default: [:]][name.version] = Entry { call, queue in
+    require(entries[name] == nil, "ProcedureRegistry: \"\(name)\" is registered twice")
+    entries[name] = Entry { call, queue in
       let input = try signature.decode(input: call.input, with: coder)
       let output = try await queue.run(followed, input: input)
       return try signature.encode(output, with: coder)
@@ -58,7 +57,7 @@ public struct ProcedureRegistry: Sendable {
   func execute(_ call: RemoteCall, on queue: ProcedureQueue, payloadLimit: Int) async -> Result<[UInt8], RemoteFailure>
   {
     let name = call.procedure
-    guard let entry = entries[name.name]?[name.version] else { return .failure(refusal(of: name)) }
+    guard let entry = entries[name] else { return .failure(refusal(of: name)) }
     do {
       let output = try await entry.execute(call, queue)
       guard output.count <= payloadLimit else {
@@ -72,13 +71,14 @@ public struct ProcedureRegistry: Sendable {
 
   private func refusal(of name: RemoteName) -> RemoteFailure {
     let signature = RemoteSignature<Void, Void>(name.name, version: name.version)
-    guard let versions = entries[name.name] else {
-      let known = Set(names.map(\.name)).sorted().joined(separator: ", ")
+    let versions = names.filter { $0.name.hasBytes(of: name.name) }.map(\.version)
+    guard !versions.isEmpty else {
+      let known = Set(names.map { ByteText($0.name) }).sorted().map(\.text).joined(separator: ", ")
       let reason =
         "the worker has no procedure of this name, \(known.isEmpty ? "and no other one" : "only: \(known)"); register it"
       return signature.failure(RemoteError(.unknownProcedure, procedure: name, reason: reason), with: coder)
     }
-    let known = versions.keys.sorted().map(String.init).joined(separator: ", ")
+    let known = versions.map(String.init).joined(separator: ", ")
     let reason = "the worker has other versions of it, only: \(known); register the version, or call one of these"
     return signature.failure(RemoteError(.wrongVersion, procedure: name, reason: reason), with: coder)
   }
