@@ -6,8 +6,21 @@ enum CRC32 {
 
   /// Returns the checksum of bytes.
   static func checksum(of bytes: some Sequence<UInt8>) -> UInt32 {
-    table.withUnsafeBufferPointer { table in
-      ~bytes.reduce(UInt32.max) { table[Int(($0 ^ UInt32($1)) & 0xff)] ^ $0 >> 8 }
+    var checksum = Checksum()
+    checksum.add(bytes)
+    return checksum.value
+  }
+
+  /// The checksum of bytes that are added in pieces.
+  struct Checksum {
+    private var state = UInt32.max
+
+    mutating func add(_ bytes: some Sequence<UInt8>) {
+      state = table.withUnsafeBufferPointer { table in
+        bytes.reduce(state) { table[Int(($0 ^ UInt32($1)) & 0xff)] ^ $0 >> 8 }
+      }
     }
+
+    var value: UInt32 { ~state }
   }
 }

@@ -13,9 +13,20 @@ final class FileDescriptor {
 
   private let number: Int32
 
+  /// Opens a file. A file that is created by this is readable and writable for its owner only.
+  ///
+  /// A path that contains NUL names no file: the system would take the part before.
   init(opening path: String, _ flags: Int32) throws(Failure) {
-    number = open(path, flags | O_CLOEXEC, 0o666)
+    guard !path.utf8.contains(0) else { throw Failure(code: EINVAL) }
+    number = open(path, flags | O_CLOEXEC, 0o600)
     if number < 0 { throw .latest }
+  }
+
+  /// Creates a file in place of what has the path. A link that lies there is removed, and not followed.
+  convenience init(replacing path: String) throws(Failure) {
+    guard !path.utf8.contains(0) else { throw Failure(code: EINVAL) }
+    unlink(path)
+    try self.init(opening: path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
   }
 
   deinit {

@@ -15,6 +15,9 @@ public import ProcedureKit
 /// The file is locked: opening a file that is used by another journal is an error. The system gives the lock back when the process
 /// ends, also if the process was killed. The lock is advisory, and on network file systems only as good as theirs.
 ///
+/// The file has to keep its path while it is open: after it was renamed, removed or replaced, the next append throws
+/// `JournalError` of the kind `moved`. A new file is readable and writable for its owner only.
+///
 /// The positions of all entries are held in memory, and the values are not. Reads and writes are on a thread of the journal.
 public actor FileJournal: ProcedureJournal {
   /// When the journal tells the system to write to the storage.
@@ -64,7 +67,8 @@ public actor FileJournal: ProcedureJournal {
   /// Opens a journal, or creates one. The whole file is read, by the calling thread.
   ///
   /// - Parameters:
-  ///   - path: The path of the file, or of a link to it. A compaction writes a file beside it whose name also ends with `.compacting`.
+  ///   - path: The path of the file, or of a link to it. A compaction writes a file beside it whose name also ends with `.compacting`,
+  ///     and removes what has that name. A path that contains NUL is an error.
   ///   - flush: When the journal tells the system to write to the storage.
   ///   - onDamage: What happens when bytes of the file were changed.
   ///   - coder: Converts values.
@@ -90,7 +94,7 @@ public actor FileJournal: ProcedureJournal {
   /// - Parameters:
   ///   - bytes: The value.
   ///   - key: The key.
-  /// - Throws: `JournalError`: the entry cannot be written, or the journal was closed.
+  /// - Throws: `JournalError`: the entry cannot be written, the file was renamed, removed or replaced, or the journal was closed.
   public func append(_ bytes: [UInt8], for key: JournalKey) async throws {
     try open().append(bytes, for: key)
     appendedCount += 1
@@ -123,7 +127,7 @@ public actor FileJournal: ProcedureJournal {
   /// - Parameter path: The path.
   /// - Returns: The key, or `nil` if there is none.
   /// - Throws: `JournalError`: the journal was closed.
-  public func latestKey(at path: String) async throws -> JournalKey? { try open().latest[path] }
+  public func latestKey(at path: String) async throws -> JournalKey? { try open().latest[ByteText(path)] }
 
   /// How many keys have an entry; 0 after ``close()``.
   public var entryCount: Int { file?.places.count ?? 0 }
@@ -141,7 +145,8 @@ public actor FileJournal: ProcedureJournal {
   /// ```
   ///
   /// - Parameter isKept: Returns whether to keep a key. A dropped key's procedure is executed again.
-  /// - Throws: `JournalError`: the new file cannot be written, and the old one is used on; or the journal was closed.
+  /// - Throws: `JournalError`: the new file cannot be written, or an entry is damaged, and the old one is used on; the file was renamed,
+  ///   removed or replaced; or the journal was closed.
   public func compact(keeping isKept: @Sendable (JournalKey) -> Bool = { _ in true }) async throws {
     try open().compact(isKept)
   }

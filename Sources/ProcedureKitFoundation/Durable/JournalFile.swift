@@ -5,9 +5,17 @@ internal import ProcedureKit
 final class JournalFile {
   /// Where the value of an entry is read.
   struct Place {
+    /// The start of the entry.
+    let entry: Int
+    /// The start of the value.
     let position: Int
     let size: Int
+
+    var end: Int { position + size }
   }
+
+  /// How much of an entry is in memory while its checksum is computed.
+  private static let pieceSize = 1 << 16
 
   private let path: String
   /// The path without links, from the root: a compaction replaces the file itself, also when the process has changed its folder since.
@@ -16,7 +24,7 @@ final class JournalFile {
   /// The end of the last whole entry, where the next entry is written.
   private(set) var end = JournalFormat.headerSize
   private(set) var places: [JournalKey: Place] = [:]
-  private(set) var latest: [String: JournalKey] = [:]
+  private(set) var latest: [ByteText: JournalKey] = [:]
   /// What was cut off when the file was opened.
   private(set) var recovery: FileJournal.Recovery?
   /// Why nothing more is written, after the storage has refused to say that it has what was written.
@@ -55,6 +63,9 @@ final class JournalFile {
   // MARK: Opening
 
   private static func opened(_ path: String) throws(JournalError) -> FileDescriptor {
+    guard !path.utf8.contains(0) else {
+      throw Self.error(.unreadable, path, "cannot be opened, since its path contains NUL")
+    }
     while true {
       do throws(FileDescriptor.Failure) {
         let file = try FileDescriptor(opening: path, O_RDWR | O_CREAT)
@@ -141,28 +152,42 @@ final class JournalFile {
         return Damage(position: end, size: rest, isTorn: try isZero(from: end, to: size))
       }
       let start = end + JournalFormat.entryHeaderSize
-      guard start + length <= size else { return Damage(position: end, size: rest, isTorn: true) }
-      let payload = try read(length, at: start)
-      guard CRC32.checksum(of: payload) == checksum, let (key, value) = JournalFormat.split(payload) else {
+      guard length <= size - start else { return Damage(position: end, size: rest, isTorn: true) }
+      guard let key = try key(at: start, length: length, checksum: checksum) else {
         return Damage(position: end, size: rest, isTorn: false)
       }
-      end = start + length
-      note(key, size: value.count)
+      note(key, at: end, end: start + length)
     }
     return nil
   }
 
+  /// Reads the key of a payload, after checking the lengths, and then the checksum in pieces; `nil` if one of them is wrong.
+  private func key(at start: Int, length: Int, checksum: UInt32) throws(JournalError) -> JournalKey? {
+    let first = try read(min(length, Self.pieceSize), at: start)
+    guard let keySize = JournalFormat.keySize(Array(first.prefix(4)), payloadLength: length) else { return nil }
+    var computed = CRC32.Checksum()
+    computed.add(first)
+    for position in stride(from: start + first.count, to: start + length, by: Self.pieceSize) {
+      computed.add(try read(min(Self.pieceSize, start + length - position), at: position))
+    }
+    guard computed.value == checksum else { return nil }
+    let bytes = keySize <= first.count ? Array(first.prefix(keySize)) : try read(keySize, at: start)
+    return bytes.count == keySize ? JournalFormat.key(bytes) : nil
+  }
+
   private func isZero(from start: Int, to end: Int) throws(JournalError) -> Bool {
-    for position in stride(from: start, to: end, by: 1 << 16) {
-      if try read(min(1 << 16, end - position), at: position).contains(where: { $0 != 0 }) { return false }
+    for position in stride(from: start, to: end, by: Self.pieceSize) {
+      if try read(min(Self.pieceSize, end - position), at: position).contains(where: { $0 != 0 }) { return false }
     }
     return true
   }
 
-  /// Notes an entry that ends at `end`.
-  private func note(_ key: JournalKey, size: Int) {
-    places[key] = Place(position: end - size, size: size)
-    latest[key.path] = key
+  /// Notes an entry, and that the next one follows it.
+  private func note(_ key: JournalKey, at start: Int, end: Int) {
+    let position = start + JournalFormat.entryHeaderSize + 36 + key.path.utf8.count
+    places[key] = Place(entry: start, position: position, size: end - position)
+    latest[ByteText(key.path)] = key
+    self.end = end
   }
 
   private func cutOff(_ damage: Damage) throws(JournalError) {
@@ -192,25 +217,32 @@ final class JournalFile {
   /// Returns the value of a key, after checking the whole entry.
   func value(for key: JournalKey) throws(JournalError) -> [UInt8]? {
     guard let place = places[key] else { return nil }
-    let start = place.position - 36 - key.path.utf8.count - JournalFormat.entryHeaderSize
-    let bytes = try read(place.position + place.size - start, at: start)
-    guard bytes.count == place.position + place.size - start,
-      let (length, checksum) = JournalFormat.entryHeader(Array(bytes[..<JournalFormat.entryHeaderSize])),
-      length == bytes.count - JournalFormat.entryHeaderSize,
-      case let payload = Array(bytes[JournalFormat.entryHeaderSize...]), CRC32.checksum(of: payload) == checksum,
-      let (found, value) = JournalFormat.split(payload), found == key
-    else {
-      throw Self.error(.damaged, path, "has a damaged entry for \(key): its bytes were changed since it was written")
-    }
-    return Array(value)
+    let bytes = try read(place.end - place.entry, at: place.entry)
+    guard Self.isEntry(bytes, of: key, place) else { throw changed(key) }
+    return Array(bytes[(place.position - place.entry)...])
+  }
+
+  /// Whether bytes are the whole entry of a key.
+  private static func isEntry(_ bytes: [UInt8], of key: JournalKey, _ place: Place) -> Bool {
+    let start = JournalFormat.entryHeaderSize
+    guard bytes.count == place.end - place.entry,
+      let (length, checksum) = JournalFormat.entryHeader(Array(bytes[..<start]))
+    else { return false }
+    return length == bytes.count - start && CRC32.checksum(of: bytes[start...]) == checksum
+      && JournalFormat.key(Array(bytes[start..<place.position - place.entry])) == key
+  }
+
+  private func changed(_ key: JournalKey) -> JournalError {
+    Self.error(.damaged, path, "has a damaged entry for \(key): its bytes were changed since it was written")
   }
 
   // MARK: Writing
 
   func append(_ value: [UInt8], for key: JournalKey) throws(JournalError) {
     try requireIntact()
+    try requireInPlace()
     guard let entry = JournalFormat.entry(value, for: key) else {
-      throw Self.error(.unwritable, path, "cannot take an entry of 4 GiB or more: \(key)")
+      throw Self.error(.unwritable, path, "cannot take an entry of 4 GiB or more, or with a path of more than 16 MiB")
     }
     do {
       try file.write(entry, at: end)
@@ -219,8 +251,15 @@ final class JournalFile {
       do { try file.truncate(to: end) } catch { failure = error }
       throw Self.error(.unwritable, path, "cannot take the entry of \(key); all entries before are readable", error)
     }
-    end += entry.count
-    note(key, size: value.count)
+    note(key, at: end, end: end + entry.count)
+  }
+
+  /// Checks that the file still has its path: entries that go into a removed file are lost with the process.
+  private func requireInPlace() throws(JournalError) {
+    guard !file.isFile(at: realPath) else { return }
+    throw Self.error(
+      .moved, path,
+      "was renamed, removed or replaced since it was opened, and takes no more entries: close it and open it again")
   }
 
   private func requireIntact() throws(JournalError) {
@@ -243,20 +282,24 @@ final class JournalFile {
 
   /// Writes the latest entry of each kept key to a new file, which replaces the file. After an error, the old file is used on.
   func compact(_ isKept: (JournalKey) -> Bool) throws(JournalError) {
+    try requireInPlace()
     let temporary = realPath + ".compacting"
     let (old, oldEnd, oldPlaces, oldLatest) = (file, end, places, latest)
+    var damaged: JournalKey?
     do throws(FileDescriptor.Failure) {
-      let new = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_TRUNC)
+      let new = try FileDescriptor(replacing: temporary)
       guard try new.lock() else { throw FileDescriptor.Failure(code: EWOULDBLOCK) }
       try new.takePermissions(of: old)
       try new.write(JournalFormat.header(), at: 0)
       (end, places, latest) = (JournalFormat.headerSize, [:], [:])
       for (key, place) in oldPlaces.sorted(by: { $0.value.position < $1.value.position }) where isKept(key) {
-        let start = place.position - 36 - key.path.utf8.count - JournalFormat.entryHeaderSize
-        let entry = try old.read(place.position + place.size - start, at: start)
+        let entry = try old.read(place.end - place.entry, at: place.entry)
+        guard Self.isEntry(entry, of: key, place) else {
+          damaged = key
+          throw FileDescriptor.Failure(code: EIO)
+        }
         try new.write(entry, at: end)
-        end += entry.count
-        note(key, size: place.size)
+        note(key, at: end, end: end + entry.count)
       }
       try new.flush()
       guard rename(temporary, realPath) == 0 else { throw .latest }
@@ -264,6 +307,8 @@ final class JournalFile {
     } catch {
       unlink(temporary)
       (end, places, latest) = (oldEnd, oldPlaces, oldLatest)
+      // A damaged entry in the new file would make all of it a damaged journal.
+      if let damaged { throw changed(damaged) }
       throw Self.error(.unwritable, path, "cannot be compacted, and is as before", error)
     }
     do {

@@ -21,10 +21,14 @@ enum JournalFormat {
     return start + bytes(of: CRC32.checksum(of: start))
   }
 
-  /// Returns the bytes of an entry, or `nil` if the entry is too large for the format.
+  /// The largest number of bytes of a path. The paths of all entries are held in memory.
+  static let largestPath = 1 << 24
+
+  /// Returns the bytes of an entry, or `nil` if the entry or its path is too large for the format.
   static func entry(_ value: [UInt8], for key: JournalKey) -> [UInt8]? {
     let path = Array(key.path.utf8)
-    guard let pathLength = UInt32(exactly: path.count), let length = UInt32(exactly: path.count + value.count + 36)
+    guard path.count <= largestPath, let pathLength = UInt32(exactly: path.count),
+      let length = UInt32(exactly: path.count + value.count + 36)
     else {
       return nil
     }
@@ -39,13 +43,21 @@ enum JournalFormat {
     return (Int(number(header[..<4])), number(header[4..<8]))
   }
 
-  /// Splits a payload into key and value; `nil` if it is none.
-  static func split(_ payload: [UInt8]) -> (key: JournalKey, value: ArraySlice<UInt8>)? {
-    guard payload.count >= 36 else { return nil }
-    let end = 4 + Int(number(payload[..<4]))
-    guard payload.count >= end + 32, let fingerprint = Fingerprint(bytes: payload[end..<end + 32]) else { return nil }
-    let path = String(decoding: payload[4..<end], as: UTF8.self)
-    return (JournalKey(path: path, fingerprint: fingerprint), payload[(end + 32)...])
+  /// Returns the size of the key at the start of a payload, with the length of its path; `nil` if a payload of this length cannot
+  /// have the key.
+  static func keySize(_ start: [UInt8], payloadLength: Int) -> Int? {
+    guard payloadLength >= 36, start.count == 4 else { return nil }
+    let path = Int(number(start))
+    return path <= largestPath && path + 36 <= payloadLength ? path + 36 : nil
+  }
+
+  /// Reads the key at the start of a payload; `nil` if the path is no text.
+  static func key(_ start: [UInt8]) -> JournalKey? {
+    let end = start.count - 32
+    guard end >= 4, let path = String(validating: start[4..<end], as: UTF8.self),
+      let fingerprint = Fingerprint(bytes: start[end...])
+    else { return nil }
+    return JournalKey(path: path, fingerprint: fingerprint)
   }
 
   static func number(_ bytes: some Collection<UInt8>) -> UInt32 {

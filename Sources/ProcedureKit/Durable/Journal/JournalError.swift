@@ -27,6 +27,8 @@ public struct JournalError: Error, Sendable, CustomStringConvertible {
     public static let unreadable = Kind("unreadable")
     /// An entry could not be written: the disk is full, for example. Earlier entries are readable.
     public static let unwritable = Kind("unwritable")
+    /// The storage was renamed, removed or replaced while the journal was open.
+    public static let moved = Kind("moved")
     /// The journal was closed.
     public static let closed = Kind("closed")
   }

@@ -8,9 +8,9 @@ extension Procedure where Input: Encodable {
   ///
   /// An attempt counts from its start, so that a body that ends its process each time ends, too: when no attempt is left, the run
   /// fails with ``RememberedFailure``. An attempt that was cancelled does not count. When the procedure has succeeded or failed, the
-  /// count starts again at 0. Two runs that execute at the same time with equal inputs share the count;
-  /// ``Procedure/coalesced(by:in:)`` makes one of them. Each attempt costs an append, and the end one more. Otherwise this is
-  /// ``Procedure/retry(_:maxAttempts:budget:when:)``.
+  /// count starts again at 0. After more than a million attempts, a run continues with the delay that follows the first million.
+  /// Two runs that execute at the same time with equal inputs share the count; ``Procedure/coalesced(by:in:)`` makes one of them. Each
+  /// attempt costs an append, and the end one more. Otherwise this is ``Procedure/retry(_:maxAttempts:budget:when:)``.
   ///
   /// - Parameters:
   ///   - schedule: The delays before the retries, and their number. A delay that a kill has interrupted is not waited for again.
@@ -55,7 +55,7 @@ extension ProcedureTask {
       maxAttempts >= 1, "Procedure \"\(name)\": maxAttempts is \(maxAttempts); with less than 1 nothing could run")
     return wrapped { input in
       let number = JournalNumber(journal: place.journal, key: try place.key(of: input, for: "attempts").key)
-      let used = Int(clamping: try await number.read())
+      let used = Int(try await number.read(in: 0...Int64(Int32.max)))
       guard used < maxAttempts, schedule.hasDelays(used) else {
         try await number.write(0)
         throw RememberedFailure(
@@ -96,7 +96,7 @@ private struct AttemptCounter: Sendable {
   func counting<Input, Output>(_ task: ProcedureTask<Input, Output>) -> ProcedureTask<Input, Output> {
     task.wrapped { input in
       let context = ProcedureContext.ofBody(task.name)
-      let attempt = used + context.attempt
+      let attempt = min(used + context.attempt, Int(Int32.max))
       try await number.write(Int64(attempt))
       do {
         return try await task.executeAsLevel(input, attempt: attempt)
@@ -109,16 +109,19 @@ private struct AttemptCounter: Sendable {
 }
 
 extension Schedule {
-  /// Whether the schedule has this many delays, so that an attempt follows this many others.
+  /// How many delays are passed over at most: the time to find the next one grows with their number.
+  private static let mostPassed = 1_000_000
+
+  /// Whether the schedule has this many delays, so that an attempt follows this many others. More than a million are not counted.
   fileprivate func hasDelays(_ count: Int) -> Bool {
     var delays = delays()
-    for _ in 0..<count where delays.next() == nil { return false }
+    for _ in 0..<min(count, Self.mostPassed) where delays.next() == nil { return false }
     return true
   }
 
-  /// The schedule without its first delays.
+  /// The schedule without its first delays, of which there are at most a million.
   fileprivate func dropping(_ count: Int) -> Schedule {
-    Schedule(from: (rest: self, left: count)) { state, generator in
+    Schedule(from: (rest: self, left: min(count, Self.mostPassed))) { state, generator in
       while state.left > 0, state.rest.next(using: &generator) != nil { state.left -= 1 }
       return state.left > 0 ? nil : state.rest.next(using: &generator)
     }
