@@ -84,4 +84,29 @@ import Testing
     }
     #expect(open.isEmpty, "seed \(seed): \(open.count) callers wait for ever")
   }
+
+  @Test("Calls that are cancelled or expire while no worker asks leave nothing, and the others keep their order")
+  func staleCalls() {
+    for isCancelled in [true, false] {
+      var machine = LocalEngineMachine(memory: 0)
+      var kept: [String] = []
+      for number in 0..<10_000 {
+        let call = RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "\(number)", node: "n"), input: [])
+        let effects = machine.called(call, by: number, at: ProcedureInstant(nanoseconds: 0))
+        if number.isMultiple(of: 1_000) {
+          kept.append(call.key.run)
+        } else if isCancelled {
+          _ = machine.callerWasCancelled(number, of: call.key, at: ProcedureInstant(nanoseconds: 0))
+        } else if let timer = effects.timer {
+          _ = machine.timerWentOff(timer.token, at: timer.instant)
+        }
+        #expect(machine.waitingTokenCount <= 150)
+      }
+      var taken: [String] = []
+      while let (delivery, _) = machine.workerAsked(at: ProcedureInstant(nanoseconds: 0)) {
+        taken.append(delivery.call.key.run)
+      }
+      #expect(taken == kept && machine.waitingTokenCount == 0)
+    }
+  }
 }

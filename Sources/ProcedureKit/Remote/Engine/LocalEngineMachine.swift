@@ -52,11 +52,16 @@ struct LocalEngineMachine {
   private var entries: [Key: Entry] = [:]
   private var waiting = TokenQueue()
   private var closed = TokenQueue()
+  /// How many tokens of `waiting` belong to calls that wait no more.
+  private var staleCount = 0
   private var lastStamp = 0
   /// How many closed calls are remembered.
   let memory: Int
 
   init(memory: Int) { self.memory = memory }
+
+  /// How many tokens are kept for calls that wait, or have waited.
+  var waitingTokenCount: Int { waiting.count }
 
   // MARK: Events
 
@@ -65,7 +70,7 @@ struct LocalEngineMachine {
     guard let entry = entries[call.key] else { return opened(call, by: caller, at: now) }
     let isSameWork = entry.call.procedure == call.procedure && entry.call.input == call.input
     if case .closed(let answer) = entry.phase {
-      guard answer.isSuccess || entry.call.id == call.id else { return opened(call, by: caller, at: now) }
+      guard answer.isSuccess || entry.call.id.hasBytes(of: call.id) else { return opened(call, by: caller, at: now) }
       if isSameWork { return Effects(answers: [([caller], answer)]) }
     }
     guard isSameWork else {
@@ -101,7 +106,10 @@ struct LocalEngineMachine {
   /// A worker asks for a call.
   mutating func workerAsked(at now: ProcedureInstant) -> (delivery: Delivery, effects: Effects)? {
     while let token = waiting.popFirst() {
-      guard var entry = entries[token.key], entry.stamp == token.stamp else { continue }
+      guard var entry = entries[token.key], entry.stamp == token.stamp else {
+        staleCount -= 1
+        continue
+      }
       entry.deliveries += 1
       entry.phase = .executing(since: now, lastHeartbeat: now)
       entry.stamp = newStamp()
@@ -201,13 +209,23 @@ struct LocalEngineMachine {
   private mutating func close(_ key: Key, _ answer: Answer) -> Effects {
     guard var entry = entries[key] else { return Effects() }
     let callers = entry.callers
+    let hasWaited = if case .waiting = entry.phase { true } else { false }
     (entry.phase, entry.stamp, entry.callers) = (.closed(answer), newStamp(), [])
     entries[key] = entry
+    if hasWaited { dropStaleTokens() }
     closed.append(Token(key: key, stamp: entry.stamp))
     while closed.count > memory, let oldest = closed.popFirst() {
       if entries[oldest.key]?.stamp == oldest.stamp { entries[oldest.key] = nil }
     }
     return Effects(answers: [(callers, answer)], closedKey: key)
+  }
+
+  /// A call waits no more. When most tokens are those of such calls, they are dropped, although no worker asks: O(1) for each call.
+  private mutating func dropStaleTokens() {
+    staleCount += 1
+    guard staleCount > 64, staleCount * 2 > waiting.count else { return }
+    waiting.keep { entries[$0.key]?.stamp == $0.stamp }
+    staleCount = 0
   }
 
   private func deadline(of entry: Entry) -> ProcedureInstant {
@@ -232,6 +250,11 @@ private struct TokenQueue {
   var count: Int { tokens.count - first }
 
   mutating func append(_ token: LocalEngineMachine.Token) { tokens.append(token) }
+
+  mutating func keep(where isKept: (LocalEngineMachine.Token) -> Bool) {
+    tokens = tokens.dropFirst(first).filter { $0.map(isKept) ?? false }
+    first = 0
+  }
 
   mutating func popFirst() -> LocalEngineMachine.Token? {
     guard first < tokens.count else { return nil }
