@@ -64,7 +64,12 @@ import Testing
       (ProcessRequest("no-such-program-anywhere"), .notFound), (ProcessRequest("/etc/passwd"), .notExecutable),
       (ProcessRequest("/tmp"), .notExecutable), (ProcessRequest("true", environment: [:]), nil),
       (ProcessRequest("true", workingDirectory: "/no/such/folder"), .noWorkingDirectory),
-      (ProcessRequest("true", ["a\0b"]), .invalidText),
+      (ProcessRequest("true", ["a\0b"]), .invalidText), (ProcessRequest("/bin/true\0x"), .invalidText),
+      (ProcessRequest("true\0"), .invalidText), (ProcessRequest("true", workingDirectory: "/tmp\0/evil"), .invalidText),
+      (ProcessRequest("./true", workingDirectory: "/bin\0"), .invalidText),
+      (ProcessRequest("true", environment: ["A\0": ""]), .invalidText),
+      (ProcessRequest("true", environment: ["A": "\0"]), .invalidText),
+      (ProcessRequest("true", environment: ["PATH": "/bin\0:/evil"]), .invalidText),
       (ProcessRequest("true", environment: ["A=B": ""]), .invalidText),
       (ProcessRequest("true", workingDirectory: "/etc/passwd"), .noWorkingDirectory),
     ])
@@ -182,5 +187,20 @@ import Testing
 
   private func openFileCount() -> Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+  }
+
+  @Test("Requests are equal if the bytes of their texts are")
+  func spellings() {
+    let (one, other) = ("caf\u{e9}", "cafe\u{301}")
+    let pairs = [
+      (ProcessRequest(one), ProcessRequest(other)), (ProcessRequest("a", [one]), ProcessRequest("a", [other])),
+      (ProcessRequest("a", environment: [one: ""]), ProcessRequest("a", environment: [other: ""])),
+      (ProcessRequest("a", environment: ["A": one]), ProcessRequest("a", environment: ["A": other])),
+      (ProcessRequest("a", workingDirectory: one), ProcessRequest("a", workingDirectory: other)),
+      (ProcessRequest("a", ["b"]), ProcessRequest("a", workingDirectory: "b")),
+    ]
+    for (one, other) in pairs {
+      #expect(one != other && one == one && Set([one, other, one]).count == 2)
+    }
   }
 }

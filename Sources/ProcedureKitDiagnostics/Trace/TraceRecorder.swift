@@ -33,6 +33,10 @@ public final class TraceRecorder: Sendable {
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(file: URL) throws {
     do {
+      // The system would open the path before NUL.
+      guard !file.path.utf8.contains(0), !file.absoluteString.contains("%00") else {
+        throw CocoaError(.fileWriteInvalidFileName)
+      }
       try Data().write(to: file)
       let handle = try FileHandle(forWritingTo: file)
       self.init(file: file) { try handle.write(contentsOf: $0) }

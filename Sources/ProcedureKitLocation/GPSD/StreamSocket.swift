@@ -30,6 +30,8 @@
     ///
     /// - Throws: The ``Failure`` of the last address.
     init(host: String, port: UInt16) throws {
+      // The system would ask for the name before NUL.
+      guard !host.utf8.contains(0) else { throw Failure(resolving: EAI_NONAME) }
       var hints = addrinfo()
       #if canImport(Glibc)
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

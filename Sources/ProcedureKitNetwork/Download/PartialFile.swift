@@ -41,6 +41,7 @@ final class PartialFile: BodySink {
     guard state.withLock({ $0.handle == nil }) else { return }
     do {
       guard destination.isFileURL else { throw CocoaError(.fileWriteUnsupportedScheme) }
+      guard !destination.containsNUL else { throw CocoaError(.fileWriteInvalidFileName) }
       try Data().write(to: place, options: .withoutOverwriting)
       let handle = try FileHandle(forWritingTo: place)
       // Otherwise programs that this process starts meanwhile would keep the file, on Linux.
@@ -161,4 +162,9 @@ final class PartialFile: BodySink {
     NetworkError(
       .fileFailed, request, "\(destination.path) cannot be written", response: response, underlying: error)
   }
+}
+
+extension URL {
+  /// Whether the path contains NUL, where the system would cut it.
+  var containsNUL: Bool { path.utf8.contains(0) || absoluteString.contains("%00") }
 }

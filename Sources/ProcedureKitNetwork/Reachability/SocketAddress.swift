@@ -14,6 +14,8 @@ struct SocketAddress {
 
   /// Asks the system for the addresses of a host; none if the host is not known. Blocks the thread.
   static func addresses(of host: String, _ port: UInt16) -> [SocketAddress] {
+    // The system would ask for the name before NUL.
+    guard !host.utf8.contains(0) else { return [] }
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
     hints.ai_socktype = streamType

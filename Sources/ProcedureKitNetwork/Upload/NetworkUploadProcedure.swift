@@ -53,6 +53,7 @@ extension HTTPPayloadRequest {
   /// Checks that the file of the body can be opened, before a connection is made.
   fileprivate func checkFile() throws(NetworkError) {
     guard case .file(let url) = body else { return }
+    guard !url.containsNUL else { throw NetworkError(.fileFailed, urlRequest, "the path of the file contains NUL") }
     var isFolder: ObjCBool = false
     if FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue {
       throw NetworkError(.fileFailed, urlRequest, "\(url.path) is a folder")

@@ -129,6 +129,7 @@ import TestingProcedureKit
     let error = await #expect(throws: TraceError.self) { try await recorder.finish() }
     #expect(error?.description.contains("/full/trace.json") ?? false)
     #expect(throws: TraceError.self) { try TraceRecorder(file: URL(fileURLWithPath: "/no/such/folder/trace.json")) }
+    #expect(throws: TraceError.self) { try TraceRecorder(file: URL(fileURLWithPath: "/dev/null\0x")) }
   }
 
   @Test("A disk that stands still delays no procedure, and the events that are lost are marked")

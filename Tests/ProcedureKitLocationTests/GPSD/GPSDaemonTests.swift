@@ -89,4 +89,12 @@ import Testing
     #expect(error?.kind == .unreachable)
     #expect(error?.description.contains("127.0.0.1, port \(port.port)") == true)
   }
+
+  @Test("A host that contains NUL is no host, and not the part before")
+  func nul() async throws {
+    let daemon = try RecordedDaemon(RecordedDaemon.walkSteps)
+    let (locations, error) = await read(GPSDaemon(host: "127.0.0.1\0.example", port: daemon.port))
+    #expect(locations.isEmpty && error != nil)
+    #expect(daemon.received.isEmpty)
+  }
 }

@@ -34,6 +34,7 @@ import TestingProcedureKit
     for (condition, kind) in [
       (Condition.reachable(host: "127.0.0.1", port: port.port), ReachabilityError.Kind.refused),
       (.reachable(host: "kitten.invalid", port: 80), .unknownHost), (.reachable(host: "", port: 80), .unknownHost),
+      (.reachable(host: "127.0.0.1\0.example", port: port.port), .unknownHost),
       (.reachable(host: "127.0.0.1", port: 65_536), .unknownHost), (.reachable(URL(filePath: "/etc")), .unknownHost),
     ] {
       await #expect { try await work.condition(condition)() } throws: { error in

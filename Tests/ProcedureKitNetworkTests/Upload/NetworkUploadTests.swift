@@ -130,4 +130,22 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled)
     try await server.waitUntilUnconnected()
   }
+
+  @Test("A file whose path contains NUL is an error of an upload and of a download, before a connection is made")
+  func nul() async throws {
+    let server = try LoopbackServer { _ in .ok("") }
+    defer { server.stop() }
+    let urls = [URL(fileURLWithPath: "/tmp/a\0b"), try #require(URL(string: "file:///tmp/a%00b"))]
+    for url in urls {
+      let up = await #expect(throws: NetworkError.self) {
+        try await NetworkUploadProcedure()(HTTPPayloadRequest(.file(url), to: server.url("/")))
+      }
+      #expect(up?.kind == .fileFailed)
+      let down = await #expect(throws: NetworkError.self) {
+        try await NetworkDownloadProcedure(to: url)(URLRequest(url: server.url("/")))
+      }
+      #expect(down?.kind == .fileFailed)
+    }
+    #expect(server.requests.isEmpty)
+  }
 }
