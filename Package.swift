@@ -87,6 +87,11 @@ let package = Package(
       dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation", "ProcedureKitProcess"],
       path: "Examples/TaskRunner", swiftSettings: settings),
 
+    .executableTarget(
+      name: "temporal",
+      dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation", "LoadedLibraries"],
+      path: "Examples/Temporal", exclude: ["README.md", "survive"], swiftSettings: settings),
+
     .target(name: "TestSupport", dependencies: ["ProcedureKit"], path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit", "TestSupport"],
@@ -131,6 +136,9 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "CrawlerTests", dependencies: ["crawler", "LoopbackServer", "ProcedureKit"], swiftSettings: settings),
+    .testTarget(
+      name: "TemporalTests", dependencies: ["temporal", "ProcedureKit", "ProcedureKitFoundation"],
+      swiftSettings: settings),
     .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
     .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: settings),
   ],

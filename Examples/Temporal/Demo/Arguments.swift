@@ -1,5 +1,4 @@
 import Foundation
-import TemporalExecutor
 
 /// The command line.
 struct Arguments {
@@ -8,7 +7,7 @@ struct Arguments {
   }
 
   static let help = """
-    usage: Temporal [worker | coordinator] [OPTION…]
+    usage: temporal [worker | coordinator] [OPTION…]
 
     Resizes the kitten to many sizes, each on whichever worker is free, by way of a Temporal server. Without a word,
     starts two workers and a coordinator.

@@ -1,10 +1,11 @@
 import Foundation
 import ProcedureKit
-import TemporalExecutor
+import ProcedureKitDiagnostics
 
 /// A graph whose resizes of the kitten are executed by two worker processes, by way of a Temporal server.
 @main struct Demo {
   static func main() async {
+    Diagnostics.start()
     do {
       let arguments = try Arguments(CommandLine.arguments.dropFirst())
       switch arguments.mode {
@@ -14,7 +15,7 @@ import TemporalExecutor
       case .all: try await runAll(arguments)
       }
     } catch {
-      FileHandle.standardError.write(Data("Temporal: \(error)\n".utf8))
+      FileHandle.standardError.write(Data("temporal: \(error)\n".utf8))
       exit(1)
     }
   }
@@ -46,6 +47,8 @@ import TemporalExecutor
     let process = Process()
     process.executableURL = Bundle.main.executableURL
     process.arguments = arguments
+    // The workers would write to the same file.
+    process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "PROCEDURE_TRACE" }
     try process.run()
     return process
   }

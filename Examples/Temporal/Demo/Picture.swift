@@ -10,21 +10,43 @@ struct Picture {
     (self.width, self.height, self.samples) = (width, height, samples)
   }
 
-  /// Reads a PPM of 8 bits.
+  /// The largest file that is read, and the largest number of pixels that are made.
+  private static let (largestFile, mostPixels) = (64 << 20, 1 << 24)
+
+  /// Reads a PPM of 8 bits, from a regular file of at most 64 MiB.
+  ///
+  /// - Throws: ``ResizeError``.
   init(contentsOf path: String) throws {
-    guard let data = FileManager.default.contents(atPath: path) else { throw ResizeError.unreadable(path) }
+    try self.init(ppm: try Self.contents(of: path), path)
+  }
+
+  private static func contents(of path: String) throws -> Data {
+    var status = stat()
+    // A pipe or a device might have no end.
+    guard !path.utf8.contains(0), stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      status.st_size <= largestFile, let data = FileManager.default.contents(atPath: path)
+    else { throw ResizeError.unreadable(path) }
+    return data
+  }
+
+  init(ppm data: Data, _ path: String) throws {
     let header = data.prefix(64).split(separator: UInt8(ascii: "\n"), maxSplits: 3)
     let words = header.prefix(3).flatMap { String(decoding: $0, as: UTF8.self).split(separator: " ") }
     let start = header.prefix(3).reduce(0) { $0 + $1.count + 1 }
     guard words.count == 4, words[0] == "P6", let width = Int(words[1]), let height = Int(words[2]), words[3] == "255",
-      width > 0, height > 0, data.count == start + 3 * width * height
+      width > 0, height > 0, width <= Self.largestFile, height <= Self.largestFile,
+      data.count - start == 3 * width * height
     else { throw ResizeError.unreadable(path) }
     self.init(width: width, height: height, samples: Array(data[start...]))
   }
 
   /// The picture with another width: each pixel is the mean of the pixels that it covers.
-  func resized(toWidth newWidth: Int) -> Picture {
+  ///
+  /// - Throws: ``ResizeError`` if the width is not positive, or the picture would have too many pixels.
+  func resized(toWidth newWidth: Int) throws -> Picture {
+    guard (1...Self.mostPixels).contains(newWidth) else { throw ResizeError.impossibleWidth(newWidth) }
     let newHeight = max(1, height * newWidth / width)
+    guard newHeight <= Self.mostPixels / newWidth else { throw ResizeError.impossibleWidth(newWidth) }
     func range(_ pixel: Int, of count: Int, in whole: Int) -> Range<Int> {
       let start = pixel * whole / count
       return start..<max(start + 1, (pixel + 1) * whole / count)

@@ -16,14 +16,21 @@ struct Thumbnail: Codable, Hashable, Sendable {
   var checksum: String
 }
 
-/// A picture that cannot be resized.
+/// An order that cannot be executed. It fails the call, and the worker continues.
 enum ResizeError: Error, Codable, Hashable, CustomStringConvertible {
   case unreadable(String)
+  case impossibleWidth(Int)
+  case forbiddenTarget(String)
+  case unwritable(String)
 
   var description: String {
     switch self {
     case .unreadable(let path):
       "the picture \(path) is not there, or is no PPM of 8 bits: build the demonstration where it is run"
+    case .impossibleWidth(let width): "the picture cannot be made \(width) pixels wide"
+    case .forbiddenTarget(let path):
+      "a worker writes only kitten-NUMBER.ppm in its folder, and not \(path.debugDescription)"
+    case .unwritable(let path): "the picture \(path) cannot be written"
     }
   }
 }
@@ -40,23 +47,39 @@ struct Resize: Sendable {
 
   private let pace: Duration
   private let executions: RecordFile
+  private let folder: String
 
   init(_ arguments: Arguments) throws {
     pace = .milliseconds(arguments.pace)
+    folder = arguments.folder.path
     executions = try RecordFile(arguments.folder.appending(path: "executions"))
+  }
+
+  /// Checks that a target is a picture in the worker's folder: an order comes from another machine.
+  static func check(_ target: String, in folder: String) throws(ResizeError) {
+    let bytes = Array(target.utf8)
+    let (start, end) = (Array("\(folder)/kitten-".utf8), Array(".ppm".utf8))
+    guard bytes.count > start.count + end.count, bytes.starts(with: start), bytes.suffix(end.count) == end[...],
+      bytes[start.count..<bytes.count - end.count].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+    else { throw .forbiddenTarget(target) }
   }
 
   var procedure: ProcedureTask<ResizeOrder, Thumbnail> {
     ProcedureTask("resize") { order in
       let execution = RemoteExecution.current
       try executions.append("\(order.width) \(execution?.delivery ?? 0) \(ProcessInfo.processInfo.processIdentifier)")
+      try Self.check(order.target, in: folder)
       let picture = try Picture(contentsOf: order.source)
       for step in 0..<10 {
         execution?.report(RemoteProgress(Double(step) / 10, "resizing to \(order.width)"))
         try await Task.sleep(for: pace / 10)
       }
-      let small = picture.resized(toWidth: order.width)
-      try Data(small.ppm).write(to: URL(filePath: order.target), options: .atomic)
+      let small = try picture.resized(toWidth: order.width)
+      do {
+        try Data(small.ppm).write(to: URL(filePath: order.target), options: .atomic)
+      } catch {
+        throw ResizeError.unwritable(order.target)
+      }
       return Thumbnail(width: small.width, height: small.height, checksum: small.checksum)
     }
   }

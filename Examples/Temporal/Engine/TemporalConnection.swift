@@ -38,7 +38,7 @@ public struct TemporalConnection: Sendable {
     _ method: String, timeout: Duration = .seconds(10), patience: Duration = .zero,
     _ build: (inout MessageWriter) -> Void
   ) async throws -> MessageReader {
-    let end = ContinuousClock.now + patience
+    let end = ContinuousClock.now + patience.bounded
     var pause = Duration.milliseconds(50)
     while true {
       do {

@@ -44,7 +44,6 @@ public struct TemporalExecutor: ProcedureExecutor {
   /// Returns the id of the activity's run.
   private func start(_ call: RemoteCall) async throws -> String {
     let limits = call.limits
-    let whole = (limits.startTimeout + limits.executionTimeout) * limits.deliveries
     do {
       let answer = try await connection.call("StartActivityExecution") {
         $0.write(1, connection.namespace)
@@ -53,14 +52,14 @@ public struct TemporalExecutor: ProcedureExecutor {
         $0.write(4, call.key.description)
         $0.write(5) { $0.write(1, call.procedure.description) }
         $0.write(6) { $0.write(1, connection.taskQueue) }
-        $0.write(7, whole)
-        $0.write(8, limits.startTimeout)
-        $0.write(9, limits.executionTimeout)
-        $0.write(10, limits.heartbeatTimeout)
+        $0.write(7, limits.activityDuration)
+        $0.write(8, limits.startTimeout.bounded)
+        $0.write(9, limits.executionTimeout.bounded)
+        $0.write(10, limits.heartbeatTimeout.bounded)
         $0.write(11) {
           $0.write(1, .milliseconds(100))
           $0.write(2, 1.0)
-          $0.write(4, limits.deliveries)
+          $0.write(4, limits.attempts)
         }
         $0.writePayloads(12, call.input)
         // An id is used again only after a failure; a running activity is found.
@@ -146,9 +145,26 @@ public struct TemporalExecutor: ProcedureExecutor {
         }
         _ = try? await outcome(of: call, "")
       }
-      group.addTask { try? await Task.sleep(for: call.limits.heartbeatTimeout) }
+      group.addTask { try? await Task.sleep(for: call.limits.heartbeatTimeout.bounded) }
       await group.next()
       group.cancelAll()
     }
   }
+}
+
+extension RemoteLimits {
+  /// The number of attempts, as the server takes it: 0 would mean that there is no limit.
+  var attempts: Int { min(max(deliveries, 1), Int(Int32.max)) }
+
+  /// The longest time of the activity with all attempts.
+  var activityDuration: Duration {
+    let attempt = startTimeout.bounded + executionTimeout.bounded
+    // A million times a hundred years is more than the server takes, and within the range of a duration.
+    return (attempt * min(attempts, 1_000_000)).bounded
+  }
+}
+
+extension Duration {
+  /// The duration, from zero to a hundred years: the server and the clock add durations to the present time.
+  var bounded: Duration { min(max(self, .zero), .seconds(3_155_760_000)) }
 }

@@ -1,13 +1,14 @@
-import CCurl
 import Foundation
+import LoadedLibraries
 import Synchronization
 
 /// Transfers by libcurl: one thread performs all of them.
 ///
-/// Invariant of `@unchecked Sendable`: the thread alone uses the transfers and the multi handle, but for `curl_multi_wakeup`, which any thread may
-/// call while the handle lives; the commands are under a lock.
+/// Invariant of `@unchecked Sendable`: the thread alone uses the transfers and the set of them, but for `pk_curl_multi_wakeup`, which any thread
+/// may call while the set lives; the commands are under a lock.
 final class CurlLoop: @unchecked Sendable {
-  static let shared = CurlLoop()
+  /// The loop of the process; `nil` if libcurl is missing or too old.
+  static let shared = pk_curl_load() ? CurlLoop() : nil
 
   private enum Command {
     case add(CurlTransfer)
@@ -19,9 +20,8 @@ final class CurlLoop: @unchecked Sendable {
   private var transfers: [OpaquePointer: CurlTransfer] = [:]
 
   private init() {
-    curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-    guard let multi = curl_multi_init() else { fatalError("libcurl has no memory") }
-    self.multi = OpaquePointer(multi)
+    guard let multi = pk_curl_multi_init() else { fatalError("there is no memory for a set of transfers") }
+    self.multi = multi
     // The thread lives as long as the process.
     let thread = Thread { [self] in perform() }
     thread.name = "curl"
@@ -42,25 +42,23 @@ final class CurlLoop: @unchecked Sendable {
 
   private func send(_ command: Command) {
     commands.withLock { $0.append(command) }
-    curl_multi_wakeup(UnsafeMutableRawPointer(multi))
+    pk_curl_multi_wakeup(multi)
   }
 
   private func perform() {
-    let multi = UnsafeMutableRawPointer(self.multi)
+    pk_block_signals()
     while true {
       let new = commands.withLock { commands in
         defer { commands = [] }
         return commands
       }
       for command in new { execute(command) }
-      var (running, left) = (Int32(0), Int32(0))
-      curl_multi_perform(multi, &running)
-      while let message = curl_multi_info_read(multi, &left) {
-        guard message.pointee.msg == CURLMSG_DONE else { continue }
-        let result = ccurl_result(message)
-        if let transfer = transfers[OpaquePointer(message.pointee.easy_handle)] { end(transfer, .done(result)) }
+      pk_curl_multi_perform(multi)
+      var code: Int32 = 0
+      while let handle = pk_curl_multi_next_ended(multi, &code) {
+        if let transfer = transfers[handle] { end(transfer, .done(code)) }
       }
-      curl_multi_poll(multi, nil, 0, 1_000, nil)
+      pk_curl_multi_poll(multi, 1_000)
     }
   }
 
@@ -68,8 +66,9 @@ final class CurlLoop: @unchecked Sendable {
     switch command {
     case .add(let transfer) where transfer.isCancelled: transfer.ends(.cancelled)
     case .add(let transfer):
+      let code = pk_curl_multi_add(multi, transfer.handle)
+      guard code == CURLE_OK else { return transfer.ends(.done(CURLE_OUT_OF_MEMORY)) }
       transfers[transfer.handle] = transfer
-      curl_multi_add_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(transfer.handle))
     case .cancel(let transfer):
       // A cancel can come before its transfer.
       transfer.isCancelled = true
@@ -78,7 +77,7 @@ final class CurlLoop: @unchecked Sendable {
   }
 
   private func end(_ transfer: CurlTransfer, _ end: CurlTransfer.End) {
-    curl_multi_remove_handle(UnsafeMutableRawPointer(multi), UnsafeMutableRawPointer(transfer.handle))
+    pk_curl_multi_remove(multi, transfer.handle)
     transfers[transfer.handle] = nil
     transfer.ends(end)
   }

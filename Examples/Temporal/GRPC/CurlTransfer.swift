@@ -1,4 +1,5 @@
-import CCurl
+import Foundation
+import LoadedLibraries
 
 /// One request and its answer.
 ///
@@ -6,9 +7,13 @@ import CCurl
 /// the transfer.
 final class CurlTransfer: @unchecked Sendable {
   enum End {
-    case done(CURLcode)
+    case done(Int32)
     case cancelled
   }
+
+  /// The largest answer. The server sends messages of 4 MiB at most.
+  static let largestBody = 16 << 20
+  private static let largestHead = 1 << 20
 
   let handle: OpaquePointer
   var continuation: CheckedContinuation<Void, Never>?
@@ -17,41 +22,38 @@ final class CurlTransfer: @unchecked Sendable {
   private(set) var body: [UInt8] = []
   /// The last value of each header and trailer, by its name in small letters.
   private(set) var headers: [String: String] = [:]
-  private var list: UnsafeMutablePointer<curl_slist>?
+  private var headSize = 0
+  private var list: OpaquePointer?
+  private let callbacks = UnsafeMutablePointer<pk_curl_callbacks>.allocate(capacity: 1)
 
   init(_ url: String, _ body: [UInt8], headers: [String], timeout: Duration) {
-    guard let handle = curl_easy_init() else { fatalError("libcurl has no memory") }
-    self.handle = OpaquePointer(handle)
-    for header in headers { list = curl_slist_append(list, header) }
-    url.withCString { _ = ccurl_set_pointer(handle, CURLOPT_URL, $0) }
-    "".withCString { _ = ccurl_set_pointer(handle, CURLOPT_PROXY, $0) }
-    ccurl_set_long(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
-    ccurl_set_long(handle, CURLOPT_NOSIGNAL, 1)
+    guard let handle = pk_curl_easy_init() else { fatalError("there is no memory for a transfer") }
+    self.handle = handle
+    for header in headers { list = pk_curl_list_append(list, header) ?? list }
+    pk_curl_set_text(handle, CURLOPT_URL, url)
+    pk_curl_set_text(handle, CURLOPT_PROXY, "")
+    pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
     // Before version 8, libcurl cannot use a connection with prior knowledge again: one for each request.
-    ccurl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
-    ccurl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
-    ccurl_set_long(handle, CURLOPT_POST, 1)
-    ccurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
-    body.withUnsafeBytes { _ = ccurl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, $0.baseAddress) }
-    ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, list)
-    ccurl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, 2_000)
-    ccurl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(timeout / .milliseconds(1)) + 2_000)
+    pk_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1)
+    pk_curl_set_long(handle, CURLOPT_FORBID_REUSE, 1)
+    _ = body.withUnsafeBytes { pk_curl_set_post(handle, $0.baseAddress, Int64(body.count)) }
+    pk_curl_set_list(handle, CURLOPT_HTTPHEADER, list)
+    pk_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, 2_000)
+    pk_curl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(timeout / .milliseconds(1)) + 2_000)
     let this = Unmanaged.passUnretained(self).toOpaque()
-    ccurl_set_pointer(handle, CURLOPT_WRITEDATA, this)
-    ccurl_set_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, transfer in
-      CurlTransfer.at(transfer)?.body += CurlTransfer.bytes(bytes, size * count)
-      return size * count
-    }
-    ccurl_set_pointer(handle, CURLOPT_HEADERDATA, this)
-    ccurl_set_callback(handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, transfer in
-      CurlTransfer.at(transfer)?.gotHeader(String(decoding: CurlTransfer.bytes(bytes, size * count), as: UTF8.self))
-      return size * count
-    }
+    callbacks.initialize(
+      to: pk_curl_callbacks(
+        context: this,
+        header: { bytes, count, transfer in CurlTransfer.at(transfer)?.receiveHeader(bytes, count) ?? 0 },
+        body: { bytes, count, transfer in CurlTransfer.at(transfer)?.receiveBody(bytes, count) ?? 0 },
+        read: nil, rewind: nil))
+    pk_curl_set_callbacks(handle, callbacks)
   }
 
   deinit {
-    curl_easy_cleanup(UnsafeMutableRawPointer(handle))
-    curl_slist_free_all(list)
+    pk_curl_easy_cleanup(handle)
+    pk_curl_list_free(list)
+    callbacks.deallocate()
   }
 
   func ends(_ end: End) {
@@ -59,17 +61,24 @@ final class CurlTransfer: @unchecked Sendable {
     continuation.take()?.resume()
   }
 
-  private func gotHeader(_ line: String) {
-    guard let colon = line.firstIndex(of: ":") else { return }
+  /// Keeps bytes of the body; 0 ends the transfer, since the answer is too large.
+  private func receiveBody(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> Int {
+    guard body.count + count <= Self.largestBody else { return 0 }
+    body += UnsafeRawBufferPointer(start: bytes, count: count)
+    return count
+  }
+
+  private func receiveHeader(_ bytes: UnsafePointer<CChar>?, _ count: Int) -> Int {
+    headSize += count
+    guard headSize <= Self.largestHead else { return 0 }
+    let line = String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+    guard let colon = line.firstIndex(of: ":") else { return count }
     let value = line[line.index(after: colon)...].drop { $0 == " " }
     headers[line[..<colon].lowercased()] = String(value.prefix { !$0.isNewline })
+    return count
   }
 
   private static func at(_ pointer: UnsafeMutableRawPointer?) -> CurlTransfer? {
     pointer.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
-  }
-
-  private static func bytes(_ pointer: UnsafeMutablePointer<CChar>?, _ count: Int) -> [UInt8] {
-    [UInt8](UnsafeRawBufferPointer(start: pointer, count: count))
   }
 }

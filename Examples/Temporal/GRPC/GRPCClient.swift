@@ -1,5 +1,5 @@
-import CCurl
 import Foundation
+import LoadedLibraries
 
 /// Unary calls of gRPC over HTTP/2 without encryption.
 struct GRPCClient: Sendable {
@@ -12,26 +12,26 @@ struct GRPCClient: Sendable {
   func call(_ method: String, timeout: Duration, _ build: (inout MessageWriter) -> Void) async throws -> MessageReader {
     var message = MessageWriter()
     build(&message)
-    let size = UInt32(message.bytes.count)
-    let frame = [0] + (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * $0)) } + message.bytes
+    guard let loop = CurlLoop.shared else {
+      throw GRPCError(status: GRPCError.internalError, message: "\(method): libcurl 7.68 or later was not found")
+    }
     let transfer = CurlTransfer(
-      "http://\(host)/\(service)/\(method)", frame,
+      "http://\(host)/\(service)/\(method)", GRPCFrame.frame(message.bytes),
       headers: [
         "content-type: application/grpc", "te: trailers", "accept:",
         "grpc-timeout: \(Int(timeout / .milliseconds(1)))m",
       ], timeout: timeout)
-    await CurlLoop.shared.perform(transfer)
+    await loop.perform(transfer)
     guard case .done(let code) = transfer.end else { throw CancellationError() }
     guard let status = transfer.headers["grpc-status"].flatMap({ Int($0) }) else {
-      let reason = code == CURLE_OK ? "no gRPC status" : String(cString: curl_easy_strerror(code))
-      throw GRPCError(status: nil, message: "\(method): \(reason) (curl \(code.rawValue))")
+      let reason = code == CURLE_OK ? "no gRPC status" : String(cString: pk_curl_error_text(code))
+      throw GRPCError(status: nil, message: "\(method): \(reason) (curl \(code))")
     }
     guard status == 0 else {
       let message = transfer.headers["grpc-message"].map { $0.removingPercentEncoding ?? $0 } ?? ""
       throw GRPCError(status: status, message: "\(method): \(message)")
     }
-    guard transfer.body.count >= 5 else { throw GRPCError(status: nil, message: "\(method): an incomplete answer") }
-    return try MessageReader(transfer.body[5...])
+    return try MessageReader(try GRPCFrame.message(in: transfer.body, of: method))
   }
 }
 
@@ -40,6 +40,8 @@ struct GRPCError: Error, CustomStringConvertible {
   static let notFound = 5
   static let alreadyExists = 6
   static let failedPrecondition = 9
+  /// The answer is none of gRPC.
+  static let internalError = 13
 
   /// The status of the answer; `nil` without an answer.
   let status: Int?

@@ -46,9 +46,10 @@ struct MessageWriter {
     writeAlways(field, message.bytes)
   }
 
-  /// Writes a duration, rounded to nanoseconds.
+  /// Writes a duration, rounded to nanoseconds. Durations end at 10,000 years, as the definition of the message says.
   mutating func write(_ field: Int, _ duration: Duration) {
-    let (seconds, attoseconds) = duration.components
+    let longest = Duration.seconds(315_576_000_000)
+    let (seconds, attoseconds) = min(max(duration, .zero - longest), longest).components
     write(field) {
       $0.write(1, Int(seconds))
       $0.write(2, Int(attoseconds / 1_000_000_000))

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import TemporalExecutor
+@testable import temporal
 
 /// Messages against bytes that other implementations have written, and against bytes that nobody should write.
 @Suite struct MessageTests {
