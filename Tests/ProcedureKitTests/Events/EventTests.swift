@@ -1,6 +1,7 @@
 import ProcedureKit
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct EventTests {
   private static let complete = ["didAttach", "willExecute", "didExecute", "willFinish", "didFinish"]
@@ -87,6 +88,41 @@ import Testing
       await #expect(throws: ProcedureError.self) { try await handle.value }
       #expect(await names(handle.events) == ["willFinish", "didFinish"])
     }
+  }
+
+  @Test("L2: the events of a queue do not include a run that the queue refuses, in whatever way it was asked")
+  func refusedOnQueue() async throws {
+    var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
+    configuration.maxWaitingProcedures = 1
+    configuration.collectsTotals = true
+    let queue = ProcedureQueue(configuration)
+    let recorder = EventRecorder(queue)
+    let names = ["full", "deadline", "hook"]
+    let fits = queue.add(ProcedureTask("fits") {})
+    _ = await queue.add(ProcedureTask("full") {}).outcome
+    #expect(throws: ProcedureError.self) { try queue.tryAdd(ProcedureTask("full") {}) }
+    let late = ProcedureTask("late") {}.deadline(ContinuousClock.now)
+    _ = await queue.add(late).outcome
+    await queue.resume()
+    try await fits.value
+    try await queue.run(ProcedureTask("plain") {})
+    try await queue.run(ProcedureTask("child") {}.condition("c") { true })
+    _ = try? await queue.run(late)
+    _ = try? await queue.run(ProcedureGraph("graph") { g in g.add(late) })
+    await queue.shutDown()
+    for task in [ProcedureTask("full") {}, ProcedureTask("hook") {}.onWillFinish { _ in }] {
+      _ = await queue.add(task).outcome
+      _ = try? await queue.run(task)
+    }
+    try await recorder.waitUntilEnded()
+    let events = recorder.events
+    #expect(events.orderViolations() == [])
+    #expect(events.allSatisfy { !names.contains($0.name) }, "\(names)")
+    // A run whose deadline has passed was admitted, and ends at once.
+    let (attached, ended) = (ProcedureEvent.Kind.didAttach, ProcedureEvent.Kind.didFinish)
+    #expect(events.filter { $0.name == "late" && $0.kind == attached }.count == 3)
+    let present = Set(events.filter { $0.kind == ended }.map(\.name))
+    #expect(present == ["fits", "plain", "child", "graph", "late"])
   }
 
   @Test("L1: states only go forward, as the events tell")

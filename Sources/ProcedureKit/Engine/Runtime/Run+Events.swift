@@ -18,7 +18,8 @@ extension Run {
     guard log != nil || core.broadcaster.isObserved else { return }
     let event = ProcedureEvent(of: subject(), at: stamp(instant()), step())
     var woken: [EventEffect] = []
-    core.broadcaster.send(event, &woken)
+    // A run that the queue has refused was never there: only its handle reports the end.
+    if member >= 0 || attached >= 0 { core.broadcaster.send(event, &woken) }
     log?.append(event, &woken)
     for effect in woken { effects.add(.event(effect)) }
   }

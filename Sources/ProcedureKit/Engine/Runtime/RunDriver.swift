@@ -590,7 +590,8 @@ extension Run {
       let reading = core.time.reading()
       core.send { _, effects in
         attached = reading.instant.nanoseconds
-        record(.didAttach(), at: reading.instant, &effects)
+        // The graph has reported its nodes.
+        if kind != .node { record(.didAttach(), at: reading.instant, &effects) }
       }
       return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
     }
