@@ -8,8 +8,11 @@ func serve(_ jobs: ProcedureQueue) async throws {
   let router = Router()
   router.post("render/:name") { _, context -> String in
     let name = try context.parameters.require("name")
-    guard let job = jobs.tryAdd(render, input: name) else {
-      throw HTTPError(.serviceUnavailable, message: "try again later")
+    let job: ProcedureHandle<String>
+    do {
+      job = try jobs.tryAdd(render, input: name)
+    } catch {
+      throw HTTPError(error.kind == .queueFull ? .tooManyRequests : .serviceUnavailable, message: "try again later")
     }
     return try await job.value
   }

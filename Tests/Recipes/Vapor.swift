@@ -15,8 +15,12 @@ func configure(_ app: Application, _ jobs: ProcedureQueue) {
   let render = ProcedureTask("render") { (name: String) in "a picture of \(name)" }.timeout(.seconds(10))
   app.post("render", ":name") { request async throws -> String in
     let name = try request.parameters.require("name")
-    guard let job = jobs.tryAdd(render.keyed(by: request.headers.first(name: "X-Tenant") ?? ""), input: name) else {
-      throw Abort(.serviceUnavailable, reason: "try again later")
+    let tenant = request.headers.first(name: "X-Tenant") ?? ""
+    let job: ProcedureHandle<String>
+    do {
+      job = try jobs.tryAdd(render.keyed(by: tenant), input: name)
+    } catch {
+      throw Abort(error.kind == .queueFull ? .tooManyRequests : .serviceUnavailable, reason: "try again later")
     }
     return try await job.value
   }

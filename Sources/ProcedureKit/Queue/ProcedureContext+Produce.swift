@@ -42,7 +42,7 @@ extension ProcedureContext {
       return handle
     }
     if !isElement { parent.report(.willProduce(child.identity)) }
-    core.admit(child, after: [])
+    if let error = core.admit(child, after: []) { child.refuse(error) }
     if !isElement { parent.report(.didProduce(child.identity)) }
     if adoption == .cancelled || isCancelled { child.cancel(parent.inheritedReason) }
     return handle

@@ -1,34 +1,45 @@
 extension ProcedureQueue {
-  /// Adds a procedure if the queue takes it at once; otherwise nothing happens.
+  /// Adds a procedure if the queue takes it at once, and throws the reason if not.
   ///
   /// ```swift
-  /// guard let handle = queue.tryAdd(Convert(), input: request) else { throw ServiceUnavailable() }
+  /// do {
+  ///   return try await queue.tryAdd(Convert(), input: request).value
+  /// } catch let error as ProcedureError where error.kind == .queueFull {
+  ///   throw TooManyRequests()
+  /// }
   /// ```
   ///
   /// Never replaces another procedure, whatever ``QueueOverflow`` says, and never overtakes a caller that waits for room. On a
   /// queue without a limit, the function is equal to ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is shut down. To wait for room, use
   /// ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
   ///
+  /// A refusal counts in ``QueueTotals/refusedCount``, and has no events.
+  ///
   /// - Parameters:
   ///   - procedure: The procedure to run.
   ///   - input: The input of the procedure.
   ///   - dependencies: Procedures that have to finish successfully before.
-  /// - Returns: The run; `nil` if the queue is full, or has been shut down. If the shutdown comes during the call, the run can be one
-  ///   that fails with ``ProcedureError/Kind/queueShutDown``.
+  /// - Returns: The run.
+  /// - Throws: ``ProcedureError/Kind/queueFull`` if as many procedures wait as the queue, or the limit of the key, allows; the
+  ///   error names the key in the second case. ``ProcedureError/Kind/queueShutDown`` after a shutdown.
   /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
-  ) -> ProcedureHandle<P.Output>? {
-    let task = procedure.procedureTask
-    guard core.reserveRoomAtOnce(for: task.level.traits.key) else { return nil }
-    return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
+  ) throws(ProcedureError) -> ProcedureHandle<P.Output> {
+    let task = procedure.procedureTask.resolved(for: input)
+    return ProcedureHandle(
+      try core.tryAdd(task.level, task.closures, after: dependencies, body: task.body(with: input)))
   }
 
   /// Adds a procedure without an input if the queue takes it at once; see ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
+  ///
+  /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
+  @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
-  ) -> ProcedureHandle<P.Output>? where P.Input == Void {
-    tryAdd(procedure, input: (), after: dependencies)
+  ) throws(ProcedureError) -> ProcedureHandle<P.Output> where P.Input == Void {
+    try tryAdd(procedure, input: (), after: dependencies)
   }
 
   /// Adds a procedure with the values of other procedures as the input, as soon as there is room.

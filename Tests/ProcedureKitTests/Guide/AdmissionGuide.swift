@@ -187,7 +187,6 @@ import TestingProcedureKit
     await queue.shutDown()
   }
 
-  private struct ServiceUnavailable: Error {}
   private struct Convert: Procedure {
     func execute(_ number: Int) async throws -> String { "\(number)" }
   }
@@ -198,11 +197,12 @@ import TestingProcedureKit
     configuration.maxWaitingProcedures = 1
     let queue = ProcedureQueue(configuration)
     @Sendable func convert(_ request: Int) throws -> ProcedureHandle<String> {
-      guard let handle = queue.tryAdd(Convert(), input: request) else { throw ServiceUnavailable() }
+      let handle = try queue.tryAdd(Convert(), input: request)  // throws `queueFull` or `queueShutDown`
       return handle
     }
     let first = try convert(1)
-    #expect(throws: ServiceUnavailable.self) { try convert(2) }
+    let error = #expect(throws: ProcedureError.self) { try convert(2) }
+    #expect(error?.kind == .queueFull)
 
     await queue.cancelWaiting()  // executing bodies go on, with their parts
     await queue.shutDown(grace: .seconds(10))  // on the clock of the queue

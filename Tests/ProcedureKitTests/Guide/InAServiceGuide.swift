@@ -32,7 +32,12 @@ import TestingProcedureKit
     let render = ProcedureTask("render") { (request: String) in
       "\(request) for \(RequestID.current ?? "nobody") in \(Span.current?.name ?? "no span")"
     }
-    guard let job = jobs.tryAdd(render.keyed(by: tenant), input: request) else { return "503" }
+    let job: ProcedureHandle<String>
+    do {
+      job = try jobs.tryAdd(render.keyed(by: tenant), input: request)
+    } catch {
+      return error.kind == .queueFull ? "429" : "503"  // full, or shut down
+    }
     return try await job.value
   }
 

@@ -356,7 +356,7 @@ import TestingProcedureKit
       })
     await started.wait()
     async let end: Void = queue.shutDown()
-    try await eventually { queue.tryAdd(double, input: 1) == nil }
+    try await eventually { (try? queue.tryAdd(double, input: 1)) == nil }
     isDown.set()
     await end
     #expect(try await body.value == 5)

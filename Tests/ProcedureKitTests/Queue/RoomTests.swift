@@ -18,17 +18,27 @@ import TestingProcedureKit
     arguments: [QueueOverflow.refuse, .replaceOldest, .replaceNewest])
   func tryAdd(_ overflow: QueueOverflow) async throws {
     let queue = makeQueue(2, overflow: overflow)
-    let first = try #require(queue.tryAdd(ProcedureTask { 1 }))
-    let second = try #require(queue.tryAdd(ProcedureTask { (number: Int) in number }, input: 2, after: [first]))
-    #expect(queue.tryAdd(ProcedureTask {}) == nil)
+    let first = try queue.tryAdd(ProcedureTask { 1 })
+    let second = try queue.tryAdd(ProcedureTask { (number: Int) in number }, input: 2, after: [first])
+    #expect(kind { try queue.tryAdd(ProcedureTask {}) } == .queueFull)
     #expect(queue.snapshot().procedures.count == 2)
     first.cancel()
     _ = await first.outcome
-    let third = try #require(queue.tryAdd(ProcedureTask { 3 }))
+    let third = try queue.tryAdd(ProcedureTask { 3 })
     await queue.resume()
     #expect(try await third.value == 3)
     #expect(await second.outcome.isCancelled)
-    #expect(queue.tryAdd(ProcedureTask {}) != nil)
+    #expect(kind { try queue.tryAdd(ProcedureTask {}) } == nil)
+  }
+
+  /// The kind of the error with which the queue refuses; `nil` if it does not.
+  private func kind<Output>(_ tryAdd: () throws -> ProcedureHandle<Output>) -> ProcedureError.Kind? {
+    do {
+      _ = try tryAdd()
+      return nil
+    } catch {
+      return (error as? ProcedureError)?.kind
+    }
   }
 
   @Test("tryAdd does not overtake a caller that waits for room")
@@ -38,7 +48,7 @@ import TestingProcedureKit
     let patient = Task { try await queue.enqueue(ProcedureTask("patient") { 2 }) }
     let order = Box<[Int]>([])
     for _ in 0..<50 {
-      #expect(queue.tryAdd(ProcedureTask { order.update { $0.append(3) } }) == nil)
+      #expect(kind { try queue.tryAdd(ProcedureTask { order.update { $0.append(3) } }) } == .queueFull)
       await Task.yield()
     }
     await queue.resume()
@@ -50,17 +60,17 @@ import TestingProcedureKit
   @Test("tryAdd on a queue without a limit adds, and on one that is shut down does not, except for a body of the queue")
   func closed() async throws {
     let queue = ProcedureQueue("q")
-    #expect(try await queue.tryAdd(ProcedureTask { 1 })?.value == 1)
+    #expect(try await queue.tryAdd(ProcedureTask { 1 }).value == 1)
     let (started, isDown) = (Signal(), Signal())
     let body = queue.add(
       ProcedureTask("body") { () -> Int in
         started.set()
         await isDown.wait()
-        return try await queue.tryAdd(ProcedureTask { 2 })?.value ?? 0
+        return try await queue.tryAdd(ProcedureTask { 2 }).value
       })
     await started.wait()
     async let end: Void = queue.shutDown()
-    try await eventually { queue.tryAdd(ProcedureTask {}) == nil }
+    try await eventually { kind { try queue.tryAdd(ProcedureTask {}) } == .queueShutDown }
     isDown.set()
     #expect(try await body.value == 2)
     await end
@@ -131,6 +141,90 @@ import TestingProcedureKit
     try await retried.value
   }
 
+  @Test("tryAdd throws what has refused: the queue, the limit of the key, the shutdown; the error names the procedure")
+  func reasons() async throws {
+    var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
+    configuration.maxWaitingProcedures = 3
+    configuration.maxWaitingProceduresPerKey = 1
+    let queue = ProcedureQueue(configuration)
+    func refusal(_ key: String? = nil) -> ProcedureError? {
+      let task = ProcedureTask("work") {}
+      do {
+        _ = try queue.tryAdd(key.map { task.keyed(by: $0) } ?? task)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(refusal("a") == nil)
+    let ofKey = try #require(refusal("a"))
+    #expect(ofKey.kind == .queueFull && ofKey.limit == 1 && ofKey.key == "a")
+    #expect(ofKey.queue == "q" && ofKey.procedure.name == "work")
+    #expect(refusal() == nil && refusal() == nil)
+    let ofQueue = try #require(refusal("b"))
+    #expect(ofQueue.kind == .queueFull && ofQueue.limit == 3 && ofQueue.key == nil)
+    await queue.cancelAll()
+    await queue.shutDown()
+    #expect(refusal()?.kind == .queueShutDown)
+  }
+
+  @Test("Every refusal counts once, in whatever way the queue was asked", arguments: [false, true])
+  func refusalsCount(byShutdown: Bool) async throws {
+    var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
+    configuration.collectsTotals = true
+    if !byShutdown { configuration.maxWaitingProcedures = 1 }
+    let queue = ProcedureQueue(configuration)
+    let source = ProcedureQueue("source").add(ProcedureTask { 1 })
+    if byShutdown { await queue.shutDown() } else { queue.add(ProcedureTask {}) }
+    let (double, none) = (ProcedureTask { (n: Int) in 2 * n }, ProcedureTask {})
+    let sum = ProcedureTask { (all: [Int]) in all.reduce(0, +) }
+    var count = 0
+    func expectOneMore(_ way: String) throws {
+      count += 1
+      let totals = try #require(queue.snapshot().totals)
+      #expect(totals.refusedCount == count && totals.failedCount == count && totals.count == count, "\(way)")
+    }
+    #expect(throws: ProcedureError.self) { try queue.tryAdd(none) }
+    try expectOneMore("tryAdd")
+    #expect(throws: ProcedureError.self) { try queue.tryAdd(double, input: 1, after: [source]) }
+    try expectOneMore("tryAdd of an input")
+    _ = await queue.add(none).outcome
+    try expectOneMore("add")
+    _ = await queue.add(double, input: 1, after: [source]).outcome
+    try expectOneMore("add of an input")
+    _ = await queue.add(double, from: source).outcome
+    try expectOneMore("add of a value")
+    _ = await queue.add(sum, from: [source]).outcome
+    try expectOneMore("add of an array")
+    if byShutdown {
+      _ = try await queue.enqueue(none).outcome
+      try expectOneMore("enqueue")
+      _ = try await queue.enqueue(double, input: 1).outcome
+      try expectOneMore("enqueue of an input")
+      _ = try await queue.enqueue(double, from: source).outcome
+      try expectOneMore("enqueue of a value")
+      _ = try await queue.enqueue(sum, from: [source]).outcome
+      try expectOneMore("enqueue of an array")
+      _ = try? await queue.run(none)
+      try expectOneMore("run")
+      _ = try? await queue.run(double.retry(.constant(.seconds(1))), input: 1)
+      try expectOneMore("run of levels")
+      _ = try? await queue.map([1], with: double)
+      try expectOneMore("map")
+      do {
+        for try await _ in queue.results(of: double, over: [1], limit: 1) {}
+      } catch is ProcedureError {}
+      try expectOneMore("results")
+    } else {
+      // A caller that waits, and leaves, is not refused.
+      let patient = Task { try await queue.enqueue(none) }
+      patient.cancel()
+      _ = await patient.result
+      #expect(queue.snapshot().totals?.refusedCount == count)
+      await queue.cancelAll()
+    }
+  }
+
   @Test("The limit holds for many callers at once, and no room is lost")
   func race() async throws {
     let queue = makeQueue(10)
@@ -138,7 +232,7 @@ import TestingProcedureKit
       for _ in 0..<4 {
         group.addTask {
           var count = 0
-          for _ in 0..<100 where queue.tryAdd(ProcedureTask {}) != nil { count += 1 }
+          for _ in 0..<100 where (try? queue.tryAdd(ProcedureTask {})) != nil { count += 1 }
           return count
         }
       }
@@ -148,8 +242,8 @@ import TestingProcedureKit
     await queue.resume()
     await queue.waitUntilIdle()
     await queue.suspend()
-    for _ in 0..<10 { #expect(queue.tryAdd(ProcedureTask {}) != nil) }
-    #expect(queue.tryAdd(ProcedureTask {}) == nil)
+    for _ in 0..<10 { try queue.tryAdd(ProcedureTask {}) }
+    #expect(kind { try queue.tryAdd(ProcedureTask {}) } == .queueFull)
     await queue.cancelAll()
   }
 

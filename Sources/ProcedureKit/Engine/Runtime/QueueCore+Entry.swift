@@ -64,19 +64,45 @@ extension QueueCore {
     body: @escaping Run.Body
   ) -> Run {
     let run = Run(self, level, .added, parent: nil, closures: closures, body: body)
-    admit(run, after: dependencies, hasRoom: hasRoom)
+    if let error = admit(run, after: dependencies, room: hasRoom ? .reserved : .byOverflow) { run.refuse(error) }
     return run
   }
 
-  func admit(_ run: Run, after dependencies: [any ProcedureDependency], hasRoom: Bool = false) {
+  /// Adds a run if the queue admits it at once; otherwise the refusal is counted, and no run remains. O(1) without dependencies.
+  func tryAdd(
+    _ level: Level, _ closures: Level.Closures?, after dependencies: [any ProcedureDependency], body: @escaping Run.Body
+  ) throws(ProcedureError) -> Run {
+    let run = Run(self, level, .added, parent: nil, closures: closures, body: body)
+    guard let error = admit(run, after: dependencies, room: .atOnce) else { return run }
+    withState { $0.count(run, .failed(error), nil) }
+    throw error
+  }
+
+  /// How a run gets room on a queue that limits the runs that wait.
+  enum RoomRule: Sendable {
+    /// As the overflow of the queue says, which may replace another run.
+    case byOverflow
+    /// Room was reserved for the run.
+    case reserved
+    /// Only if no caller waits for room, and without replacing another run.
+    case atOnce
+  }
+
+  /// Admits a run to the queue.
+  ///
+  /// - Returns: The reason why the queue refuses the run; `nil` if the run was admitted, or has ended because its deadline had passed.
+  func admit(
+    _ run: Run, after dependencies: [any ProcedureDependency], room: RoomRule = .byOverflow
+  ) -> ProcedureError? {
     if !carriers.isEmpty {
       let bindings = carriers.map { $0.capture() }
       run.setBindings(bindings)
     }
     let lateness = run.level.traits.deadline.flatMap { run.lateness($0) }
     if let lateness {
-      if hasRoom { send { state, _ in state.room.reservationEnded(run.keyID) } }
-      return run.refuse(lateness)
+      if room == .reserved { send { state, _ in state.room.reservationEnded(run.keyID) } }
+      run.refuse(lateness)
+      return nil
     }
     let own = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
     let priority = max(own, run.parent?.currentPriority ?? 0)
@@ -86,12 +112,18 @@ extension QueueCore {
     let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.living)
     var next = RunStep.wait
     let (refusal, replaced) = send { state, effects -> (WaitingRoom.Refusal?, Run?) in
-      if hasRoom { state.room.reservationEnded(run.keyID) }
+      if room == .reserved { state.room.reservationEnded(run.keyID) }
       guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
       var replaced: Run?
-      if limitsWaiting, !hasRoom, run.parent == nil, let lack = state.room.lack(for: run.keyID, state.machine) {
-        replaced = state.room.replaceable(by: run, state.machine)
-        guard replaced != nil else { return (lack, nil) }
+      if limitsWaiting, run.parent == nil {
+        switch room {
+        case .reserved: break
+        case .atOnce: if let lack = state.room.lack(for: run.keyID, state.machine) { return (lack, nil) }
+        case .byOverflow:
+          guard let lack = state.room.lack(for: run.keyID, state.machine) else { break }
+          replaced = state.room.replaceable(by: run, state.machine)
+          guard replaced != nil else { return (lack, nil) }
+        }
       }
       if !dependencies.isEmpty {
         run.madeDetails.dependencies = dependencies
@@ -105,12 +137,13 @@ extension QueueCore {
       if state.cancelsArrivals { effects.add(.cancel(run)) }
       return (nil, replaced)
     }
-    if let refusal { return run.refuse(refusal.error(of: run)) }
+    if let refusal { return refusal.error(of: run) }
     run.startDeadline()
     if next != .wait { run.goOn(from: next) }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
     for dependency in dependencies { watch(dependency, for: run, priority) }
     if !dependencies.isEmpty, run.mayBeAwaited { WaitSearch.resolveDeadlock(from: run) }
+    return nil
   }
 
   /// Whether the run is, or is a part of, a body on this queue: such a body may add to the queue also during a shutdown.
