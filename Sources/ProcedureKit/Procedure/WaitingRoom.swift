@@ -32,45 +32,63 @@ struct WaitingRoom: Sendable {
     let id: ProcedureID
   }
 
+  /// Elements in the order in which they came; each end is taken in O(1) on average.
+  private struct Deque<Element: Sendable>: Sendable {
+    private var elements: ContiguousArray<Element> = []
+    /// How many elements were taken from the front.
+    private var taken = 0
+
+    var isEmpty: Bool { taken == elements.count }
+    var count: Int { elements.count - taken }
+    var all: ContiguousArray<Element>.SubSequence { elements[taken...] }
+
+    mutating func append(_ element: Element) { elements.append(element) }
+
+    mutating func prepend(_ element: Element) {
+      if taken == 0 { return elements.insert(element, at: 0) }
+      taken -= 1
+      elements[taken] = element
+    }
+
+    mutating func popFirst() -> Element? {
+      guard !isEmpty else { return nil }
+      defer { releaseTaken() }
+      taken += 1
+      return elements[taken - 1]
+    }
+
+    mutating func popLast() -> Element? { isEmpty ? nil : elements.removeLast() }
+
+    mutating func filter(_ isKept: (Element) -> Bool) { (elements, taken) = (ContiguousArray(all.filter(isKept)), 0) }
+
+    private mutating func releaseTaken() {
+      guard taken > WaitingRoom.leastToSweep, 2 * taken > elements.count else { return }
+      elements.removeFirst(taken)
+      taken = 0
+    }
+  }
+
   /// Callers, first come first served.
   private struct Line: Sendable {
-    private var callers: ContiguousArray<Caller> = []
-    private var called = 0
+    private var callers = Deque<Caller>()
 
-    var isEmpty: Bool { called == callers.count }
+    var isEmpty: Bool { callers.isEmpty }
+    var count: Int { callers.count }
 
-    mutating func append(_ caller: Caller) {
-      callers.append(caller)
-      guard called > WaitingRoom.leastToSweep, 2 * called > callers.count else { return }
-      callers.removeFirst(called)
-      called = 0
-    }
+    mutating func append(_ caller: Caller) { callers.append(caller) }
 
-    mutating func putBack(_ caller: Caller) {
-      if called == 0 { return callers.insert(caller, at: 0) }
-      called -= 1
-      callers[called] = caller
-    }
+    mutating func putBack(_ caller: Caller) { callers.prepend(caller) }
 
-    mutating func popFirst() -> Caller? {
-      guard called < callers.count else { return nil }
-      called += 1
-      return callers[called - 1]
-    }
+    mutating func popFirst() -> Caller? { callers.popFirst() }
 
     mutating func takeAll() -> [Caller] {
       sweep()
-      defer { callers = [] }
-      return Array(callers)
+      defer { callers = Deque() }
+      return Array(callers.all)
     }
 
     /// Forgets the callers that have left.
-    mutating func sweep() {
-      callers = ContiguousArray(callers[called...].filter { !$0.wakeup.isOver })
-      called = 0
-    }
-
-    var count: Int { callers.count - called }
+    mutating func sweep() { callers.filter { !$0.wakeup.isOver } }
   }
 
   private struct Key: Sendable {
@@ -95,7 +113,7 @@ struct WaitingRoom: Sendable {
   /// Keys one reservation of which has ended.
   private var released: ContiguousArray<ObjectIdentifier> = []
   /// The runs that a run of the same key may replace, in the order in which they came.
-  private var guests: [ObjectIdentifier?: ContiguousArray<Guest>] = [:]
+  private var guests: [ObjectIdentifier?: Deque<Guest>] = [:]
   private(set) var guestCount = 0
   private static let leastToSweep = 64
 
@@ -214,11 +232,12 @@ struct WaitingRoom: Sendable {
 
   mutating func admitted(_ run: Run, _ machine: QueueMachine<Run>) {
     guard isLimited, overflow != .refuse, run.isAddedByUser else { return }
-    guests[run.keyID, default: []].append(Guest(member: run.member, id: run.id))
+    guests[run.keyID, default: Deque()].append(Guest(member: run.member, id: run.id))
     guestCount += 1
     guard guestCount > Self.leastToSweep, guestCount / 2 > machine.waitingCount else { return }
     guests = guests.compactMapValues { guests in
-      let waiting = ContiguousArray(guests.filter { Self.waiting($0, machine) != nil })
+      var waiting = guests
+      waiting.filter { Self.waiting($0, machine) != nil }
       return waiting.isEmpty ? nil : waiting
     }
     guestCount = guests.values.reduce(0) { $0 + $1.count }
@@ -228,8 +247,7 @@ struct WaitingRoom: Sendable {
   mutating func replaceable(by run: Run, _ machine: QueueMachine<Run>) -> Run? {
     guard overflow != .refuse else { return nil }
     let key = run.keyID
-    while let guest = overflow == .replaceOldest ? guests[key]?.first : guests[key]?.last {
-      if overflow == .replaceOldest { guests[key]?.removeFirst() } else { guests[key]?.removeLast() }
+    while let guest = overflow == .replaceOldest ? guests[key]?.popFirst() : guests[key]?.popLast() {
       guestCount -= 1
       if guests[key]?.isEmpty ?? false { guests[key] = nil }
       if let run = Self.waiting(guest, machine) { return run }

@@ -247,6 +247,29 @@ import TestingProcedureKit
     await queue.cancelAll()
   }
 
+  @Test(
+    "Each replacement replaces the oldest, or the newest, of the key, at the same cost however many wait",
+    .timeLimit(.minutes(1)), arguments: [QueueOverflow.replaceOldest, .replaceNewest], [1, 50])
+  func replacingManyTimes(overflow: QueueOverflow, keys: Int) async throws {
+    func costOfReplacing(_ more: Int, of limit: Int) async -> Duration {
+      let queue = makeQueue(limit, overflow: overflow)
+      let tasks = (0..<keys).map { ProcedureTask { (n: Int) in n }.keyed(by: $0) }
+      var handles = (0..<limit).map { queue.add(tasks[$0 % keys], input: $0) }
+      let elapsed = ProcessorTime.measure {
+        for number in limit..<limit + more { handles.append(queue.add(tasks[number % keys], input: number)) }
+      }
+      // Replacing the newest leaves the first ones of each key, and the very last.
+      let isLeft = { overflow == .replaceOldest ? $0 >= more : $0 < limit - keys || $0 >= limit + more - keys }
+      let wrong = handles.indices.filter { handles[$0].state.isFinished == isLeft($0) }
+      #expect(wrong.isEmpty, "\(wrong.prefix(10))")
+      await queue.cancelAll()
+      return elapsed / more
+    }
+    let few = await costOfReplacing(4_000, of: 2_000)
+    let many = await costOfReplacing(4_000, of: 100_000)
+    #expect(many < few * 5)
+  }
+
   @Test("enqueue takes the values of other procedures, typed and as an array, and waits for room")
   func enqueueFrom() async throws {
     let queue = makeQueue(2)
