@@ -5,7 +5,7 @@ extension GraphRun {
   ) -> ProcedureMetrics? {
     guard isObservedFromStart, begin != nil || attempts == 0 else { return nil }
     let begin = begin ?? end
-    guard var metrics = run.flatMap({ run in run.core.withState { _ in run.details?.endMetrics } }) else {
+    guard var metrics = run?.metrics else {
       return ProcedureMetrics(
         pending: start.duration(to: begin), executing: begin.duration(to: end), attempts: attempts)
     }

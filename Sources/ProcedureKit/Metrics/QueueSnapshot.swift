@@ -183,6 +183,8 @@ private struct RunLook: Sendable {
   private let children: [ProcedureIdentity]
   private let conditions: [String]
   private let graph: GraphRun?
+  /// The nodes of the graph at the instant of the snapshot.
+  private let nodes: (executing: [Int32], waiting: [Int32], limit: Int?)
 
   init(_ run: Run, _ state: QueueCore.State) {
     let (machine, details) = (state.machine, run.details)
@@ -203,6 +205,7 @@ private struct RunLook: Sendable {
     children = produced.map(\.identity).sorted { $0.id < $1.id }
     conditions = phase == .evaluating ? run.closures?.conditions.elements.map(\.name) ?? [] : []
     graph = details?.graph
+    nodes = graph?.unfinishedNodes ?? ([], [], nil)
   }
 
   /// The wait that is shown for a run of several levels: that of the outermost one which waits, or of the pause that the state is about.
@@ -259,14 +262,14 @@ private struct RunLook: Sendable {
   /// The nodes of a graph that execute or wait for a slot and are no runs of their own.
   func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
-    let (executing, ready, limit) = graph.nodesUnderWay
-    let wait: QueueSnapshot.Wait = isSuspended ? .resumption : limit.map { .graphLimit($0) } ?? .slot
-    func entry(_ node: ProcedureIdentity, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
+    let wait: QueueSnapshot.Wait = isSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot
+    func entry(_ node: Int32, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
       QueueSnapshot.Entry(
-        procedure: node, state: wait == nil ? .executing : .waiting, parent: run.identity, key: key, slot: nil,
+        procedure: graph.identity(of: node), state: wait == nil ? .executing : .waiting, parent: run.identity, key: key,
+        slot: nil,
         progress: nil, executionCause: nil, wait: wait)
     }
-    return executing.map { entry($0, nil) } + ready.map { entry($0, wait) }
+    return nodes.executing.map { entry($0, nil) } + nodes.waiting.map { entry($0, wait) }
   }
 }
 

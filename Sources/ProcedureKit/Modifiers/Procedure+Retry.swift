@@ -81,8 +81,7 @@ extension Run {
     abandon: @escaping @Sendable () -> Void
   ) {
     // Levels of a procedure report under its name.
-    let isOutermost = isReported
-    if isOutermost { bodyEnded(nil) }
+    if isReported { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
     log.info("attempt \(attempt) has failed, the next one follows after \(delay.inWords): \(error)")
     core.withState { _ in

@@ -13,13 +13,17 @@ extension QueueCore {
     case .cancel(let timer): timers.cancel(timer)
     case .schedule(let number):
       // The queue may go while the timer is pending.
-      let timer = timers.schedule(after: stallReport.timeout) { [weak self] in self?.stallTimerWentOff(number) }
+      let calls = timers.calledCount
+      let timer = timers.schedule(after: stallReport.timeout) { [weak self] in
+        self?.stallTimerWentOff(number, callsBefore: calls)
+      }
       if !withState({ $0.stall.scheduled(timer, number: number) }) { timers.cancel(timer) }
     }
   }
 
-  private func stallTimerWentOff(_ number: UInt64) {
-    let awaitsTimer = timers.count > 0
+  private func stallTimerWentOff(_ number: UInt64, callsBefore: Int) {
+    // Another timer that has gone off since may have woken a task that has not come to the queue yet.
+    let awaitsTimer = timers.count > 0 || timers.calledCount > callsBefore + 1
     let finding = withState { state in
       state.stall.timerWentOff(number: number, changes: state.machine.changeCount, awaitsTimer: awaitsTimer)
     }

@@ -32,7 +32,7 @@ extension Run {
     guard let outcome else { return past }
     let latestInstant = max(ended, details?.cancelInstant ?? -1)
     add(.willFinish(outcome.withoutValue), at: latestInstant)
-    add(.didFinish(outcome.withoutValue), at: latestInstant)
+    add(.didFinish(outcome.withoutValue, metricsUnderLock), at: latestInstant)
     return past
   }
 }

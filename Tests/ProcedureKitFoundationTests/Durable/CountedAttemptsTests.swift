@@ -91,9 +91,11 @@ import Testing
     #expect(attempts.take() == ["1", "2", "2"])
   }
 
-  @Test("A limit goes on while no process runs, and starts again when the procedure has ended")
-  func timeLimit() async throws {
-    let now = Mutex(1_000)
+  @Test(
+    "A limit goes on while no process runs, and starts again when the procedure has ended, on a clock that begins at 0, too",
+    arguments: [0, 1_000])
+  func timeLimit(begin: Int) async throws {
+    let now = Mutex(begin)
     let clock = { @Sendable in Duration.seconds(now.withLock { $0 }) }
     let journal = InMemoryJournal(now: clock)
     let killed = Mutex<InMemoryJournal?>(nil)

@@ -101,6 +101,84 @@ import TestingProcedureKit
     #expect(result["retried"] == ProcedureMetrics(paused: .seconds(10), attempts: 3))
   }
 
+  @Test("The hooks of the end, and children, count as finishing, and not as executing, also if the body never ran")
+  func finishing() async throws {
+    let queue = queue()
+    let result = try await metrics(on: queue) {
+      let hook: @Sendable (ProcedureOutcome<Void>) async throws -> Void = { [clock] _ in
+        try await clock.sleep(for: .seconds(2))
+      }
+      let parent = ProcedureTask("parent") { [self] in
+        _ = ProcedureContext.current?.produce(sleeping("child", 4))
+      }
+      // One after another: the clock advances whenever a body or a hook sleeps.
+      try await advancing([queue.add(sleeping("ran", 3).onWillFinish(hook))])
+      try await advancing([queue.add(ProcedureTask("never") {}.condition("no") { false }.onWillFinish(hook))])
+      try await advancing([queue.add(parent)])
+    }
+    #expect(result["ran"] == ProcedureMetrics(executing: .seconds(3), finishing: .seconds(2), attempts: 1))
+    #expect(result["never"] == ProcedureMetrics(finishing: .seconds(2)))
+    #expect(result["parent"] == ProcedureMetrics(finishing: .seconds(4), attempts: 1))
+    #expect(result["child"] == ProcedureMetrics(executing: .seconds(4), attempts: 1))
+  }
+
+  @Test(
+    "A subscriber that comes after the end gets the metrics, as one that was there before", arguments: [true, false])
+  func replayed(hasLevels: Bool) async throws {
+    let queue = queue { $0.collectsTotals = true }
+    let work = hasLevels ? sleeping("work", 2).map { $0 }.delay(.seconds(1)) : sleeping("work", 2).delay(.seconds(1))
+    let handle = queue.add(work)
+    let live = handle.events
+    try await advancing([handle])
+    let plain = queue.add(sleeping("plain", 2))
+    try await advancing([plain])
+    let first = await live.reduce(into: []) { $0.append($1) }
+    let second = await handle.events.reduce(into: []) { $0.append($1) }
+    let expected = ProcedureMetrics(executing: .seconds(2), paused: .seconds(1), attempts: 1)
+    #expect(first.last?.metrics == expected && second.last?.metrics == expected)
+    let replayed = await plain.events.reduce(into: []) { $0.append($1) }
+    #expect(replayed.last?.metrics == ProcedureMetrics(executing: .seconds(2), attempts: 1))
+    let failed = queue.add(ProcedureTask<Void, Void>("failed") { throw TestError() })
+    _ = await failed.outcome
+    let ofFailed = await failed.events.reduce(into: []) { $0.append($1) }
+    #expect(ofFailed.last?.metrics?.attempts == 1)
+    // Metrics of a version without `finishing` can be read.
+    let data = try JSONEncoder().encode(expected)
+    var fields = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
+    fields["finishing"] = nil
+    let old = try JSONSerialization.data(withJSONObject: fields)
+    #expect(try JSONDecoder().decode(ProcedureMetrics.self, from: old) == expected)
+  }
+
+  @Test("A snapshot has each run once, also while nodes with modifiers start and end", .timeLimit(.minutes(1)))
+  func snapshotOfNodes() async throws {
+    let queue = ProcedureQueue("graphs", maxConcurrentProcedures: 4)
+    let graph = ProcedureGraph("graph") { g in
+      let nodes = (0..<8).map { g.add(ProcedureTask("node \($0)") {}.exclusive("snapshot \($0 % 2)")) }
+      let bare = (0..<4).map { g.add("bare \($0)") { await Task.yield() } }
+      return g.add(ProcedureTask("end") {}, after: nodes + bare)
+    }
+    let isOver = Box(false)
+    let (snapshots, twice) = (Box(0), Box<[String]>([]))
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          while !isOver.value {
+            let procedures = queue.snapshot().procedures
+            let ids = Dictionary(grouping: procedures, by: \.procedure.id).values.filter { $0.count > 1 }
+            if !ids.isEmpty { twice.update { $0.append("\(ids)") } }
+            snapshots.update { $0 += 1 }
+            await Task.yield()
+          }
+        }
+      }
+      for _ in 0..<400 { _ = try? await queue.run(graph) }
+      while snapshots.value < 3 { await Task.yield() }
+      isOver.update { $0 = true }
+    }
+    #expect(twice.value.isEmpty, "\(twice.value.prefix(2))")
+  }
+
   @Test("Nodes are measured from the start of their graph, with a body alone or with more; so is what is cancelled")
   func nodes() async throws {
     let queue = queue()

@@ -45,6 +45,38 @@ import TestingProcedureKit
     #expect(clock.sleeperCount == 0 && queue.core.timers.count == 0)
   }
 
+  @Test(
+    "A pause that ends at the instant at which the watch looks is no stall", .timeLimit(.minutes(1)),
+    arguments: ["delay", "retry", "repeat", "levels"], 0..<10)
+  func pauseEndsAtLook(_ way: String, round: Int) async throws {
+    let told = Box(0)
+    let queue = makeQueue { _ in told.update { $0 += 1 } }
+    let pause = Schedule.constant(.seconds(10))
+    let calls = Box(0)
+    let failing = ProcedureTask {
+      calls.update { $0 += 1 }
+      if calls.value < 4 { throw TestError() }
+    }
+    let work =
+      switch way {
+      case "delay": ProcedureTask {}.delay(.seconds(10)).then(ProcedureTask {}.delay(.seconds(10)))
+      case "retry": failing.retry(pause)
+      case "repeat": ProcedureTask {}.repeating(pause, maxCount: 4)
+      default: failing.retry(pause).map {}
+      }
+    let handle = queue.add(work)
+    var ends: [ProcedureInstant] = []
+    while !handle.state.isFinished {
+      if case .pause(let end?)? = queue.snapshot().procedures.first?.wait, !ends.contains(end) {
+        ends.append(end)
+        clock.advance(by: .seconds(10))
+      }
+      await Task.yield()
+    }
+    try await handle.value
+    #expect(told.value == 0 && ends.count >= 2)
+  }
+
   @Test("The watch keeps no queue, and leaves no timer behind")
   func lifetime() async throws {
     weak var core: QueueCore?

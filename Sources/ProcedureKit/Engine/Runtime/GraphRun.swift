@@ -92,13 +92,15 @@ final class GraphRun: Sendable {
     throw ProcedureError.partsFailed(procedure: run.identity, failures: failures)
   }
 
-  /// The nodes that execute, those that wait for a slot, and the limit of the graph if they wait for that.
-  var nodesUnderWay: (executing: [ProcedureIdentity], waiting: [ProcedureIdentity], limit: Int?) {
-    let (ready, limit) = state.withLock { state in
-      (state.progress.isStopping ? [] : state.progress.ready.all, state.progress.reachedLimit)
+  /// The nodes at one instant: those that execute and are no runs, those that wait for a slot, and the limit of the graph if they wait for
+  /// that. Called under the lock of the queue, which is taken before that of the graph.
+  var unfinishedNodes: (executing: [Int32], waiting: [Int32], limit: Int?) {
+    state.withLock { state in
+      let executing = (0..<Int32(plan.traits.count)).filter { isBare($0) && values.isExecuting($0) }
+      return (
+        executing, state.progress.isStopping ? [] : state.progress.ready.all.sorted(), state.progress.reachedLimit
+      )
     }
-    let executing = (0..<Int32(plan.traits.count)).filter { values.isExecuting($0) }
-    return (executing.map { identity(of: $0) }, ready.sorted().map { identity(of: $0) }, limit)
   }
 
   func identity(of node: Int32) -> ProcedureIdentity {

@@ -172,10 +172,10 @@ extension Run {
     if ended < 0, kind == .added { ended = stamp(reading.instant).nanoseconds }
     if isReported {
       let metrics = state.machine.meters == nil ? nil : metrics(at: reading.instant, state)
+      if let metrics { keep(metrics) }
       record(.willFinish(outcome.withoutValue), at: reading.instant, &effects)
       record(.didFinish(outcome.withoutValue, metrics), at: reading.instant, &effects)
       if core.collectsTotals { state.count(self, outcome, metrics) }
-      if kind == .bareNode { details?.endMetrics = metrics }
       core.ended(self, outcome, &state, &effects)
     }
     if let details {

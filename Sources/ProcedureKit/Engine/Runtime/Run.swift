@@ -68,6 +68,7 @@ final class Run: @unchecked Sendable {
   var started: Int64 = -1
   var ended: Int64 = -1
   var outcome: Outcome?
+  private var keptMetrics: KeptMetrics?
   private let marks = Atomic<UInt8>(0)
 
   init(
@@ -112,6 +113,24 @@ final class Run: @unchecked Sendable {
 
   /// Whether the outcome can be read.
   @usableFromInline var isFinished: Bool { marks.load(ordering: .acquiring) & Self.finishedMark != 0 }
+
+  /// The metrics of a run that has ended and was measured, for its handle and its graph.
+  var metrics: ProcedureMetrics? { core.withState { _ in metricsUnderLock } }
+
+  /// The metrics, for a caller that has the lock.
+  var metricsUnderLock: ProcedureMetrics? { keptMetrics?.metrics }
+
+  /// Called under the lock.
+  func keep(_ metrics: ProcedureMetrics) {
+    if kind == .added || kind == .bareNode { keptMetrics = KeptMetrics(metrics) }
+  }
+
+  /// The metrics as an object, since few runs have any.
+  private final class KeptMetrics: Sendable {
+    let metrics: ProcedureMetrics
+
+    init(_ metrics: ProcedureMetrics) { self.metrics = metrics }
+  }
 
   /// The outcome was written. Called under the lock.
   func setFinished() { marks.bitwiseOr(Self.finishedMark, ordering: .releasing) }
@@ -248,8 +267,6 @@ final class RunDetails {
   var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
   /// How many retries of inner layers have started. Only the reported run counts them.
   var innerRetryCount = 0
-  /// The metrics of a node with only a body, whose end its graph reports.
-  var endMetrics: ProcedureMetrics?
   /// Whether a value was used that was there already.
   var isReused = false
   /// Why a node of a durable graph is executed again.

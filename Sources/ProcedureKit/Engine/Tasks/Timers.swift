@@ -12,6 +12,7 @@ final class Timers: Sendable {
   private let time: QueueTime
   private let executor: (any TaskExecutor)?
   private let state: Mutex<State>
+  private let called = Atomic<Int>(0)
 
   init(time: QueueTime, executor: (any TaskExecutor)?) {
     self.time = time
@@ -22,8 +23,11 @@ final class Timers: Sendable {
   /// The present time.
   var now: ProcedureInstant { time.now }
 
-  /// The number of timers that are pending.
-  var count: Int { state.withLock { $0.heap.count } }
+  /// The number of timers that are pending, or due and not called yet.
+  var count: Int { state.withLock { $0.heap.count + $0.dueCount - calledCount } }
+
+  /// How many timers have been called, including the one that is being called.
+  var calledCount: Int { called.load(ordering: .acquiring) }
 
   /// Has `action` called once `duration` has passed, at once if it is not positive.
   func schedule(after duration: Duration, _ action: @escaping Action) -> TimerHeap.ID {
@@ -66,6 +70,7 @@ final class Timers: Sendable {
     let former = state.withLock { state in
       let former = state
       state = State(lingers: former.lingers)
+      state.dueCount = former.dueCount
       return former
     }
     former.sleeper?.task?.cancel()
@@ -100,14 +105,19 @@ final class Timers: Sendable {
       let now = time.now
       let (due, deadline) = state.withLock { $0.wake(sleeper, at: now, atMost: 64) }
       if due.isEmpty { return deadline }
-      for timer in due { timer.action() }
+      for timer in due { call(timer) }
     }
+  }
+
+  private func call(_ timer: State.Pending) {
+    called.add(1, ordering: .acquiringAndReleasing)
+    timer.action()
   }
 
   private func callPending(for sleeper: UInt64) {
     let end = ProcedureInstant(nanoseconds: .max)
     let (pending, _) = state.withLock { $0.wake(sleeper, at: end, atMost: .max) }
-    for timer in pending { timer.action() }
+    for timer in pending { call(timer) }
   }
 }
 
@@ -140,6 +150,8 @@ extension Timers {
     var actions: ContiguousArray<Pending?> = []
     var sleeper: Sleeper?
     var sleeperCount: UInt64 = 0
+    /// How many timers have come due so far.
+    var dueCount = 0
 
     mutating func insert(_ deadline: ProcedureInstant, _ action: @escaping Action) -> TimerHeap.ID {
       let id = heap.insert(deadline)
@@ -176,6 +188,7 @@ extension Timers {
       while due.count < limit, let slot = heap.popDue(at: now) {
         if let action = takeAction(of: slot) { due.append(action) }
       }
+      dueCount += due.count
       sleeper?.wakesAt = due.isEmpty ? heap.nextDeadline : nil
       if due.isEmpty, heap.isEmpty { sleeper = nil }
       return (due, heap.nextDeadline)

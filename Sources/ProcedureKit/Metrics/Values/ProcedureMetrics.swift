@@ -30,6 +30,19 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
     (self.executing, self.paused, self.finishing, self.attempts) = (executing, paused, finishing, attempts)
   }
 
+  /// Decodes metrics, including those of versions without ``finishing``.
+  ///
+  /// - Throws: `DecodingError`.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func duration(_ key: CodingKeys) throws -> Duration { try container.decode(Duration.self, forKey: key) }
+    self.init(
+      pending: try duration(.pending), evaluating: try duration(.evaluating), waiting: try duration(.waiting),
+      executing: try duration(.executing), paused: try duration(.paused),
+      finishing: try container.decodeIfPresent(Duration.self, forKey: .finishing) ?? .zero,
+      attempts: try container.decode(Int.self, forKey: .attempts))
+  }
+
   /// The sum of all durations.
   public var total: Duration { pending + evaluating + waiting + executing + paused + finishing }
 }
