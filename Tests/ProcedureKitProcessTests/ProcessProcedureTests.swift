@@ -191,7 +191,7 @@ import Testing
 
   @Test("Requests are equal if the bytes of their texts are")
   func spellings() {
-    let (one, other) = ("caf\u{e9}", "cafe\u{301}")
+    let (one, other): (SystemText, SystemText) = ("caf\u{e9}", "cafe\u{301}")
     let pairs = [
       (ProcessRequest(one), ProcessRequest(other)), (ProcessRequest("a", [one]), ProcessRequest("a", [other])),
       (ProcessRequest("a", environment: [one: ""]), ProcessRequest("a", environment: [other: ""])),

@@ -77,17 +77,23 @@ extension ProcedureQueue {
 
   /// Adds a procedure that starts after another one, if the queue takes it at once; see
   /// ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
+  ///
+  /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
+  @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, input: P.Input, after dependency: any ProcedureDependency
-  ) -> ProcedureHandle<P.Output>? {
-    tryAdd(procedure, input: input, after: [dependency])
+  ) throws(ProcedureError) -> ProcedureHandle<P.Output> {
+    try tryAdd(procedure, input: input, after: [dependency])
   }
 
   /// Adds a procedure without an input that starts after another one, if the queue takes it at once; see
   /// ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
+  ///
+  /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
+  @discardableResult
   public nonisolated func tryAdd<P: Procedure>(
     _ procedure: P, after dependency: any ProcedureDependency
-  ) -> ProcedureHandle<P.Output>? where P.Input == Void {
-    tryAdd(procedure, after: [dependency])
+  ) throws(ProcedureError) -> ProcedureHandle<P.Output> where P.Input == Void {
+    try tryAdd(procedure, after: [dependency])
   }
 }

@@ -165,9 +165,9 @@ import Testing
       try await queue.enqueue(one, from: first, after: gate),
       try await queue.enqueue(two, from: first, other, after: gate),
       try await queue.enqueue(many, from: [first], after: gate),
-      try #require(queue.tryAdd(none, after: gate)), try #require(queue.tryAdd(one, input: 1, after: gate)),
+      try queue.tryAdd(none, after: gate), try queue.tryAdd(one, input: 1, after: gate),
       queue.add(none, after: gate.asResult), queue.add(none, after: [first, gate]), queue.add(none, after: [gate]),
-      try await queue.enqueue(none, after: [first, gate]), try #require(queue.tryAdd(none, after: [first, gate])),
+      try await queue.enqueue(none, after: [first, gate]), try queue.tryAdd(none, after: [first, gate]),
     ]
     let four = ProcedureTask { (values: (Int, String, [Int], String?)) in "\(values)" }
     let (list, nothing) = (queue.add(ProcedureTask { [1, 2] }), queue.add(ProcedureTask { String?.none }))
