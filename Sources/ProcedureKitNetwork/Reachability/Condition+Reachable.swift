@@ -9,8 +9,11 @@ extension Condition {
   /// ```
   ///
   /// All addresses of the host are tried at once, and the connection is closed as soon as it is made. A procedure whose host is
-  /// reachable can still fail: the host may go meanwhile. `.ignored(.reachable(…))` ignores the procedure instead of failing it. Cancelling
-  /// the procedure ends the attempt at once; the system's search for the name of a host may go on for some seconds, on a thread of its own.
+  /// reachable can still fail, because the host may disappear afterwards. `.ignored(.reachable(…))` ignores the procedure instead of failing it.
+  ///
+  /// One thread makes the connections of all conditions, and conditions for the same host and port that overlap share one attempt. The
+  /// system's search for a name blocks a thread, so at most four names are searched for at a time. Cancelling the procedure ends its wait at
+  /// once; a search that has begun continues for some seconds.
   ///
   /// - Parameters:
   ///   - host: The name or the address of the host.
@@ -52,7 +55,7 @@ extension Condition {
   ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       defer { group.cancelAll() }
-      group.addTask { try await ConnectionAttempt(host: host, port: port).perform() }
+      group.addTask { try await ReachabilityPoll.shared.connect(to: host, port) }
       group.addTask {
         try await clock.sleep(for: limit)
         throw ReachabilityError(.timedOut, "\(host):\(port) has taken no connection within \(limit).")

@@ -12,11 +12,13 @@ struct SocketAddress {
   private let family: Int32
   private let bytes: [UInt8]
 
-  /// Asks the system for the addresses of a host; none if the host is not known. Blocks the thread.
-  static func addresses(of host: String, _ port: UInt16) -> [SocketAddress] {
+  /// Asks the system for the addresses of a host; none if the host is not known. A search blocks the thread; without a search, the host has
+  /// to be an address.
+  static func addresses(of host: String, _ port: UInt16, isSearching: Bool) -> [SocketAddress] {
     // The system would ask for the name before NUL.
     guard !host.utf8.contains(0) else { return [] }
     var hints = addrinfo()
+    if !isSearching { hints.ai_flags = AI_NUMERICHOST }
     hints.ai_family = AF_UNSPEC
     hints.ai_socktype = streamType
     var list: UnsafeMutablePointer<addrinfo>?

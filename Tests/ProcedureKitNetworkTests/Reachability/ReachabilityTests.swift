@@ -79,4 +79,74 @@ import TestingProcedureKit
     for handle in handles { _ = await handle.outcome }
     try await server.waitUntilUnconnected()
   }
+
+  @Test("Equal questions share one answer, and a waiter that leaves takes nothing from the others")
+  func shared() async throws {
+    let port = try SilentPort()
+    let clock = VirtualClock()
+    let condition = Condition.reachable(host: "127.0.0.1", port: port.port, within: .seconds(5), clock: clock)
+    let queue = ProcedureQueue("network")
+    let handles = (1...1_000).map { _ in queue.add(work.condition(condition)) }
+    try await clock.nextSleep(count: 1_000)
+    #if os(Linux)
+      // The port's own eight, and one more for all; a new attempt for each would be a thousand.
+      try await settle { try connectionCount(to: port.port) == port.connectionCount + 1 }
+      #expect(try threadCount("pk-reachable") == 1)
+      #expect(try threadCount("pk-lookup") <= 4)
+    #endif
+    for handle in handles.dropFirst(2) { handle.cancel() }
+    for handle in handles.dropFirst(2) { #expect(await handle.outcome.isCancelled) }
+    #expect(clock.sleeperCount == 2)
+    clock.advance(by: .seconds(5))
+    for handle in handles.prefix(2) {
+      await #expect { try await handle.value } throws: { ($0 as? ProcedureError)?.kind == .conditionFailed }
+    }
+    #if os(Linux)
+      // Without waiters, the attempt ends.
+      try await settle { try connectionCount(to: port.port) == port.connectionCount }
+    #endif
+  }
+
+  @Test("A silent host does not delay the answer of another, by address and by name")
+  func independent() async throws {
+    let server = try LoopbackServer { _ in .ok("") }
+    defer { server.stop() }
+    let silent = try SilentPort()
+    let clock = VirtualClock()
+    let queue = ProcedureQueue("network")
+    let waiting = queue.add(work.condition(.reachable(host: "127.0.0.1", port: silent.port, clock: clock)))
+    try await clock.nextSleep()
+    for host in ["127.0.0.1", "localhost", "LOCALHOST"] {
+      #expect(try await queue.run(work.condition(.reachable(host: host, port: server.port))))
+    }
+    waiting.cancel()
+    #expect(await waiting.outcome.isCancelled)
+    withExtendedLifetime(silent) {}
+  }
+
+  #if os(Linux)
+    /// Yields until a condition holds; the limit of the suite ends a wait in vain.
+    private func settle(_ condition: () throws -> Bool) async throws {
+      while try !condition() {
+        try Task.checkCancellation()
+        await Task.yield()
+      }
+    }
+
+    /// The connections of this machine to a port, including those that are being made.
+    private func connectionCount(to port: Int) throws -> Int {
+      let remote = "0100007F:" + String(format: "%04X", port)
+      let lines = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8).split(separator: "\n")
+      return lines.count { line in
+        let words = line.split(separator: " ")
+        return words.count > 3 && words[2] == remote && ["01", "02"].contains(words[3])
+      }
+    }
+
+    private func threadCount(_ name: String) throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { task in
+        (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)) == name + "\n"
+      }
+    }
+  #endif
 }

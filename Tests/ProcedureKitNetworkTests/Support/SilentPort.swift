@@ -40,6 +40,9 @@ final class SilentPort: Sendable {
       }
   }
 
+  /// The connections of the port itself, which keep its line full.
+  var connectionCount: Int { descriptors.count - 1 }
+
   deinit {
     for descriptor in descriptors { close(descriptor) }
   }

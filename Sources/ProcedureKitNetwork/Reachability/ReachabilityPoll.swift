@@ -1,0 +1,275 @@
+import Foundation
+import Synchronization
+
+/// Makes TCP connections to find out whether hosts can be reached: one thread and one `poll` for all, however many wait.
+///
+/// Equal questions (host and port) that overlap share one answer. The system's search for the name of a host blocks a thread, so at most
+/// four more threads search for names; the addresses of a host need no search. A thread ends when it has nothing to do.
+///
+/// The lock guards `State`. Sockets belong to the polling thread, which alone makes and closes them; others leave a message in `State`, and
+/// wake the thread by its bell.
+final class ReachabilityPoll: Sendable {
+  /// The poll of the process.
+  static let shared = ReachabilityPoll()
+
+  private static let searchLimit = 4
+
+  struct Question: Hashable, Sendable {
+    let host: String
+    let port: UInt16
+  }
+
+  private typealias Waiter = CheckedContinuation<Void, any Error>
+
+  private struct Entry {
+    let question: Question
+    var waiters: [Int: Waiter] = [:]
+    /// What the polling thread has not taken yet; `nil` while the name is searched for, and afterwards.
+    var addresses: [SocketAddress]?
+  }
+
+  private struct State {
+    var entries: [Int: Entry] = [:]
+    var current: [Question: Int] = [:]
+    /// The waiters that were cancelled before they began to wait.
+    var cancelled: Set<Int> = []
+    var nextID = 0
+    var searches: [Int] = []
+    var searchThreads = 0
+    /// The writing end of the polling thread's pipe; `nil` if there is no such thread.
+    var bell: Int32?
+
+    mutating func makeID() -> Int {
+      nextID += 1
+      return nextID
+    }
+
+    /// Removes a question, and returns those that wait for its answer.
+    mutating func end(_ id: Int) -> [Waiter] {
+      guard let entry = entries.removeValue(forKey: id) else { return [] }
+      if current[entry.question] == id { current[entry.question] = nil }
+      return Array(entry.waiters.values)
+    }
+
+    func ring() {
+      if let bell { _ = write(bell, [1], 1) }
+    }
+  }
+
+  private let state = Mutex(State())
+
+  /// Waits until a host takes a connection. Cancelling the task ends the wait at once, and the attempt with its last waiter.
+  ///
+  /// - Throws: ``ReachabilityError``; `CancellationError`.
+  func connect(to host: String, _ port: UInt16) async throws {
+    // Names of hosts have no case.
+    let question = Question(host: host.lowercased(), port: port)
+    let waiterID = state.withLock { $0.makeID() }
+    // A cancellation that came after the answer has left its mark.
+    defer { state.withLock { _ = $0.cancelled.remove(waiterID) } }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { begin(question, waiterID, $0) }
+    } onCancel: {
+      cancel(question, waiterID)
+    }
+  }
+
+  private func begin(_ question: Question, _ waiterID: Int, _ waiter: Waiter) {
+    // Without a search, this does not block.
+    let known = SocketAddress.addresses(of: question.host, question.port, isSearching: false)
+    let error: (any Error)? = state.withLock { state in
+      if state.cancelled.remove(waiterID) != nil { return CancellationError() }
+      if let id = state.current[question] {
+        state.entries[id]?.waiters[waiterID] = waiter
+        return nil
+      }
+      // The question is new.
+      let id = state.makeID()
+      state.entries[id] = Entry(question: question, waiters: [waiterID: waiter])
+      state.current[question] = id
+      if known.isEmpty {
+        state.searches.append(id)
+        if state.searchThreads < Self.searchLimit {
+          state.searchThreads += 1
+          start("pk-lookup") { $0.search() }
+        }
+        return nil
+      }
+      guard let failure = connectEntry(id, known, &state) else { return nil }
+      _ = state.end(id)
+      return Self.refusal(question, failure)
+    }
+    if let error { waiter.resume(throwing: error) }
+  }
+
+  private func cancel(_ question: Question, _ waiterID: Int) {
+    let waiter = state.withLock { state -> Waiter? in
+      guard let id = state.current[question], let waiter = state.entries[id]?.waiters.removeValue(forKey: waiterID)
+      else {
+        // The waiter does not wait yet, or has its answer.
+        state.cancelled.insert(waiterID)
+        return nil
+      }
+      if state.entries[id]?.waiters.isEmpty == true {
+        _ = state.end(id)
+        state.ring()
+      }
+      return waiter
+    }
+    waiter?.resume(throwing: CancellationError())
+  }
+
+  // MARK: The search for names
+
+  private func search() {
+    while let (id, question) = nextSearch() {
+      let addresses = SocketAddress.addresses(of: question.host, question.port, isSearching: true)
+      let (waiters, error) = state.withLock { state -> ([Waiter], ReachabilityError) in
+        let unknown = ReachabilityError(.unknownHost, "The host \(question.host) is not known.")
+        guard !addresses.isEmpty else { return (state.end(id), unknown) }
+        // All waiters have left in the meantime.
+        guard state.entries[id] != nil else { return ([], unknown) }
+        guard let failure = connectEntry(id, addresses, &state) else { return ([], unknown) }
+        return (state.end(id), Self.refusal(question, failure))
+      }
+      for waiter in waiters { waiter.resume(throwing: error) }
+    }
+  }
+
+  /// Takes the next question; without one, the thread of the caller ends.
+  private func nextSearch() -> (Int, Question)? {
+    state.withLock { state in
+      while !state.searches.isEmpty {
+        let id = state.searches.removeFirst()
+        if let entry = state.entries[id] { return (id, entry.question) }
+      }
+      state.searchThreads -= 1
+      return nil
+    }
+  }
+
+  // MARK: The polling thread
+
+  /// Leaves the addresses of a question to the polling thread, which is started if there is none. Returns an error number of the system.
+  private func connectEntry(_ id: Int, _ addresses: [SocketAddress], _ state: inout State) -> Int32? {
+    state.entries[id]?.addresses = addresses
+    guard state.bell == nil else {
+      state.ring()
+      return nil
+    }
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return errno }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    state.bell = ends[1]
+    start("pk-reachable") { [bell = ends[0]] in
+      $0.poll(bell)
+      close(bell)
+    }
+    return nil
+  }
+
+  private func start(_ name: String, _ body: @escaping @Sendable (ReachabilityPoll) -> Void) {
+    let thread = Thread { [self] in body(self) }
+    thread.name = name
+    thread.start()
+  }
+
+  /// The sockets of the polling thread.
+  private struct Sockets {
+    /// The descriptors of each question.
+    var ofQuestion: [Int: [Int32]] = [:]
+
+    mutating func close(_ id: Int) {
+      for descriptor in ofQuestion.removeValue(forKey: id) ?? [] { Foundation.close(descriptor) }
+    }
+  }
+
+  private func poll(_ bell: Int32) {
+    var sockets = Sockets()
+    while let work = nextWork(sockets) {
+      for id in work.abandoned { sockets.close(id) }
+      for (id, addresses) in work.new { begin(id, addresses, &sockets) }
+      // The next turn ends the thread, unless a question has come.
+      if sockets.ofQuestion.isEmpty { continue }
+      var polled = [pollfd(fd: bell, events: Int16(POLLIN), revents: 0)]
+      var owners = [0]
+      for (id, descriptors) in sockets.ofQuestion {
+        for descriptor in descriptors {
+          polled.append(pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0))
+          owners.append(id)
+        }
+      }
+      guard Foundation.poll(&polled, nfds_t(polled.count), -1) >= 0 else {
+        if errno == EINTR { continue }
+        let code = errno
+        for id in sockets.ofQuestion.keys { end(id, code, &sockets) }
+        continue
+      }
+      if polled[0].revents != 0 {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        while read(bell, &bytes, bytes.count) > 0 {}
+      }
+      for (entry, id) in zip(polled, owners).dropFirst() where entry.revents != 0 {
+        polledSocket(entry.fd, of: id, &sockets)
+      }
+    }
+  }
+
+  /// Returns the questions that are new to the thread, and those that no waiter is left of; `nil` if there is nothing to do, and the thread ends.
+  private func nextWork(_ sockets: Sockets) -> (new: [(Int, [SocketAddress])], abandoned: [Int])? {
+    state.withLock { state in
+      let abandoned = sockets.ofQuestion.keys.filter { state.entries[$0] == nil }
+      var new: [(Int, [SocketAddress])] = []
+      for (id, entry) in state.entries {
+        guard let addresses = entry.addresses else { continue }
+        state.entries[id]?.addresses = nil
+        new.append((id, addresses))
+      }
+      if new.isEmpty, sockets.ofQuestion.isEmpty {
+        if let bell = state.bell { close(bell) }
+        state.bell = nil
+        return nil
+      }
+      return (new, Array(abandoned))
+    }
+  }
+
+  /// Tries all addresses of a question at once.
+  private func begin(_ id: Int, _ addresses: [SocketAddress], _ sockets: inout Sockets) {
+    var code = ECONNREFUSED
+    for address in addresses {
+      switch address.beginConnection() {
+      case .made: return end(id, nil, &sockets)
+      case .underWay(let descriptor): sockets.ofQuestion[id, default: []].append(descriptor)
+      case .failed(let failure): code = failure
+      }
+    }
+    if sockets.ofQuestion[id] == nil { end(id, code, &sockets) }
+  }
+
+  private func polledSocket(_ descriptor: Int32, of id: Int, _ sockets: inout Sockets) {
+    // Another socket of the question has answered in the same turn.
+    guard let descriptors = sockets.ofQuestion[id] else { return }
+    guard let failure = SocketAddress.failure(of: descriptor) else { return end(id, nil, &sockets) }
+    if descriptors == [descriptor] { return end(id, failure, &sockets) }
+    sockets.ofQuestion[id]?.removeAll { $0 == descriptor }
+    close(descriptor)
+  }
+
+  /// Ends a question with its answer: `nil` for a connection, otherwise the error number of the system.
+  private func end(_ id: Int, _ failure: Int32?, _ sockets: inout Sockets) {
+    sockets.close(id)
+    let (question, waiters) = state.withLock { ($0.entries[id]?.question, $0.end(id)) }
+    for waiter in waiters {
+      if let failure, let question { waiter.resume(throwing: Self.refusal(question, failure)) } else { waiter.resume() }
+    }
+  }
+
+  private static func refusal(_ question: Question, _ code: Int32) -> ReachabilityError {
+    ReachabilityError(
+      .refused, "\(question.host):\(question.port) takes no connection: \(String(cString: strerror(code))).")
+  }
+}
