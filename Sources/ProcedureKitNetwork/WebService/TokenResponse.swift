@@ -37,6 +37,10 @@ struct TokenResponse {
         let description = failure.errorDescription ?? "without a reason"
         throw OAuthError(.refused, service, code: failure.error.quotable, description.quotable)
       }
+      // Many servers refuse a client by HTTP's own means, without the JSON of RFC 6749.
+      if response.status == 401 {
+        throw OAuthError(.refused, service, code: "invalid_client", "the status 401")
+      }
       throw OAuthError(.invalidResponse, service, "the status \(response.status)")
     }
     guard let success = try? decoder.decode(Success.self, from: response.payload) else {

@@ -111,7 +111,8 @@ final class TokenStore: Sendable {
     let start = elapsed()
     let request = TokenRequest(configuration: configuration, refreshToken: refreshToken).urlRequest
     let response = try TokenResponse(try await load.resilient(resilience)(request), service: service)
-    if let token = response.refreshToken, refreshToken != nil, token != refreshToken {
+    // Some servers send an empty text instead of no new refresh token.
+    if let token = response.refreshToken, !token.isEmpty, refreshToken != nil, token != refreshToken {
       state.withLock { $0.refreshToken = token }
       configuration.onNewRefreshToken?(token)
     }

@@ -231,4 +231,82 @@ import TestingProcedureKit
     let upload = NetworkUploadProcedure().authorized(by: service).resilient()
     #expect(try await upload(HTTPPayloadRequest(.data(Data([1])), to: server.server.url("/kitten"))).text == "a kitten")
   }
+
+  @Test("An empty refresh token keeps the former one", arguments: [true, false])
+  func emptyRefreshToken(_ isEmpty: Bool) async throws {
+    let field = isEmpty ? #", "refresh_token": """# : ""
+    let server = try TokenServer(endpoint: { _ in
+      .ok(#"{"access_token": "secret", "token_type": "Bearer", "expires_in": 0\#(field)}"#)
+    })
+    defer { server.server.stop() }
+    let handedOut = Mutex<[String]>([])
+    var configuration = server.refreshing()
+    configuration.onNewRefreshToken = { token in handedOut.withLock { $0.append(token) } }
+    let load = load(WebServiceCapability("kittens", configuration))
+    for _ in 1...2 { _ = try? await load(URLRequest(server.server.url("/kitten"))) }
+    #expect(handedOut.withLock { $0 } == [])
+    #expect(server.forms.count >= 2)
+    #expect(server.forms.allSatisfy { $0.contains("refresh_token=secret-refresh-0") })
+  }
+
+  private static let challenges = [
+    [:], ["WWW-Authenticate": "Basic realm=\"kittens\""], ["WWW-Authenticate": "Bearer error=\"invalid_token\""],
+    ["WWW-Authenticate": "Digest realm=\"kittens\", nonce=\"1\", qop=\"auth\""],
+    ["WWW-Authenticate": "Negotiate, Kitten"],
+  ]
+
+  @Test("A 401 of the token endpoint is a refused client at once, whatever its challenge", arguments: challenges)
+  func refusedClient(_ headers: [String: String]) async throws {
+    for body in ["", "<html>", #"{"error": "invalid_client"}"#] {
+      let transport = ScriptedTransport { exchange, _ in try exchange.answer(401, headers, body) }
+      var configuration = OAuthConfiguration(
+        tokenURL: URL(string: "https://kitten.example/token")!, clientID: "me", clientSecret: "secret")
+      configuration.transport = transport
+      configuration.clock = VirtualClock()
+      let service = WebServiceCapability("kittens", configuration)
+      let error = await tokenError { try await load(service)(URLRequest(url: URL(string: "https://kitten.example/")!)) }
+      #expect(error?.kind == .refused)
+      #expect(error?.code == "invalid_client")
+      #expect(transport.exchanges.count == 1)
+    }
+    guard !(TransferSettings().transport is URLSessionTransport) else { return }
+    var fields: HeaderFields = [:]
+    for (name, value) in headers { fields[name] = value }
+    let server = try TokenServer(endpoint: { [fields] _ in .status(401, headers: fields) })
+    defer { server.server.stop() }
+    let service = WebServiceCapability("kittens", server.configuration)
+    let error = await tokenError { try await load(service)(URLRequest(server.server.url("/kitten"))) }
+    #expect(error?.code == "invalid_client")
+    #expect(server.forms.count == 1)
+  }
+
+  @Test("A 401 leads to one new token, whatever its challenge", arguments: challenges)
+  func challenge(_ headers: [String: String]) async throws {
+    let server = try TokenServer()
+    defer { server.server.stop() }
+    var load = NetworkDataProcedure("load")
+    load.settings.transport = ScriptedTransport { exchange, number in
+      number == 1 ? try exchange.answer(401, headers) : try exchange.answer(200, [:], "a kitten")
+    }
+    let authorized = load.authorized(by: WebServiceCapability("kittens", server.configuration))
+    #expect(try await authorized(URLRequest(url: URL(string: "https://kitten.example/")!)).text == "a kitten")
+    #expect(server.forms.count == 2)
+    guard !(TransferSettings().transport is URLSessionTransport) else { return }
+    var fields: HeaderFields = [:]
+    for (name, value) in headers { fields[name] = value }
+    let kittens = try LoopbackServer { [fields] in $0.attempt == 1 ? .status(401, headers: fields) : .ok("a kitten") }
+    defer { kittens.stop() }
+    let real = self.load(WebServiceCapability("kittens", server.configuration))
+    #expect(try await real(URLRequest(kittens.url("/"))).text == "a kitten")
+    #expect(kittens.requests.map { $0.headers["Authorization"] } == ["Bearer secret-token-3", "Bearer secret-token-4"])
+  }
+
+  private func tokenError(_ operation: () async throws -> some Any) async -> OAuthError? {
+    do {
+      _ = try await operation()
+      return nil
+    } catch {
+      return error as? OAuthError
+    }
+  }
 }
