@@ -21,15 +21,15 @@ final class CollectedBody: BodySink {
 
   var data: Data { state.withLock { $0.data } }
 
-  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> Int64 {
-    let length = response.bodyLength(to: request) ?? 0
-    guard length <= limit else { throw tooLarge(request, response) }
+  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> BodyStart {
+    let length = response.bodyLength(to: request)
+    guard length ?? 0 <= limit else { throw tooLarge(request, response) }
     state.withLock { state in
       state.head = (request, response)
       // The announced length is a claim of the server: no more than a piece is reserved for the claim.
-      state.data.reserveCapacity(Int(min(length, 1 << 20)))
+      state.data.reserveCapacity(Int(min(length ?? 0, 1 << 20)))
     }
-    return 0
+    return BodyStart(total: length)
   }
 
   func receive(_ data: Data) throws {

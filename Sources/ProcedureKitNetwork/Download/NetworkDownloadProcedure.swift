@@ -70,13 +70,22 @@ public struct NetworkDownloadProcedure: Procedure {
   private func download(_ request: URLRequest, to file: PartialFile) async throws -> HTTPPayloadResponse<URL> {
     try request.check()
     try file.open(for: request)
-    let response: HTTPURLResponse
-    do {
-      response = try await perform(request, to: file)
-    } catch let error as NetworkError where error.status == 416 && file.forget() {
-      // The version on the server is another one by now, and shorter.
-      response = try await perform(request, to: file)
-    }
+    var response: HTTPURLResponse
+    repeat {
+      do {
+        response = try await perform(request, to: file)
+      } catch let error as NetworkError where error.status == 416 {
+        if let head = file.end(at: error.response) {
+          // The server did not know the length, and the last part was the end.
+          response = head
+        } else {
+          guard file.forget() else { throw error }
+          // The version on the server is another one by now, and shorter.
+          response = try await perform(request, to: file)
+        }
+      }
+      // A server may send less at a time than was requested. As long as each part adds something, this is no failure.
+    } while file.needsNextPart
     if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw CancellationError() }
     try file.moveToDestination()
     return HTTPPayloadResponse(file.destination, response)

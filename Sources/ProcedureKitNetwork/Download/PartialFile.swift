@@ -14,8 +14,12 @@ final class PartialFile: BodySink {
     var count: Int64 = 0
     /// The value of `If-Range` for the rest; `nil` if there is nothing to go on from.
     var validator: String?
+    /// What identifies the version of the part.
+    var version: Version?
     /// The length of the whole, as far as known.
     var total: Int64?
+    /// The bytes that the response announces, if the response is a requested part.
+    var part: Range<Int64>?
     var head: (request: URLRequest, response: HTTPURLResponse)?
     /// Whether the attempt under way has asked for the rest.
     var asksForRest = false
@@ -80,45 +84,76 @@ final class PartialFile: BodySink {
 
   // MARK: The body
 
-  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> Int64 {
-    let (handle, count) = state.withLock { ($0.handle, $0.count) }
+  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> BodyStart {
+    let (handle, count, asksForRest) = state.withLock { ($0.handle, $0.count, $0.asksForRest) }
     let range = response.value(forHTTPHeaderField: "Content-Range").flatMap(ContentRange.init)
-    let isRest = response.statusCode == 206 && state.withLock { $0.asksForRest }
+    let isRest = response.statusCode == 206 && asksForRest
     if isRest, !continues(response, range) {
       state.withLock { $0.validator = nil }
       throw NetworkError(
-        .incomplete, request, "the server has sent another part than was asked for", response: response)
+        .incomplete, request, "the server has sent another part than was requested", response: response)
+    }
+    if response.statusCode == 206, request.value(forHTTPHeaderField: "Range") == nil {
+      throw NetworkError(.incomplete, request, "the server has sent a part that was not requested", response: response)
     }
     let length = response.bodyLength(to: request)
-    guard (isRest ? count : 0) + (length ?? 0) <= limit else { throw tooLarge(request, response) }
+    let total = isRest ? state.withLock { $0.total } ?? range?.total : length
+    guard max(total ?? 0, (isRest ? count : 0) + (length ?? 0)) <= limit else { throw tooLarge(request, response) }
     if !isRest {
       do { try handle?.truncate(atOffset: 0) } catch { throw failure(request, response, error) }
     }
     return state.withLock { state in
       if !isRest {
         state.count = 0
-        state.validator = response.rangeValidator
+        state.version = Version(response)
+        state.validator = state.version?.validator
       }
-      state.total = isRest ? range?.total : length
+      state.part = isRest ? range?.bytes : nil
+      state.total = total
       state.head = (request, response)
-      return state.count
+      return BodyStart(receivedCount: state.count, total: total)
     }
   }
 
-  /// Whether a part goes on where the file ends, and is of the same version: a server may overlook `If-Range`.
+  /// Whether a part begins where the file ends, and is of the same version: a server may overlook `If-Range`.
   private func continues(_ part: HTTPURLResponse, _ range: ContentRange?) -> Bool {
-    let (count, total, validator) = state.withLock { ($0.count, $0.total, $0.validator) }
-    let hasOtherLength = total.flatMap { total in range?.total.map { $0 != total } } ?? false
-    let hasOtherTag = part.value(forHTTPHeaderField: "ETag").map {
-      validator?.hasPrefix("\"") == true && $0 != validator
+    let (count, total, version) = state.withLock { ($0.count, $0.total, $0.version) }
+    guard let range, range.bytes.lowerBound == count, let version, version.isSame(as: part) else { return false }
+    guard let total else { return true }
+    return (range.total ?? total) == total && range.bytes.upperBound <= total
+  }
+
+  /// Whether the whole has more bytes than the part that has just ended completely.
+  ///
+  /// Without a known total, the next request shows whether there are more.
+  var needsNextPart: Bool {
+    state.withLock { state in
+      guard let part = state.part, state.count == part.upperBound else { return false }
+      return state.total.map { state.count < $0 } ?? true
     }
-    return range?.bytes.lowerBound == count && !hasOtherLength && hasOtherTag != true
+  }
+
+  /// Returns the head of the last part if a response to the request for more says that the file ended there; otherwise `nil`.
+  func end(at response: HTTPURLResponse?) -> HTTPURLResponse? {
+    let length = response?.value(forHTTPHeaderField: "Content-Range")?.wholeMatch(
+      of: /bytes +\*\/(\d{1,18})/.ignoresCase())
+    return state.withLock { state in
+      guard let response, let length, state.part != nil, state.total == nil, Int64(length.1) == state.count,
+        state.version?.isSame(as: response) == true
+      else { return nil }
+      state.total = state.count
+      return state.head?.response
+    }
   }
 
   func receive(_ data: Data) throws {
     let (handle, count, head) = state.withLock { ($0.handle, $0.count + Int64(data.count), $0.head) }
     guard let handle, let head else { return }
     guard count <= limit else { throw tooLarge(head.request, head.response) }
+    if let part = state.withLock({ $0.part }), count > part.upperBound {
+      state.withLock { $0.validator = nil }
+      throw NetworkError(.incomplete, head.request, "a part is longer than announced", response: head.response)
+    }
     do { try handle.write(contentsOf: data) } catch { throw failure(head.request, head.response, error) }
     state.withLock { $0.count = count }
   }
@@ -129,6 +164,10 @@ final class PartialFile: BodySink {
   func moveToDestination() throws(NetworkError) {
     let (count, total, head) = state.withLock { ($0.count, $0.total, $0.head) }
     guard let head else { return }
+    if let part = state.withLock({ $0.part }), part.upperBound != count {
+      throw NetworkError(
+        .incomplete, head.request, "\(count) of \(part.upperBound) bytes have come", response: head.response)
+    }
     if let total, total != count {
       throw NetworkError(.incomplete, head.request, "\(count) of \(total) bytes have come", response: head.response)
     }

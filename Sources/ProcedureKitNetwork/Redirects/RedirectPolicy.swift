@@ -8,12 +8,21 @@ import Foundation
 ///
 /// The statuses 301, 302, 303, 307 and 308 with a `Location` are redirects. After a 303, and after a 301 or 302 of a `POST`, the next
 /// request is a `GET` without a body; otherwise method and body are kept. A request to another origin (scheme, host or
-/// port) does not carry the credentials of the request before, and does not regain them later.
+/// port, compared as RFC 3986 says, without a dot at the end of the host) does not carry the credentials of the request before, and does
+/// not regain them later. Unless the policy allows otherwise, a redirect from `https` to `http`, and one that would send a body to another
+/// origin, fail with ``NetworkError/Kind-swift.struct/refusedRedirect``.
+///
+/// The body of a redirect is not awaited. A redirect status without `Location` is a response like any other.
 public struct RedirectPolicy: Sendable, Hashable {
   /// How many redirects one request may take. With 0, a redirect is a response like any other.
   public var limit: Int
   /// The names of the header fields that are not sent to another origin.
   public var credentialHeaders: Set<String> = ["Authorization", "Cookie", "Proxy-Authorization"]
+
+  /// Whether a redirect may lead from `https` to `http`, where others can read the request and write the response.
+  public var allowsInsecureRedirects = false
+  /// Whether a redirect that keeps the body (307 and 308, and others except of a `POST`) may send the body to another origin.
+  public var sendsBodyToOtherOrigins = false
 
   /// Creates a policy.
   public init(limit: Int = 10) {
@@ -29,29 +38,46 @@ public struct RedirectPolicy: Sendable, Hashable {
   ///   - response: The response.
   ///   - request: The request that was answered.
   ///   - count: How many redirects were followed before.
+  ///   - hasBody: Whether the request that was answered has a body.
   /// - Returns: The next request; `nil` if the response is no redirect, or redirects are not followed.
   /// - Throws: ``NetworkError``.
   func next(
-    after response: HTTPURLResponse, to request: URLRequest, count: Int
+    after response: HTTPURLResponse, to request: URLRequest, count: Int, hasBody: Bool
   ) throws(NetworkError) -> (request: URLRequest, keepsBody: Bool)? {
     guard limit > 0, [301, 302, 303, 307, 308].contains(response.statusCode),
       let location = response.value(forHTTPHeaderField: "Location"), let origin = request.url
     else { return nil }
     guard count < limit else { throw NetworkError(.tooManyRedirects, request, "\(limit) times", response: response) }
-    guard let target = URL(string: location, relativeTo: origin)?.absoluteURL, target.isHTTP else {
+    guard let target = URL(lenient: location, relativeTo: origin), target.isHTTP else {
       throw NetworkError(
         .invalidRedirect, request, location.withoutSecretsOfAddress.quotable, response: response)
+    }
+    let keepsBody = Self.keepsBody(response.statusCode, method: request.httpMethod ?? "GET")
+    if let reason = refusal(of: target, from: origin, sendsBody: keepsBody && hasBody) {
+      throw NetworkError(.refusedRedirect, request, reason, response: response)
     }
     var next = request
     next.url = target
     if !target.hasSameOrigin(as: origin) { next.removeHeaders(credentialHeaders.union(["Host"])) }
-    let keepsBody = Self.keepsBody(response.statusCode, method: request.httpMethod ?? "GET")
     if !keepsBody {
       next.httpBody = nil
       if next.httpMethod != "HEAD" { next.httpMethod = "GET" }
       next.removeHeaders(Self.contentHeaders)
     }
     return (next, keepsBody)
+  }
+
+  private func refusal(of target: URL, from origin: URL, sendsBody: Bool) -> String? {
+    let isDowngrade = origin.scheme?.lowercased() == "https" && target.scheme?.lowercased() == "http"
+    let address = URLRequest(url: target).address
+    if isDowngrade, !allowsInsecureRedirects {
+      return "the server redirects from https to \(address). If this is right, set allowsInsecureRedirects"
+    }
+    if sendsBody, !sendsBodyToOtherOrigins, !target.hasSameOrigin(as: origin) {
+      return
+        "the server redirects the body to another origin, \(address). If this is right, set sendsBodyToOtherOrigins"
+    }
+    return nil
   }
 
   private static func keepsBody(_ status: Int, method: String) -> Bool {

@@ -1,7 +1,7 @@
-import Foundation
+public import Foundation
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
 
 /// The header field `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
@@ -20,4 +20,11 @@ enum RetryAfter {
     let present = response.value(forHTTPHeaderField: "Date").flatMap(HTTPDate.date) ?? now()
     return max(.zero, .seconds(date.timeIntervalSince(present)))
   }
+}
+
+extension HTTPURLResponse {
+  /// Returns the pause that the response asks for by `Retry-After`, at least zero; `nil` without the field, or if the field makes no sense.
+  ///
+  /// - Parameter now: The present date, for a `Retry-After` with a date in a response without one.
+  public func retryAfter(now: Date = Date()) -> Duration? { RetryAfter.pause(of: self) { now } }
 }

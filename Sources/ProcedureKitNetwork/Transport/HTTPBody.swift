@@ -13,6 +13,11 @@ public enum HTTPBody: Sendable, Hashable {
   /// Bytes that are produced while the request is sent.
   case stream(HTTPBodyStream)
 
+  /// Whether there is nothing to send, as far as that is known without reading.
+  var isEmpty: Bool {
+    if case .data(let data) = self { data.isEmpty } else { false }
+  }
+
   /// The length; `nil` for a pipe or a device, and if a stream does not know its length.
   var byteCount: Int64? {
     switch self {

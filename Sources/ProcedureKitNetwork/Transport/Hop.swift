@@ -23,6 +23,8 @@ final class Hop: Sendable {
   private struct State {
     var reception = Reception.none
     var receivedCount: Int64 = 0
+    /// Whether the request has a body, which a redirect may have to send again.
+    var hasBody = false
     var progress = NetworkProgress()
   }
 
@@ -39,13 +41,19 @@ final class Hop: Sendable {
     self.sink = sink
   }
 
+  /// Ends the transfer of a redirect, whose body is of no use.
+  private struct RedirectSeen: Error {}
+
   func perform(_ body: HTTPBody?) async throws {
+    state.withLock { $0.hasBody = body?.isEmpty == false || request.httpBody?.isEmpty == false }
     if let body { report { $0.bytesToSend = body.byteCount } }
     let exchange = HTTPExchange(
       request, body: body, onSent: { self.sent($0) }, onResponse: { try self.receive($0) },
       onData: { try self.receive($0) })
     do {
       try await transfer.settings.transport.perform(exchange)
+    } catch is RedirectSeen {
+      return
     } catch {
       throw named(error)
     }
@@ -96,17 +104,22 @@ final class Hop: Sendable {
   }
 
   private func receive(_ response: HTTPURLResponse) throws {
-    if let next = try transfer.settings.redirects.next(after: response, to: request, count: redirectCount) {
-      return state.withLock { $0.reception = .redirect(next.request, keepsBody: next.keepsBody) }
+    let hasBody = state.withLock { $0.hasBody }
+    let policy = transfer.settings.redirects
+    if let next = try policy.next(after: response, to: request, count: redirectCount, hasBody: hasBody) {
+      state.withLock { $0.reception = .redirect(next.request, keepsBody: next.keepsBody) }
+      // Without a body, the response has ended, and the connection can serve again.
+      if request.httpMethod == "HEAD" || response.bodyLength(to: request) == 0 { return }
+      throw RedirectSeen()
     }
     guard transfer.settings.acceptsStatus(HTTPStatusCode(rawValue: response.statusCode)) else {
       return state.withLock { $0.reception = .refused(response, body: Data()) }
     }
     state.withLock { $0.reception = .accepted(response) }
-    let count = try sink.begin(response, to: request)
+    let start = try sink.begin(response, to: request)
     report { progress in
-      progress.bytesReceived = count
-      progress.bytesToReceive = response.bodyLength(to: request).map { count + $0 }
+      progress.bytesReceived = start.receivedCount
+      progress.bytesToReceive = start.total
     }
   }
 
@@ -147,9 +160,13 @@ extension HTTPURLResponse {
   /// The announced count of the bytes that a transport passes on; `nil` if nobody says so, or the body is decompressed.
   func bodyLength(to request: URLRequest) -> Int64? {
     if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
+    // The chunks say where the body ends, and a length beside them counts for nothing (RFC 9112, section 6.3).
+    if value(forHTTPHeaderField: "Transfer-Encoding") != nil { return nil }
     let encoding = value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
     guard encoding == "identity" else { return nil }
     // A length that no body has is none, and no sum with another length overflows.
-    return value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }.flatMap { 0...(1 << 60) ~= $0 ? $0 : nil }
+    return value(forHTTPHeaderField: "Content-Length")
+      .flatMap { text in text.utf8.allSatisfy { (48...57).contains($0) } ? Int64(text) : nil }
+      .flatMap { 0...(1 << 60) ~= $0 ? $0 : nil }
   }
 }

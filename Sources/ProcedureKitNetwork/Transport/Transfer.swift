@@ -30,6 +30,7 @@ struct Transfer: Sendable {
       switch try hop.end() {
       case .response(let response): return response
       case .redirect(let next, let keepsBody):
+        try await settings.onRedirect?(next)
         request = next
         if !keepsBody { body = nil }
         count += 1
@@ -40,7 +41,15 @@ struct Transfer: Sendable {
 
 /// The receiver of a body. A transport calls the functions one after the other.
 protocol BodySink: Sendable {
-  /// The response is accepted, and its body follows. Returns how many bytes of the whole are there already.
-  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> Int64
+  /// The response is accepted, and its body follows. Returns what is there already, and what is to come.
+  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> BodyStart
   func receive(_ data: Data) throws
+}
+
+/// The state of a body when a response begins.
+struct BodyStart {
+  /// How many bytes of the whole are there already.
+  var receivedCount: Int64 = 0
+  /// How many bytes the whole has, if known.
+  var total: Int64?
 }

@@ -25,6 +25,8 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let tooManyRedirects = Kind(description: "tooManyRedirects")
     /// A redirect that leads to no HTTP address.
     public static let invalidRedirect = Kind(description: "invalidRedirect")
+    /// A redirect that ``RedirectPolicy`` does not allow.
+    public static let refusedRedirect = Kind(description: "refusedRedirect")
     /// The body is not the expected JSON; see ``NetworkError/underlying``.
     public static let undecodable = Kind(description: "undecodable")
     /// A file could not be read or written; see ``NetworkError/underlying``.
@@ -98,6 +100,7 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .unacceptableStatus: "was answered with the status \(status.map { "\($0)" } ?? "?")."
     case .tooManyRedirects: "failed: the server has redirected more often than \(detail)."
     case .invalidRedirect: "failed: the server redirects to \"\(detail)\", which is no HTTP address."
+    case .refusedRedirect: "was not redirected, since \(detail)."
     case .undecodable: "was answered with JSON that \(detail) cannot be decoded from: \(underlyingText)"
     default: "failed, since \(detail): \(underlyingText)"
     }

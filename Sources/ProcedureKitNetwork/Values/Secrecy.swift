@@ -26,6 +26,7 @@ extension URLRequest {
   /// Returns a request with the method, the address without its secrets, and the header fields that hold none.
   ///
   /// - Parameter names: The names of more header fields that hold credentials.
+  /// - Returns: The request.
   func withoutSecrets(_ names: Set<String> = []) -> URLRequest {
     let names = Set(names.map { $0.lowercased() })
     let address = url.map { $0.withoutSecrets }
@@ -54,6 +55,7 @@ extension HTTPURLResponse {
   /// Returns the status, the address without its secrets, and the header fields that hold none.
   ///
   /// - Parameter names: The names of more header fields that hold credentials.
+  /// - Returns: The response; `nil` if Foundation makes none.
   func withoutSecrets(_ names: Set<String> = []) -> HTTPURLResponse? {
     let names = Secrecy.secretResponseFields.union(names.map { $0.lowercased() })
     var fields: [String: String] = [:]

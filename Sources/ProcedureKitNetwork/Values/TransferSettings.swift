@@ -1,3 +1,10 @@
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
 /// What loading, downloading and uploading have in common: the `settings` of the procedures of the network.
 ///
 /// ```swift
@@ -12,6 +19,9 @@ public struct TransferSettings: Sendable {
   public var acceptsStatus: @Sendable (HTTPStatusCode) -> Bool = { _ in true }
   /// Which redirects are followed.
   public var redirects = RedirectPolicy()
+  /// Called before a redirect is followed, with the next request, which ``redirects`` allows. An error ends the transfer, and is the error of
+  /// the procedure: a program can refuse hosts, or send the next request by itself.
+  public var onRedirect: (@Sendable (URLRequest) async throws -> Void)?
   /// Whether the transferred bytes are the progress of the procedure: those of the request's body if the procedure uploads, otherwise
   /// those of the response's body. A length that is not known is not reported.
   ///

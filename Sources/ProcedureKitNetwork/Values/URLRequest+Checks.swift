@@ -91,14 +91,14 @@ extension URL {
     return (scheme == "http" || scheme == "https") && host?.isEmpty == false
   }
 
-  /// Whether both addresses have the same scheme, host and port (RFC 6454).
+  /// Whether both addresses have the same scheme, host and port (RFC 6454), compared as RFC 3986 says.
   func hasSameOrigin(as other: URL) -> Bool {
     origin == other.origin
   }
 
-  private var origin: [String] {
-    let scheme = scheme?.lowercased() ?? ""
-    return [scheme, host?.lowercased() ?? "", "\(port ?? (scheme == "https" ? 443 : 80))"]
+  /// Compared byte by byte: Swift takes two spellings of a letter for equal.
+  private var origin: [[UInt8]] {
+    [scheme?.lowercased() ?? "", comparableHost, "\(effectivePort)"].map { Array($0.utf8) }
   }
 }
 

@@ -168,7 +168,8 @@ import TestingProcedureKit
       let response = ServerResponse.ok(Self.bytes, headers: ["Last-Modified": changed, "Date": present])
       guard request.headers["If-Range"] == changed else { return response.truncated(after: 40_000) }
       return .status(
-        206, headers: ["Content-Range": "bytes 40000-99999/100000"], body: Self.bytes.dropFirst(40_000))
+        206, headers: ["Content-Range": "bytes 40000-99999/100000", "Last-Modified": changed],
+        body: Self.bytes.dropFirst(40_000))
     }
     defer { server.stop() }
     #expect(try await run(server) == Self.bytes)
@@ -198,7 +199,8 @@ import TestingProcedureKit
       let first = Int(range.dropFirst(6).dropLast()) ?? 0
       let last = min(first + 40_000, 100_000) - 1
       return .status(
-        206, headers: ["Content-Range": "bytes \(first)-\(last)/100000"], body: Self.bytes[first...last])
+        206, headers: ["Content-Range": "bytes \(first)-\(last)/100000", "ETag": "\"1\""],
+        body: Self.bytes[first...last])
     }
     defer { server.stop() }
     #expect(try await run(server) == Self.bytes)
@@ -233,5 +235,172 @@ import TestingProcedureKit
     let response = try await download(URLRequest(server.url("/"), headers: ["Range": "bytes=10-19"]))
     #expect(response.status == 206)
     #expect(try Data(contentsOf: response.payload) == Self.bytes[10...19])
+  }
+}
+
+/// Downloads in parts, through a transport without a network: what each answer says about its part.
+@Suite(.timeLimit(.minutes(1))) struct PartTests {
+  private static let bytes = Data((0..<1_000).map { UInt8($0 % 251) })
+  private static let url = URL(string: "https://kitten.example/")!
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  /// Sends the first 500 bytes, breaks off, and then sends what the script says.
+  private func download(
+    attempts: Int = 3, _ first: [String: String] = ["ETag": "\"1\"", "Content-Length": "1000"],
+    change: (inout TransferSettings) -> Void = { _ in },
+    rest: @escaping @Sendable (HTTPExchange, Int) throws -> Void
+  ) async throws -> (result: Result<Data, any Error>, ranges: [String?]) {
+    let transport = ScriptedTransport { exchange, number in
+      guard number == 1 else { return try rest(exchange, number) }
+      try exchange.answer(200, first, Self.bytes.prefix(500))
+      throw URLError(.networkConnectionLost)
+    }
+    var resilience = NetworkResilience()
+    resilience.attemptTimeout = .zero
+    resilience.backoff = .immediate
+    resilience.maxAttempts = attempts
+    var download = NetworkDownloadProcedure(to: folder.file("kitten"))
+    change(&download.settings)
+    download.settings.transport = transport
+    let handle = ProcedureQueue("network").add(download.resilient(resilience), input: URLRequest(url: Self.url))
+    let result = await handle.result.map { try? Data(contentsOf: $0.payload) }
+    return (result.map { $0 ?? Data() }, transport.values(of: "Range"))
+  }
+
+  private static func part(_ range: ClosedRange<Int>, _ total: String, _ more: [String: String] = ["ETag": "\"1\""])
+    -> [String: String]
+  {
+    more.merging(["Content-Range": "bytes \(range.lowerBound)-\(range.upperBound)/\(total)"]) { $1 }
+  }
+
+  @Test("The total of the first answer stays when a part does not know the total")
+  func total() async throws {
+    let (result, ranges) = try await download(attempts: 2) { exchange, number in
+      if number == 2 { return try exchange.answer(206, Self.part(500...599, "*"), Self.bytes[500...599]) }
+      try exchange.answer(206, Self.part(600...999, "*"), Self.bytes[600...999])
+    }
+    #expect(try result.get() == Self.bytes)
+    #expect(ranges == [nil, "bytes=500-", "bytes=600-"])
+    let cut = try await download(attempts: 2) { exchange, number in
+      if number == 2 { return try exchange.answer(206, Self.part(500...599, "*"), Self.bytes[500...599]) }
+      throw URLError(.networkConnectionLost)
+    }
+    #expect(throws: NetworkError.self) { try cut.result.get() }
+    #expect(folder.names == ["kitten"])
+  }
+
+  @Test("A server that sends a little at a time costs no attempt as long as it sends something")
+  func capped() async throws {
+    for total in ["1000", "*"] {
+      let progress = Mutex<[NetworkProgress]>([])
+      let (result, ranges) = try await download(attempts: 2) { settings in
+        settings.onProgress = { value in progress.withLock { $0.append(value) } }
+      } rest: { exchange, number in
+        let first = 500 + (number - 2) * 50
+        try exchange.answer(206, Self.part(first...first + 49, total), Self.bytes[first...first + 49])
+      }
+      #expect(try result.get() == Self.bytes)
+      #expect(ranges.count == 11)
+      #expect(progress.withLock { $0.allSatisfy { $0.bytesToReceive == 1_000 } })
+    }
+  }
+
+  @Test("Without any total, the end of the file is where the server has no more", arguments: [true, false])
+  func unknownTotal(_ saysVersion: Bool) async throws {
+    let (result, ranges) = try await download(attempts: 2, ["ETag": "\"1\""]) { exchange, number in
+      switch number {
+      case 2: try exchange.answer(206, Self.part(500...799, "*"), Self.bytes[500...799])
+      case 3: try exchange.answer(206, Self.part(800...999, "*"), Self.bytes[800...999])
+      case 4:
+        try exchange.answer(
+          416, ["Content-Range": "bytes */1000"].merging(saysVersion ? ["ETag": "\"1\""] : [:]) { $1 })
+      default: try exchange.answer(200, [:], Self.bytes)
+      }
+    }
+    #expect(try result.get() == Self.bytes)
+    #expect(ranges == [nil, "bytes=500-", "bytes=800-", "bytes=1000-"] + (saysVersion ? [] : [nil]))
+  }
+
+  private static let old = ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Sun, 06 Nov 1994 09:49:37 GMT"]
+
+  @Test(
+    "A part counts only if its ETag or Last-Modified says that it is of the same version, and if it is not encoded",
+    arguments: [
+      (["ETag": "\"1\""], true), ([:], false), (["ETag": "\"2\""], false), (["ETag": "W/\"1\""], false),
+      (["ETag": "\"1\"", "Content-Encoding": "gzip"], false),
+      (["ETag": "\"1\"", "Content-Encoding": "identity"], true),
+      (old, true), (["Last-Modified": "Sun, 06 Nov 1994 08:49:38 GMT"], false),
+      (["ETag": "\"2\""].merging(old) { $1 }, false),
+      (["ETag": "\"1\"", "Last-Modified": "Mon, 07 Nov 1994 08:49:37 GMT"], true),
+    ])
+  func versions(_ headers: [String: String], _ isSame: Bool) async throws {
+    let first = ["ETag": "\"1\"", "Content-Length": "1000"].merging(Self.old) { $1 }
+    let (result, ranges) = try await download(first) { exchange, number in
+      guard number == 2 else { return try exchange.answer(200, [:], Self.bytes) }
+      let bytes = isSame ? Self.bytes.dropFirst(500) : Data(count: 500)
+      try exchange.answer(206, Self.part(500...999, "1000", headers), Data(bytes))
+    }
+    #expect(try result.get() == Self.bytes)
+    #expect(ranges == (isSame ? [nil, "bytes=500-"] : [nil, "bytes=500-", nil]))
+  }
+
+  @Test(
+    "A part that was not requested is incomplete, whatever it says about itself",
+    arguments: [
+      ["Content-Range": "bytes 0-9/1000"], ["Content-Range": "bytes 0-999/1000", "ETag": "\"1\""], [:],
+      ["Content-Type": "multipart/byteranges; boundary=x"], ["Content-Range": "nonsense"],
+    ])
+  func unrequested(_ headers: [String: String]) async throws {
+    var download = NetworkDownloadProcedure(to: folder.file("kitten"))
+    download.settings.transport = ScriptedTransport { exchange, _ in try exchange.answer(206, headers, Self.bytes) }
+    let error = await networkError { [download] in try await download(URLRequest(url: Self.url)) }
+    #expect(error?.kind == .incomplete)
+    #expect(folder.names == [])
+  }
+
+  @Test(
+    "A part without a range, a multipart one, and one that is longer than it says are not joined to the file",
+    arguments: [
+      ["ETag": "\"1\""], ["ETag": "\"1\"", "Content-Type": "multipart/byteranges; boundary=x"],
+      part(500...599, "1000"), part(500...1_499, "1000"), part(499...999, "1000"),
+    ])
+  func wrongParts(_ headers: [String: String]) async throws {
+    let (result, ranges) = try await download { exchange, number in
+      try exchange.answer(
+        number == 2 ? 206 : 200, number == 2 ? headers : [:], number == 2 ? Data(count: 500) : Self.bytes)
+    }
+    #expect(try result.get() == Self.bytes)
+    #expect(ranges == [nil, "bytes=500-", nil])
+  }
+
+  @Test(
+    "A length beside chunks counts for nothing, and a length is made of digits only",
+    arguments: ["9", "99999", "+8", "-8", "8, 8"])
+  func lengths(_ length: String) async throws {
+    var headers = ["Content-Length": length]
+    if Int(length) ?? 0 > 8 { headers["Transfer-Encoding"] = "chunked" }
+    let transport = ScriptedTransport { [headers] exchange, _ in try exchange.answer(200, headers, "a kitten") }
+    var load = NetworkDataProcedure()
+    load.settings.transport = transport
+    load.settings.sizeLimit = 8
+    #expect(try await load(URLRequest(url: Self.url)).text == "a kitten")
+    var download = NetworkDownloadProcedure(to: folder.file("kitten"))
+    download.settings.transport = transport
+    #expect(try await String(contentsOf: download(URLRequest(url: Self.url)).payload, encoding: .utf8) == "a kitten")
+  }
+
+  @Test("A whole that is longer than the limit is refused when the total is known")
+  func limit() async throws {
+    let (result, ranges) = try await download(["ETag": "\"1\""]) {
+      $0.sizeLimit = 900
+    } rest: { exchange, _ in
+      try exchange.answer(206, Self.part(500...599, "1000"), Self.bytes[500...599])
+    }
+    #expect { try result.get() } throws: { ($0 as? NetworkError)?.kind == .tooLarge }
+    #expect(ranges.count == 2)
   }
 }

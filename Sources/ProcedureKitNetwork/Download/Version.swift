@@ -1,0 +1,54 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What identifies the version of a file byte for byte.
+struct Version: Equatable {
+  /// The strong `ETag`.
+  let tag: String?
+  /// The `Last-Modified`, if it identifies the version.
+  let date: String?
+
+  /// Reads the fields of a response with the whole file; `nil` if the server does not serve parts, or does not identify the version.
+  init?(_ response: HTTPURLResponse) {
+    // The bytes that have come are decompressed, which says nothing about the place in the compressed body.
+    guard !response.isEncoded, response.value(forHTTPHeaderField: "Accept-Ranges")?.lowercased() != "none" else {
+      return nil
+    }
+    let tag = response.value(forHTTPHeaderField: "ETag")
+    // A weak tag does not identify the bytes, and the date beside it is no better.
+    if let tag, !tag.hasPrefix("\"") || !tag.isHTTPFieldValue { return nil }
+    self.tag = tag
+    date = response.strongDate
+    if tag == nil, date == nil { return nil }
+  }
+
+  /// The value of `If-Range` with which the rest of the file can be requested (RFC 9110, section 13.1.5).
+  var validator: String? { tag ?? date }
+
+  /// Whether a part is of this version. Without a tag and a date, the part may be of any.
+  func isSame(as part: HTTPURLResponse) -> Bool {
+    guard !part.isEncoded else { return false }
+    if let tag, let other = part.value(forHTTPHeaderField: "ETag") { return Array(tag.utf8) == Array(other.utf8) }
+    guard let date, let other = part.value(forHTTPHeaderField: "Last-Modified") else { return false }
+    return Array(date.utf8) == Array(other.utf8)
+  }
+}
+
+extension HTTPURLResponse {
+  fileprivate var isEncoded: Bool {
+    value(forHTTPHeaderField: "Content-Encoding").map { $0.lowercased() != "identity" } ?? false
+  }
+
+  /// A date identifies a version only if the version was not new when the response was made.
+  fileprivate var strongDate: String? {
+    guard let modified = value(forHTTPHeaderField: "Last-Modified"), modified.isHTTPFieldValue,
+      let change = HTTPDate.date(from: modified),
+      let present = value(forHTTPHeaderField: "Date").flatMap(HTTPDate.date),
+      change.addingTimeInterval(1) <= present
+    else { return nil }
+    return modified
+  }
+}

@@ -1,0 +1,77 @@
+package import Foundation
+
+extension URL {
+  /// Creates an address from text as people and servers write it, encoded as browsers do: `http://müller.example/zürich nord|süd`.
+  ///
+  /// White space around the text, and tabs and line ends within, do not count. `URL(string:)` would also encode the percent signs of what is
+  /// encoded already.
+  ///
+  /// - Parameters:
+  ///   - text: The address, or a reference to be resolved.
+  ///   - base: The address that a reference is relative to.
+  package init?(lenient text: String, relativeTo base: URL? = nil) {
+    let scalars = text.unicodeScalars.filter { ![9, 10, 13].contains($0.value) }
+    let isBlank = { (scalar: Unicode.Scalar) in scalar.value <= 32 }
+    guard let first = scalars.firstIndex(where: { !isBlank($0) }), let last = scalars.lastIndex(where: { !isBlank($0) })
+    else { return nil }
+    let bytes = Array(String(String.UnicodeScalarView(scalars[first...last])).utf8)
+    let start = Self.authorityEnd(in: bytes)
+    // The host stays as it is: Foundation encodes the names of hosts (IDNA).
+    let encoded = String(decoding: bytes[..<start], as: UTF8.self) + Self.percentEncoded(bytes[start...])
+    guard let url = URL(string: encoded, relativeTo: base)?.absoluteURL else { return nil }
+    self = url
+  }
+
+  /// Where the path begins: behind `//host`, `scheme://host`, or at the start.
+  private static func authorityEnd(in bytes: [UInt8]) -> Int {
+    let scheme = bytes.prefix { ($0.isAlphanumeric || "+-.".utf8.contains($0)) }
+    let start = bytes.starts(with: "//".utf8) ? 2 : scheme.count + 3
+    guard start == 2 || bytes[scheme.count...].starts(with: "://".utf8) else { return 0 }
+    return bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex
+  }
+
+  private static func percentEncoded(_ bytes: ArraySlice<UInt8>) -> String {
+    var text = ""
+    var isFragment = false
+    for (index, byte) in zip(bytes.indices, bytes) {
+      let isAllowed: Bool
+      switch byte {
+      case UInt8(ascii: "%"): isAllowed = bytes[index...].dropFirst().prefix(2).count { $0.isHexDigit } == 2
+      case UInt8(ascii: "#"):
+        isAllowed = !isFragment
+        isFragment = true
+      default: isAllowed = byte.isAlphanumeric || "-._~!$&'()*+,;=:@/?".utf8.contains(byte)
+      }
+      if isAllowed {
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return text
+  }
+
+  /// The name of the host in small letters, without the dot of a root (RFC 3986, section 6.2.2).
+  package var comparableHost: String {
+    let host = (host ?? "").lowercased()
+    return host.hasSuffix(".") ? String(host.dropLast()) : host
+  }
+
+  /// The port, which is that of the scheme unless the address names another.
+  package var effectivePort: Int { port ?? (scheme?.lowercased() == "http" ? 80 : 443) }
+}
+
+extension UInt8 {
+  fileprivate var isAlphanumeric: Bool {
+    switch self {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: false
+    }
+  }
+
+  fileprivate var isHexDigit: Bool {
+    isAlphanumeric && Int(String(Unicode.Scalar(self)), radix: 16) != nil
+  }
+}
