@@ -135,7 +135,9 @@ let package = Package(
       dependencies: ["taskrunner", "ProcedureKit", "ProcedureKitFoundation", "ProcedureKitProcess"],
       swiftSettings: settings),
     .testTarget(
-      name: "CrawlerTests", dependencies: ["crawler", "LoopbackServer", "ProcedureKit"], swiftSettings: settings),
+      name: "CrawlerTests",
+      dependencies: ["crawler", "ProcedureKit", "ProcedureKitNetwork", "LoopbackServer", "TestingProcedureKit"],
+      swiftSettings: settings),
     .testTarget(
       name: "TemporalTests", dependencies: ["temporal", "ProcedureKit", "ProcedureKitFoundation"],
       swiftSettings: settings),

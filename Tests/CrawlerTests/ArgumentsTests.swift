@@ -28,7 +28,7 @@ import Testing
   }
 }
 
-@Suite struct AddressListTests {
+@Suite(.timeLimit(.minutes(1))) struct AddressListTests {
   @Test("Files and addresses are read in order, each address once, and mistakes are told with their place")
   func files() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "list-\(UUID().uuidString)")
@@ -42,7 +42,7 @@ import Testing
     }
     try Data("# nothing\n".utf8).write(to: file)
     #expect { try AddressList([SystemText(file.path)]) } throws: { "\($0)".contains("no address") }
-    #expect { try AddressList(["http://a/b c"]) } throws: { "\($0)".contains("'http://a/b c' is no http") }
+    #expect { try AddressList(["http://a b/"]) } throws: { "\($0)".contains("'http://a b/' is no http") }
     #expect { try AddressList(["ftp://a/"]) } throws: { "\($0)".contains("the command line: 'ftp://a/'") }
   }
 
@@ -56,5 +56,38 @@ import Testing
     #expect(try name("http://a/-") == "a-3")
     #expect(try name("http://a/\(String(repeating: "x", count: 500))").count == 120)
     #expect(try name("http://a/%F0%9F%90%88").allSatisfy(\.isASCII))
+  }
+
+  @Test(
+    "An address is encoded as browsers do, and what is encoded already stays",
+    arguments: [
+      ("http://a/zürich", "http://a/z%C3%BCrich"), ("http://müller.example/", "http://xn--mller-kva.example/"),
+      ("http://a/b c|d", "http://a/b%20c%7Cd"), ("http://a/%20b ü", "http://a/%20b%20%C3%BC"),
+      ("http://MÜLLER.example:8080/ü?q=ä|ö#ß", "http://xn--mller-kva.example:8080/%C3%BC?q=%C3%A4%7C%C3%B6#%C3%9F"),
+      ("http://日本.example/東京", "http://xn--wgv71a.example/%E6%9D%B1%E4%BA%AC"),
+      ("http://[::1]/b c", "http://[::1]/b%20c"),
+    ])
+  func encoded(_ text: String, _ address: String) throws {
+    #expect(try AddressList([text]).addresses.map(\.absoluteString) == [address])
+  }
+
+  @Test("Hosts are compared without regard to case, to the dot of the root and to the port of the scheme")
+  func hosts() throws {
+    func host(_ text: String) throws -> String { try #require(URL(string: text)).hostAndPort }
+    for text in [
+      "http://kitten.example", "http://KITTEN.example./x", "http://Kitten.Example:80/", "https://kitten.example:443",
+    ] {
+      #expect(try host(text) == "kitten.example")
+    }
+    #expect(try host("http://kitten.example:443/") == "kitten.example:443")
+    #expect(try host("https://kitten.example:8443/") == "kitten.example:8443")
+  }
+
+  @Test("Names for a hundred thousand addresses with an equal beginning take linear time")
+  func manyNames() throws {
+    var names = FileNames()
+    let beginning = "http://a/" + String(repeating: "x", count: 120)
+    let all = try (1...100_000).map { names.name(for: try #require(URL(string: "\(beginning)\($0)"))) }
+    #expect(Set(all.map { $0.lowercased() }).count == 100_000)
   }
 }

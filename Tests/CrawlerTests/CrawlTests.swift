@@ -3,6 +3,7 @@ import LoopbackServer
 import ProcedureKit
 import Synchronization
 import Testing
+import TestingProcedureKit
 
 @testable import crawler
 
@@ -94,5 +95,126 @@ import Testing
     #expect(site.surprises(in: pages(.downloaded(byteCount: 1))).count == 12)
     #expect(site.surprises(in: pages(.failed("why"))).count == 16)
     #expect(site.surprises(in: pages(.stopped)).isEmpty)
+  }
+
+  private func crawl(_ addresses: [URL], _ folder: OutputFolder, _ change: (inout Crawl) -> Void) -> Crawl {
+    var crawl = Crawl(addresses: addresses, folder: folder.url, limits: Self.limits, print: { _ in })
+    change(&crawl)
+    return crawl
+  }
+
+  @Test(
+    "A page that is missing says nothing against its host", arguments: [400, 401, 403, 404, 405, 410, 418, 451])
+  func missing(_ status: Int) async throws {
+    let server = try LoopbackServer { $0.path.hasPrefix("/missing") ? .status(status) : .ok("a kitten") }
+    defer { server.stop() }
+    let paths = (1...6).map { "/missing/\($0)" } + (1...6).map { "/\($0)" }
+    try await withFolder { folder in
+      let summary = await crawl(paths.map { server.url($0) }, folder) { $0.limits.jobs = 1 }.run()
+      #expect(summary.text.hasPrefix("6 of 12 downloaded"))
+      #expect(server.requests.count == 12)
+    }
+  }
+
+  @Test("A status that speaks of the host opens the breaker", arguments: [408, 425, 429, 500, 503])
+  func failing(_ status: Int) async throws {
+    let server = try LoopbackServer { _ in .status(status) }
+    defer { server.stop() }
+    try await withFolder { folder in
+      let summary = await crawl((1...12).map { server.url("/\($0)") }, folder) { $0.limits.jobs = 1 }.run()
+      #expect(summary.text.hasPrefix("0 of 12 downloaded"))
+      #expect(server.requests.count == 5)
+    }
+  }
+
+  @Test(
+    "A host that asks for a pause gets no request until the pause is over, and another host is not delayed",
+    arguments: [429, 503])
+  func pause(_ status: Int) async throws {
+    let asking = try LoopbackServer { request in
+      request.path == "/1" && request.attempt == 1 ? .status(status, headers: ["Retry-After": "30"]) : .ok("a kitten")
+    }
+    let other = try LoopbackServer { _ in .ok("a kitten") }
+    defer { for server in [asking, other] { server.stop() } }
+    let addresses = [asking.url("/1"), asking.url("/2"), asking.url("/3"), other.url("/1"), other.url("/2")]
+    let clock = VirtualClock()
+    try await withFolder { folder in
+      let crawl = crawl(addresses, folder) { crawl in
+        crawl.limits = Limits(jobs: 1, perHost: 100, rate: 10_000, attempts: 2, timeout: 86_400)
+        crawl.clock = clock
+      }
+      let task = Task { await crawl.run() }
+      try await other.waitForRequests(2)
+      try await clock.nextSleep(count: 3)
+      #expect(asking.requests.count == 1)
+      clock.advance(by: .seconds(30))
+      let summary = await task.value
+      #expect(summary.text.hasPrefix("5 of 5 downloaded"))
+      #expect(asking.requests.count == 4)
+    }
+  }
+
+  @Test("Pauses that a host asks for do not open its breaker")
+  func pauses() async throws {
+    let server = try LoopbackServer { request in
+      request.path.hasPrefix("/busy") ? .status(429, headers: ["Retry-After": "1"]) : .ok("a kitten")
+    }
+    defer { server.stop() }
+    let paths = (1...6).map { "/busy/\($0)" } + (1...6).map { "/\($0)" }
+    let clock = VirtualClock()
+    try await withFolder { folder in
+      let crawl = crawl(paths.map { server.url($0) }, folder) { crawl in
+        crawl.limits = Limits(jobs: 1, perHost: 100, rate: 10_000, attempts: 1, timeout: 86_400)
+        crawl.clock = clock
+      }
+      let task = Task { await crawl.run() }
+      let time = Task {
+        while !Task.isCancelled {
+          let end = try await clock.nextSleep()
+          // The time limit of an attempt, which is a day, is not to pass.
+          if clock.now.duration(to: end) < .seconds(2) { clock.advance(to: end) }
+          await Task.yield()
+        }
+      }
+      let summary = await task.value
+      time.cancel()
+      #expect(summary.text.hasPrefix("6 of 12 downloaded"))
+      #expect(server.requests.count == 12)
+    }
+  }
+
+  @Test("The breaker and the limits of the host that a redirect leads to count")
+  func redirected() async throws {
+    let target = try LoopbackServer { $0.path.hasPrefix("/bad") ? .resets : .ok("a kitten") }
+    let server = try LoopbackServer { [port = target.port] request in
+      .redirect(to: "http://127.0.0.1:\(port)\(request.path)")
+    }
+    defer { for server in [server, target] { server.stop() } }
+    try await withFolder { folder in
+      let good = await crawl((1...20).map { server.url("/\($0)") }, folder) { _ in }.run()
+      #expect(good.isComplete)
+      #expect(target.peakRequests <= 2)
+      let bad = await crawl((1...20).map { server.url("/bad/\($0)") }, folder) { _ in }.run()
+      #expect(bad.text.hasPrefix("0 of 20 downloaded, 0 bytes; 20 failed"))
+      #expect(server.requests.count == 40)
+      #expect((5...6).contains(target.requests.count - 20))
+    }
+  }
+
+  @Test("A loop of redirects ends, and a redirect to the same host is followed")
+  func loop() async throws {
+    let server = try LoopbackServer { request in
+      switch request.path {
+      case "/moved": .redirect(to: "/kitten")
+      case "/kitten": .ok("a kitten")
+      default: .redirect(to: "/loop")
+      }
+    }
+    defer { server.stop() }
+    try await withFolder { folder in
+      let summary = await crawl([server.url("/moved"), server.url("/loop")], folder) { _ in }.run()
+      #expect(summary.text.hasPrefix("1 of 2 downloaded, 8 bytes; 1 failed"))
+      #expect(server.requests(to: "/loop").count == 11)
+    }
   }
 }

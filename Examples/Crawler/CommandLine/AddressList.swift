@@ -1,6 +1,7 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
+import ProcedureKitNetwork
 
 /// The addresses that the command line names, each once, in order.
 struct AddressList {
@@ -44,7 +45,7 @@ struct AddressList {
   }
 
   private mutating func append(_ text: String, from place: String) throws(UsageError) {
-    guard let url = URL(string: text, encodingInvalidCharacters: false),
+    guard let url = URL(lenient: text),
       ["http", "https"].contains(url.scheme?.lowercased()), url.host?.isEmpty == false
     else { throw UsageError("\(place): '\(text)' is no http or https address") }
     if seen.insert(url.absoluteString).inserted { addresses.append(url) }

@@ -11,6 +11,8 @@ struct Crawl: Sendable {
   var addresses: [URL]
   var folder: URL
   var limits = Limits()
+  /// The clock of rates, pauses and breakers.
+  var clock: any Clock<Duration> = ContinuousClock()
   /// Prints a line.
   var print: @Sendable (String) -> Void = { Console.print($0) }
 
@@ -20,26 +22,35 @@ struct Crawl: Sendable {
   func run() async -> Summary {
     let start = ContinuousClock.now
     let queue = makeQueue()
-    let manners = Manners.towardsHosts(of: addresses, limits)
+    let manners = HostManners(limits, clock: clock)
     var names = FileNames()
-    let handles = addresses.map { address in
+    let jobs = addresses.map { address in
       let file = folder.appending(path: names.name(for: address))
-      let download = download(to: file, manners[address.hostAndPort], until: start)
-      return queue.add(download.keyed(by: address.hostAndPort), input: request(address))
+      let start: @Sendable (URLRequest) -> Handle = { request in
+        let host = request.url?.hostAndPort ?? ""
+        return queue.add(download(to: file, manners[host], until: start).keyed(by: host), input: request)
+      }
+      return Job(address: address, first: start(request(address)), start: start)
     }
-    let pages = await withTaskCancellationHandler {
-      await watch(handles)
-    } onCancel: {
-      for handle in handles { handle.cancel() }
-    }
+    let pages = await watch(jobs)
     await queue.shutDown()
     return Summary(pages: pages, duration: start.duration(to: .now))
+  }
+
+  private typealias Handle = ProcedureHandle<HTTPPayloadResponse<URL>>
+
+  /// The downloads of one address: the first, and one for each redirect.
+  private struct Job: Sendable {
+    let address: URL
+    let first: Handle
+    let start: @Sendable (URLRequest) -> Handle
   }
 
   private func makeQueue() -> ProcedureQueue {
     var configuration = ProcedureQueue.Configuration("crawler", maxConcurrentProcedures: limits.jobs)
     configuration.maxConcurrentProceduresPerKey = limits.perHost
     configuration.fairness = .byKey
+    configuration.clock = clock
     return ProcedureQueue(configuration)
   }
 
@@ -49,24 +60,23 @@ struct Crawl: Sendable {
     return request
   }
 
-  /// Each attempt waits for the rate of the host, and counts for the breaker.
+  /// Each attempt has the manners of the host. A redirect is the end: the host that it leads to has manners and limits of its own.
   private func download(
-    to file: URL, _ manners: Manners?, until start: ContinuousClock.Instant
+    to file: URL, _ manners: Manners, until start: ContinuousClock.Instant
   ) -> ProcedureTask<URLRequest, HTTPPayloadResponse<URL>> {
     var resilience = NetworkResilience()
     resilience.attemptTimeout = .seconds(limits.timeout)
     resilience.maxAttempts = limits.attempts
-    let download = NetworkDownloadProcedure(to: file).resilient(resilience) { attempt in
-      guard let manners else { return attempt }
-      return attempt.circuitBreaker(manners.breaker).rateLimited(manners.limiter)
-    }
+    var settings = TransferSettings.download
+    settings.onRedirect = { throw Redirection(request: $0) }
+    let download = NetworkDownloadProcedure(to: file, settings).resilient(resilience) { manners.applied(to: $0) }
     return limits.deadline.map { download.deadline(start + .seconds($0)) } ?? download
   }
 
-  private func watch(_ handles: [ProcedureHandle<HTTPPayloadResponse<URL>>]) async -> [Page] {
+  private func watch(_ jobs: [Job]) async -> [Page] {
     await withTaskGroup(of: Page.self) { group in
-      for (address, handle) in zip(addresses, handles) {
-        group.addTask { await page(address, handle) }
+      for job in jobs {
+        group.addTask { await page(job) }
       }
       var pages: [Page] = []
       for await page in group {
@@ -77,15 +87,42 @@ struct Crawl: Sendable {
     }
   }
 
-  private func page(_ address: URL, _ handle: ProcedureHandle<HTTPPayloadResponse<URL>>) async -> Page {
-    var attempts = 1
-    for await event in handle.events where event.kind == .retrying {
-      attempts = event.attempt + 1
-      let pause = (event.delay ?? .zero).inSeconds
-      print("again   \(address.shown)  in \(pause): \(event.error.map { "\($0)" } ?? "")")
+  private func page(_ job: Job) async -> Page {
+    var (handle, retries) = (job.first, 0)
+    for redirectCount in 0... {
+      let (outcome, count) = await watch(handle, job.address)
+      retries += count
+      guard case .failed(let error as Redirection) = outcome else {
+        return Page(address: job.address, end: Self.end(outcome), attempts: retries + 1)
+      }
+      if Task.isCancelled { break }
+      if redirectCount == Self.redirectLimit {
+        let reason = "redirected more than \(Self.redirectLimit) times"
+        return Page(address: job.address, end: .failed(reason), attempts: retries + 1)
+      }
+      handle = job.start(error.request)
     }
-    return Page(address: address, end: Self.end(await handle.outcome), attempts: attempts)
+    return Page(address: job.address, end: .stopped, attempts: retries + 1)
   }
+
+  /// Prints the retries of a download, and returns its outcome with the number of retries. Cancelling the task stops the download.
+  private func watch(
+    _ handle: Handle, _ address: URL
+  ) async -> (ProcedureOutcome<HTTPPayloadResponse<URL>>, retries: Int) {
+    await withTaskCancellationHandler {
+      var retries = 0
+      for await event in handle.events where event.kind == .retrying {
+        retries = event.attempt
+        let pause = (event.delay ?? .zero).inSeconds
+        print("again   \(address.shown)  in \(pause): \(event.error.map { "\($0)" } ?? "")")
+      }
+      return (await handle.outcome, retries)
+    } onCancel: {
+      handle.cancel()
+    }
+  }
+
+  private static let redirectLimit = 10
 
   private static func end(_ outcome: ProcedureOutcome<HTTPPayloadResponse<URL>>) -> Page.End {
     switch outcome {
@@ -97,4 +134,9 @@ struct Crawl: Sendable {
     case .ignored(let condition): return .failed("ignored, since \(condition) does not hold")
     }
   }
+}
+
+/// A redirect that ends a download: the next request is one of another host, or one more of this host.
+struct Redirection: Error {
+  let request: URLRequest
 }

@@ -4,6 +4,8 @@ import Foundation
 struct FileNames {
   private static let lengthLimit = 120
   private var taken: Set<String> = []
+  /// The largest number of each stem, so that many equal stems do not count from the beginning each time.
+  private var numbers: [String: Int] = [:]
 
   /// Returns the name for an address: `example.org-kittens-1.html`, with a number if other addresses have the name.
   mutating func name(for address: URL) -> String {
@@ -11,11 +13,14 @@ struct FileNames {
     let allowed = text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) ? $0 : "-" }
     let trimmed = String(allowed.prefix(Self.lengthLimit)).trimmingCharacters(in: CharacterSet(charactersIn: "-."))
     let stem = trimmed.isEmpty ? "page" : trimmed
-    var (name, number) = (stem, 1)
+    let key = stem.lowercased()
+    var (name, number) = (stem, numbers[key] ?? 1)
+    if number > 1 { name = "\(stem)-\(number)" }
     while !taken.insert(name.lowercased()).inserted {
       number += 1
       name = "\(stem)-\(number)"
     }
+    numbers[key] = number
     return name
   }
 }

@@ -1,25 +1,110 @@
 import Foundation
 import ProcedureKit
+import ProcedureKitNetwork
+import Synchronization
 
-/// The manners towards one host: a rate of requests, and a breaker that leaves a failing host alone.
-struct Manners: Sendable {
-  let limiter: RateLimiter
-  let breaker: CircuitBreaker
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
-  init(host: String, _ limits: Limits) {
-    limiter = RateLimiter(limits.rate, per: .seconds(1), burst: limits.perHost)
+/// The manners towards one host: a rate of requests, a breaker that leaves a failing host alone, and the pauses that the host asks for.
+final class Manners: Sendable {
+  typealias Download = ProcedureTask<URLRequest, HTTPPayloadResponse<URL>>
+
+  private let limiter: RateLimiter
+  private let breaker: CircuitBreaker
+  private let clock: any Clock<Duration>
+  /// How long the host gets no request, from the start.
+  private let pauseEnd = Mutex(Duration.zero)
+  private let elapsed: @Sendable () -> Duration
+
+  init(host: String, _ limits: Limits, clock: any Clock<Duration> = ContinuousClock()) {
+    limiter = RateLimiter(limits.rate, per: .seconds(1), burst: limits.perHost, clock: clock)
     breaker = CircuitBreaker(
-      host, failureRatio: 0.9, minimumCalls: 5, window: .seconds(60), cooldown: .seconds(30))
+      host, failureRatio: 0.9, minimumCalls: 5, window: .seconds(60), cooldown: .seconds(30), clock: clock)
+    self.clock = clock
+    elapsed = Self.stopwatch(clock)
   }
 
-  /// The manners towards each host of the addresses.
-  static func towardsHosts(of addresses: [URL], _ limits: Limits) -> [String: Manners] {
-    Dictionary(uniqueKeysWithValues: Set(addresses.map(\.hostAndPort)).map { ($0, Manners(host: $0, limits)) })
+  private static func stopwatch<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+
+  /// Returns an attempt that waits for the pauses and the rate of the host, and counts for the breaker if the host has failed.
+  func applied(to attempt: Download) -> Download {
+    attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
+      .recover { [self] error in
+        notePause(of: error)
+        // The breaker is about the host: a page that is missing, moved or too long says nothing against the host.
+        if Self.isFailureOfHost(error) { throw error }
+        return .failure(error)
+      }
+      .circuitBreaker(breaker)
+      .map { try $0.get() }
+      .rateLimited(limiter)
+      .condition("the host asks for no pause") { [self] in
+        while true {
+          let rest = pauseEnd.withLock { $0 } - elapsed()
+          guard rest > .zero else { return true }
+          try await clock.sleep(for: rest)
+        }
+      }
+  }
+
+  private func notePause(of error: any Error) {
+    guard let pause = Self.pause(of: error) else { return }
+    let end = elapsed() + pause
+    pauseEnd.withLock { $0 = max($0, end) }
+  }
+
+  /// The pause that a host asks for by 429 or 503 with `Retry-After`.
+  private static func pause(of error: any Error) -> Duration? {
+    guard let error = error as? NetworkError, let response = error.response, error.status == 429 || error.status == 503
+    else { return nil }
+    return response.retryAfter()
+  }
+
+  private static func isFailureOfHost(_ error: any Error) -> Bool {
+    if pause(of: error) != nil || error is Redirection { return false }
+    guard let error = error as? NetworkError else { return true }
+    switch error.kind {
+    case .transferFailed, .incomplete: return true
+    case .unacceptableStatus:
+      guard let status = error.status else { return true }
+      return !status.isClientError || [408, 425, 429].contains(status)
+    default: return false
+    }
+  }
+}
+
+/// The manners towards all hosts, which are made when a host is first met: a redirect may lead to any.
+final class HostManners: Sendable {
+  private let limits: Limits
+  private let clock: any Clock<Duration>
+  private let manners = Mutex<[String: Manners]>([:])
+
+  init(_ limits: Limits, clock: any Clock<Duration>) {
+    self.limits = limits
+    self.clock = clock
+  }
+
+  subscript(host: String) -> Manners {
+    manners.withLock { manners in
+      if let known = manners[host] { return known }
+      let new = Manners(host: host, limits, clock: clock)
+      manners[host] = new
+      return new
+    }
   }
 }
 
 extension URL {
-  var hostAndPort: String { "\(host ?? "")\(port.map { ":\($0)" } ?? "")" }
+  /// The host and the port, compared as RFC 3986 says: `A.example.` and `http://a.example:80` are one host.
+  var hostAndPort: String {
+    let isDefault = effectivePort == (scheme?.lowercased() == "http" ? 80 : 443)
+    return comparableHost + (isDefault ? "" : ":\(effectivePort)")
+  }
 
   /// The address for the user, without a name and a password.
   var shown: String {
