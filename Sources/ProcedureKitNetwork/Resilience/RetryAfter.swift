@@ -26,5 +26,6 @@ extension HTTPURLResponse {
   /// Returns the pause that the response asks for by `Retry-After`, at least zero; `nil` without the field, or if the field makes no sense.
   ///
   /// - Parameter now: The present date, for a `Retry-After` with a date in a response without one.
+  /// - Returns: The pause.
   public func retryAfter(now: Date = Date()) -> Duration? { RetryAfter.pause(of: self) { now } }
 }
