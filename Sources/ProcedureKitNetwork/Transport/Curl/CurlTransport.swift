@@ -174,7 +174,7 @@ private struct CurlReception {
       }
       isBodyless =
         request.method == "HEAD" || [204, 304].contains(head.status) || head.value(of: "Content-Length") == "0"
-      if ["gzip", "x-gzip"].contains(coding), GzipDecoder.isAvailable { decoder = try GzipDecoder() }
+      if coding == "gzip", GzipDecoder.isAvailable { decoder = try GzipDecoder() }
     }
     try exchange.didReceive(response)
   }

@@ -14,6 +14,7 @@ final class GzipDecoder {
   private static let pieceSize = 64 << 10
 
   private let inflater: OpaquePointer
+  private var buffer = [UInt8](repeating: 0, count: pieceSize)
   private var state = State.outside
   private var hasStream = false
 
@@ -55,13 +56,12 @@ final class GzipDecoder {
     guard hasStream, case .outside = state else { throw URLError(.networkConnectionLost) }
   }
 
+  /// Decompresses into the buffer. Returns what was decompressed, and how many bytes of the input were used.
   private func inflate(_ input: Data) -> (piece: Data, used: Int, result: Int32) {
-    var piece = Data(count: Self.pieceSize)
     var (used, made) = (input.count, Self.pieceSize)
     let result = input.withUnsafeBytes { input in
-      piece.withUnsafeMutableBytes { pk_inflate(inflater, input.baseAddress, &used, $0.baseAddress, &made) }
+      buffer.withUnsafeMutableBytes { pk_inflate(inflater, input.baseAddress, &used, $0.baseAddress, &made) }
     }
-    piece.count = made
-    return (piece, used, result)
+    return (Data(buffer.prefix(made)), used, result)
   }
 }

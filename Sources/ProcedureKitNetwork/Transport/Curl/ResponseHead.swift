@@ -52,10 +52,11 @@ struct ResponseHead {
   }
 
   /// The codings of the body in the order of their application, in small letters, without `identity` and without words that name no coding
-  /// (some servers send `utf-8`).
+  /// (some servers send `utf-8`). `x-gzip` is another name of `gzip` (RFC 9110, section 8.4.1.3).
   var codings: [String] {
     let words = (value(of: "Content-Encoding") ?? "").lowercased().split(separator: ",")
-    return words.map { $0.trimmingCharacters(in: .whitespaces) }.filter { Self.knownCodings.contains($0) }
+    let names = words.map { $0.trimmingCharacters(in: .whitespaces) }.filter { Self.knownCodings.contains($0) }
+    return names.map { $0 == "x-gzip" ? "gzip" : $0 }
   }
 
   /// The codings that IANA has registered, with those in preparation.

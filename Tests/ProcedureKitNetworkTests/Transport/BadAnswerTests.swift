@@ -1,0 +1,74 @@
+import Foundation
+import LoopbackServer
+import ProcedureKit
+import ProcedureKitNetwork
+import Synchronization
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Whatever a server answers, the caller gets the right value or a typed error, and other transfers continue.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: CurlTransport.shared != nil)) struct BadAnswerTests {
+  static func result(of answer: BadAnswer, from url: URL, _ transport: any HTTPTransport) async -> BadAnswer.Result {
+    var settings = TransferSettings()
+    settings.transport = transport
+    settings.sizeLimit = answer.sizeLimit
+    settings.redirects = answer.redirects
+    var request = URLRequest(url, answer.method, headers: answer.headers)
+    request.timeoutInterval = answer.patience
+    do {
+      let response =
+        answer.method == "PUT"
+        ? try await NetworkUploadProcedure("upload", settings)(HTTPPayloadRequest(.data(Data("a".utf8)), request))
+        : try await NetworkDataProcedure("load", settings)(request)
+      return .value(response.status.rawValue, response.text)
+    } catch let error as NetworkError {
+      return .failure(error.kind, error.code)
+    } catch {
+      return .failure(.undecodable)
+    }
+  }
+
+  @Test("Each bad answer ends in the right value or a typed error, while other transfers continue")
+  func table() async throws {
+    let answers = BadAnswer.all
+    let server = try LoopbackServer { request in
+      Int(request.path.dropFirst()).map { answers[$0].response } ?? .ok("a kitten")
+    }
+    defer { server.stop() }
+    let transport = try #require(CurlTransport())
+    let queue = ProcedureQueue("answers", maxConcurrentProcedures: 8)
+    let isOver = Mutex(false)
+    async let innocent = innocents(server.url("/innocent"), transport) { isOver.withLock { $0 } }
+    let results = try await queue.map(
+      Array(answers.indices),
+      with: ProcedureTask("answer") {
+        await Self.result(of: answers[$0], from: server.url("/\($0)"), transport)
+      })
+    isOver.withLock { $0 = true }
+    for (answer, result) in zip(answers, results) {
+      let isMet = answer.isMet(by: result)
+      #expect(isMet, "\(answer.name): \(result), not \(answer.expected)")
+    }
+    #expect(try await innocent > 0)
+    #expect(answers.count > 350)
+    try await server.waitUntilUnconnected()
+  }
+
+  /// Loads a page over and over, each within its time. Returns how often.
+  private func innocents(
+    _ url: URL, _ transport: CurlTransport, until isOver: @Sendable () -> Bool
+  ) async throws -> Int {
+    var load = NetworkDataProcedure("innocent")
+    load.settings.transport = transport
+    var count = 0
+    repeat {
+      let text = try await load.timeout(.seconds(20))(URLRequest(url: url)).text
+      #expect(text == "a kitten")
+      count += 1
+    } while !isOver()
+    return count
+  }
+}

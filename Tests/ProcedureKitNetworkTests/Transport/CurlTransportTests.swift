@@ -1,0 +1,235 @@
+import Foundation
+import LoopbackServer
+import ProcedureKit
+import ProcedureKitNetwork
+import Synchronization
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(1)), .enabled(if: CurlTransport.shared != nil)) struct CurlTransportTests {
+  private struct Broken: Error {}
+
+  private let transport: CurlTransport
+
+  init() throws { transport = try #require(CurlTransport()) }
+
+  private func load(_ request: URLRequest) async throws -> HTTPPayloadResponse<Data> {
+    var load = NetworkDataProcedure()
+    load.settings.transport = transport
+    return try await load(request)
+  }
+
+  private func upload(_ stream: HTTPBodyStream, to url: URL) async throws -> HTTPPayloadResponse<Data> {
+    var upload = NetworkUploadProcedure()
+    upload.settings.transport = transport
+    return try await upload(HTTPPayloadRequest(.stream(stream), to: url))
+  }
+
+  @Test("libcurl is the default, unless the environment names URLSession")
+  func isDefault() {
+    let choice = ProcessInfo.processInfo.environment["PROCEDUREKIT_HTTP_TRANSPORT"]?.lowercased()
+    #expect((DefaultHTTPTransport.shared is CurlTransport) == (choice != "urlsession"))
+  }
+
+  @Test("The fields of the head arrive as text, joined and without regard to case")
+  func fields() async throws {
+    let head = "HTTP/1.1 200 OK\r\nx-one: 1\r\nX-One:2 \r\nX-Folded: a\r\n\tb\r\nX-Latin: M"
+    let rest = "\r\nX-Empty:\r\nX-Kitten: Mia 🐈\r\nContent-Length: 0\r\n\r\n"
+    let server = try LoopbackServer { _ in .garbage(Data(head.utf8) + [0xe9] + Data(rest.utf8)) }
+    defer { server.stop() }
+    let response = try await load(URLRequest(server.url("/")))
+    #expect(response.header("X-ONE") == "1, 2")
+    #expect(response.header("x-folded") == "a b")
+    #expect(response.header("X-Latin") == "Mé")
+    #expect(response.header("X-Kitten") == "Mia 🐈")
+    #expect(response.header("X-Empty") == "")
+  }
+
+  @Test("Addresses with another spelling of the scheme are taken, and an empty field is sent")
+  func requests() async throws {
+    let server = try LoopbackServer { .ok($0.headers["X-Empty"] ?? "none") }
+    defer { server.stop() }
+    let url = try #require(URL(string: "HTTP://127.0.0.1:\(server.port)/"))
+    #expect(try await load(URLRequest(url, headers: ["X-Empty": ""])).text == "")
+    #expect(server.requests.first?.headers["Expect"] == nil)
+    #expect(server.requests.first?.headers["User-Agent"]?.hasPrefix("ProcedureKit") == true)
+  }
+
+  @Test(
+    "A field that would be two is refused, also where no procedure has checked the request",
+    arguments: ["\r\n", "\n", "\0"])
+  func injection(_ end: String) async throws {
+    let server = try LoopbackServer { _ in .ok("") }
+    defer { server.stop() }
+    let request = URLRequest(server.url("/"), headers: ["Authorization": "token\(end)X: y"])
+    let exchange = HTTPExchange(request, onResponse: { _ in }, onData: { _ in })
+    do {
+      try await transport.perform(exchange)
+      // Foundation may refuse the value by itself.
+      #expect(server.requests.allSatisfy { $0.headers["X"] == nil && $0.headers["Authorization"] == nil })
+    } catch {
+      #expect((error as? NetworkError)?.kind == .invalidRequest)
+      #expect(server.requests.isEmpty)
+    }
+  }
+
+  @Test("A stream is sent in pieces, with and without a length, and again after a redirect", arguments: [nil, 300_000])
+  func streams(_ count: Int64?) async throws {
+    let server = try LoopbackServer { request in
+      request.path == "/old" ? .redirect(to: "/new", status: 307) : .ok("\(request.body.count)")
+    }
+    defer { server.stop() }
+    let stream = HTTPBodyStream(byteCount: count) {
+      AsyncStream { continuation in
+        for _ in 1...3 { continuation.yield(Data(count: 100_000)) }
+        continuation.finish()
+      }
+    }
+    #expect(try await upload(stream, to: server.url("/old")).text == "300000")
+    #expect(server.requests.map(\.body.count) == [300_000, 300_000])
+    #expect(server.requests.last?.headers["Content-Length"] == count.map { "\($0)" })
+  }
+
+  @Test("A stream that throws, and one of another length than it says, end the transfer", arguments: [0, 1, 5])
+  func brokenStreams(_ count: Int64) async throws {
+    let server = try LoopbackServer { _ in .ok("") }
+    defer { server.stop() }
+    let stream = HTTPBodyStream(byteCount: count == 0 ? nil : count) {
+      AsyncThrowingStream { continuation in
+        continuation.yield(Data("abc".utf8))
+        continuation.finish(throwing: count == 0 ? Broken() : nil)
+      }
+    }
+    let error = await networkError { try await upload(stream, to: server.url("/")) }
+    if count == 0 { #expect(error?.underlying is Broken) } else { #expect(error?.kind == .fileFailed) }
+    try await server.waitUntilUnconnected()
+  }
+
+  @Test("A body that stops is not the peer's silence, and a cancel ends it")
+  func endlessStream() async throws {
+    let server = try LoopbackServer { _ in .ok("") }
+    defer { server.stop() }
+    let (pieces, piece) = AsyncStream.makeStream(of: Data.self)
+    let started = Mutex(false)
+    let stream = HTTPBodyStream {
+      started.withLock { $0 = true }
+      return pieces
+    }
+    let task = Task { try await upload(stream, to: server.url("/")) }
+    piece.yield(Data("abc".utf8))
+    while !started.withLock({ $0 }) || server.openConnections == 0 { await Task.yield() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try await server.waitUntilUnconnected()
+  }
+
+  @Test("An error of a function of the exchange ends the transfer, and is the error", arguments: ["/head", "/body"])
+  func exchange(_ path: String) async throws {
+    let server = try LoopbackServer { _ in .endless() }
+    defer { server.stop() }
+    let exchange = HTTPExchange(
+      URLRequest(server.url(path)), onResponse: { _ in if path == "/head" { throw Broken() } },
+      onData: { _ in throw Broken() })
+    await #expect(throws: Broken.self) { try await transport.perform(exchange) }
+    try await server.waitUntilUnconnected()
+  }
+
+  @Test("A task that is cancelled before sends nothing")
+  func cancelledBefore() async throws {
+    let server = try LoopbackServer { _ in .neverAnswers }
+    defer { server.stop() }
+    let exchange = HTTPExchange(URLRequest(server.url("/")), onResponse: { _ in }, onData: { _ in })
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await transport.perform(exchange)
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test("More transfers than connections of a host wait, and all end")
+  func perHost() async throws {
+    let server = try LoopbackServer { .ok($0.path) }
+    defer { server.stop() }
+    var configuration = CurlTransport.Configuration()
+    configuration.maxConnectionsPerHost = 3
+    var load = NetworkDataProcedure()
+    load.settings.transport = try #require(CurlTransport(configuration))
+    let paths = (1...40).map { "/\($0)" }
+    let texts = try await ProcedureQueue("network").map(
+      paths, with: ProcedureTask { [load] in try await load(URLRequest(server.url($0))).text })
+    #expect(texts == paths)
+    #expect(server.peakRequests <= 3)
+  }
+
+  /// What a transport has made of a request: the answer, and what the server has seen.
+  private struct Outcome: Equatable {
+    var result: String
+    var fields: [String: String?]
+    var seen: [String]
+  }
+
+  @Test("The same requests give equal results through libcurl and through URLSession")
+  func equality() async throws {
+    let (gzip, names) = (BadAnswer.gzip, ["X-One", "Content-Type", "Content-Length", "Content-Encoding", "ETag"])
+    let server = try LoopbackServer { request in
+      switch request.path {
+      case "/chunks": .ok(String(repeating: "kitten", count: 9_000)).chunked(by: 7_000)
+      case "/close": .ok("a kitten").withoutLength()
+      case "/gzip": .ok(gzip, headers: ["Content-Encoding": "gzip"])
+      case "/204": .status(204)
+      case "/304": .status(304, headers: ["ETag": "\"1\""])
+      case "/404": .status(404, headers: ["X-One": "1"], body: Data("none".utf8))
+      case "/redirect": .redirect(to: "/end")
+      case "/307": .redirect(to: "/end", status: 307)
+      case "/loop": .redirect(to: "/loop")
+      case "/ftp": .redirect(to: "ftp://kitten/")
+      case "/truncated": .ok("0123456789").truncated(after: 4)
+      case "/reset": .resets
+      case "/garbage": .garbage()
+      case "/long": .ok(Data(count: 2_000_000))
+      default: .ok(request.body, headers: ["Content-Type": "text/cat"])
+      }
+    }
+    defer { server.stop() }
+    let paths = [
+      "/", "/?a=b&c=%20", "/a%2fb/%C3%A9", "/chunks", "/close", "/gzip", "/204", "/304", "/404", "/redirect", "/loop",
+      "/ftp", "/truncated", "/reset", "/garbage", "/long",
+    ]
+    var requests = paths.map { URLRequest(server.url($0)) }
+    requests += ["HEAD", "DELETE", "OPTIONS"].map { URLRequest(server.url("/"), $0) }
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+      requests += ["/", "/redirect", "/307"].map { URLRequest(server.url($0), method, body: "meow") }
+    }
+    requests.append(
+      URLRequest(server.url("/"), "POST", headers: ["Content-Type": "text/cat", "X-One": "1"], body: "meow"))
+    for request in requests {
+      var outcomes: [Outcome] = []
+      for transport in [transport as any HTTPTransport, URLSessionTransport.shared] {
+        let before = server.requests.count
+        var load = NetworkDataProcedure()
+        load.settings.transport = transport
+        load.settings.sizeLimit = 1_000_000
+        var outcome = Outcome(result: "", fields: [:], seen: [])
+        do {
+          let response = try await load(request)
+          outcome.result = "\(response.status) \(response.text)"
+          for name in names { outcome.fields[name] = response.header(name) }
+        } catch let error as NetworkError {
+          outcome.result = "\(error.kind)"
+        }
+        outcome.seen = server.requests[before...].map { seen in
+          // For a request without a body, a length of 0 says the same as none.
+          let length = seen.headers["Content-Length"] ?? "0"
+          let fields = ["Content-Type", "X-One", "Accept"].map { seen.headers[$0] ?? "-" } + [length]
+          return "\(seen.method) \(seen.path)?\(seen.query ?? "") \(fields) \(seen.body.count)"
+        }
+        outcomes.append(outcome)
+      }
+      #expect(outcomes[0] == outcomes[1], "\(request.httpMethod ?? "") \(request.url?.path ?? "")")
+    }
+  }
+}
