@@ -48,6 +48,24 @@ import Testing
     #expect(response.header("X-Empty") == "")
   }
 
+  @Test("Fields that Foundation reads by itself may be cut anywhere")
+  func oddFields() async throws {
+    let values = [
+      #"attachment; filename="a\"b;c.png"; filename*=UTF-8''%e2%82%ac"#, #"text/html; charset="utf-8"; x=y"#,
+    ]
+    let prefixes = values.flatMap { value in (0...value.count).map { String(value.prefix($0)) } }
+    let server = try LoopbackServer { request in
+      let value = prefixes[Int(request.query ?? "") ?? 0]
+      return .ok("a kitten", headers: ["Content-Disposition": value, "Content-Type": value])
+    }
+    defer { server.stop() }
+    for index in prefixes.indices {
+      let response = try await load(URLRequest(server.url("/?\(index)")))
+      #expect(response.text == "a kitten")
+      #expect(response.header("Content-Type") == prefixes[index].trimmingCharacters(in: .whitespaces))
+    }
+  }
+
   @Test("Addresses with another spelling of the scheme are taken, and an empty field is sent")
   func requests() async throws {
     let server = try LoopbackServer { .ok($0.headers["X-Empty"] ?? "none") }

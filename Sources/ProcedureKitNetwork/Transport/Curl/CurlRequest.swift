@@ -83,7 +83,8 @@ struct CurlRequest {
   var needsNewConnection: Bool {
     switch body {
     case .none: !isRepeatable
-    case .data: false
+    // libcurl can send an empty body again without asking for it.
+    case .data(let data): data.isEmpty && !isRepeatable
     case .stream: true
     }
   }
