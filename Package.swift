@@ -69,12 +69,15 @@ let package = Package(
       path: "Examples/Kitten",
       resources: [.copy("Resources")],
       swiftSettings: settings),
+    .target(name: "LoopbackServer", path: "Examples/Crawler/LoopbackServer", swiftSettings: settings),
     .executableTarget(
-      name: "Benchmark", dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation"],
+      name: "Benchmark",
+      dependencies: [
+        "ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation", "ProcedureKitNetwork", "LoopbackServer",
+      ],
       path: "Examples/Benchmark",
       swiftSettings: settings),
 
-    .target(name: "LoopbackServer", path: "Examples/Crawler/LoopbackServer", swiftSettings: settings),
     .executableTarget(
       name: "crawler",
       dependencies: [

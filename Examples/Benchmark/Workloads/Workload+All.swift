@@ -3,7 +3,7 @@ extension Workload {
   ///
   /// Timeouts come last: a sleep that is cancelled stays with the system until it would have been over, and the hundreds of
   /// thousands that the tasks written by hand leave behind slow down whatever sleeps after them.
-  static let all: [Workload] = common + common.prefix { $0.id != "W6" }.map(\.growth) + [timeouts]
+  static let all: [Workload] = common + common.prefix { $0.id != "W6" }.map(\.growth) + http + [timeouts]
 
   private static let common = [
     Workload("W1", "flat", units: 100_000, FlatWork.contestants),
@@ -20,6 +20,11 @@ extension Workload {
     Workload("P17", "sleep, end in the opposite order", units: 16_000, ReverseSleepWork.contestants),
     Workload("P12", "sleep 1 ms, 100 at once", units: 10_000, SleepWork.contestants),
     Workload("W9", "remembered in a file", units: 10_000, DurableWork.contestants),
+  ]
+
+  private static let http = [
+    Workload("N1", "small bodies over HTTP, 64 at once", units: 10_000, HTTPWork.small),
+    Workload("N2", "a body over HTTP to a file, MiB", units: 1_024, HTTPWork.large),
   ]
 
   private static let timeouts = Workload("W8", "a timeout each", units: 100_000, TimeoutWork.contestants)

@@ -10,7 +10,7 @@ public import Foundation
 /// let (data, _) = try await URLSession.shared.data(from: server.url("/kitten"))
 /// ```
 ///
-/// The system chooses the port. Each connection has a thread of its own, answers one request and is closed, so blocking
+/// The system chooses the port. Each connection has a thread of its own, and usually answers one request and is closed, so blocking
 /// reads occupy no thread of Swift's concurrency. A server that is dropped without ``stop()`` stops without waiting.
 public final class LoopbackServer: Sendable {
   private let core: ServerCore
@@ -21,18 +21,20 @@ public final class LoopbackServer: Sendable {
   /// Starts a server.
   ///
   /// - Parameters:
+  ///   - keepsConnections: Whether a connection answers one request after another.
   ///   - beforeBody: Asked when the head of a request has arrived. A response is sent at once, without reading the
   ///     body of the request; `nil` reads the body and asks `handler`.
   ///   - handler: Returns the response to a request. Called on the thread of the connection, concurrently for several
   ///     connections.
   /// - Throws: ``ServerError`` when the system has no socket or port left.
   public init(
+    keepsConnections: Bool = false,
     beforeBody: @escaping @Sendable (ServerRequest) -> ServerResponse? = { _ in nil },
     handler: @escaping @Sendable (ServerRequest) -> ServerResponse
   ) throws {
     let listener = try Socket.bound(isListening: true)
     port = try listener.closingOnError { try $0.port }
-    core = ServerCore(beforeBody: beforeBody, handler: handler)
+    core = ServerCore(keepsConnections: keepsConnections, beforeBody: beforeBody, handler: handler)
     core.start(listener)
   }
 

@@ -1,13 +1,14 @@
 import Foundation
 
-/// One connection, from its acceptance to its end, on a thread of its own: one request and its response.
+/// One connection, from its acceptance to its end, on a thread of its own: one request and its response, or one after another.
 struct Connection {
   let socket: Socket
   let core: ServerCore
 
   func serve() {
     do throws(Ending) {
-      try answer()
+      var reader = RequestReader(socket: socket)
+      while try answer(&reader), core.keepsConnections { continue }
       socket.finish()
     } catch {
       switch error {
@@ -19,8 +20,8 @@ struct Connection {
     core.close(socket)
   }
 
-  private func answer() throws(Ending) {
-    var reader = RequestReader(socket: socket)
+  /// Returns whether another request may follow.
+  private func answer(_ reader: inout RequestReader) throws(Ending) -> Bool {
     guard let head = ServerRequest(head: try reader.head()) else { return try refuse() }
     var request = core.state.update { $0.began(head) }
     var response = core.beforeBody(request)
@@ -30,15 +31,18 @@ struct Connection {
       request.body = body
     }
     core.state.update { [request] in $0.arrived(request, on: socket.descriptor) }
-    let final = (response ?? core.handler(request)).selected(for: request)
+    var final = (response ?? core.handler(request)).selected(for: request)
     response = nil
+    if core.keepsConnections, final.headers["Connection"] == nil { final.headers["Connection"] = "keep-alive" }
     try ResponseWriter(response: final, socket: socket, willEnd: endAnswer).write(
       hasBody: final.hasBody(for: request.method))
+    return true
   }
 
-  private func refuse() throws(Ending) {
+  private func refuse() throws(Ending) -> Bool {
     let response = ServerResponse.status(400)
     try ResponseWriter(response: response, socket: socket, willEnd: endAnswer).write(hasBody: true)
+    return false
   }
 
   /// Called before the last byte goes out: afterwards the client may send its next request.

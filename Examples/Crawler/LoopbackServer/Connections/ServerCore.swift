@@ -7,12 +7,15 @@ final class ServerCore: Sendable {
   let beforeBody: @Sendable (ServerRequest) -> ServerResponse?
   let handler: @Sendable (ServerRequest) -> ServerResponse
   let threads = DispatchGroup()
+  /// Whether a connection answers one request after another.
+  let keepsConnections: Bool
   private let stopping = ServerGate()
 
   init(
-    beforeBody: @escaping @Sendable (ServerRequest) -> ServerResponse?,
+    keepsConnections: Bool, beforeBody: @escaping @Sendable (ServerRequest) -> ServerResponse?,
     handler: @escaping @Sendable (ServerRequest) -> ServerResponse
   ) {
+    self.keepsConnections = keepsConnections
     self.beforeBody = beforeBody
     self.handler = handler
   }
