@@ -1,0 +1,171 @@
+import Foundation
+import LoopbackServer
+import ProcedureKit
+import ProcedureKitNetwork
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The libcurl transport and the servers that the world uses: nginx, with TLS and HTTP/2, and Python's. Deep tests: `apt-get install nginx python3 openssl`.
+@Suite(
+  .serialized, .timeLimit(.minutes(3)), .enabled(if: CurlTransport.shared != nil, "libcurl is missing"),
+  .enabled(if: TestDepth.current == .deep, "real servers are for the deep tests")
+) struct RealServerTests {
+  static func path(of program: String) -> String? {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    return (folders + ["/usr/sbin", "/usr/bin"]).map { "\($0)/\(program)" }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  }
+
+  private static let text = String(repeating: "kitten ", count: 100_000)
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(at: folder.file("site"), withIntermediateDirectories: true)
+    try Data(Self.text.utf8).write(to: folder.file("site/kitten.txt"))
+    try Data(count: 50_000_000).write(to: folder.file("site/large"))
+  }
+
+  /// Runs a program. A server is ended after `body`; another program comes to its end by itself.
+  private func withProgram(
+    _ path: String, _ arguments: [String], isServer: Bool = true, _ body: () async throws -> Void
+  ) async throws {
+    let process = Process()
+    process.executableURL = URL(filePath: path)
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    process.terminationHandler = { _ in end.finish() }
+    try process.run()
+    let result: Result<Void, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    if isServer { process.terminate() }
+    for await _ in ends {}
+    try result.get()
+  }
+
+  private func freePort() throws -> Int { try RefusingPort().port }
+
+  private func load(_ url: URL, _ transport: CurlTransport) async throws -> HTTPPayloadResponse<Data> {
+    var load = NetworkDataProcedure()
+    load.settings.transport = transport
+    load.settings.sizeLimit = 1 << 30
+    return try await load(URLRequest(url))
+  }
+
+  /// A server needs a moment before it takes connections.
+  private func waitUntilReady(_ url: URL, _ transport: CurlTransport) async throws {
+    for _ in 1...200 {
+      if (try? await load(url, transport)) != nil { return }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    Issue.record("the server does not start")
+  }
+
+  private func url(_ scheme: String, _ port: Int, _ path: String) -> URL {
+    URL(string: "\(scheme)://localhost:\(port)\(path)")!
+  }
+
+  @Test(
+    "nginx: compression, TLS, HTTP/2 and kept connections", .enabled(if: path(of: "nginx") != nil, "nginx is missing"))
+  func nginx() async throws {
+    let (plain, secure, log) = (try freePort(), try freePort(), folder.file("access"))
+    let (certificate, key) = (folder.file("certificate.pem"), folder.file("key.pem"))
+    try await withProgram(
+      try #require(Self.path(of: "openssl")),
+      [
+        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+        "subjectAltName=DNS:localhost", "-keyout", key.path, "-out", certificate.path,
+      ], isServer: false
+    ) {}
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+      "\($0)_temp_path \(folder.url.path)/\($0);"
+    }
+    let settings = """
+      daemon off; master_process off; pid \(folder.url.path)/pid; error_log stderr;
+      events {}
+      http {
+        \(temporary.joined(separator: " "))
+        types { text/plain txt; }
+        gzip on; gzip_types text/plain; gzip_min_length 10;
+        log_format short '$server_protocol $connection $status'; access_log \(log.path) short;
+        server {
+          listen 127.0.0.1:\(plain); listen 127.0.0.1:\(secure) ssl http2;
+          ssl_certificate \(certificate.path); ssl_certificate_key \(key.path);
+          root \(folder.file("site").path);
+        }
+      }
+      """
+    try Data(settings.utf8).write(to: folder.file("nginx.conf"))
+    var configuration = CurlTransport.Configuration()
+    configuration.trustedCertificates = certificate
+    let transport = try #require(CurlTransport(configuration))
+    try await withProgram(try #require(Self.path(of: "nginx")), ["-c", folder.file("nginx.conf").path]) {
+      try await waitUntilReady(url("http", plain, "/kitten.txt"), transport)
+      for (scheme, port) in [("http", plain), ("https", secure)] {
+        try await exchange(scheme, port, transport)
+      }
+      // The certificate is a private one.
+      let stranger = try #require(CurlTransport())
+      let error = await networkError { try await load(url("https", secure, "/kitten.txt"), stranger) }
+      #expect(error?.code == .serverCertificateUntrusted)
+      #expect(error?.description.contains("not trusted") == true)
+    }
+    let lines = try String(contentsOf: log, encoding: .utf8).split(separator: "\n").map { $0.split(separator: " ") }
+    for version in ["HTTP/1.1", "HTTP/2.0"] {
+      let connections = lines.filter { $0[0] == version }.map { $0[1] }
+      #expect(connections.count >= 200, "\(version)")
+      // 16 at a time, over connections that are kept.
+      #expect(Set(connections).count < 60, "\(version): \(Set(connections).count) connections")
+    }
+  }
+
+  private func exchange(_ scheme: String, _ port: Int, _ transport: CurlTransport) async throws {
+    let queue = ProcedureQueue("network", maxConcurrentProcedures: 16)
+    let texts = try await queue.map(
+      Array(0..<200),
+      with: ProcedureTask { _ in try await load(url(scheme, port, "/kitten.txt"), transport) })
+    #expect(texts.allSatisfy { $0.text == Self.text && $0.header("content-encoding") == "gzip" })
+    #expect(try await load(url(scheme, port, "/missing"), transport).status == 404)
+
+    var download = NetworkDownloadProcedure(to: folder.file("large"))
+    download.settings.transport = transport
+    _ = try await download(URLRequest(url(scheme, port, "/large")))
+    #expect(try Data(contentsOf: folder.file("large")).count == 50_000_000)
+
+    // A body of which little is wanted leaves the others alone.
+    var short = NetworkDataProcedure()
+    short.settings.transport = transport
+    short.settings.sizeLimit = 1_000
+    let kinds = try await queue.map(
+      Array(0..<40),
+      with: ProcedureTask { [short] index in
+        await networkError { try await short(URLRequest(url(scheme, port, index % 2 == 0 ? "/large" : "/missing"))) }?
+          .kind
+      })
+    #expect(kinds.enumerated().allSatisfy { $0.element == ($0.offset % 2 == 0 ? .tooLarge : nil) })
+  }
+
+  @Test(
+    "Python's server: HTTP/1.0, whose connections close", .enabled(if: path(of: "python3") != nil, "python3 is missing")
+  )
+  func python() async throws {
+    let (port, transport) = (try freePort(), try #require(CurlTransport()))
+    let arguments = ["-m", "http.server", "--bind", "127.0.0.1", "--directory", folder.file("site").path, "\(port)"]
+    try await withProgram(try #require(Self.path(of: "python3")), arguments) {
+      try await waitUntilReady(url("http", port, "/kitten.txt"), transport)
+      let queue = ProcedureQueue("network", maxConcurrentProcedures: 8)
+      let texts = try await queue.map(
+        Array(0..<50), with: ProcedureTask { _ in try await load(url("http", port, "/kitten.txt"), transport).text })
+      #expect(texts.allSatisfy { $0 == Self.text })
+      #expect(try await load(url("http", port, "/missing"), transport).status == 404)
+      #expect(try await load(url("http", port, "/"), transport).text.contains("kitten.txt"))
+    }
+  }
+}
