@@ -37,7 +37,7 @@ extension ProcedureTask {
       let before = try await start.read()
       // No start is written as 0, and a start one millisecond late, since the clock of a journal can begin at 0.
       if before == 0 { try await start.write(Int64(now / .milliseconds(1)) + 1) }
-      let passed = before == 0 ? .zero : max(now - .milliseconds(before - 1), .zero)
+      let passed = before == 0 ? .zero : max(now - .milliseconds(before) + .milliseconds(1), .zero)
       do {
         guard passed < duration else {
           throw ProcedureError.timedOut(procedure: context.run.levelIdentity, duration: passed, hasStarted: false)
