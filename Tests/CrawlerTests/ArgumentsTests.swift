@@ -68,7 +68,7 @@ import Testing
       ("http://[::1]/b c", "http://[::1]/b%20c"),
     ])
   func encoded(_ text: String, _ address: String) throws {
-    #expect(try AddressList([text]).addresses.map(\.absoluteString) == [address])
+    #expect(try AddressList([SystemText(text)]).addresses.map(\.absoluteString) == [address])
   }
 
   @Test("Hosts are compared without regard to case, to the dot of the root and to the port of the scheme")
