@@ -3,7 +3,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import Testing
 
-@Suite struct SystemFilesTests {
+@Suite(.timeLimit(.minutes(10))) struct SystemFilesTests {
   private let latin = SystemText(bytes: Array("caf".utf8) + [0xe9])
 
   private func withFolder(_ body: (SystemText) async throws -> Void) async throws {

@@ -66,7 +66,7 @@ import Testing
   func downgrade(_ location: String) async throws {
     let error = await networkError { try await load(location, 302) }
     #expect(error?.kind == .refusedRedirect)
-    #expect(error?.description.contains("from https to http") == true)
+    #expect(error?.description.lowercased().contains("from https to http") == true)
     #expect(try await load(location, 302) { $0.redirects.allowsInsecureRedirects = true }.0.text == "a kitten")
     let insecure = URLRequest(url: URL(string: "http://kitten.example/start")!)
     #expect(try await load("https://kitten.example/end", 302, insecure).0.text == "a kitten")

@@ -45,7 +45,8 @@ import Testing
     try process.run()
     let result: Result<Void, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
-    if isServer { process.terminate() }
+    // The threads of Swift's concurrency block most signals, and a program that is started on one inherits that: SIGTERM would not arrive.
+    if isServer { kill(process.processIdentifier, SIGKILL) }
     for await _ in ends {}
     try result.get()
   }
