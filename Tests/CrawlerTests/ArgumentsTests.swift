@@ -28,7 +28,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct AddressListTests {
+@Suite(.timeLimit(.minutes(10))) struct AddressListTests {
   @Test("Files and addresses are read in order, each address once, and mistakes are told with their place")
   func files() throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "list-\(UUID().uuidString)")

@@ -4,7 +4,7 @@ import ProcedureKitLocation
 import Testing
 import TestingProcedureKit
 
-@Suite(.timeLimit(.minutes(1))) struct UserLocationTests {
+@Suite(.timeLimit(.minutes(10))) struct UserLocationTests {
   @Test(
     "The first location with the required accuracy is the value",
     arguments: [(nil, 1.0), (100, 2), (10, 3)] as [(Double?, Double)])

@@ -6,7 +6,7 @@ import Testing
 @testable import temporal
 
 /// Orders that nobody should send, to one worker.
-@Suite(.timeLimit(.minutes(1))) struct PoisonTests {
+@Suite(.timeLimit(.minutes(10))) struct PoisonTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "temporal-\(UUID().uuidString)")
 
   private func file(_ name: String, _ header: String, _ count: Int = 0) throws -> String {

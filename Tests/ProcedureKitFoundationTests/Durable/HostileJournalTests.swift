@@ -6,7 +6,7 @@ import Testing
 import TestingProcedureKit
 
 /// Journals whose checksums are right, and whose contents no library wrote; and journals with random damage.
-@Suite(.timeLimit(.minutes(2))) struct HostileJournalTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileJournalTests {
   private let folder: TemporaryFolder
   private let quiet = ProcedureLog(to: LogCollector())
 

@@ -4,7 +4,7 @@ import ProcedureKitFoundation
 import Testing
 
 /// What lies at the paths of a journal, before and while it is open.
-@Suite(.timeLimit(.minutes(1))) struct JournalPathTests {
+@Suite(.timeLimit(.minutes(10))) struct JournalPathTests {
   private let folder: TemporaryFolder
   private let path: String
   private let files = FileManager.default

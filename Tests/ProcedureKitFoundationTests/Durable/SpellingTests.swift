@@ -7,7 +7,7 @@ import TestingProcedureKit
 /// Texts that Swift's `==` takes for equal, and whose bytes differ.
 private let spellings = ["caf\u{e9}", "cafe\u{301}"]
 
-@Suite(.timeLimit(.minutes(1))) struct SpellingTests {
+@Suite(.timeLimit(.minutes(10))) struct SpellingTests {
   private static func key(_ path: String) -> JournalKey { JournalKey(path: path, fingerprint: Fingerprint(of: [1])) }
 
   private func check(_ journal: FileJournal) async throws {

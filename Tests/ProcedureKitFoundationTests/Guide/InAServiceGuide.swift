@@ -3,7 +3,7 @@ import ProcedureKitFoundation
 import Testing
 
 /// The guide `InAService`, as code.
-@Suite(.timeLimit(.minutes(1))) struct InAServiceGuide {
+@Suite(.timeLimit(.minutes(10))) struct InAServiceGuide {
   @Test("Ending at a signal: without one, a cancellation ends the service")
   func signals() async throws {
     let jobs = ProcedureQueue("jobs")

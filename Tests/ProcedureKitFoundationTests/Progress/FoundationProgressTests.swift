@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(
-    "Foundation's progress follows the procedure, also as a child of another, and ends with it", .timeLimit(.minutes(1))
+    "Foundation's progress follows the procedure, also as a child of another, and ends with it", .timeLimit(.minutes(10))
   )
   func mirrored() async throws {
     let (reports, report) = AsyncStream.makeStream(of: Double.self)
@@ -32,7 +32,7 @@ import Testing
     #expect(mirror.isFinished)
   }
 
-  @Test("Cancelling Foundation's progress cancels the procedure", .timeLimit(.minutes(1)))
+  @Test("Cancelling Foundation's progress cancels the procedure", .timeLimit(.minutes(10)))
   func cancelled() async throws {
     let (reports, _) = AsyncStream.makeStream(of: Double.self)
     let handle = ProcedureQueue("q").add(ProcedureTask("work") { for await _ in reports {} })

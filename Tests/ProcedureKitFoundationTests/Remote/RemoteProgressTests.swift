@@ -27,7 +27,7 @@ import TestingProcedureKit
     try await eventually { record.values.last == fraction }
   }
 
-  @Test("What the workers of two nodes report is the progress of the graph", .timeLimit(.minutes(1)))
+  @Test("What the workers of two nodes report is the progress of the graph", .timeLimit(.minutes(10)))
   func graph() async throws {
     let steps = (0..<2).map { _ in AsyncStream<Double>.makeStream() }
     let graph = ProcedureGraph("graph") { (g, _: Node<Void>) in
@@ -71,7 +71,7 @@ import TestingProcedureKit
 
   @Test(
     "When another worker begins the work again, the progress stays as far as the lost worker had come",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(10)))
   func lostWorker() async throws {
     let messages = Record<RemoteProgress>()
     let handle = here.add(double.remote(on: engine, as: .double, onProgress: { messages.append($0) }), input: 4)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite(.timeLimit(.minutes(1))) struct ProcedureQueueServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct ProcedureQueueServiceTests {
   private let shutdowns: AsyncStream<Never>
   private let shutdown: AsyncStream<Never>.Continuation
   private let clock = VirtualClock()

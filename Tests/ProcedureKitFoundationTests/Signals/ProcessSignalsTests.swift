@@ -6,7 +6,7 @@ import Testing
 import TestingProcedureKit
 
 /// Signals that end the process if they are not received. The effect of a signal belongs to the process, so the tests run one after another.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct ProcessSignalsTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessSignalsTests {
   private func send(_ signal: ProcessSignal) { kill(getpid(), signal.rawValue) }
 
   /// The number of the effect that a signal has; 0 is the usual one.

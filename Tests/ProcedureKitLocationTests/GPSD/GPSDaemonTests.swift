@@ -3,7 +3,7 @@ import LoopbackServer
 import ProcedureKitLocation
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct GPSDaemonTests {
+@Suite(.timeLimit(.minutes(10))) struct GPSDaemonTests {
   /// The locations until the source throws, and the error.
   private func read(_ source: GPSDaemon) async -> (locations: [Location], error: LocationError?) {
     var locations: [Location] = []

@@ -3,7 +3,7 @@ import ProcedureKitLocation
 import Testing
 
 /// The code of the module's guide, compiled and run; `ProjectTests` compares the two.
-@Suite(.timeLimit(.minutes(1))) struct LocationGuide {
+@Suite(.timeLimit(.minutes(10))) struct LocationGuide {
   @Test("One location")
   func one() async throws {
     let daemon = try RecordedDaemon(RecordedDaemon.walkSteps + [.hold])

@@ -239,7 +239,7 @@ import TestingProcedureKit
 }
 
 /// Downloads in parts, through a transport without a network: what each answer says about its part.
-@Suite(.timeLimit(.minutes(1))) struct PartTests {
+@Suite(.timeLimit(.minutes(10))) struct PartTests {
   private static let bytes = Data((0..<1_000).map { UInt8($0 % 251) })
   private static let url = URL(string: "https://kitten.example/")!
   private let folder: TemporaryFolder

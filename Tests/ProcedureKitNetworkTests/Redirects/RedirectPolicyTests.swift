@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// The policy, through a transport without a network, so that each origin can be named.
-@Suite(.timeLimit(.minutes(1))) struct RedirectPolicyTests {
+@Suite(.timeLimit(.minutes(10))) struct RedirectPolicyTests {
   private static let start = URL(string: "https://kitten.example/start")!
 
   /// Sends a request whose answer at `/start` is a redirect.

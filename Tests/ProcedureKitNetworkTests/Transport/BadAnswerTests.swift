@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// Whatever a server answers, the caller gets the right value or a typed error, and other transfers continue.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: CurlTransport.shared != nil)) struct BadAnswerTests {
+@Suite(.timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil)) struct BadAnswerTests {
   static func result(of answer: BadAnswer, from url: URL, _ transport: any HTTPTransport) async -> BadAnswer.Result {
     var settings = TransferSettings()
     settings.transport = transport

@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)), .enabled(if: CurlTransport.shared != nil)) struct CurlTransportTests {
+@Suite(.timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil)) struct CurlTransportTests {
   private struct Broken: Error {}
 
   private let transport: CurlTransport

@@ -4,7 +4,7 @@ import LoopbackServer
 import Testing
 
 /// libcurl and zlib of this machine, called as the transport and the example `Temporal` call them.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: pk_curl_load() && pk_zlib_load())) struct LoadedLibrariesTests {
+@Suite(.timeLimit(.minutes(10)), .enabled(if: pk_curl_load() && pk_zlib_load())) struct LoadedLibrariesTests {
   private final class Received {
     var head = ""
     var body: [UInt8] = []

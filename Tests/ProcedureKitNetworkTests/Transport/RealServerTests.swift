@@ -11,7 +11,7 @@ import Testing
 
 /// The libcurl transport and the servers that the world uses: nginx, with TLS and HTTP/2, and Python's. Deep tests: `apt-get install nginx python3 openssl`.
 @Suite(
-  .serialized, .timeLimit(.minutes(3)), .enabled(if: CurlTransport.shared != nil, "libcurl is missing"),
+  .serialized, .timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil, "libcurl is missing"),
   .enabled(if: TestDepth.current == .deep, "real servers are for the deep tests")
 ) struct RealServerTests {
   static func path(of program: String) -> String? {

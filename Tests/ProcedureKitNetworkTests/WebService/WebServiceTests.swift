@@ -167,6 +167,7 @@ import TestingProcedureKit
     let port = try RefusingPort()
     var refusing = OAuthConfiguration(tokenURL: port.url("/token"), clientID: "me", clientSecret: "secret")
     refusing.resilience.backoff = .immediate
+    refusing.resilience.attemptTimeout = .seconds(600)
     let error = await networkError { try await load(WebServiceCapability("kittens", refusing))(request) }
     #expect(error?.code == .cannotConnectToHost)
     withExtendedLifetime(port) {}

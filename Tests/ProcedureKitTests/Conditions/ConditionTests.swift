@@ -196,7 +196,7 @@ import Testing
     #expect(await judge(Condition("gives up") { throw CancellationError() }) == "failed: CancellationError()")
   }
 
-  @Test("K1: the condition of a hedge's second copy does not delay the success of the first", .timeLimit(.minutes(1)))
+  @Test("K1: the condition of a hedge's second copy does not delay the success of the first", .timeLimit(.minutes(10)))
   func secondCopy() async throws {
     let (queue, evaluations, second, release) = (ProcedureQueue("q"), Box(0), Signal(), Signal())
     let task = ProcedureTask {
@@ -216,7 +216,7 @@ import Testing
     release.set()
   }
 
-  @Test("K1: a condition of an inner level has the task-local values of the body around it", .timeLimit(.minutes(1)))
+  @Test("K1: a condition of an inner level has the task-local values of the body around it", .timeLimit(.minutes(10)))
   func taskLocalValues() async throws {
     let seen = Box(0)
     let inner = ProcedureTask {}.condition("looks") {
@@ -230,7 +230,7 @@ import Testing
 
   @Test(
     "K1: a child of a condition that fails stops the conditions of an inner level, and they decide",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(10)))
   func childOfACondition() async {
     let inner = ProcedureTask {}.condition("produces") {
       ProcedureContext.current?.produce(ProcedureTask("child") { throw TestError(code: 1) })

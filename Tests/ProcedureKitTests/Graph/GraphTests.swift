@@ -257,7 +257,7 @@ import TestingProcedureKit
     #expect(try await graph.execute() == 20)
   }
 
-  @Test("after: takes one node or several, on every function that adds a node", .timeLimit(.minutes(1)))
+  @Test("after: takes one node or several, on every function that adds a node", .timeLimit(.minutes(10)))
   func oneOrSeveral() async throws {
     let (first, order) = (Signal(), Box<[String]>([]))
     let log = { @Sendable (name: String) in order.update { $0.append(name) } }
@@ -287,7 +287,7 @@ import TestingProcedureKit
     #expect(order.value.first == "gate" && order.value.count == 14, "\(order.value)")
   }
 
-  @Test("A graph without nodes does nothing, and its input can be its value", .timeLimit(.minutes(1)))
+  @Test("A graph without nodes does nothing, and its input can be its value", .timeLimit(.minutes(10)))
   func empty() async throws {
     let names: [String] = []
     let empty = ProcedureGraph("empty") { g in for name in names { g.add(name) {} } }

@@ -8,7 +8,7 @@ import TestingProcedureKit
 private let composed = "caf\u{e9}"
 private let decomposed = "cafe\u{301}"
 
-@Suite(.timeLimit(.minutes(1))) struct ByteKeyTests {
+@Suite(.timeLimit(.minutes(10))) struct ByteKeyTests {
   @Test("Two spellings of a category are two resources, and so are two of a resource's name")
   func resources() async throws {
     let table = ResourceTable()

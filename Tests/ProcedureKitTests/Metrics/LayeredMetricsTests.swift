@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// Retries and pauses count wherever a modifier stands: totals, metrics, states and snapshots agree with the events.
-@Suite(.timeLimit(.minutes(1))) struct LayeredMetricsTests {
+@Suite(.timeLimit(.minutes(10))) struct LayeredMetricsTests {
   /// One way to put modifiers around a procedure that fails twice, and is tried again after 5 s each.
   struct Stack: CustomTestStringConvertible, Sendable {
     let testDescription: String

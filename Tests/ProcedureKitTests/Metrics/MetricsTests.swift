@@ -150,7 +150,7 @@ import TestingProcedureKit
     #expect(try JSONDecoder().decode(ProcedureMetrics.self, from: old) == expected)
   }
 
-  @Test("A snapshot has each run once, also while nodes with modifiers start and end", .timeLimit(.minutes(1)))
+  @Test("A snapshot has each run once, also while nodes with modifiers start and end", .timeLimit(.minutes(10)))
   func snapshotOfNodes() async throws {
     let queue = ProcedureQueue("graphs", maxConcurrentProcedures: 4)
     let graph = ProcedureGraph("graph") { g in

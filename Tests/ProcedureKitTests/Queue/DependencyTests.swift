@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test("D1: after: takes one dependency or several, on every function that adds to a queue", .timeLimit(.minutes(1)))
+  @Test("D1: after: takes one dependency or several, on every function that adds to a queue", .timeLimit(.minutes(10)))
   func oneOrSeveral() async throws {
     let queue = ProcedureQueue("q")
     let (first, other) = (queue.add(ProcedureTask("first") { 1 }), queue.add(ProcedureTask("other") { "a" }))

@@ -27,7 +27,7 @@ extension ProcedureQueue {
   }
 }
 
-@Suite("Fairness and limits of keys", .timeLimit(.minutes(5)))
+@Suite("Fairness and limits of keys", .timeLimit(.minutes(10)))
 struct KeyTests {
   // MARK: Turns
 

@@ -249,7 +249,7 @@ import TestingProcedureKit
 
   @Test(
     "Each replacement replaces the oldest, or the newest, of the key, at the same cost however many wait",
-    .timeLimit(.minutes(1)), arguments: [QueueOverflow.replaceOldest, .replaceNewest], [1, 50])
+    .timeLimit(.minutes(10)), arguments: [QueueOverflow.replaceOldest, .replaceNewest], [1, 50])
   func replacingManyTimes(overflow: QueueOverflow, keys: Int) async throws {
     func costOfReplacing(_ more: Int, of limit: Int) async -> Duration {
       let queue = makeQueue(limit, overflow: overflow)

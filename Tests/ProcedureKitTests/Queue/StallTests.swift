@@ -46,7 +46,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A pause that ends at the instant at which the watch looks is no stall", .timeLimit(.minutes(1)),
+    "A pause that ends at the instant at which the watch looks is no stall", .timeLimit(.minutes(10)),
     arguments: ["delay", "retry", "repeat", "levels"], 0..<10)
   func pauseEndsAtLook(_ way: String, round: Int) async throws {
     let told = Box(0)

@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 /// The capacity of a resource, changed while it is used, and declarations that disagree.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct CapacityTests {
   private let table = ResourceTable()
   private let gpu = Resource("gpu", capacity: 2)

@@ -7,7 +7,7 @@ struct ConformanceViolationTests {
   typealias Rule = ProcedureQueueConformance.Rule
 
   private func violation(
-    of rule: Rule, patience: Duration = .seconds(60), isOnQueueExecutor: @escaping @Sendable () -> Bool = { true },
+    of rule: Rule, patience: Duration = .seconds(600), isOnQueueExecutor: @escaping @Sendable () -> Bool = { true },
     by makeQueue: @escaping ProcedureQueueConformance.MakeQueue
   ) async throws -> ConformanceViolation {
     let suite = ProcedureQueueConformance(
