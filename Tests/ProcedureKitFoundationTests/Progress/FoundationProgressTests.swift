@@ -11,7 +11,8 @@ import Testing
   }
 
   @Test(
-    "Foundation's progress follows the procedure, also as a child of another, and ends with it", .timeLimit(.minutes(10))
+    "Foundation's progress follows the procedure, also as a child of another, and ends with it",
+    .timeLimit(.minutes(10))
   )
   func mirrored() async throws {
     let (reports, report) = AsyncStream.makeStream(of: Double.self)
