@@ -9,7 +9,7 @@ func serve(_ jobs: ProcedureQueue) async throws {
   router.post("render/:name") { _, context -> String in
     let name = try context.parameters.require("name")
     let job: ProcedureHandle<String>
-    do {
+    do throws(ProcedureError) {
       job = try jobs.tryAdd(render, input: name)
     } catch {
       throw HTTPError(error.kind == .queueFull ? .tooManyRequests : .serviceUnavailable, message: "try again later")

@@ -17,7 +17,7 @@ func configure(_ app: Application, _ jobs: ProcedureQueue) {
     let name = try request.parameters.require("name")
     let tenant = request.headers.first(name: "X-Tenant") ?? ""
     let job: ProcedureHandle<String>
-    do {
+    do throws(ProcedureError) {
       job = try jobs.tryAdd(render.keyed(by: tenant), input: name)
     } catch {
       throw Abort(error.kind == .queueFull ? .tooManyRequests : .serviceUnavailable, reason: "try again later")

@@ -9,7 +9,10 @@ enum ExecutablePath {
   static func find(_ request: ProcessRequest) throws -> SystemText {
     let name = request.executable
     guard !name.isEmpty else { throw ProcessError(.noExecutable, request) }
-    guard !name.containsZero, request.workingDirectory?.containsZero != true else {
+    let variables = request.environment ?? [:]
+    guard !name.containsZero, request.workingDirectory?.containsZero != true,
+      !variables.contains(where: { $0.key.containsZero || $0.value.containsZero })
+    else {
       throw ProcessError(.invalidText, request)
     }
     let slash = UInt8(ascii: "/")

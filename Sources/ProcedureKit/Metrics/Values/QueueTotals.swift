@@ -14,7 +14,7 @@ public struct QueueTotals: Hashable, Codable, Sendable {
   /// How many procedures have finished with a value that was there already.
   public private(set) var reusedCount = 0
   /// How many procedures the queue has refused: it was full or shut down, or a deadline had passed. A refusal that
-  /// ``ProcedureQueue/tryAdd(_:input:after:)`` throws counts, too.
+  /// ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` throws counts, too.
   public private(set) var refusedCount = 0
   /// How many attempts have followed a failed one, in any layer of a procedure, and in the nodes of graphs.
   public private(set) var retryCount = 0
