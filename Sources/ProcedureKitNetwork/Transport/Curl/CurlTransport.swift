@@ -91,17 +91,12 @@ public final class CurlTransport: HTTPTransport {
     var reception = CurlReception(exchange, transfer.request)
     while true {
       let (news, isPaused) = await transfer.next()
-      do {
-        try reception.receive(news)
-      } catch {
+      switch Result(catching: { try reception.receive(news, of: transfer) }) {
+      case .success(true): return
+      case .success(false): if isPaused { loop.resume(transfer) }
+      case .failure(let error):
         if news.end == nil { await end(transfer) }
         throw error
-      }
-      switch news.end {
-      case .success: return try reception.finish()
-      case .failed(.sourceFailed): throw transfer.sourceError ?? CancellationError()
-      case .failed(let failure): throw failure.error
-      case nil: if isPaused { loop.resume(transfer) }
       }
     }
   }
@@ -149,7 +144,20 @@ private struct CurlReception {
     self.request = request
   }
 
-  mutating func receive(_ news: CurlTransfer.News) throws {
+  /// Returns whether the transfer has come to a good end.
+  mutating func receive(_ news: CurlTransfer.News, of transfer: CurlTransfer) throws -> Bool {
+    try pass(news)
+    switch news.end {
+    case .success:
+      if !isBodyless { try decoder?.finish() }
+      return true
+    case .failed(.sourceFailed): throw transfer.sourceError ?? CancellationError()
+    case .failed(let failure): throw failure.error
+    case nil: return false
+    }
+  }
+
+  private mutating func pass(_ news: CurlTransfer.News) throws {
     if let count = news.sentCount { exchange.didSend(totalBytes: count) }
     if let head = news.head { try receive(head) }
     guard !news.body.isEmpty else { return }
@@ -177,11 +185,6 @@ private struct CurlReception {
       if coding == "gzip", GzipDecoder.isAvailable { decoder = try GzipDecoder() }
     }
     try exchange.didReceive(response)
-  }
-
-  /// The transfer has come to a good end.
-  func finish() throws {
-    if !isBodyless { try decoder?.finish() }
   }
 }
 
