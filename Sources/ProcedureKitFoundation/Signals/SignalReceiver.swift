@@ -27,6 +27,8 @@
     }
 
     private static let pipe = Pipe()
+    /// The bit of a number in the pipe that asks the thread to unblock a signal. Without the bit, the number reports a signal.
+    private static let unblocks: UInt8 = 0x80
 
     /// Begins to deliver signals to a receiver.
     func add(_ inbox: ProcessSignals.Inbox, for signals: [ProcessSignal]) {
@@ -74,6 +76,9 @@
         sigaction(signal.rawValue, &action, nil) == 0,
         "ProcessSignals cannot receive \(signal): the system does not deliver it")
       state.formerActions[signal.rawValue] = former
+      // Threads inherit the signals that they block, so all may block this one. Until the thread has unblocked it, the system keeps the signal.
+      var request = UInt8(truncatingIfNeeded: signal.rawValue) | Self.unblocks
+      _ = write(Self.pipe.end.load(ordering: .acquiring), &request, 1)
       return true
     }
 
@@ -95,12 +100,24 @@
             guard errno == EINTR else { return }
             continue
           }
+          guard number & Self.unblocks == 0 else {
+            Self.unblock(Int32(number & ~Self.unblocks))
+            continue
+          }
           let signal = ProcessSignal(rawValue: Int32(number))
           for inbox in state.withLock({ $0.inboxes[signal.rawValue] ?? [] }) { inbox.received(signal) }
         }
       }
       thread.name = "ProcessSignals"
       thread.start()
+    }
+
+    /// Lets the calling thread receive a signal.
+    private static func unblock(_ signal: Int32) {
+      var signals = sigset_t()
+      sigemptyset(&signals)
+      sigaddset(&signals, signal)
+      pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
     private static func setHandler(of action: inout sigaction) {
