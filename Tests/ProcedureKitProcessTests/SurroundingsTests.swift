@@ -117,6 +117,18 @@ import Testing
     #expect(error?.kind == .invalidText)
   }
 
+  #if os(Linux)
+    @Test("A program has a session of its own without a terminal, so that one that reads the terminal fails at once")
+    func terminal() async throws {
+      // The sixth field is the session; the eighth is the group in the foreground of the terminal, -1 without one.
+      let command = "cut -d' ' -f6,8 < /proc/$$/stat; echo $$; { : < /dev/tty; } 2>&1 && echo there is a terminal"
+      var procedure = ProcessProcedure()
+      procedure.acceptsStatus = { _ in true }
+      let lines = try await procedure(.shell(SystemText(command))).text.split(separator: "\n").map(String.init)
+      #expect(lines.count == 3 && lines[0] == "\(lines[1]) -1" && lines[2].contains("/dev/tty"), "\(lines)")
+    }
+  #endif
+
   @Test("A large input reaches the program whole, and a program that reads nothing ends all the same")
   func largeInput() async throws {
     let input = Data(repeating: 7, count: 5_000_000)

@@ -102,8 +102,14 @@ enum ProcessLauncher {
     sigemptyset(&blocked)
     try require(posix_spawnattr_setsigdefault(&attributes, &defaults))
     try require(posix_spawnattr_setsigmask(&attributes, &blocked))
-    try require(posix_spawnattr_setpgroup(&attributes, 0))
-    let flags = Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
+    // A new group alone would be in the background of the terminal: the system would stop a program that reads `/dev/tty`, and nothing would
+    // resume it. In a new session, which has no terminal, opening `/dev/tty` is an error.
+    #if canImport(Darwin)
+      let newSession = Int16(POSIX_SPAWN_SETSID)
+    #else
+      let newSession: Int16 = 0x80  // POSIX_SPAWN_SETSID, which the Swift module of the C library leaves out
+    #endif
+    let flags = newSession | Int16(POSIX_SPAWN_SETSIGDEF) | Int16(POSIX_SPAWN_SETSIGMASK)
     try require(posix_spawnattr_setflags(&attributes, flags | closesOthers))
 
     var arguments = CStringList(capacity: 1 + request.arguments.count)
