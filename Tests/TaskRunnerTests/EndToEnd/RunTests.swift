@@ -126,6 +126,15 @@ import Testing
     #expect(bad.status == .exited(1) && bad.errorText.contains("no/such/folder"))
   }
 
+  @Test("A file without tasks is done at once, in each way to use it", arguments: [#"{"tasks": []}"#, "[]"])
+  func noTasks(_ file: String) async throws {
+    let sandbox = try Sandbox(file)
+    let run = try await sandbox.run("--report", "-")
+    #expect(run.status == .exited(0) && run.text.contains("0 done, 0 up to date"), "\(run.errorText)")
+    #expect(try await sandbox.run("-n").text == "0 to run, 0 up to date\n")
+    #expect(try await sandbox.run("--graph").status == .exited(0))
+  }
+
   @Test("A bad file is an error with the place, and the status 2")
   func badFile() async throws {
     let run = try await Sandbox("[{\"name\": \"a\"\n}}").run()
