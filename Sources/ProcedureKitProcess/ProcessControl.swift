@@ -39,23 +39,28 @@ public final class ProcessControl: Sendable {
 
   // MARK: For the procedure
 
-  /// Asks the program and its group to end. Returns `false` if the procedure has finished.
+  /// Asks the program and its group to end. Returns `false` if it was asked before, or if the procedure has finished.
   func stop() -> Bool {
-    state.withLock { $0.isStopping = true }
-    // A suspended program receives the signal when it goes on.
-    return send(SIGTERM) && send(SIGCONT)
+    let isFirst = state.withLock { state in
+      defer { state.isStopping = true }
+      return !state.isStopping
+    }
+    // A program may take a second signal as the order to end at once. A suspended program receives the signal when it is resumed.
+    return isFirst && send(SIGTERM) && send(SIGCONT)
   }
 
   /// Takes the status of the program, which has ended. If the program was stopped, the rest of its group is killed before.
   ///
-  /// Until then the system keeps the id, so that no signal reaches the processes of others.
-  func collect() -> ProcessStatus {
+  /// Until then the system keeps the id, so that no signal reaches the processes of others. Returns `nil` if the status is lost: other code of
+  /// this process has taken it, or ignores SIGCHLD.
+  func collect() -> ProcessStatus? {
     state.withLock { state in
       if state.isStopping { kill(-processIdentifier, SIGKILL) }
       state.isCollected = true
-      // Where this process ignores SIGCHLD, the status is lost.
-      var status: Int32 = 255 << 8
-      while waitpid(processIdentifier, &status, 0) < 0, errno == EINTR {}
+      var status: Int32 = 0
+      while waitpid(processIdentifier, &status, 0) < 0 {
+        guard errno == EINTR else { return nil }
+      }
       let signal = status & 0x7f
       return signal == 0 ? .exited(status >> 8 & 0xff) : .signalled(signal)
     }

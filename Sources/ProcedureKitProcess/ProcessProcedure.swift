@@ -11,7 +11,7 @@ public import ProcedureKit
 /// are kept. The output ends when the last process that holds it ends, or when nothing more comes for ``gracePeriod`` after the
 /// end of the program: a silent process that the program leaves behind does not keep the procedure.
 ///
-/// *Cancelling* sends SIGTERM to the program and to the processes that it has started (its process group, which is
+/// *Cancelling* sends SIGTERM once to the program and to the processes that it has started (its process group, which is
 /// a new one), and SIGKILL after ``gracePeriod``. The procedure finishes when the program has ended, and its outputs have, or
 /// the grace period has passed; what is left of its group is killed then. A suspended program is resumed for that.
 ///
@@ -19,7 +19,10 @@ public import ProcedureKit
 /// processes have no descriptors (before Linux 5.3, and on the Mac), a small thread awaits each end.
 /// A program inherits the three standard descriptors only; on Linux, with an older C library than glibc 2.34 or with musl, also those that
 /// other code has opened without `O_CLOEXEC`, as Foundation's `FileHandle` does.
-/// An interrupt from the keyboard reaches only the process group of this process: cancel the queue for it.
+/// A program starts in a new session, which has no terminal. An interrupt from the keyboard does not reach the program: cancel the queue for it. A
+/// program that opens `/dev/tty`, to ask for a password for example, gets an error at once: pass the answer by the standard input, a variable or a file.
+/// While a process ignores SIGCHLD, the system forgets how its programs have ended. A process can inherit that from its parent. Starting a program
+/// sets the default action instead, which has no effect besides.
 public struct ProcessProcedure: Procedure {
   /// The name of the procedure.
   public var name: String
@@ -56,6 +59,7 @@ public struct ProcessProcedure: Procedure {
       process.stop()
     }
     if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw CancellationError() }
+    guard let result else { throw ProcessError(.statusLost, request) }
     guard acceptsStatus(result.status) else { throw ProcessError(.uncleanExit, request, result: result) }
     return result
   }

@@ -1,10 +1,11 @@
 import Foundation
 import ProcedureKit
-import ProcedureKitProcess
 import Synchronization
 import TestSupport
 import Testing
 import TestingProcedureKit
+
+@testable import ProcedureKitProcess
 
 /// PARITY.md: cancel, suspend and resume, and processes that a program leaves behind.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ProcessEndTests {
@@ -70,6 +71,32 @@ import TestingProcedureKit
     #expect(isAlive(control.processIdentifier) && !isFinished(handle))
     clock.advance(by: .seconds(1))
     #expect(await handle.outcome.isCancelled)
+  }
+
+  @Test("A program is asked to end once, even if its procedure and its task are both cancelled")
+  func once() async throws {
+    let clock = VirtualClock()
+    let (handle, control) = try await start("trap '' TERM; echo ready; while :; do sleep 0.01; done") {
+      $0.clock = clock
+    }
+    #expect(control.stop())
+    #expect(!control.stop())
+    #expect(control.send(SIGKILL))
+    #expect(await handle.outcome.isCancelled == false)
+  }
+
+  @Test("A status that other code of the process has taken is an error, and not made up")
+  func lostStatus() async throws {
+    var procedure = ProcessProcedure()
+    let launched = Mutex<ProcessControl?>(nil)
+    procedure.onLaunch = { control in launched.withLock { $0 = control } }
+    // The status is taken after the output, so this function is earlier. The program ends without delay.
+    procedure.onLine = { _ in
+      guard let id = launched.withLock({ $0 })?.processIdentifier else { return }
+      while waitpid(id, nil, 0) < 0, errno == EINTR {}
+    }
+    let error = await #expect(throws: ProcessError.self) { try await procedure(.shell("echo kitten")) }
+    #expect(error?.kind == .statusLost && error?.description.contains("unknown status") == true)
   }
 
   @Test("C3: a program in the task of a caller ends, too, when the queue is cancelled")

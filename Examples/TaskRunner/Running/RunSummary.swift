@@ -26,7 +26,8 @@ struct RunSummary: Sendable {
   var status: Int32 {
     guard let failure else { return leftOutCount == 0 ? 0 : 1 }
     if let error = failure as? ProcessError {
-      return error.result?.status.shellStatus ?? (error.kind == .notFound ? 127 : 126)
+      if let status = error.status { return status.shellStatus }
+      return error.kind == .notFound ? 127 : error.kind == .statusLost ? 1 : 126
     }
     return (failure as? ProcedureError)?.kind == .timedOut ? 124 : 1
   }

@@ -32,8 +32,8 @@ final class LaunchedProcess: Sendable {
 
   /// Reads both outputs to their ends, and waits for the end of the program.
   ///
-  /// A cancel of the task changes nothing: `stop` ends the program, and this function sees the end.
-  func collect(limit: Int, _ onLine: (@Sendable (ProcessLine) async -> Void)?) async -> ProcessResult {
+  /// Returns `nil` if the status is lost. A cancel of the task changes nothing: `stop` ends the program, and this function sees the end.
+  func collect(limit: Int, _ onLine: (@Sendable (ProcessLine) async -> Void)?) async -> ProcessResult? {
     var output = OutputCollector(.output, limit: limit, splitsLines: onLine != nil)
     var errors = OutputCollector(.error, limit: limit, splitsLines: onLine != nil)
     readChunk(.output)
@@ -62,6 +62,7 @@ final class LaunchedProcess: Sendable {
     }
     let status = control.collect()
     killing.withLock { $0 }?.cancel()
+    guard let status else { return nil }
     return ProcessResult(
       processIdentifier: control.processIdentifier, status: status, output: output.kept, errorOutput: errors.kept,
       droppedByteCount: output.droppedCount + errors.droppedCount)
@@ -87,7 +88,8 @@ final class LaunchedProcess: Sendable {
   /// group may hold the outputs still, which are not read any more then.
   func stop() {
     killing.withLock { killing in
-      // Once the status is collected there is nothing to stop. Otherwise `collect` cancels the task, after this function.
+      // The program may have been stopped before: the procedure and its task can both be cancelled. Once the status is collected there is nothing
+      // to stop. Otherwise `collect` cancels the task, after this function.
       guard control.stop() else { return }
       killing = after(gracePeriod) { process in
         process.control.send(SIGKILL)

@@ -28,12 +28,13 @@ enum ProcessLauncher {
     }
   }
 
-  /// Starts the program of a request, as the first process of a new group. Signals that this process ignores have their
+  /// Starts the program of a request, as the first process of a new session and group. Signals that this process ignores have their
   /// default effect there.
   ///
   /// - Throws: ``ProcessError``.
   static func launch(_ request: ProcessRequest) throws -> Launch {
     let path = try ExecutablePath.find(request)
+    ChildSignal.keepStatus()
     do {
       return try launch(request, path, EventLoopExecutor.shared)
     } catch let error as ProcessError {

@@ -22,6 +22,8 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let launchFailed = Kind(description: "launchFailed")
     /// The program has ended with a status that the procedure does not accept; see ``ProcessError/result``.
     public static let uncleanExit = Kind(description: "uncleanExit")
+    /// The program has ended, and its status is unknown: other code of this process has taken it.
+    public static let statusLost = Kind(description: "statusLost")
   }
 
   /// The kind of the error.
@@ -63,6 +65,9 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .noWorkingDirectory:
       return
         "\(program) was not started, since its working directory \"\(request.workingDirectory ?? "")\" is no folder."
+    case .statusLost:
+      return
+        "\(program) has ended with an unknown status, since other code of this process waits for all children, or ignores SIGCHLD."
     case .launchFailed: return "\(program) was not started: \(underlying.map { "\($0)" } ?? "unknown error")."
     default:
       let status = status.map { "\($0)" } ?? "an unknown status"

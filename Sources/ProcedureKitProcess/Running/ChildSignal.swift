@@ -1,0 +1,29 @@
+import Foundation
+
+/// The signal that the end of a program raises.
+enum ChildSignal {
+  /// Sets the default action of the signal if it is ignored, which a process can inherit: the system would forget how programs have ended.
+  ///
+  /// The default action has no effect either, so nothing else changes for the process.
+  static func keepStatus() {
+    var action = sigaction()
+    guard sigaction(SIGCHLD, nil, &action) == 0 else { return }
+    #if canImport(Glibc) || canImport(Musl)
+      let isIgnored = isIgnore(action.__sigaction_handler.sa_handler)
+    #elseif canImport(Android)
+      let isIgnored = isIgnore(action.sa_handler)
+    #else
+      let isIgnored = isIgnore(action.__sigaction_u.__sa_handler)
+    #endif
+    if isIgnored {
+      signal(SIGCHLD, SIG_DFL)
+    } else if Int(action.sa_flags) & Int(SA_NOCLDWAIT) != 0 {
+      action.sa_flags &= ~numericCast(SA_NOCLDWAIT)
+      sigaction(SIGCHLD, &action, nil)
+    }
+  }
+
+  private static func isIgnore(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
+    unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+}
