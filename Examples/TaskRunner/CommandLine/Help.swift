@@ -37,6 +37,7 @@ extension Arguments {
     EXIT STATUS: 0 when all is done; of the first task that failed: its status, 128 and the number of the signal that ended
     it, 124 after a timeout, 126 and 127 for a program that cannot be started, 1 for other reasons; 2 for a bad file or
     command line; 130 after Ctrl-C, which ends all commands and what they have started: politely, after five
-    seconds or the second Ctrl-C at once.
+    seconds or the second Ctrl-C at once. A taskrunner within a command gives its own commands three quarters of that time.
+    Commands have no terminal: a program that asks for an answer at /dev/tty, as sudo and ssh do, fails at once.
     """
 }

@@ -5,9 +5,9 @@ import ProcedureKitFoundation
 /// Holds the records for one runner at a time, and ends what a killed runner has left.
 ///
 /// The lock is a file that the system unlocks when the runner ends, in whatever way. The file contains a mark, as long as a runner
-/// is at work. Each command has the mark in its environment. A runner that finds the mark of another one looks for processes that
-/// have it, and kills them: they would write at the same time as the commands of this run. Only Linux shows the environment of
-/// processes.
+/// is at work. Each command has the mark in its environment, after those of the runners around this one. A runner that finds the mark of another
+/// one looks for processes that have it, and kills them: they would write at the same time as the commands of this run. Only Linux shows the
+/// environment of processes.
 struct RunnerLock {
   /// The variable with the mark.
   static let variable: SystemText = "TASKRUNNER_RUN"
@@ -67,7 +67,7 @@ struct RunnerLock {
   private static func end(_ mark: String) -> Int {
     var ended: Set<Int32> = []
     for _ in 0..<5_000 {
-      let found = processes(with: "\(variable)=\(mark)")
+      let found = processes(with: mark)
       if found.isEmpty { break }
       for process in found {
         kill(process, SIGKILL)
@@ -78,12 +78,14 @@ struct RunnerLock {
     return ended.count
   }
 
-  private static func processes(with text: String) -> [Int32] {
+  private static func processes(with mark: String) -> [Int32] {
+    let start = Array("\(variable)=".utf8)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.compactMap { Int32($0) }.filter { process in
       // The file of a process that has ended, or of another user, has no contents.
       let environment = (try? Data(contentsOf: URL(filePath: "/proc/\(process)/environ"))) ?? Data()
-      return environment.split(separator: 0).contains { $0.elementsEqual(text.utf8) }
+      let marks = environment.split(separator: 0).first { $0.starts(with: start) }?.dropFirst(start.count)
+      return marks?.split(separator: UInt8(ascii: " ")).contains { $0.elementsEqual(mark.utf8) } == true
     }
   }
 }

@@ -5,10 +5,16 @@ import Synchronization
 
 /// What the tasks of one run share.
 final class RunContext: Sendable {
+  /// The variable with the grace period of a runner within a command, in milliseconds.
+  private static let graceVariable: SystemText = "TASKRUNNER_GRACE"
+  private static let usualGrace = 5_000
+
   let records: TaskRecords
   let outputs = CommandOutputs()
   /// The variables of the runner, and the mark of the run.
   let environment: [SystemText: SystemText]
+  /// How long commands have to end when the run is cancelled.
+  let gracePeriod: Duration
   private let controls = Mutex<[ProcessControl]>([])
 
   /// - Parameters:
@@ -17,7 +23,13 @@ final class RunContext: Sendable {
   init(_ records: TaskRecords, mark: String) {
     self.records = records
     var environment = ProcessRequest.inheritedEnvironment
-    environment[RunnerLock.variable] = SystemText(mark)
+    let around = environment[RunnerLock.variable]
+    environment[RunnerLock.variable] = around.map { "\($0) \(mark)" } ?? SystemText(mark)
+    // A runner around this one kills this one after its grace period, and cannot reach the commands. So they have to end earlier.
+    let limit = environment[Self.graceVariable]?.string.flatMap { Int($0) } ?? Self.usualGrace
+    let milliseconds = min(max(limit, 0), Self.usualGrace)
+    gracePeriod = .milliseconds(milliseconds)
+    environment[Self.graceVariable] = "\(milliseconds * 3 / 4)"
     self.environment = environment
   }
 

@@ -41,6 +41,7 @@ struct RunTask: Procedure {
     var process = ProcessProcedure(name)
     let name = task.name.value
     process.outputLimit = 0
+    process.gracePeriod = context.gracePeriod
     process.onLaunch = { [context] in context.launched($0) }
     process.onLine = { [context, name] in context.outputs.append($0, of: name) }
     return process

@@ -20,7 +20,7 @@ import Testing
     #expect(run.status == .exited(130) && run.errorText.contains("stopping"), "\(run.errorText)")
     #expect(run.text.contains("0 done, 0 up to date, 2 not done"))
     let child = try #require(sandbox.text("child").flatMap { Int32($0.dropLast()) })
-    #expect(await isGone(child))
+    #expect(await Sandbox.isGone(child))
     #expect(try await sandbox.run("-n").text == "a\nb\n2 to run, 0 up to date\n")
   }
 
@@ -33,7 +33,7 @@ import Testing
     let run = try await sandbox.run { line, control in if line.contains("stopping") { control.send(SIGINT) } }
     #expect(run.status == .exited(130))
     let process = try #require(sandbox.text("pid").flatMap { Int32($0.dropLast()) })
-    #expect(await isGone(process))
+    #expect(await Sandbox.isGone(process))
   }
 
   @Test("After kill -9, the next run ends the command that is left, and runs it again")
@@ -97,18 +97,5 @@ import Testing
     #expect(try await sandbox.run().status == .exited(0))
     #expect((0..<count).allSatisfy { sandbox.text("t\($0)") == "half whole" })
     #expect(try await sandbox.run().text.contains("0 done, \(count) up to date"))
-  }
-
-  /// Whether a process that was killed has ended. The system takes its time for that, which is seconds on a busy machine.
-  private func isGone(_ process: Int32) async -> Bool {
-    let end = ContinuousClock.now + .seconds(60)
-    while isAlive(process), ContinuousClock.now < end { await Task.yield() }
-    return !isAlive(process)
-  }
-
-  /// Whether a process is there, and not just kept for its status.
-  private func isAlive(_ process: Int32) -> Bool {
-    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return false }
-    return text.split(separator: ")").last?.first { $0 != " " } != "Z"
   }
 }

@@ -68,4 +68,17 @@ final class Sandbox: Sendable {
     let products = bundle?.deletingLastPathComponent() ?? Bundle.main.bundleURL
     return products.appending(path: "taskrunner").path(percentEncoded: false)
   }
+
+  /// Whether a process that was killed has ended. The system takes its time for that, which is seconds on a busy machine.
+  static func isGone(_ process: Int32) async -> Bool {
+    let end = ContinuousClock.now + .seconds(60)
+    while isAlive(process), ContinuousClock.now < end { await Task.yield() }
+    return !isAlive(process)
+  }
+
+  /// Whether a process is there, and not just kept for its status.
+  private static func isAlive(_ process: Int32) -> Bool {
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return false }
+    return text.split(separator: ")").last?.first { $0 != " " } != "Z"
+  }
 }
