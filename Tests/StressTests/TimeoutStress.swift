@@ -11,7 +11,7 @@ extension StressTests {
   func timeouts() async throws {
     let queue = ProcedureQueue("timeouts", clock: VirtualClock())
     let limited = ProcedureTask {}.timeout(.seconds(60))
-    let handles = (0..<TestDepth.size(100_000)).map { _ in queue.add(limited) }
+    let handles = (0..<TestDepth.load(100_000)).map { _ in queue.add(limited) }
     for handle in handles { try await handle.value }
     #expect(queue.core.timers.count == 0)
   }

@@ -49,6 +49,18 @@ public enum TestDepth: String, Sendable {
     current == .ordinary ? gate / 10 : gate
   }
 
+  /// A count of procedures that are a load, where twice as many show nothing else.
+  ///
+  /// - Parameter deep: The count of a deep run.
+  /// - Returns: The count at the current depth.
+  public static func load(_ deep: Int) -> Int {
+    switch current {
+    case .ordinary: deep / 10
+    case .gate: deep / 4
+    case .deep: deep
+    }
+  }
+
   /// The number of rounds of a stress test.
   public static var rounds: Int {
     switch current {

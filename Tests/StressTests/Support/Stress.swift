@@ -9,7 +9,7 @@ struct Stress {
   static let rounds = TestDepth.rounds
 
   /// The number of procedures in one round.
-  static let many = TestDepth.size(20_000)
+  static let many = TestDepth.load(20_000)
 
   /// Whether this process runs nothing but stress tests, so that its memory is that of a scenario.
   static let isAlone = TestDepth.isAtLeastGate && CommandLine.arguments.contains { $0.contains("StressTests") }

@@ -33,11 +33,11 @@ import TestingProcedureKit
   }
 
   @Test(
-    "The default strategy finds each planted bug within 200 schedules, for ten seeds, and each replay shows it again",
+    "The default strategy finds each planted bug within 200 schedules, for each seed, and each replay shows it again",
     arguments: bugs.indices)
   func foundByDefault(bug: Int) async throws {
     let bug = Self.bugs[bug]
-    for seed in 0..<10 as Range<UInt64> {
+    for seed in 0..<UInt64(TestDepth.count(10, least: 3)) {
       let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
         try await bug.explore(.broken, schedules: 200, seed: seed)
       }
@@ -49,9 +49,9 @@ import TestingProcedureKit
     }
   }
 
-  @Test("What equal choices run differently is found within 200 schedules, for ten seeds", arguments: nondeterministic)
+  @Test("What equal choices run differently is found within 200 schedules, for each seed", arguments: nondeterministic)
   func nondeterminism(bug: any PlantedBug.Type) async throws {
-    for seed in 0..<10 as Range<UInt64> {
+    for seed in 0..<UInt64(TestDepth.count(10, least: 3)) {
       let failure = try await #require(throws: ExplorationFailure.self, "\(bug) with seed \(seed)") {
         try await bug.explore(.broken, schedules: 200, seed: seed)
       }
