@@ -313,8 +313,9 @@ final class QueueCore: Sendable {
     while gate.load(ordering: .acquiring), !run.isToldToStop {
       let wakeup = Wakeup()
       let isSuspended = withState { state in
-        if state.machine.isSuspended { state.resumption.append(wakeup) }
-        return state.machine.isSuspended
+        guard state.machine.isSuspended else { return false }
+        state.resumption.append(wakeup)
+        return true
       }
       guard isSuspended else { return }
       waitStarted(run)
