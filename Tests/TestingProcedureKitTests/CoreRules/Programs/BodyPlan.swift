@@ -8,9 +8,14 @@ struct BodyPlan: Sendable {
     case nothing
     case fail
     case elsewhere
+    /// Maps elements on the other queue.
+    case mapElsewhere
+    /// Cancels itself, or is stopped by a child that fails, and then waits for the other queue.
+    case cancelSelf, failChild
     case run, add
     case runBoth
     case cancelOne
+    case call
     case runGraph(GraphPlan)
     case callGraph(GraphPlan)
   }
@@ -26,7 +31,7 @@ struct BodyPlan: Sendable {
   private(set) var priority: TaskPriority?
 
   init(depth: Int = 0, using random: inout SeededGenerator) {
-    let number = depth < 2 ? random.below(10) : 9
+    let number = depth < 2 ? random.below(14) : 9
     var count = 0
     switch number {
     case 0: (way, count) = (.run, 1)
@@ -39,6 +44,10 @@ struct BodyPlan: Sendable {
       count = 2 + random.below(3)
       let graph = GraphPlan(nodeCount: count, using: &random)
       way = number == 3 ? .runGraph(graph) : .callGraph(graph)
+    case 10: (way, count) = (.call, 1)
+    case 11: way = .mapElsewhere
+    case 12: way = .cancelSelf
+    case 13: way = .failChild
     default: break
     }
     parts = (0..<count).map { _ in BodyPlan(depth: depth + 1, using: &random) }

@@ -34,6 +34,15 @@ extension QueueSystem {
     case .add: _ = try await queue.add(parts[0]).value
     // One way only: two queues whose bodies wait for each other deadlock by their user's will.
     case .elsewhere: if place == 0 { _ = try await queues[1].run(ProcedureTask { await work(on: 1) }) }
+    case .mapElsewhere:
+      if place == 0 { _ = try await queues[1].map([1, 2], with: ProcedureTask { (_: Int) in await work(on: 1) }) }
+    case .cancelSelf:
+      ProcedureContext.current?.cancel(Reason(text: name))
+      if place == 0 { _ = try await queues[1].add(ProcedureTask { await work(on: 1) }).value }
+    case .failChild:
+      ProcedureContext.current?.produce(ProcedureTask { throw Reason(text: "child") })
+      if place == 0 { _ = try await queues[1].add(ProcedureTask { await work(on: 1) }).value }
+    case .call: _ = try await calling { try await parts[0]() }
     case .runBoth:
       async let first = queue.run(parts[0])
       async let second = queue.run(parts[1])
@@ -43,7 +52,7 @@ extension QueueSystem {
       children[1].cancel()
       for child in children { _ = await child.outcome }
     case .runGraph(let plan): _ = try await queue.run(graph(plan, of: parts, name, on: place))
-    case .callGraph(let plan): _ = try await call(graph(plan, of: parts, name, on: place).procedureTask)
+    case .callGraph(let plan): _ = try await calling { try await graph(plan, of: parts, name, on: place)() }
     }
   }
 
@@ -66,10 +75,9 @@ extension QueueSystem {
     return graph.errorPolicy(plan.policy).limit(plan.limit)
   }
 
-  func call(_ task: ProcedureTask<Void, Int>) async throws -> Int {
-    try await Self.$bodies.withValue(Self.bodies + [ProcedureContext.current].compactMap(\.self)) {
-      try await task.execute(())
-    }
+  /// Executes a call of a procedure by the current body, whose slot the procedure uses.
+  func calling(_ call: @Sendable () async throws -> Int) async throws -> Int {
+    try await Self.$bodies.withValue(Self.bodies + [ProcedureContext.current].compactMap(\.self)) { try await call() }
   }
 
   private func work(on place: Int) async {

@@ -71,7 +71,8 @@ struct QueueSystem: ProgramSystem {
     let task = procedure(plan, name, on: place)
     let following = world.watch(
       queues[place].add(
-        ProcedureTask(name) { (_: Result<Int, any Error>) in try await call(task) }, from: handle.asResult))
+        ProcedureTask(name) { (_: Result<Int, any Error>) in try await calling { try await task.execute(()) } },
+        from: handle.asResult))
     handles { $0.append(following) }
   }
 
