@@ -77,6 +77,29 @@ import Testing
     }
   }
 
+  @Test(
+    "An interpreter that does not start is the reason in the error, and not the file that names it",
+    arguments: [
+      ("#!/no/such/shell -x", #"the interpreter "/no/such/shell", which the file names, does not exist"#),
+      ("#! \t/etc/passwd", #"the interpreter "/etc/passwd", which the file names, may not be executed"#),
+      ("#!/bin/sh\r\necho kitten\r", #"ends with CR LF, and the system looks for "/bin/sh" and a CR"#),
+      ("#!relative", #"the interpreter "relative", which the file names, does not exist"#),
+      ("#! \necho kitten", "names no interpreter"), ("#!\r", "names no interpreter"),
+    ])
+  func interpreters(_ text: String, reason: String) async throws {
+    try await withProgram("program", text: text) { (folder) async throws -> Void in
+      let error = await #expect(throws: ProcessError.self) {
+        try await run(ProcessRequest("./program", workingDirectory: SystemText(folder)))
+      }
+      #expect(error?.kind == .noInterpreter && error?.description.contains(reason) == true, "\(error!)")
+      // The interpreter of the interpreter, too: the system starts scripts that name scripts.
+      try Data("#!\(folder)/program\n".utf8).write(to: URL(filePath: "\(folder)/outer"))
+      _ = try await run(.shell(SystemText("chmod +x '\(folder)/outer'")))
+      let outer = await #expect(throws: ProcessError.self) { try await run(ProcessRequest("\(folder)/outer")) }
+      #expect(outer?.kind == .noInterpreter || text == "#!relative", "\(outer!)")
+    }
+  }
+
   @Test("Names that are not UTF-8 reach the system as they are: the program, arguments, variables and folders")
   func bytes() async throws {
     let latin = SystemText(bytes: Array("caf".utf8) + [0xe9])

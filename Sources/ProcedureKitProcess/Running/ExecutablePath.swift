@@ -32,11 +32,21 @@ enum ExecutablePath {
     return getenv("PATH").map { SystemText(cString: $0) } ?? usual
   }
 
-  /// Returns why a program cannot be started, if its path or its working directory is the reason.
-  static func problem(_ path: SystemText, _ request: ProcessRequest) -> ProcessError? {
+  /// Finds why a program cannot be started.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the program.
+  ///   - request: The request.
+  ///   - error: The error of the system.
+  /// - Returns: The error, if the path, the working directory or the interpreter is the reason.
+  static func problem(_ path: SystemText, _ request: ProcessRequest, _ error: any Error) -> ProcessError? {
     if let folder = request.workingDirectory, !isFolder(folder) { return ProcessError(.noWorkingDirectory, request) }
     if path.withCString({ access($0, F_OK) }) != 0 { return ProcessError(.notFound, request) }
-    return isProgram(path) ? nil : ProcessError(.notExecutable, request)
+    if !isProgram(path) { return ProcessError(.notExecutable, request) }
+    guard let code = (error as? POSIXError)?.code, let folder = try? absolute(".", request),
+      let problem = InterpreterProblem.find(path, in: folder, code)
+    else { return nil }
+    return ProcessError(.noInterpreter, request, underlying: problem)
   }
 
   /// Returns the path from the root, since the program starts in another folder than this process perhaps.
@@ -56,7 +66,8 @@ enum ExecutablePath {
     return SystemText(cString: folder)
   }
 
-  private static func isProgram(_ path: SystemText) -> Bool {
+  /// Whether this process may execute a file.
+  static func isProgram(_ path: SystemText) -> Bool {
     path.withCString { access($0, X_OK) } == 0 && !isFolder(path)
   }
 

@@ -40,7 +40,7 @@ enum ProcessLauncher {
     } catch let error as ProcessError {
       throw error
     } catch {
-      throw ExecutablePath.problem(path, request) ?? ProcessError(.launchFailed, request, underlying: error)
+      throw ExecutablePath.problem(path, request, error) ?? ProcessError(.launchFailed, request, underlying: error)
     }
   }
 

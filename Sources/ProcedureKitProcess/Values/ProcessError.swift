@@ -14,6 +14,8 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     public static let notFound = Kind(description: "notFound")
     /// The file is there, and this process may not execute it.
     public static let notExecutable = Kind(description: "notExecutable")
+    /// The file names an interpreter or a loader that does not exist or may not be executed; see ``ProcessError/underlying``.
+    public static let noInterpreter = Kind(description: "noInterpreter")
     /// A text of the request contains a zero byte, or a variable of the environment has no name, or one with `=`.
     public static let invalidText = Kind(description: "invalidText")
     /// The working directory is no folder.
@@ -34,7 +36,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let procedure: ProcedureIdentity?
   /// What the program has left, of ``Kind-swift.struct/uncleanExit``.
   public let result: ProcessResult?
-  /// The error of the system, of ``Kind-swift.struct/launchFailed``.
+  /// The error of the system, of ``Kind-swift.struct/launchFailed``; what is wrong with the interpreter, of ``Kind-swift.struct/noInterpreter``.
   public let underlying: (any Error)?
 
   init(_ kind: Kind, _ request: ProcessRequest, result: ProcessResult? = nil, underlying: (any Error)? = nil) {
@@ -68,7 +70,10 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
     case .statusLost:
       return
         "\(program) has ended with an unknown status, since other code of this process waits for all children, or ignores SIGCHLD."
-    case .launchFailed: return "\(program) was not started: \(underlying.map { "\($0)" } ?? "unknown error")."
+    case .noInterpreter: return "\(program) was not started: \(underlying.map { "\($0)" } ?? "no interpreter")."
+    case .launchFailed:
+      let reason = (underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
+      return "\(program) was not started: \(reason ?? underlying.map { "\($0)" } ?? "unknown error")."
     default:
       let status = status.map { "\($0)" } ?? "an unknown status"
       let pid = result.map { " (process \($0.processIdentifier))" } ?? ""

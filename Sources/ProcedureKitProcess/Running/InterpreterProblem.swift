@@ -1,0 +1,62 @@
+import Foundation
+import ProcedureKit
+
+/// Why the interpreter of a file does not start. The system reports the same error as if it were about the file itself.
+struct InterpreterProblem: Error, CustomStringConvertible {
+  let description: String
+
+  /// How far the system reads for the name of an interpreter.
+  private static let lineLimit = 256
+  /// How many interpreters that are scripts themselves the system starts.
+  private static let nestingLimit = 5
+
+  /// Finds the problem of a file that exists and may be executed.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - folder: The folder at which a relative path of an interpreter begins.
+  ///   - code: The error of the system.
+  /// - Returns: The problem; `nil` if the interpreter is not the reason.
+  static func find(_ path: SystemText, in folder: SystemText, _ code: POSIXErrorCode) -> InterpreterProblem? {
+    var (path, nesting) = (path, 0)
+    while nesting < nestingLimit {
+      let start = firstBytes(of: path)
+      guard start.starts(with: "#!".utf8) else {
+        // A binary names the dynamic loader as its interpreter.
+        let isBinary = start.starts(with: [0x7f] + Array("ELF".utf8))
+        return isBinary && nesting == 0 && code == .ENOENT
+          ? InterpreterProblem(description: "the loader that the file names does not exist") : nil
+      }
+      let blanks = [UInt8(ascii: " "), UInt8(ascii: "\t")]
+      let line = start.dropFirst(2).prefix { $0 != UInt8(ascii: "\n") }.drop { blanks.contains($0) }
+      let name = SystemText(bytes: line.prefix { !blanks.contains($0) && $0 != 0 })
+      guard !name.isEmpty, name != "\r" else {
+        return InterpreterProblem(description: "the first line of the file names no interpreter")
+      }
+      let interpreter = name.bytes.first == UInt8(ascii: "/") ? name : "\(folder)/\(name)"
+      if name.bytes.last == UInt8(ascii: "\r"), !interpreter.withCString({ access($0, F_OK) == 0 }) {
+        let text = SystemText(bytes: name.bytes.dropLast())
+        return InterpreterProblem(
+          description: "the first line of the file ends with CR LF, and the system looks for \"\(text)\" and a CR")
+      }
+      if !ExecutablePath.isProgram(interpreter) {
+        let exists = interpreter.withCString { access($0, F_OK) == 0 }
+        let reason = exists ? "may not be executed" : "does not exist"
+        return InterpreterProblem(description: "the interpreter \"\(name)\", which the file names, \(reason)")
+      }
+      path = interpreter
+      nesting += 1
+    }
+    return nil
+  }
+
+  /// Returns the first bytes of a file; none if it cannot be read.
+  private static func firstBytes(of path: SystemText) -> [UInt8] {
+    let descriptor = path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+    guard descriptor >= 0 else { return [] }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: lineLimit)
+    let count = read(descriptor, &bytes, bytes.count)
+    return Array(bytes.prefix(max(count, 0)))
+  }
+}
