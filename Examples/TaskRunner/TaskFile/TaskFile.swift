@@ -17,8 +17,11 @@ struct TaskFile: Sendable {
   init(_ name: SystemText) throws(TaskFileError) {
     let bytes: [UInt8]
     do {
+      if let problem = try Self.problem(name) { throw TaskFileError(file: name, problem) }
       bytes = try SystemFiles.contents(name)
       path = Paths.absolute(name, in: try SystemFiles.currentFolder())
+    } catch let error as TaskFileError {
+      throw error
     } catch {
       throw TaskFileError(file: name, unreadable: error)
     }
@@ -36,11 +39,24 @@ struct TaskFile: Sendable {
     guard order.problems.isEmpty else { throw TaskFileError(file: name, order.problems, in: bytes) }
     tasks = order.tasks
   }
+
+  /// Returns why a path is not that of a task file. A pipe has no folder in which the records can be kept, and `/dev/stdin` is in the wrong one.
+  private static func problem(_ name: SystemText) throws(POSIXError) -> String? {
+    let path = Paths.absolute(name, in: try SystemFiles.currentFolder())
+    let isDescriptor = path == "/dev/stdin" || ["/dev/fd/", "/proc/"].contains { path.bytes.starts(with: $0.utf8) }
+    if !isDescriptor {
+      guard let information = try SystemFiles.information(name) else { return nil }
+      if [S_IFREG, S_IFDIR].contains(information.st_mode & S_IFMT) { return nil }
+    }
+    return "is no task file: paths begin at the folder of the file, and records are kept there. Name a regular file."
+  }
 }
 
 /// Why a task file cannot be used: each reason on a line, with its place.
 struct TaskFileError: Error, CustomStringConvertible {
   let description: String
+
+  init(file: SystemText, _ problem: String) { description = "\(file): \(problem)" }
 
   init(file: SystemText, unreadable error: any Error) {
     description = "\(file): cannot be read: \((error as? POSIXError)?.reason ?? "\(error)")"

@@ -1,4 +1,6 @@
+import Foundation
 import ProcedureKit
+import ProcedureKitFoundation
 import Testing
 
 @testable import taskrunner
@@ -99,6 +101,67 @@ import Testing
     #expect(file.tasks[0].allNeeds == ["c", "a", "b"])
     #expect(TaskOrder.chosen(["d", "a"], of: file.tasks).map(\.name.value) == ["a", "d"])
     #expect(TaskOrder.chosen(["all"], of: file.tasks).map(\.name.value) == ["all", "a", "b", "c"])
+  }
+
+  @Test("A pipe, a device or a descriptor is no task file, and is not waited for")
+  func pipes() throws {
+    let sandbox = try Sandbox()
+    let pipe = sandbox.file("pipe")
+    #expect(mkfifo(pipe.description, 0o600) == 0)
+    for path: SystemText in [pipe, "/dev/null", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/dev/../dev/stdin"] {
+      #expect { _ = try TaskFile(path) } throws: { "\($0)".hasPrefix("\(path): is no task file: paths begin at") }
+    }
+  }
+
+  /// Task files that grow in one way.
+  enum Growing: String, CaseIterable {
+    case unknownKeys, parts, chain, cycle, equalNames, needs, outputs, variables
+
+    func text(_ count: Int) -> String {
+      func list(_ element: (Int) -> String) -> String { (0..<count).map(element).joined(separator: ", ") }
+      func tasks(_ rest: (Int) -> String) -> String {
+        "[" + list { #"{"name": "\#($0)", "command": "x", \#(rest($0))}"# } + "]"
+      }
+      func task(_ rest: String) -> String { #"[{"name": "a", "command": "x", \#(rest)}]"# }
+      switch self {
+      case .unknownKeys: return task(list { #""k\#($0)": 1"# })
+      case .parts:
+        let path = (0..<count).map { "\($0)" }.joined(separator: "/")
+        return #"[{"name": "a", "command": "x", "outputs": ["\#(path)"]}, "#
+          + #"{"name": "b", "command": "x", "inputs": ["\#(path)/b"], "outputs": ["\#(path)/c"], "cwd": "\#(path)"}]"#
+      case .chain: return tasks { $0 == 0 ? #""needs": []"# : #""needs": ["\#($0 - 1)"]"# }
+      case .cycle: return tasks { #""needs": ["\#(($0 + 1) % count)"]"# }
+      case .equalNames: return "[" + list { _ in #"{"name": "a", "command": "x", "outputs": ["o"]}"# } + "]"
+      case .needs: return tasks { $0 == 0 ? #""needs": [\#(list { #""\#($0)""# })]"# : #""inputs": ["o"]"# }
+      case .outputs: return task(#""outputs": [\#(list { #""o/\#($0)""# })], "inputs": ["o"]"#)
+      case .variables: return task(#""env": {\#(list { #""k\#($0)": "v""# })}"#)
+      }
+    }
+  }
+
+  @Test(
+    "A task file that is four times as large, in whatever way, is read in about four times the time",
+    arguments: Growing.allCases)
+  func linear(_ growing: Growing) throws {
+    /// The time of this thread, to which other threads and programs do not add.
+    func seconds(_ count: Int) throws -> Double {
+      let file = try Sandbox(growing.text(count))
+      func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+      }
+      let start = now()
+      if let tasks = try? TaskFile(file.file("tasks.json")).tasks {
+        #expect(TaskOrder.chosen(tasks.suffix(1).map(\.name.value), of: tasks).count > 0)
+        #expect(!TaskGraph.mermaid(tasks).isEmpty)
+      }
+      return now() - start
+    }
+    // Quadratic code takes 16 times the time. The caches are shared with other programs, so there are three tries.
+    var lowest = Double.infinity
+    for _ in 0..<3 where lowest >= 8 { lowest = try min(lowest, seconds(4_000) / seconds(1_000)) }
+    #expect(lowest < 8)
   }
 
   @Test("A file that is not there, or is a folder, is an error that names it")
