@@ -18,7 +18,7 @@ import Testing
   @Test("Each poison order fails its own call, and the worker executes the next one")
   func orders() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
-    let arguments = try Arguments(["worker", "--folder", folder.path, "--pace", "0"])
+    let arguments = try Arguments(["worker", "--folder", "\(folder.path)", "--pace=0"])
     let good = try file("good.ppm", "P6\n4 2\n255\n", 24)
     let target = folder.appending(path: "kitten-16.ppm").path
     var orders: [ResizeOrder] = []

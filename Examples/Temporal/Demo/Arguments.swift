@@ -1,4 +1,6 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// The command line.
 struct Arguments {
@@ -34,24 +36,25 @@ struct Arguments {
   /// The options that workers need.
   var passedOn: [String] { ["--server", host, "--folder", folder.path, "--pace", "\(pace)"] }
 
-  init(_ words: some Sequence<String>) throws {
-    var words = Array(words)
-    if let first = words.first, !first.hasPrefix("-") {
+  init(_ words: some Sequence<SystemText>) throws {
+    var words = Array(words)[...]
+    if let first = words.first, first.bytes.first != UInt8(ascii: "-") {
       words.removeFirst()
-      switch first {
+      switch first.description {
       case "worker": mode = .worker
       case "coordinator": mode = .coordinator
       default: throw DemoError("\"\(first)\" is not worker or coordinator; --help tells more")
       }
     }
-    while let option = words.first {
-      words.removeFirst()
+    while let word = words.popFirst() {
+      let (name, given) = word.optionAndValue
+      let option = name.description
       if option == "--help" || option == "-h" {
         mode = .help
         return
       }
-      guard let value = words.first else { throw DemoError("\(option) needs a value; --help tells more") }
-      words.removeFirst()
+      guard let bytes = given ?? words.popFirst() else { throw DemoError("\(option) needs a value; --help tells more") }
+      guard let value = bytes.expandingHome.string else { throw DemoError("\(option): \(bytes) is not UTF-8") }
       switch option {
       case "--server": host = value
       case "--folder": folder = URL(filePath: value)

@@ -1,13 +1,14 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitDiagnostics
+import ProcedureKitFoundation
 
 /// A graph whose resizes of the kitten are executed by two worker processes, by way of a Temporal server.
 @main struct Demo {
   static func main() async {
     Diagnostics.start()
     do {
-      let arguments = try Arguments(CommandLine.arguments.dropFirst())
+      let arguments = try Arguments(SystemText.commandLine)
       switch arguments.mode {
       case .help: print(Arguments.help)
       case .worker: try await work(arguments)
