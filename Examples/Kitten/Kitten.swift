@@ -52,7 +52,8 @@ struct Kitten {
     }
     for source in job.sources { source.renaming.map { Console.print($0) } }
     let start = ContinuousClock.now
-    let progress = TerminalProgress(on: .standardOutput)
+    // The report has the reasons.
+    let progress = TerminalProgress(on: .standardOutput, showsFailures: false)
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }
       if Console.isTerminal { Console.print("\r\u{1b}[K", terminator: "") }

@@ -22,6 +22,8 @@ struct Arguments: Equatable, Sendable {
   var jobs = ProcessInfo.processInfo.activeProcessorCount
   /// Whether a failure leaves the tasks that do not need the failed task.
   var keepsGoing = false
+  /// Whether the output of tasks that succeed is printed, too.
+  var isVerbose = false
   var trace: String?
   var report: SystemText?
 
@@ -68,6 +70,7 @@ struct Arguments: Equatable, Sendable {
     case "--report": report = try text(option, value ?? rest.popFirst()).expandingHome
     case _ where value != nil: throw UsageError(description: "\(option) takes no value, or does not exist")
     case "--keep-going", "-k": keepsGoing = true
+    case "--verbose", "-v": isVerbose = true
     case "--dry-run", "-n": action = .printPlan
     case "--graph": action = .printGraph
     case "--help", "-h": action = .printHelp

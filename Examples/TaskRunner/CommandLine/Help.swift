@@ -27,6 +27,7 @@ extension Arguments {
     OPTIONS:
       -j, --jobs N        how many tasks run at once, 1 to 256 (default: the number of processors)
       -k, --keep-going    after a failure, run all tasks that do not need the failed one; otherwise those that run are ended
+      -v, --verbose       print the output of tasks that succeed, too; otherwise only that of tasks that fail
       -n, --dry-run       print the tasks that would run, and run nothing
           --graph         print the tasks as a Mermaid diagram, and run nothing
           --trace FILE    write a trace of the run, for ui.perfetto.dev

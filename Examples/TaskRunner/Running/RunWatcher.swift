@@ -6,22 +6,22 @@ import ProcedureKitProcess
 struct RunWatcher {
   private var summary = RunSummary()
   private let outputs: CommandOutputs
+  private let isVerbose: Bool
   /// What shows the tasks on a terminal, and is to be written by.
   private let progress: TerminalProgress?
   private var starts: [ProcedureID: ProcedureInstant] = [:]
   private var reused: Set<ProcedureID> = []
 
-  private init(_ tasks: [TaskDefinition], _ outputs: CommandOutputs, _ progress: TerminalProgress?) {
-    summary.taskCount = tasks.count
-    (self.outputs, self.progress) = (outputs, progress)
+  private init(_ run: TaskRun, _ progress: TerminalProgress?) {
+    summary.taskCount = run.tasks.count
+    (outputs, isVerbose, self.progress) = (run.context.outputs, run.arguments.isVerbose, progress)
   }
 
   /// Reads to the end of the events, which comes when the queue is shut down.
   static func watch(
-    _ events: AsyncStream<ProcedureEvent>, _ tasks: [TaskDefinition], _ outputs: CommandOutputs,
-    _ progress: TerminalProgress?
+    _ events: AsyncStream<ProcedureEvent>, of run: TaskRun, _ progress: TerminalProgress?
   ) async -> RunSummary {
-    var watcher = RunWatcher(tasks, outputs, progress)
+    var watcher = RunWatcher(run, progress)
     for await event in events where event.graph != nil { watcher.take(event) }
     return watcher.summary
   }
@@ -45,9 +45,11 @@ struct RunWatcher {
     case .finished where reused.contains(event.id): summary.upToDateCount += 1
     case .finished:
       summary.doneCount += 1
-      _ = outputs.take(SystemText(event.name))
+      let output = outputs.take(SystemText(event.name))
       let duration = start.map { "  " + $0.duration(to: event.instant).inSeconds } ?? ""
       if progress == nil { Console.print("[\(position)/\(summary.taskCount)] \(event.name)\(duration)") }
+      // On a terminal, no line above has the name of the task.
+      if isVerbose, !output.isEmpty { say(progress == nil ? output : "\(event.name):\n\(output)") }
     case .failed(let error) where (error as? ProcedureError)?.kind != .dependencyFailed:
       summary.failedCount += 1
       summary.failure = summary.failure ?? error

@@ -20,12 +20,12 @@ struct TaskRun: Sendable {
     let queue = ProcedureQueue(configuration)
     recorder.record(queue)
     // Elsewhere than on a terminal the watcher prints a line for each task.
-    let progress = TerminalOutput.standardError.isLive ? TerminalProgress() : nil
+    let progress = TerminalOutput.standardError.isLive ? TerminalProgress(showsFailures: false) : nil
     progress?.show(queue)
     let events = queue.events(bufferingNewest: .max)
     // Ends with the events, when the queue is shut down below. On the executor of the commands, since another thread would be woken for each event.
-    let watcher = Task(executorPreference: configuration.executor) { [tasks, context] in
-      await RunWatcher.watch(events, tasks, context.outputs, progress)
+    let watcher = Task(executorPreference: configuration.executor) {
+      await RunWatcher.watch(events, of: self, progress)
     }
     // The watcher sees each failure. A cancel is left to the caller, who knows the signal.
     _ = try? await queue.run(graph)

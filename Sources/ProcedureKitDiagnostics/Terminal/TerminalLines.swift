@@ -4,6 +4,7 @@ import ProcedureKit
 struct TerminalLines {
   let isLive: Bool
   let usesColor: Bool
+  let showsFailures: Bool
 
   private static let lineLimit = 500
   private static let reasonLines = 20
@@ -13,6 +14,7 @@ struct TerminalLines {
     let head = number(ending.number, of: ending.total) + " " + line(ending.name)
     switch ending.outcome {
     case .finished: return isLive ? nil : head + "\n"
+    case .failed where !showsFailures: return nil
     case .failed: return head + ": " + red("failed") + "\n" + (reason.map(indented) ?? "")
     case .reused, .skipped, .ignored, .cancelled: return nil
     }

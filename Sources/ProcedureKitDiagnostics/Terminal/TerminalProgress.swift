@@ -34,13 +34,15 @@ public final class TerminalProgress: ProcedureLogHandler {
   ///
   /// - Parameters:
   ///   - output: The place to write to. Results of a program usually go to standard output, and its progress to standard error.
+  ///   - showsFailures: Whether a failure gets a line, and its reason more. A program that reports failures by itself passes `false`, so that each
+  ///     is reported once. Failures are counted in any case.
   ///   - interval: The time between two drawings.
   ///   - clock: The clock of the interval, and of the time that the summary tells.
   public init(
-    on output: TerminalOutput = .standardError, every interval: Duration = .milliseconds(100),
-    clock: any Clock<Duration> = ContinuousClock()
+    on output: TerminalOutput = .standardError, showsFailures: Bool = true,
+    every interval: Duration = .milliseconds(100), clock: any Clock<Duration> = ContinuousClock()
   ) {
-    let screen = TerminalScreen(output, elapsed: Self.stopwatch(clock))
+    let screen = TerminalScreen(output, showsFailures: showsFailures, elapsed: Self.stopwatch(clock))
     let (stream, changes) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     (self.screen, self.changes, self.clock, self.interval) = (screen, changes, clock, interval)
     // Ends with this object, or by `finish`. Above the procedures, which keep all threads busy: what is shown afterwards is no progress.

@@ -22,10 +22,10 @@ final class TerminalScreen: Sendable {
   private let words: TerminalLines
   private let elapsed: @Sendable () -> Duration
 
-  init(_ output: TerminalOutput, elapsed: @escaping @Sendable () -> Duration) {
+  init(_ output: TerminalOutput, showsFailures: Bool, elapsed: @escaping @Sendable () -> Duration) {
     self.output = output
     self.elapsed = elapsed
-    words = TerminalLines(isLive: output.isLive, usesColor: output.usesColor)
+    words = TerminalLines(isLive: output.isLive, usesColor: output.usesColor, showsFailures: showsFailures)
   }
 
   /// Whether lines wait for a slow terminal.

@@ -80,6 +80,18 @@ import TestingProcedureKit
     #expect(terminal.lines == lines)
   }
 
+  @Test("Failures that the program reports by itself are counted, and get no lines", arguments: [true, false])
+  func hiddenFailures(isLive: Bool) async throws {
+    let terminal = TerminalModel(isLive: isLive)
+    let progress = TerminalProgress(on: terminal.output(), showsFailures: false, every: .seconds(1), clock: clock)
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    await #expect(throws: ProcedureError.self) { try await progress.show(queue) { try await queue.run(graph) } }
+    let lines = terminal.lines.filter { !$0.isEmpty }
+    #expect(lines.last == "1 finished, 1 reused, 1 failed, 1 skipped in 0 s", "\(lines)")
+    #expect(!lines.contains { $0.contains("fail: failed") || $0.contains("disk full") }, "\(lines)")
+    #expect(terminal.problems == [])
+  }
+
   @Test("Percents beside the names: a procedure that reports progress has them, and its name is shortened for them")
   func percents() async throws {
     let terminal = TerminalModel(columns: 40)

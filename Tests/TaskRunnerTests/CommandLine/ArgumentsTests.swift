@@ -12,6 +12,8 @@ import Testing
     #expect(try Arguments(parsing: ["-j8"]).jobs == 8 && Arguments(parsing: ["--jobs=8"]).jobs == 8)
     #expect(
       try Arguments(parsing: ["-n"]).action == .printPlan && Arguments(parsing: ["--graph"]).action == .printGraph)
+    #expect(
+      try Arguments(parsing: ["-v"]).isVerbose && Arguments(parsing: ["--verbose"]).isVerbose && !arguments.isVerbose)
     #expect(try Arguments(parsing: ["--", "-f"]).file == "-f" && Arguments(parsing: []).file == "tasks.json")
   }
 

@@ -79,11 +79,53 @@ import Testing
     #expect(!sandbox.exists("next") && sandbox.exists("other"))
   }
 
+  @Test("With --verbose the output of a task that succeeds is printed, and otherwise not")
+  func verbose() async throws {
+    let sandbox = try Sandbox(
+      #"[{"name": "loud", "command": "echo first; echo second >&2; printf third"}, {"name": "quiet", "command": "true", "needs": ["loud"]}]"#
+    )
+    for option: SystemText in ["-v", "--verbose"] {
+      let lines = try await sandbox.run(option).text.split(separator: "\n")
+      #expect(lines.count == 6 && lines[0].hasPrefix("[1/2] loud") && lines[1...3] == ["first", "second", "third"])
+      #expect(lines[4].hasPrefix("[2/2] quiet"), "\(lines)")
+    }
+    #expect(try await !sandbox.run().text.contains("first"))
+  }
+
+  #if os(Linux)
+    @Test("A failure is reported once, on a terminal and elsewhere, and with --verbose, too", arguments: [true, false])
+    func once(onTerminal: Bool) async throws {
+      let sandbox = try Sandbox(#"[{"name": "bad", "command": "echo why; exit 7"}]"#)
+      var (terminal, child): (Int32, Int32) = (-1, -1)
+      try #require(openpty(&terminal, &child, nil, nil, nil) == 0)
+      // The open child's side keeps what is printed when the runner has closed its own.
+      defer { for side in [terminal, child] { close(side) } }
+      for side in [terminal, child] { _ = fcntl(side, F_SETFD, FD_CLOEXEC) }
+      let name = "/proc/\(getpid())/fd/\(child)"
+      let output = onTerminal ? name : sandbox.file("printed").description
+      let line = "exec '\(Sandbox.executable)' --verbose tasks.json > '\(output)' 2>&1"
+      var process = ProcessProcedure("sh")
+      process.acceptsStatus = { _ in true }
+      var request = ProcessRequest.shell(SystemText(line), workingDirectory: SystemText(sandbox.path))
+      request.environment = ProcessRequest.inheritedEnvironment.merging(["TERM": "xterm"]) { $1 }
+      #expect(try await process(request).status == .exited(7))
+      var printed = sandbox.text("printed") ?? ""
+      if onTerminal {
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = read(terminal, &bytes, bytes.count)
+        printed = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+      }
+      #expect(
+        printed.split(separator: "status 7").count == 2 && printed.split(separator: "why").count == 2, "\(printed)")
+    }
+  #endif
+
   @Test(
     "The exit status tells why a task failed, and the message too",
     arguments: [
       ("\"command\": [\"no-such-program-anywhere\"]", 127, "there is none"),
       ("\"command\": [\"/etc/passwd\"]", 126, "may not execute"),
+      ("\"command\": [\"./tasks.json\"]", 126, "may not execute"),
       ("\"command\": \"kill -9 $$\"", 137, "signal 9"),
       ("\"command\": \"exec sleep 100\", \"timeout\": 0.05", 124, "timed out after 0.05 s"),
       ("\"command\": \"true\", \"inputs\": [\"none\"]", 1, "none is missing"),
