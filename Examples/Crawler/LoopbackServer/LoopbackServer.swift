@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A small HTTP/1.1 server on 127.0.0.1 for tests and demonstrations, with answers that go wrong on request.
+/// A small HTTP/1.1 server on 127.0.0.1, or on `[::1]`, for tests and demonstrations, with answers that go wrong on request.
 ///
 /// ```swift
 /// let server = try LoopbackServer { request in
@@ -15,6 +15,8 @@ public import Foundation
 public final class LoopbackServer: Sendable {
   private let core: ServerCore
 
+  private let host: String
+
   /// The port that the system chose.
   public let port: Int
 
@@ -22,17 +24,19 @@ public final class LoopbackServer: Sendable {
   ///
   /// - Parameters:
   ///   - keepsConnections: Whether a connection answers one request after another.
+  ///   - isIPv6: Whether the address is `[::1]`.
   ///   - beforeBody: Asked when the head of a request has arrived. A response is sent at once, without reading the
   ///     body of the request; `nil` reads the body and asks `handler`.
   ///   - handler: Returns the response to a request. Called on the thread of the connection, concurrently for several
   ///     connections.
   /// - Throws: ``ServerError`` when the system has no socket or port left.
   public init(
-    keepsConnections: Bool = false,
+    keepsConnections: Bool = false, isIPv6: Bool = false,
     beforeBody: @escaping @Sendable (ServerRequest) -> ServerResponse? = { _ in nil },
     handler: @escaping @Sendable (ServerRequest) -> ServerResponse
   ) throws {
-    let listener = try Socket.bound(isListening: true)
+    let listener = try Socket.bound(isListening: true, isIPv6: isIPv6)
+    host = isIPv6 ? "[::1]" : "127.0.0.1"
     port = try listener.closingOnError { try $0.port }
     core = ServerCore(keepsConnections: keepsConnections, beforeBody: beforeBody, handler: handler)
     core.start(listener)
@@ -46,10 +50,10 @@ public final class LoopbackServer: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path, which begins with a slash, and optionally a query; percent-encoded where needed.
-  ///   - host: Another name for the loopback interface, such as `localhost`.
+  ///   - host: Another name for the loopback interface, such as `localhost`; `nil` for the address.
   /// - Returns: The address.
-  public func url(_ path: String, host: String = "127.0.0.1") -> URL {
-    .loopback(host: host, port: port, path: path)
+  public func url(_ path: String, host: String? = nil) -> URL {
+    .loopback(host: host ?? self.host, port: port, path: path)
   }
 
   /// The requests so far, in the order of their arrival.

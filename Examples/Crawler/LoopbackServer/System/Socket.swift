@@ -12,20 +12,34 @@ import Foundation
 struct Socket: Sendable {
   let descriptor: Int32
 
-  /// A socket at a port of 127.0.0.1 that the system chooses.
-  static func bound(isListening: Bool) throws -> Socket {
-    let descriptor = socket(AF_INET, Platform.stream, 0)
+  /// A socket at a port of 127.0.0.1, or of `[::1]`, that the system chooses.
+  static func bound(isListening: Bool, isIPv6: Bool = false) throws -> Socket {
+    let descriptor = socket(isIPv6 ? AF_INET6 : AF_INET, Platform.stream, 0)
     guard descriptor >= 0 else { throw ServerError.latest("socket") }
     Platform.prepare(descriptor)
     let result = Socket(descriptor: descriptor)
     return try result.closingOnError { result in
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-      guard address.withPointer({ bind(descriptor, $0, $1) }) == 0 else { throw ServerError.latest("bind") }
+      guard bindToLoopback(descriptor, isIPv6: isIPv6) == 0 else { throw ServerError.latest("bind") }
       if isListening, listen(descriptor, 256) != 0 { throw ServerError.latest("listen") }
       return result
     }
+  }
+
+  private static func bindToLoopback(_ descriptor: Int32, isIPv6: Bool) -> Int32 {
+    if isIPv6 {
+      var address = sockaddr_in6()
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_addr = in6addr_loopback
+      return withUnsafePointer(to: address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+        }
+      }
+    }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    return address.withPointer { bind(descriptor, $0, $1) }
   }
 
   func closingOnError<Result>(_ body: (Socket) throws -> Result) throws -> Result {
@@ -37,13 +51,19 @@ struct Socket: Sendable {
 
   var port: Int {
     get throws {
-      var address = sockaddr_in()
-      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      // Large enough for an address of IPv6, whose port is in the same place.
+      var address = sockaddr_storage()
+      var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
       let status = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
       }
       guard status == 0 else { throw ServerError.latest("getsockname") }
-      return Int(UInt16(bigEndian: address.sin_port))
+      return withUnsafeBytes(of: address) {
+        Int(
+          UInt16(
+            bigEndian: $0.loadUnaligned(
+              fromByteOffset: MemoryLayout<sockaddr_in>.offset(of: \.sin_port) ?? 2, as: UInt16.self)))
+      }
     }
   }
 
@@ -57,6 +77,7 @@ struct Socket: Sendable {
     #endif
     guard accepted >= 0 else { return nil }
     Platform.prepare(accepted)
+    Platform.sendWithoutDelay(accepted)
     return Socket(descriptor: accepted)
   }
 

@@ -5,7 +5,7 @@ public struct ServerRequest: Sendable {
   /// The method, such as `GET`.
   public var method: String
 
-  /// The path, percent-encoded, without the query.
+  /// The path, percent-encoded, without the query. To a proxy, the whole address, or the host and port of a `CONNECT`.
   public var path: String
 
   /// The query, percent-encoded, without the question mark; `nil` without one.
@@ -28,8 +28,8 @@ public struct ServerRequest: Sendable {
   /// - Returns: `nil` if the text is not the head of an HTTP/1 request.
   init?(head: String) {
     var lines = head.components(separatedBy: "\r\n")[...]
-    guard let words = lines.popFirst()?.split(separator: " "), words.count == 3, words[1].hasPrefix("/"),
-      words[2].hasPrefix("HTTP/1.")
+    guard let words = lines.popFirst()?.split(separator: " "), words.count == 3,
+      words[1].hasPrefix("/") || words[1].hasPrefix("http://") || words[0] == "CONNECT", words[2].hasPrefix("HTTP/1.")
     else { return nil }
     method = String(words[0])
     let target = words[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
