@@ -7,7 +7,10 @@ import ProcedureKitNetwork
   import FoundationNetworking
 #endif
 
-/// N1 and N2: HTTP from a server of this process, beside the program `curl`.
+/// N1 and N2: HTTP, beside the program `curl`.
+///
+/// The server is one of this process, unless the environment variable `BENCHMARK_SERVER` names another: `http://127.0.0.1:8080`. That one has to
+/// answer `/1` and so on with ``body``, and `/long/N` with N MiB.
 enum HTTPWork {
   private struct CurlFailed: Error, CustomStringConvertible {
     let status: Int32
@@ -29,7 +32,8 @@ enum HTTPWork {
       Trial(units: units) {
         try await withServer { server in
           try await withFolder { folder in
-            let list = (1...units).map { "url = \"\(server.url("/\($0)"))\"\noutput = \"/dev/null\"\n" }.joined()
+            let list = (1...units).map { "url = \"\(server.appending(path: "\($0)"))\"\noutput = \"/dev/null\"\n" }
+              .joined()
             let file = folder.appending(path: "list")
             try Data(list.utf8).write(to: file)
             try await curl("--parallel", "--parallel-max", "\(width)", "--config", file.path)
@@ -46,7 +50,7 @@ enum HTTPWork {
             Tally.note()
             guard response.payload.count == body.count else { throw URLError(.badServerResponse) }
           }
-          _ = try await queue.map((1...units).map { URLRequest(url: server.url("/\($0)")) }, with: load)
+          _ = try await queue.map((1...units).map { URLRequest(url: server.appending(path: "\($0)")) }, with: load)
         }
       }
     },
@@ -59,7 +63,7 @@ enum HTTPWork {
         try await withServer { server in
           try await withFolder { folder in
             let file = folder.appending(path: "body")
-            try await curl("--output", file.path, server.url("/long/\(units)").absoluteString)
+            try await curl("--output", file.path, server.appending(path: "long/\(units)").absoluteString)
             try check(file, units)
           }
         }
@@ -71,7 +75,7 @@ enum HTTPWork {
           try await withFolder { folder in
             let file = folder.appending(path: "body")
             let download = NetworkDownloadProcedure("download", to: file)
-            _ = try await download(URLRequest(url: server.url("/long/\(units)")))
+            _ = try await download(URLRequest(url: server.appending(path: "long/\(units)")))
             try check(file, units)
           }
         }
@@ -82,7 +86,10 @@ enum HTTPWork {
   private static let body = Data("a kitten, and not much else".utf8)
   private static let piece = Data(repeating: 0x2e, count: 1 << 20)
 
-  private static func withServer(_ body: (LoopbackServer) async throws -> Void) async throws {
+  private static let otherServer = ProcessInfo.processInfo.environment["BENCHMARK_SERVER"].flatMap { URL(string: $0) }
+
+  private static func withServer(_ body: (URL) async throws -> Void) async throws {
+    if let otherServer { return try await body(otherServer) }
     let server = try LoopbackServer(keepsConnections: true) { request in
       guard request.path.hasPrefix("/long/"), let count = Int(request.path.dropFirst(6)) else { return .ok(Self.body) }
       // The client has as much as the head announces, and leaves.
@@ -91,7 +98,7 @@ enum HTTPWork {
       return response
     }
     defer { server.stop() }
-    try await body(server)
+    try await body(server.url("/"))
   }
 
   private static func withFolder(_ body: (URL) async throws -> Void) async throws {
@@ -110,7 +117,7 @@ enum HTTPWork {
   private static func curl(_ arguments: String...) async throws {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = ["curl", "--silent", "--show-error", "--fail"] + arguments
+    process.arguments = ["curl", "--no-progress-meter", "--fail"] + arguments
     process.standardInput = FileHandle.nullDevice
     let status: Int32 = try await withCheckedThrowingContinuation { continuation in
       process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
