@@ -7,9 +7,9 @@ import ProcedureKitNetwork
 #endif
 
 extension URLRequest {
-  /// A request with a method, header fields and a body.
+  /// A request with a method, header fields and a body, and with a patience that a busy machine does not use up.
   init(_ url: URL, _ method: String = "GET", headers: [String: String] = [:], body: String? = nil) {
-    self.init(url: url)
+    self.init(url: url, timeoutInterval: 600)
     httpMethod = method
     for (name, value) in headers { setValue(value, forHTTPHeaderField: name) }
     httpBody = body.map { Data($0.utf8) }

@@ -52,12 +52,13 @@ import Testing
       let isMet = answer.isMet(by: result)
       #expect(isMet, "\(answer.name): \(result), not \(answer.expected)")
     }
-    #expect(try await innocent > 0)
+    // Eight bad answers at a time share the thread with one innocent transfer, whose share does not depend on the load of the machine.
+    #expect(try await innocent > answers.count / 40)
     #expect(answers.count > 350)
     try await server.waitUntilUnconnected()
   }
 
-  /// Loads a page over and over, each within its time. Returns how often.
+  /// Loads a page over and over. Returns how often.
   private func innocents(
     _ url: URL, _ transport: CurlTransport, until isOver: @Sendable () -> Bool
   ) async throws -> Int {
@@ -65,7 +66,7 @@ import Testing
     load.settings.transport = transport
     var count = 0
     repeat {
-      let text = try await load.timeout(.seconds(20))(URLRequest(url: url)).text
+      let text = try await load(URLRequest(url)).text
       #expect(text == "a kitten")
       count += 1
     } while !isOver()
