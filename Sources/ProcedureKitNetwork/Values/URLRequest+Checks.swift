@@ -42,7 +42,7 @@ extension URLRequest {
     return nil
   }
 
-  fileprivate static func problem(ofField name: String, _ value: String) -> String? {
+  static func problem(ofField name: String, _ value: String) -> String? {
     guard name.isHTTPToken else { return "a name of a header field contains other characters than HTTP allows" }
     guard value.isHTTPFieldValue else {
       return "the value of its header field \(name.quotable) contains a line end or a NUL"
@@ -103,7 +103,7 @@ extension URL {
 }
 
 extension String {
-  fileprivate var isHTTPToken: Bool {
+  var isHTTPToken: Bool {
     !isEmpty && utf8.allSatisfy { $0 > 32 && $0 < 127 && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
   }
 

@@ -23,7 +23,7 @@ struct BadAnswer: Sendable {
   var headers: [String: String] = [:]
   var sizeLimit: Int64 = 16 << 20
   /// How many seconds nothing may arrive.
-  var patience = 60.0
+  var patience = 600.0
   var redirects = RedirectPolicy.never
 
   init(_ name: String, _ response: ServerResponse, _ expected: Result) {
@@ -117,6 +117,9 @@ extension BadAnswer {
         .with(\.sizeLimit, .max)
     }
 
+  /// The head of a stream whose name of a file does not end.
+  private static let endlessName = gzip.prefix(3) + Data([8]) + gzip[4..<10] + Data(repeating: 0x61, count: 1 << 20)
+
   private static let codings: [BadAnswer] =
     [
       ("gzip", gzip, Result.value(200, "a kitten")), ("x-gzip", gzip, .value(200, "a kitten")),
@@ -128,6 +131,7 @@ extension BadAnswer {
       ("gzip", gzip + Data("a kitten".utf8), .failure(.transferFailed, .cannotDecodeContentData)),
       ("identity", Data("a kitten".utf8), .value(200, "a kitten")), ("", Data("ok".utf8), .value(200, "ok")),
       ("utf-8", Data("a kitten".utf8), .value(200, "a kitten")),
+      ("gzip", endlessName, .failure(.transferFailed, .cannotDecodeContentData)),
       ("gzip, gzip", zeros, .failure(.transferFailed, .cannotDecodeContentData)),
       ("gzip\r\nContent-Encoding: gzip", zeros, .failure(.transferFailed, .cannotDecodeContentData)),
     ].map { (coding: String, body: Data, expected: Result) in
@@ -152,6 +156,9 @@ extension BadAnswer {
       "gzip without a length, cut", .ok(gzip.dropLast(9), headers: ["Content-Encoding": "gzip"]).withoutLength(),
       .failure(.incomplete)),
     BadAnswer(
+      "compressed streams without contents", .endless(hollow).with(\.headers, ["Content-Encoding": "gzip"]),
+      .failure(.transferFailed, .cannotDecodeContentData)),
+    BadAnswer(
       "a bomb of one layer", .endless(bomb).with(\.headers, ["Content-Encoding": "gzip"]), .failure(.tooLarge)),
     BadAnswer(
       "a bomb of two layers", .endless(bomb).with(\.headers, ["Content-Encoding": "gzip, gzip"]),
@@ -166,6 +173,11 @@ extension BadAnswer {
   ]
 
   private static let bomb = (0..<1_000).reduce(into: Data()) { bomb, _ in bomb += zeros }
+
+  /// Nothing, compressed by gzip, many times.
+  private static let hollow = (0..<1_000).reduce(into: Data()) { data, _ in
+    data += Data(base64Encoded: "H4sIAAAAAAACAwMAAAAAAAAAAAA=") ?? Data()
+  }
 
   private static let heads: [BadAnswer] = [
     BadAnswer("lines that end with LF", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok", .value(200, "ok")),

@@ -113,10 +113,18 @@ final class CurlLoop: Sendable {
       guard code == CURLE_OK else { return transfer.end(code: CURLE_OUT_OF_MEMORY) }
       transfers[transfer.handle] = transfer
     case .resume(let transfer):
-      if transfers[transfer.handle] === transfer { transfer.resume(at: .now) }
+      if transfers[transfer.handle] === transfer { resume(transfer, at: .now, multi, &transfers) }
     case .end(let transfer):
       if transfers[transfer.handle] === transfer { remove(transfer.handle, code: CURLE_OK, multi, &transfers) }
     }
+  }
+
+  private func resume(
+    _ transfer: CurlTransfer, at now: ContinuousClock.Instant, _ multi: OpaquePointer,
+    _ transfers: inout [OpaquePointer: CurlTransfer]
+  ) {
+    let code = transfer.resume(at: now)
+    if code != CURLE_OK { remove(transfer.handle, code: code, multi, &transfers) }
   }
 
   /// Wakes the tasks that wait for a transfer, and ends transfers that are idle for too long. Returns the next time to look.
@@ -125,10 +133,15 @@ final class CurlLoop: Sendable {
   ) -> ContinuousClock.Instant? {
     var next: ContinuousClock.Instant?
     var idle: [CurlTransfer] = []
+    var held: [CurlTransfer] = []
     for transfer in transfers.values {
+      if transfer.isHeldByRefusedBody { held.append(transfer) }
       guard let deadline = transfer.publish(at: now) else { continue }
       if deadline <= now { idle.append(transfer) } else { next = min(next ?? deadline, deadline) }
     }
+    for transfer in held { resume(transfer, at: now, multi, &transfers) }
+    // The next turn takes up what has become possible.
+    if !held.isEmpty { next = now }
     for transfer in idle {
       transfer.fail(.idle)
       remove(transfer.handle, code: CURLE_OK, multi, &transfers)

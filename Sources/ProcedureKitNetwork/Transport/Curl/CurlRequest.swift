@@ -36,6 +36,7 @@ struct CurlRequest {
     guard let url = request.url else { throw NetworkError(.invalidRequest, request, "it has no URL") }
     self.url = url.absoluteString
     method = request.httpMethod ?? "GET"
+    guard method.isHTTPToken else { throw NetworkError(.invalidRequest, request, "its method is no method") }
     switch body {
     case .data(let data): self.body = .data(data)
     case .file, .stream: self.body = .stream(body ?? .data(Data()), byteCount: body?.byteCount)
@@ -47,8 +48,8 @@ struct CurlRequest {
 
     var fields = request.allHTTPHeaderFields ?? [:]
     let names = Set(fields.keys.map { $0.lowercased() })
-    // What frames the body is libcurl's to say.
-    for name in fields.keys where ["content-length", "transfer-encoding"].contains(name.lowercased()) {
+    // What frames the body is libcurl's to say. A 417 to `Expect` would make it send the request again, behind the head of the 417.
+    for name in fields.keys where ["content-length", "transfer-encoding", "expect"].contains(name.lowercased()) {
       fields[name] = nil
     }
     if !names.contains("user-agent") { fields["User-Agent"] = Self.userAgent }
@@ -62,16 +63,16 @@ struct CurlRequest {
     var lines: [String] = []
     var offered: Set<String> = []
     for (name, value) in fields {
-      // libcurl sends a line as it is, so a line break would begin another field.
-      if (name + value).utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {
-        throw NetworkError(.invalidRequest, request, "the header field \(name.prefix(40)) contains a line break")
+      // libcurl sends a line as it is, so a line end would begin another field.
+      if let problem = URLRequest.problem(ofField: name, value) {
+        throw NetworkError(.invalidRequest, request, problem)
       }
       // To libcurl, "Name:" removes a field, and "Name;" sends an empty one.
       lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
       if name.lowercased() == "accept-encoding" { offered.formUnion(Self.codings(of: value)) }
     }
     // Otherwise libcurl waits up to a second for a `100 Continue` before it sends a long body.
-    if !names.contains("expect") { lines.append("Expect:") }
+    lines.append("Expect:")
     self.lines = lines
     offeredCodings = offered
   }

@@ -41,6 +41,9 @@ final class CurlTransfer: @unchecked Sendable {
     var sourceError: (any Error)?
   }
 
+  /// The most bytes that libcurl passes in one call (`CURL_MAX_WRITE_SIZE`).
+  private static let maxWriteSize = 16 << 10
+
   let request: CurlRequest
   let handle: OpaquePointer
   private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
@@ -193,8 +196,8 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// Ends the pauses whose reason is gone.
-  func resume(at now: ContinuousClock.Instant) {
+  /// Ends the pauses whose reason is gone. Returns libcurl's code, which is that of a transfer that has to end unless the code is `CURLE_OK`.
+  func resume(at now: ContinuousClock.Instant) -> Int32 {
     let pauses = state.withLock { state in
       let machine = state.machine
       state.machine.resumed(
@@ -203,12 +206,15 @@ final class CurlTransfer: @unchecked Sendable {
     }
     guard
       pauses.0.isReceivingPaused != pauses.1.isReceivingPaused || pauses.0.isSendingPaused != pauses.1.isSendingPaused
-    else { return }
+    else { return CURLE_OK }
     // libcurl may call the callbacks before this call returns, so the lock is free.
-    pk_curl_pause(
+    return pk_curl_pause(
       handle,
       (pauses.1.isReceivingPaused ? PK_CURL_PAUSE_RECEIVE : 0) | (pauses.1.isSendingPaused ? PK_CURL_PAUSE_SEND : 0))
   }
+
+  /// Whether the pause of the sender is to end, since nothing more of the body is sent.
+  var isHeldByRefusedBody: Bool { hasNews && state.withLock { $0.machine.isHeldByRefusedBody } }
 
   /// Wakes the reader and the supplier if something has happened. Returns when the transfer is idle for too long; `nil` for never.
   func publish(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
@@ -266,6 +272,10 @@ final class CurlTransfer: @unchecked Sendable {
     return state.withLock { state in
       let news = state.news
       state.news = News()
+      // A long body comes in batches of the limit: growing from nothing each time would copy every byte twice.
+      if news.body.count >= CurlTransferMachine.Limits.unreadBytes / 2 {
+        state.news.body.reserveCapacity(CurlTransferMachine.Limits.unreadBytes + Self.maxWriteSize)
+      }
       return (news, state.machine.bodyTaken())
     }
   }

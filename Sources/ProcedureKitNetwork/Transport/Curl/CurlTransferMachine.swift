@@ -33,10 +33,12 @@ struct CurlTransferMachine: Equatable {
   }
 
   struct Limits: Equatable {
+    static let unreadBytes = 128 << 10
+
     /// The bytes of all heads and trailers.
     var head = 128 << 10
     /// The bytes that wait for their reader: at this count, the transfer is paused.
-    var unread = 128 << 10
+    var unread = Limits.unreadBytes
     /// How long nothing may be sent or received; `nil` for no limit.
     var idle: Duration?
   }
@@ -58,6 +60,8 @@ struct CurlTransferMachine: Equatable {
   private(set) var isSendingPaused = false
   /// The first reason to end the transfer from this side.
   private(set) var failure: Failure?
+  /// Whether the server has answered with no success: the rest of the request's body is not sent.
+  private var isBodyRefused = false
   private let limits: Limits
   private var headCount = 0
   private var unreadCount = 0
@@ -93,6 +97,7 @@ struct CurlTransferMachine: Equatable {
     if failure != nil { return .refused }
     if (100...199).contains(status) { return .interim }
     phase = .body
+    isBodyRefused = status >= 300
     return .final
   }
 
@@ -118,17 +123,20 @@ struct CurlTransferMachine: Equatable {
   /// libcurl can send.
   mutating func supplyWanted(hasBytes: Bool, isComplete: Bool) -> Supply {
     if hasBytes { return .bytes }
-    if isComplete { return .end }
+    if isComplete || isBodyRefused { return .end }
     isSendingPaused = true
     return .pause
   }
 
   // MARK: Pauses and time
 
+  /// Whether a pause of the sender keeps a transfer from its end.
+  var isHeldByRefusedBody: Bool { isBodyRefused && isSendingPaused }
+
   /// Ends the pauses whose reason is gone.
   mutating func resumed(canReceive: Bool, canSend: Bool, at now: ContinuousClock.Instant) {
     if canReceive { isReceivingPaused = false }
-    if canSend { isSendingPaused = false }
+    if canSend || isBodyRefused { isSendingPaused = false }
     lastActivity = now
   }
 

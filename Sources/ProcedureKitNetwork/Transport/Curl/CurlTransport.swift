@@ -9,16 +9,19 @@ import ProcedureKit
 /// A transport over libcurl, which is found when the program runs (Linux, `libcurl.so.4` from version 7.68).
 ///
 /// One thread performs the transfers of a transport. The thread starts with the first transfer; it ends when there was no transfer for
-/// 30 seconds, or with the transport, and closes the connections that are kept for reuse.
+/// 30 seconds, or with the transport, and closes the connections that are kept for reuse. The system's search for the name of a host blocks, so
+/// libcurl makes a thread for each name that is being searched for; a cancelled transfer does not wait for that thread.
 ///
 /// - *Protocols:* HTTP/1.1, and HTTP/2 over TLS where the server offers it; TLS certificates are verified. IPv6. Proxies come from the
 ///   environment, as for curl (`https_proxy`, `no_proxy`, …). Each transfer has a connection while it runs, and connections are reused.
 /// - *Limits:* A head with its trailers has at most ``Configuration/maxHeadSize`` bytes. The `timeoutInterval` of a request limits how long
 ///   nothing may be sent or received, with the wait for a connection; see also ``Configuration/connectTimeout``.
 /// - *Back pressure:* 128 KB that are not read yet pause a transfer. A transfer holds at most 512 KB, beside what the program keeps of it.
+/// - *Uploads:* A server that answers with a status of 300 or more before it has all of a body gets no more of it, and its answer is the response. `Expect`,
+///   `Content-Length` and `Transfer-Encoding` are not taken from a request, since libcurl frames bodies.
 /// - *Content codings:* Without a field `Accept-Encoding`, a request that wants no part offers gzip, which is decompressed. A coding that the
-///   request has offered otherwise is passed on as it is. One that was not offered, more than one, a compressed body without its end, and a transfer coding
-///   other than `chunked` end the transfer with an error.
+///   request has offered otherwise is passed on as it is. One that was not offered, more than one, a compressed body without its end, one whose bytes
+///   decompress to next to nothing, and a transfer coding other than `chunked` end the transfer with an error.
 /// - *Ends:* A head or a body that is cut is an error. Nothing is kept between requests but connections: no cookies, no credentials.
 ///
 /// Before version 7.87, the end of a transfer waits for a name that is being resolved, and so do other transfers.

@@ -12,11 +12,15 @@ final class GzipDecoder {
   }
 
   private static let pieceSize = 64 << 10
+  /// How many bytes may decompress to nothing.
+  private static let slack: Int64 = 256 << 10
 
   private let inflater: OpaquePointer
   private var buffer = [UInt8](repeating: 0, count: pieceSize)
   private var state = State.outside
   private var hasStream = false
+  private var usedCount: Int64 = 0
+  private var madeCount: Int64 = 0
 
   /// Whether bodies can be decompressed on this machine.
   static var isAvailable: Bool { pk_zlib_load() }
@@ -42,6 +46,9 @@ final class GzipDecoder {
       }
       let (piece, used, result) = inflate(rest)
       rest = rest.dropFirst(used)
+      (usedCount, madeCount) = (usedCount + Int64(used), madeCount + Int64(piece.count))
+      // Names without an end, empty blocks and empty streams decompress to nothing, and no limit of the body would end them.
+      guard usedCount <= Self.slack + 16 * madeCount else { throw URLError(.cannotDecodeContentData) }
       isFull = piece.count == Self.pieceSize && result == PK_INFLATE_CONTINUES
       if !piece.isEmpty { try consume(piece) }
       if result == PK_INFLATE_FAILED { throw URLError(.cannotDecodeContentData) }

@@ -10,6 +10,8 @@ struct ResponseHead {
   let status: Int
   /// The values by the names as the server has spelt them first; several values of one name are joined by a comma.
   private(set) var fields: [String: String] = [:]
+  /// The spellings of the names in small letters.
+  private var spellings: [String: String] = [:]
 
   /// Reads the lines of a head, which end with LF or CR LF.
   ///
@@ -20,7 +22,6 @@ struct ResponseHead {
     guard words.count >= 2, let status = Self.status(of: lines.first ?? []) else { return nil }
     version = Self.text(words[0])
     self.status = status
-    var spellings: [String: String] = [:]
     var last: String?
     for line in lines.dropFirst() where !line.isEmpty {
       // A line that begins with white space continues the field before (RFC 9112, section 5.2).
@@ -31,10 +32,16 @@ struct ResponseHead {
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
       let name = Self.text(Self.trimmed(line[..<colon]))
       let value = Self.text(Self.trimmed(line[line.index(after: colon)...]))
-      let spelling = spellings[name.lowercased()] ?? (version.hasPrefix("HTTP/1") ? name : Self.capitalized(name))
-      spellings[name.lowercased()] = spelling
-      if fields[spelling] != nil { fields[spelling, default: ""] += ", " + value } else { fields[spelling] = value }
-      last = spelling
+      let small = name.lowercased()
+      if let spelling = spellings[small] {
+        fields[spelling, default: ""] += ", " + value
+        last = spelling
+      } else {
+        let spelling = version.hasPrefix("HTTP/1") ? name : Self.capitalized(name)
+        spellings[small] = spelling
+        fields[spelling] = value
+        last = spelling
+      }
     }
   }
 
@@ -48,13 +55,14 @@ struct ResponseHead {
 
   /// Returns the value of a field, whose name is compared without regard to case.
   func value(of name: String) -> String? {
-    fields[name] ?? fields.first { $0.key.lowercased() == name.lowercased() }?.value
+    spellings[name.lowercased()].flatMap { fields[$0] }
   }
 
   /// The codings of the body in the order of their application, in small letters, without `identity` and without words that name no coding
   /// (some servers send `utf-8`). `x-gzip` is another name of `gzip` (RFC 9110, section 8.4.1.3).
   var codings: [String] {
-    let words = (value(of: "Content-Encoding") ?? "").lowercased().split(separator: ",")
+    guard let value = value(of: "Content-Encoding") else { return [] }
+    let words = value.lowercased().split(separator: ",")
     let names = words.map { $0.trimmingCharacters(in: .whitespaces) }.filter { Self.knownCodings.contains($0) }
     return names.map { $0 == "x-gzip" ? "gzip" : $0 }
   }
@@ -68,6 +76,7 @@ struct ResponseHead {
   /// Whether `Content-Length` and `Transfer-Encoding` allow to see where the body ends (RFC 9112, section 6.3).
   var hasValidLength: Bool {
     guard let text = value(of: "Content-Length"), value(of: "Transfer-Encoding") == nil else { return true }
+    // Several equal lengths count as one.
     let lengths = Set(text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) })
     guard let length = lengths.first, lengths.count == 1 else { return false }
     return length.utf8.allSatisfy { (48...57).contains($0) } && Int64(length) != nil

@@ -1,0 +1,186 @@
+import Foundation
+import LoopbackServer
+import ProcedureKit
+import ProcedureKitNetwork
+import Synchronization
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Servers, redirects and surroundings that work against a program, through libcurl.
+@Suite(.timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil)) struct AttackTests {
+  private static func hasIPv6() -> Bool { (try? LoopbackServer(isIPv6: true) { _ in .ok("") })?.stop() != nil }
+
+  private func load(
+    _ request: URLRequest, _ change: (inout CurlTransport.Configuration) -> Void = { _ in }
+  ) async throws -> HTTPPayloadResponse<Data> {
+    var configuration = CurlTransport.Configuration()
+    change(&configuration)
+    var load = NetworkDataProcedure()
+    load.settings.transport = try #require(CurlTransport(configuration))
+    return try await load(request)
+  }
+
+  @Test(
+    "An address of IPv6 is loaded, and redirects between both kinds of addresses drop credentials",
+    .enabled(if: hasIPv6()))
+  func ipv6() async throws {
+    let old = try LoopbackServer { .ok($0.headers["Authorization"] ?? "none") }
+    defer { old.stop() }
+    let new = try LoopbackServer(isIPv6: true) { request in
+      request.path == "/" ? .ok(request.headers["Host"] ?? "") : .redirect(to: old.url("/").absoluteString)
+    }
+    defer { new.stop() }
+    #expect(try await load(URLRequest(new.url("/"))).text == "[::1]:\(new.port)")
+    #expect(try await load(URLRequest(new.url("/old"), headers: ["Authorization": "secret"])).text == "none")
+  }
+
+  @Test("A trickle that never rests ends with the total time", arguments: ["/head", "/body", "/end"])
+  func trickles(_ path: String) async throws {
+    let head = "HTTP/1.1 200 OK\r\n"
+    let chunks = "\(head)Transfer-Encoding: chunked\r\n\r\n"
+    let long = String(repeating: "x", count: 1 << 20)
+    let (start, rest) =
+      switch path {
+      case "/head": (head, String(repeating: "X: y\r\n", count: 1 << 16))
+      case "/body": ("\(head)Content-Length: \(1 << 20)\r\n\r\n", long)
+      default: ("\(chunks)2\r\nok\r\n0\r\n", String(repeating: "X: y\r\n", count: 1 << 16))
+      }
+    let server = try LoopbackServer { _ in .garbage(Data((start + rest).utf8)).slow(7, pause: .milliseconds(1)) }
+    defer { server.stop() }
+    let error = await networkError {
+      try await load(URLRequest(server.url(path))) { $0.totalTimeout = .milliseconds(500) }
+    }
+    #expect(error?.code == .timedOut)
+    try await server.waitUntilUnconnected()
+  }
+
+  @Test("An extension of a chunk without an end, which passes no byte on, is idle")
+  func endlessExtension() async throws {
+    let start = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;"
+    let server = try LoopbackServer { _ in
+      .garbage(Data((start + String(repeating: "x", count: 1 << 20)).utf8)).slow(100, pause: .milliseconds(1))
+    }
+    defer { server.stop() }
+    var request = URLRequest(server.url("/"))
+    request.timeoutInterval = 1
+    let error = await networkError { try await load(request) }
+    #expect(error?.code == .timedOut)
+  }
+
+  @Test(
+    "A server may refuse a body that is still produced: its answer is the result",
+    arguments: [nil, 1_000_000] as [Int64?])
+  func refusedBody(_ count: Int64?) async throws {
+    let server = try LoopbackServer(beforeBody: { _ in .status(403, body: Data("no".utf8)) }, handler: { _ in .ok("") })
+    defer { server.stop() }
+    let (pieces, piece) = AsyncStream.makeStream(of: Data.self)
+    piece.yield(Data("a kitten".utf8))
+    var upload = NetworkUploadProcedure()
+    upload.settings.transport = try #require(CurlTransport())
+    let stream = HTTPBodyStream(byteCount: count) { pieces }
+    let response = try await upload(HTTPPayloadRequest(.stream(stream), to: server.url("/")))
+    #expect(response.status == 403)
+    #expect(response.text == "no")
+    withExtendedLifetime(piece) {}
+  }
+
+  @Test("Expect is not sent, since libcurl would send the request twice after a 417")
+  func expectation() async throws {
+    let server = try LoopbackServer(
+      beforeBody: { $0.headers["Expect"] == nil ? nil : .status(417) }, handler: { .ok($0.body) })
+    defer { server.stop() }
+    let request = URLRequest(server.url("/"), "POST", headers: ["Expect": "100-continue"], body: "meow")
+    #expect(try await load(request).text == "meow")
+    #expect(server.requests.count == 1)
+  }
+
+  @Test(
+    "A method that would begin another line is refused",
+    arguments: ["GET / HTTP/1.1\r\nX: y\r\n\r\nGET", "GET ", "", "G\0T"])
+  func methods(_ method: String) async throws {
+    let server = try LoopbackServer { _ in .ok("") }
+    defer { server.stop() }
+    var request = URLRequest(server.url("/"))
+    request.httpMethod = method
+    // Foundation may have its own thoughts about a method.
+    guard request.httpMethod == method else { return }
+    let exchange = HTTPExchange(request, onResponse: { _ in }, onData: { _ in })
+    let transport = try #require(CurlTransport())
+    let error = await networkError { try await transport.perform(exchange) }
+    #expect(error?.kind == .invalidRequest)
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test(
+    "Credentials in the address of a redirect are in no error",
+    arguments: ["//me:secret@HOST/gone", "http://me:secret@HOST/gone?secret"])
+  func credentialsOfRedirects(_ location: String) async throws {
+    let other = try LoopbackServer { _ in .resets }
+    defer { other.stop() }
+    let server = try LoopbackServer { _ in .redirect(to: location.replacing("HOST", with: "127.0.0.1:\(other.port)")) }
+    defer { server.stop() }
+    let error = try #require(
+      await networkError { try await load(URLRequest(server.url("/"), headers: ["Authorization": "own-token"])) })
+    #expect(other.requests.allSatisfy { $0.headers["Authorization"] != "own-token" })
+    #expect(other.requests.count > 0)
+    var text = "\(error) \(error.request) \(error.localizedDescription)"
+    dump(error, to: &text)
+    #expect(!text.contains("secret") && !text.contains("own-token"))
+  }
+
+  #if os(Linux)
+    @Test("Proxies come from the environment as for curl, and see the host that the program sees")
+    func proxies() async {
+      await #expect(processExitsWith: .success) {
+        let proxy = try LoopbackServer { request in
+          request.method == "CONNECT" ? .status(407, headers: ["X-Kitten": "Mia"]) : .ok(request.path)
+        }
+        defer { proxy.stop() }
+        let server = try LoopbackServer { .ok("direct \($0.path)") }
+        defer { server.stop() }
+        var settings = TransferSettings()
+        settings.transport = try #require(CurlTransport())
+        let load = NetworkDataProcedure("load", settings)
+        // What a request to a CGI program can set is no proxy.
+        setenv("HTTP_PROXY", "http://127.0.0.1:1/", 1)
+        #expect(try await load(URLRequest(server.url("/a"))).text == "direct /a")
+        setenv("http_proxy", "http://me:secret@127.0.0.1:\(proxy.port)/", 1)
+        setenv("https_proxy", "http://me:secret@127.0.0.1:\(proxy.port)/", 1)
+        setenv("no_proxy", "127.0.0.1", 1)
+        #expect(try await load(URLRequest(server.url("/b"))).text == "direct /b")
+        #expect(try await load(URLRequest(URL(string: "http://kitten.invalid/c")!)).text == "http://kitten.invalid/c")
+        // The head of a proxy that opens no tunnel is not that of the server.
+        let error = await networkError { try await load(URLRequest(URL(string: "https://kitten.invalid/d")!)) }
+        #expect(error?.kind == .transferFailed)
+        #expect(error?.response == nil)
+        #expect(error?.description.contains("secret") == false)
+        #expect(proxy.requests.last?.method == "CONNECT")
+
+        // libcurl reads an address by itself: it must not find another host than Foundation, by which redirects are judged.
+        let texts = [
+          "http://a.invalid#@b.invalid/", "http://a.invalid\\@b.invalid/", "http://a@b.invalid@c.invalid/",
+          "http://a.invalid;b.invalid/", "http://a.invalid%40b.invalid/", "http://a.invalid%2f@b.invalid/",
+          "http://a.invalid:80#@b.invalid/", "http://a.invalid?@b.invalid/", "http://a.invalid:0080/",
+          "http://a.invalid:/",
+          "http:///a.invalid/", "http://a.invalid/../@b.invalid", "http://A.INVALID./",
+          "http://a.invalid%00.b.invalid/",
+          "http://a:b@c:80@d.invalid/", "http://[::2]@a.invalid/", "http://ａ.invalid/", "http://a.invalid\t.b.invalid/",
+        ]
+        for text in texts {
+          guard let url = URL(string: text), let host = url.host, !host.isEmpty else { continue }
+          guard let seen = try? await load(URLRequest(url)).text else { continue }
+          #expect(URL(string: seen)?.comparable == url.comparable, "\(text): \(seen)")
+        }
+      }
+    }
+  #endif
+}
+
+extension URL {
+  /// The host without regard to case and to the dot of the root.
+  fileprivate var comparable: String? { host?.lowercased().trimmingCharacters(in: ["."]) }
+}
