@@ -1,4 +1,5 @@
 internal import Foundation
+internal import ProcedureKit
 
 /// Internal. An open file, with the system calls that a journal needs. Closed with its last reference, which gives the lock back.
 final class FileDescriptor {
@@ -16,16 +17,16 @@ final class FileDescriptor {
   /// Opens a file. A file that is created by this is readable and writable for its owner only.
   ///
   /// A path that contains NUL names no file: the system would take the part before.
-  init(opening path: String, _ flags: Int32) throws(Failure) {
-    guard !path.utf8.contains(0) else { throw Failure(code: EINVAL) }
-    number = open(path, flags | O_CLOEXEC, 0o600)
+  init(opening path: SystemText, _ flags: Int32) throws(Failure) {
+    guard !path.containsZero else { throw Failure(code: EINVAL) }
+    number = path.withCString { open($0, flags | O_CLOEXEC, 0o600) }
     if number < 0 { throw .latest }
   }
 
   /// Creates a file in place of what has the path. A link that lies there is removed, and not followed.
-  convenience init(replacing path: String) throws(Failure) {
-    guard !path.utf8.contains(0) else { throw Failure(code: EINVAL) }
-    unlink(path)
+  convenience init(replacing path: SystemText) throws(Failure) {
+    guard !path.containsZero else { throw Failure(code: EINVAL) }
+    _ = path.withCString { unlink($0) }
     try self.init(opening: path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
   }
 
@@ -43,9 +44,9 @@ final class FileDescriptor {
   }
 
   /// Whether the file is the one that has a path now, and not one that was replaced since.
-  func isFile(at path: String) -> Bool {
+  func isFile(at path: SystemText) -> Bool {
     var (own, other) = (stat(), stat())
-    return fstat(number, &own) == 0 && stat(path, &other) == 0 && own.st_ino == other.st_ino
+    return fstat(number, &own) == 0 && path.withCString { stat($0, &other) } == 0 && own.st_ino == other.st_ino
       && own.st_dev == other.st_dev
   }
 

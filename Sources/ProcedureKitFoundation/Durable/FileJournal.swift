@@ -78,8 +78,16 @@ public actor FileJournal: ProcedureJournal {
     _ path: String, flush: Flush = .everyEntry, onDamage: DamagePolicy = .fail,
     coder: any ProcedureCoder = JSONProcedureCoder(), log: ProcedureLog = .shared
   ) throws {
+    try self.init(path: SystemText(path), flush: flush, onDamage: onDamage, coder: coder, log: log)
+  }
+
+  /// Internal, for the examples. Opens a journal whose path may not be UTF-8.
+  package init(
+    path: SystemText, flush: Flush = .everyEntry, onDamage: DamagePolicy = .fail,
+    coder: any ProcedureCoder = JSONProcedureCoder(), log: ProcedureLog = .shared
+  ) throws {
     let file = try JournalFile(path, onDamage: onDamage)
-    (name, self.coder, self.flush, self.file, recovery) = (path, coder, flush, file, file.recovery)
+    (name, self.coder, self.flush, self.file, recovery) = (path.description, coder, flush, file, file.recovery)
     if let recovery { log.warning("\(recovery)") }
   }
 

@@ -17,9 +17,11 @@ final class JournalFile {
   /// How much of an entry is in memory while its checksum is computed.
   private static let pieceSize = 1 << 16
 
+  /// The path in messages.
   private let path: String
-  /// The path without links, from the root: a compaction replaces the file itself, also when the process has changed its folder since.
-  private let realPath: String
+  /// The path without links, from the root: a compaction replaces the file itself, also when the process has changed its folder since. Bytes, since
+  /// the name of a folder on the way may not be UTF-8.
+  private let realPath: SystemText
   private var file: FileDescriptor
   /// The end of the last whole entry, where the next entry is written.
   private(set) var end = JournalFormat.headerSize
@@ -31,8 +33,8 @@ final class JournalFile {
   private var failure: FileDescriptor.Failure?
 
   /// Opens or creates a file, locks it, and reads it to its end.
-  init(_ path: String, onDamage: FileJournal.DamagePolicy) throws(JournalError) {
-    self.path = path
+  init(_ path: SystemText, onDamage: FileJournal.DamagePolicy) throws(JournalError) {
+    self.path = path.description
     file = try Self.opened(path)
     realPath = Self.withoutLinks(path)
     do throws(FileDescriptor.Failure) {
@@ -45,11 +47,11 @@ final class JournalFile {
         return
       }
     } catch {
-      throw Self.error(.unwritable, path, "cannot be created", error)
+      throw Self.error(.unwritable, path.description, "cannot be created", error)
     }
     try checkHeader()
     if let damage = try scan() {
-      guard damage.isTorn || onDamage == .cutOff else { throw Self.error(.damaged, path, damage.explanation) }
+      guard damage.isTorn || onDamage == .cutOff else { throw Self.error(.damaged, self.path, damage.explanation) }
       try cutOff(damage)
     }
   }
@@ -62,9 +64,10 @@ final class JournalFile {
 
   // MARK: Opening
 
-  private static func opened(_ path: String) throws(JournalError) -> FileDescriptor {
-    guard !path.utf8.contains(0) else {
-      throw Self.error(.unreadable, path, "cannot be opened, since its path contains NUL")
+  private static func opened(_ path: SystemText) throws(JournalError) -> FileDescriptor {
+    let name = path.description
+    guard !path.containsZero else {
+      throw Self.error(.unreadable, name, "cannot be opened, since its path contains NUL")
     }
     while true {
       do throws(FileDescriptor.Failure) {
@@ -78,21 +81,21 @@ final class JournalFile {
       } catch {
         if error.code == EWOULDBLOCK {
           throw Self.error(
-            .inUse, path, "is used by another process, or by another journal of this one: give each its own file")
+            .inUse, name, "is used by another process, or by another journal of this one: give each its own file")
         }
         let problem =
           error.code == ENOENT
           ? "cannot be created, since the folder does not exist: create the folder first"
           : "cannot be opened as a regular file that can be read and written"
-        throw Self.error(.unreadable, path, problem, error)
+        throw Self.error(.unreadable, name, problem, error)
       }
     }
   }
 
-  private static func withoutLinks(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
+  private static func withoutLinks(_ path: SystemText) -> SystemText {
+    guard let real = path.withCString({ realpath($0, nil) }) else { return path }
     defer { free(real) }
-    return String(cString: real)
+    return SystemText(cString: real)
   }
 
   /// Whether the process that created the file was stopped before it had written the header.
@@ -283,7 +286,7 @@ final class JournalFile {
   /// Writes the latest entry of each kept key to a new file, which replaces the file. After an error, the old file is used on.
   func compact(_ isKept: (JournalKey) -> Bool) throws(JournalError) {
     try requireInPlace()
-    let temporary = realPath + ".compacting"
+    let temporary: SystemText = "\(realPath).compacting"
     let (old, oldEnd, oldPlaces, oldLatest) = (file, end, places, latest)
     var damaged: JournalKey?
     do throws(FileDescriptor.Failure) {
@@ -302,10 +305,10 @@ final class JournalFile {
         note(key, at: end, end: end + entry.count)
       }
       try new.flush()
-      guard rename(temporary, realPath) == 0 else { throw .latest }
+      guard temporary.withCString({ old in realPath.withCString { rename(old, $0) } }) == 0 else { throw .latest }
       file = new
     } catch {
-      unlink(temporary)
+      _ = temporary.withCString { unlink($0) }
       (end, places, latest) = (oldEnd, oldPlaces, oldLatest)
       // A damaged entry in the new file would make all of it a damaged journal.
       if let damaged { throw changed(damaged) }
@@ -321,8 +324,9 @@ final class JournalFile {
   }
 
   /// Makes a new name in a folder outlive a power failure.
-  private static func flushFolder(of path: String) throws(FileDescriptor.Failure) {
-    let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+  private static func flushFolder(of path: SystemText) throws(FileDescriptor.Failure) {
+    let end = path.bytes.lastIndex(of: UInt8(ascii: "/"))
+    let folder = end.map { SystemText(bytes: path.bytes[..<max($0, 1)]) } ?? "."
     do {
       try FileDescriptor(opening: folder, O_RDONLY).flush()
     } catch {

@@ -44,6 +44,26 @@ import Testing
     #expect(try files.contentsOfDirectory(atPath: folder.path).sorted() == ["a.journal", "victim"])
   }
 
+  @Test("A journal in a folder whose name is not UTF-8 takes entries, and is compacted in its place")
+  func latin() async throws {
+    let latin = SystemText(bytes: Array("\(folder.file("caf"))".utf8) + [0xe9])
+    try SystemFiles.makeFolders(latin)
+    let link = folder.file("link")
+    #expect(latin.withCString { symlink($0, link) } == 0)
+    for _ in 0..<2 {
+      let journal = try FileJournal("\(link)/a.journal")
+      try await journal.append([1], for: key)
+      try await journal.compact()
+      try await journal.append([2], for: key)
+      try await journal.close()
+      #expect(try SystemFiles.names(in: latin) == ["a.journal"])
+    }
+    // The path itself, too.
+    let journal = try FileJournal(path: "\(latin)/a.journal")
+    #expect(try await journal.read(key) == [2])
+    #expect(journal.name.hasSuffix("caf\\xe9/a.journal"))
+  }
+
   @Test("A folder at the path of the new file is an error, and the journal is as before")
   func folderAside() async throws {
     try files.createDirectory(atPath: path + ".compacting", withIntermediateDirectories: false)
