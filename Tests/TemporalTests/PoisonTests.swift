@@ -32,7 +32,7 @@ import Testing
     for width in [0, -1, Int.min, .max, 1 << 40, 1 << 24] {
       orders.append(ResizeOrder(source: good, target: target, width: width))
     }
-    for source in ["", "/dev/zero", "/", "/no/such/file", good + "\0", folder.path] {
+    for source in ["", "/dev/zero", "/", "/no/such/file", "/proc/self/pagemap", good + "\0", folder.path] {
       orders.append(ResizeOrder(source: source, target: target, width: 2))
     }
     let inFolder = folder.path

@@ -13,7 +13,7 @@ struct Picture {
   /// The largest file that is read, and the largest number of pixels that are made.
   private static let (largestFile, mostPixels) = (64 << 20, 1 << 24)
 
-  /// Reads a PPM of 8 bits, from a regular file of at most 64 MiB.
+  /// Reads a PPM of 8 bits, from a regular file of at most 64 MiB. Files of `/proc` have no size, and some of them no end.
   ///
   /// - Throws: ``ResizeError``.
   init(contentsOf path: String) throws {
@@ -24,7 +24,7 @@ struct Picture {
     var status = stat()
     // A pipe or a device might have no end.
     guard !path.utf8.contains(0), stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      status.st_size <= largestFile, let data = FileManager.default.contents(atPath: path)
+      (1...largestFile).contains(Int(status.st_size)), let data = FileManager.default.contents(atPath: path)
     else { throw ResizeError.unreadable(path) }
     return data
   }
