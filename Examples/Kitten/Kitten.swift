@@ -44,7 +44,7 @@ struct Kitten {
     let recorder: JobRecorder
     do {
       // Finished pictures are not flushed to the disk either: after a power failure, begin anew.
-      job.journal = try arguments.journal.map { try FileJournal($0, flush: .never) }
+      job.journal = try arguments.journal.map { try FileJournal(path: $0, flush: .never) }
       recorder = try JobRecorder(arguments.records)
     } catch {
       Console.printError("\(error)")
@@ -59,7 +59,7 @@ struct Kitten {
       if Console.isTerminal { Console.print("\r\u{1b}[K", terminator: "") }
       Console.printError("stopping …; once more ends at once, and may leave a part of a file")
     }
-    let result: Result<(Report, times: [String: Duration]), any Error>
+    let result: Result<(Report, times: [SystemText: Duration]), any Error>
     do {
       result = .success(
         try await signals.cancelling { [job] in try await job.run(jobs: arguments.jobs, recorder, progress) })
@@ -68,17 +68,17 @@ struct Kitten {
     }
     job.output.removeIfUnused()
     let status = tell(result, of: job, since: start, signals.first)
-    if status == 0, let journal = job.journal { await forget(in: journal) }
+    if status == 0, let journal = job.journal, let path = arguments.journal { await forget(in: journal, at: path) }
     let errors = await recorder.finish()
     for error in errors { Console.printError("\(error)") }
     return status == 0 && !errors.isEmpty ? 1 : status
   }
 
   /// Removes the steps of a finished job from the journal, and the file, unless another program remembers something there.
-  private static func forget(in journal: FileJournal) async {
+  private static func forget(in journal: FileJournal, at path: SystemText) async {
     do {
       try await journal.compact { !$0.path.hasPrefix("\(Step.graph)/") }
-      if await journal.entryCount == 0 { unlink(journal.name) }
+      if await journal.entryCount == 0 { try SystemFiles.remove(path) }
     } catch {
       Console.printError("\(error)")
     }
@@ -88,7 +88,7 @@ struct Kitten {
   ///
   /// - Returns: The exit status.
   private static func tell(
-    _ result: Result<(Report, times: [String: Duration]), any Error>, of job: Thumbnails,
+    _ result: Result<(Report, times: [SystemText: Duration]), any Error>, of job: Thumbnails,
     since start: ContinuousClock.Instant, _ signal: ProcessSignal?
   ) -> Int32 {
     switch result {

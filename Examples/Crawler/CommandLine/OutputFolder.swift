@@ -1,4 +1,6 @@
 import Foundation
+import ProcedureKit
+import ProcedureKitFoundation
 
 /// The folder for the pages.
 struct OutputFolder {
@@ -8,7 +10,10 @@ struct OutputFolder {
   ///
   /// - Throws: ``UsageError``.
   init(_ path: String) throws(UsageError) {
-    url = URL(filePath: path, directoryHint: .isDirectory)
+    guard let url = SystemText(path).fileURL else {
+      throw UsageError("\(path): the name of the current folder is not UTF-8; name a folder by its whole path")
+    }
+    self.url = url
     do {
       try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     } catch {

@@ -25,7 +25,7 @@ struct Arguments: Equatable, Sendable {
   var jobs = ProcessInfo.processInfo.activeProcessorCount
 
   /// The file that remembers finished steps until the job is done.
-  var journal: String?
+  var journal: SystemText?
 
   /// The files that tell afterwards how the job went.
   var records = RecordFiles()
@@ -73,8 +73,8 @@ struct Arguments: Equatable, Sendable {
     case "--sizes": sizes = try Self.sizes(in: requiredString())
     case "--output": output = try requiredPath()
     case "--jobs": jobs = try Self.number(requiredString(), in: 1...Self.jobLimit, option: option)
-    case "--journal": journal = try requiredString()
-    case "--trace": records.trace = try requiredString()
+    case "--journal": journal = try requiredPath()
+    case "--trace": records.trace = try requiredPath()
     case "--timeline": records.timeline = try requiredPath()
     case "--report": records.report = try requiredPath()
     case "--graph":

@@ -14,11 +14,11 @@ struct Report: Equatable, Sendable {
   var failedSourceCount = 0
 
   /// What was written, line by line.
-  func table(times: [String: Duration]) -> String {
+  func table(times: [SystemText: Duration]) -> String {
     var table = Table(header: ["name", "size", "bytes", "time"])
     for thumbnail in thumbnails {
       let name = thumbnail.fileName
-      let time = [Step.resize(name), Step.write(name)].reduce(Duration.zero) { $0 + (times[$1] ?? .zero) }
+      let time = [Step.resize(name), Step.write(name)].reduce(Duration.zero) { $0 + (times[SystemText($1)] ?? .zero) }
       table.append([
         name.description, "\(thumbnail.width) × \(thumbnail.height)", "\(thumbnail.byteCount)", time.inMilliseconds,
       ])

@@ -5,11 +5,11 @@ enum StepTimes {
   /// Reads to the end of the events, which comes when the queue is shut down.
   ///
   /// - Returns: The times, by the name of the step.
-  static func measure(_ events: AsyncStream<ProcedureEvent>) async -> [String: Duration] {
-    var times: [String: Duration] = [:]
+  static func measure(_ events: AsyncStream<ProcedureEvent>) async -> [SystemText: Duration] {
+    var times: [SystemText: Duration] = [:]
     for await event in events {
       guard event.graph != nil, let metrics = event.metrics, metrics.attempts > 0 else { continue }
-      times[event.name] = metrics.executing
+      times[SystemText(event.name)] = metrics.executing
     }
     return times
   }

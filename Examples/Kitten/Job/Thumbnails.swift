@@ -42,7 +42,7 @@ struct Thumbnails {
   /// - Throws: `CancellationError` when the task is cancelled; then nothing is left half done.
   func run(
     jobs: Int, _ recorder: JobRecorder? = nil, _ progress: TerminalProgress? = nil
-  ) async throws -> (Report, times: [String: Duration]) {
+  ) async throws -> (Report, times: [SystemText: Duration]) {
     // The queue bounds what executes. The graph's limit counts a step also while its conditions are evaluated, so that
     // no picture is begun while another one's next step is ready.
     let graph = graph.limit(jobs)

@@ -14,7 +14,7 @@ struct JobRecorder: Sendable {
   /// - Throws: `TraceError`.
   init(_ files: RecordFiles) throws {
     self.files = files
-    trace = try files.trace.map { try TraceRecorder(file: URL(filePath: $0)) }
+    trace = try files.trace.map { try TraceRecorder(path: $0) }
     runs = files.timeline == nil && files.report == nil ? nil : RunRecorder()
   }
 

@@ -3,7 +3,7 @@ import ProcedureKit
 /// The files that tell afterwards how the job went: `--trace`, `--timeline`, `--report`.
 struct RecordFiles: Equatable, Sendable {
   /// A trace for Perfetto, written while the job executes.
-  var trace: String?
+  var trace: SystemText?
 
   /// A picture, as SVG.
   var timeline: SystemText?

@@ -24,7 +24,7 @@ struct Arguments: Equatable, Sendable {
   var keepsGoing = false
   /// Whether the output of tasks that succeed is printed, too.
   var isVerbose = false
-  var trace: String?
+  var trace: SystemText?
   var report: SystemText?
 
   init() {}
@@ -61,12 +61,7 @@ struct Arguments: Equatable, Sendable {
   ) throws(UsageError) {
     switch option {
     case "--jobs", "-j": jobs = try number(option, value ?? rest.popFirst())
-    case "--trace":
-      let path = try text(option, value ?? rest.popFirst()).expandingHome
-      guard let string = path.string else {
-        throw UsageError(description: "\(option): the path '\(path)' is not UTF-8")
-      }
-      trace = string
+    case "--trace": trace = try text(option, value ?? rest.popFirst()).expandingHome
     case "--report": report = try text(option, value ?? rest.popFirst()).expandingHome
     case _ where value != nil: throw UsageError(description: "\(option) takes no value, or does not exist")
     case "--keep-going", "-k": keepsGoing = true

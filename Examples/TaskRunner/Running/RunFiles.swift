@@ -13,7 +13,7 @@ struct RunFiles: Sendable {
   ///
   /// - Throws: `TraceError`.
   init(_ arguments: Arguments, taskCount: Int) throws {
-    trace = try arguments.trace.map { try TraceRecorder(file: URL(filePath: $0, directoryHint: .notDirectory)) }
+    trace = try arguments.trace.map { try TraceRecorder(path: $0) }
     report = arguments.report
     runs = report.map { _ in RunRecorder(limit: taskCount + 10) }
   }

@@ -57,8 +57,11 @@ struct Arguments {
       guard let value = bytes.expandingHome.string else { throw DemoError("\(option): \(bytes) is not UTF-8") }
       switch option {
       case "--server": host = value
-      case "--folder": folder = URL(filePath: value)
-      case "--picture": picture = URL(filePath: value)
+      case "--folder", "--picture":
+        guard let url = SystemText(value).fileURL else {
+          throw DemoError("\(option): the name of the current folder is not UTF-8; name a file by its whole path")
+        }
+        if option == "--folder" { folder = url } else { picture = url }
       case "--job": job = value
       case "--sizes": sizes = try Self.number(value, option, in: 1...1_000)
       case "--pace": pace = try Self.number(value, option, in: 0...60_000)

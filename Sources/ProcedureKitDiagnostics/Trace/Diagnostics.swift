@@ -28,16 +28,17 @@ public enum Diagnostics {
   ///
   /// A second call has no effect.
   public static func start() {
-    guard let path = ProcessInfo.processInfo.environment["PROCEDURE_TRACE"], !path.isEmpty else { return }
-    start(tracingTo: URL(fileURLWithPath: path))
+    // Foundation's environment has no value that is not UTF-8.
+    guard let value = getenv("PROCEDURE_TRACE"), value.pointee != 0 else { return }
+    start(tracingTo: SystemText(cString: value))
   }
 
-  private static func start(tracingTo file: URL) {
+  private static func start(tracingTo path: SystemText) {
     let new: TraceRecorder?
     do {
       new = try recorder.withLock { current in
         guard current == nil else { return nil }
-        let new = try TraceRecorder(file: file)
+        let new = try TraceRecorder(path: path)
         current = new
         return new
       }

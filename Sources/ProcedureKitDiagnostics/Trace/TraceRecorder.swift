@@ -32,17 +32,26 @@ public final class TraceRecorder: Sendable {
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
   public convenience init(file: URL) throws {
-    do {
-      // The system would open the path before NUL.
-      guard !file.path.utf8.contains(0), !file.absoluteString.contains("%00") else {
-        throw CocoaError(.fileWriteInvalidFileName)
-      }
-      try Data().write(to: file)
-      let handle = try FileHandle(forWritingTo: file)
-      self.init(file: file) { try handle.write(contentsOf: $0) }
-    } catch {
-      throw TraceError(file: file, underlying: error)
+    // The system would open the path before NUL, which `path` leaves out.
+    guard !file.absoluteString.contains("%00") else { throw TraceError(file: file, underlying: POSIXError(.EINVAL)) }
+    try self.init(path: SystemText(file.path), file)
+  }
+
+  /// Internal, for the examples. Creates the file, or empties the one that is there. The path need not be UTF-8.
+  ///
+  /// - Throws: ``TraceError`` if the file cannot be opened for writing.
+  package convenience init(path: SystemText) throws {
+    try self.init(path: path, URL(filePath: path.description, directoryHint: .notDirectory))
+  }
+
+  private convenience init(path: SystemText, _ file: URL) throws {
+    guard !path.containsZero else { throw TraceError(file: file, underlying: POSIXError(.EINVAL)) }
+    let descriptor = path.withCString { open($0, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666) }
+    guard descriptor >= 0 else {
+      throw TraceError(file: file, underlying: POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO))
     }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    self.init(file: file) { try handle.write(contentsOf: $0) }
   }
 
   init(file: URL, output: @escaping TraceWriter.Output) {

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import ProcedureKit
 
 extension SystemText {
@@ -33,6 +33,14 @@ extension SystemText {
       return self
     }
     return SystemText(bytes: SystemText(cString: home).bytes + bytes.dropFirst())
+  }
+
+  /// Internal, for the examples. The URL of the file at this path; `nil` if a URL cannot hold the path, since the path, or the current folder at which
+  /// it begins, is not UTF-8. Foundation would repair it, and name another file.
+  package var fileURL: URL? {
+    let isAbsolute = bytes.first == UInt8(ascii: "/")
+    guard let string, isAbsolute || (try? SystemFiles.currentFolder())?.string != nil else { return nil }
+    return URL(filePath: string)
   }
 
   /// Internal, for the examples. The option and its value, at the first `=`; the value is `nil` without one.

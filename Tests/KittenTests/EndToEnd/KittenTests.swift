@@ -77,6 +77,9 @@ import Testing
     #expect(run.output.contains("caf\\xe9-3.png"))
     let names = try directory.names(in: "out")
     #expect(names.contains("\(latin)-3.png") && names.count == 3)
+    // Two files that are missing are two failures, though the messages are equal as strings.
+    let missing = try await KittenProcess(["x\u{e9}.ppm", "xe\u{301}.ppm", "--output=out3"], in: directory.path)
+    #expect(missing.errors.split(separator: "\n").count == 2, "\(missing.errors)")
     // As many as there are, also in a run that is continued.
     let again = try await KittenProcess(["in", "--sizes=3", "--output=out2", "--journal=j"], in: directory.path)
     #expect(again.status == 0)
@@ -93,7 +96,7 @@ import Testing
     let arguments = try Arguments(parsing: line)
     #expect(arguments.inputs == ["\(home)/a.ppm", "\(home)/b"] && arguments.journal == "\(home)/j")
     #expect(arguments.records == RecordFiles(trace: "\(home)/u", timeline: "\(home)/t", report: "\(home)/r"))
-    #expect(throws: UsageError.self) { try Arguments(parsing: ["--journal", SystemText(bytes: [0xe9])]) }
+    #expect(throws: UsageError.self) { try Arguments(parsing: ["--sizes", SystemText(bytes: [0xe9])]) }
   }
 
   @Test("A picture is finished before the next is begun, so that memory does not grow with their number")

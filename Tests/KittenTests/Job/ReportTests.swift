@@ -10,7 +10,7 @@ import Testing
   @Test("The table has a row for every file, its columns aligned, the time that of resizing and writing")
   func table() {
     let report = Report(thumbnails: [small, large], sourceCount: 1)
-    let times: [String: Duration] = ["resize a-8.png": .microseconds(1250), "write a-8.png": .milliseconds(20)]
+    let times: [SystemText: Duration] = ["resize a-8.png": .microseconds(1250), "write a-8.png": .milliseconds(20)]
     #expect(
       report.table(times: times) == """
         name           size  bytes     time

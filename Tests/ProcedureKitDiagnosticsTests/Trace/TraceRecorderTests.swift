@@ -130,6 +130,7 @@ import TestingProcedureKit
     #expect(error?.description.contains("/full/trace.json") ?? false)
     #expect(throws: TraceError.self) { try TraceRecorder(file: URL(fileURLWithPath: "/no/such/folder/trace.json")) }
     #expect(throws: TraceError.self) { try TraceRecorder(file: URL(fileURLWithPath: "/dev/null\0x")) }
+    #expect(throws: TraceError.self) { try TraceRecorder(path: "/dev/null\0x") }
   }
 
   @Test("A disk that stands still delays no procedure, and the events that are lost are marked")

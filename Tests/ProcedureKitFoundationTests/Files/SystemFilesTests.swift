@@ -67,6 +67,12 @@ import Testing
     for path: SystemText in ["~kit", "./~", "a/~/b", "", latin] { #expect(path.expandingHome == path) }
   }
 
+  @Test("A path that a URL cannot hold has no URL")
+  func urls() {
+    #expect(("/a b/%41" as SystemText).fileURL?.path == "/a b/%41" && latin.fileURL == nil)
+    #expect(("/\(latin)/a" as SystemText).fileURL == nil && ("a" as SystemText).fileURL?.lastPathComponent == "a")
+  }
+
   @Test("An option ends at the first =, and the extension of a name begins at its last dot")
   func parts() {
     #expect(

@@ -70,6 +70,9 @@ import Testing
     #expect(try await sandbox.run(path).text.contains("1 done"))
     #expect(try await sandbox.run(path).text.contains("1 up to date"))
     #expect(sandbox.text("\(latin)/out") == "1")
+    let run = try await sandbox.run("--trace", "t\(latin)", "--report=r\(latin)", path)
+    #expect(run.status == .exited(0) && sandbox.text("t\(latin)")?.hasSuffix("]\n") == true, "\(run.errorText)")
+    #expect(sandbox.text("r\(latin)")?.isEmpty == false)
     try sandbox.write(#"[{"name": "a", "command": "x", "inputs": ["\udce9"]}]"#, to: path)
     #expect(try await sandbox.run(path).errorText.contains("caf\\xe9/\\xe9 is missing"))
   }
