@@ -30,18 +30,13 @@ public struct Authorize<C: Capability>: InputlessProcedure {
   ///   enclosing body holds; the capability's errors; `CancellationError`, or the reason of the cancel.
   public func execute() async throws -> C.Status {
     guard let context = ProcedureContext.current else { return try await ProcedureTask(executing: self).execute() }
-    let run = context.run
-    run.core.waitStarted(run)
-    let result: Result<C.Status, any Error>
     do {
-      result = .success(try await AuthorizationRequests.authorize(capability, requirement))
+      return try await context.run.withSlotReleased {
+        try await AuthorizationRequests.authorize(capability, requirement)
+      }
     } catch let error as CapabilityError {
-      result = .failure(error.naming(ProcedureIdentity(id: context.id, name: name)))
-    } catch {
-      result = .failure(error)
+      throw error.naming(ProcedureIdentity(id: context.id, name: name))
     }
-    await run.core.waitEnded(run)
-    return try result.get()
   }
 }
 

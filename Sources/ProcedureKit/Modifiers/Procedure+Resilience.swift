@@ -72,11 +72,9 @@ extension Run {
     case .waits(let ticket):
       let levels = [self] + enclosingLevels
       giveBackResources(levels)
-      addWait(.rateLimit, limiter)
-      core.waitStarted(self)
-      let hasTurn = await limiter.wait(for: ticket, core.timers, at: wait(at:))
-      removeWait(limiter)
-      await core.waitEnded(self)
+      let hasTurn = await withSlotReleased(for: .rateLimit, at: limiter) {
+        await limiter.wait(for: ticket, core.timers, at: wait(at:))
+      }
       let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
       guard let error else { return }
       if hasTurn { limiter.callAbandoned(ticket) }

@@ -39,13 +39,11 @@ extension Run {
     leader.setAwaited()
     let levels = [self] + enclosingLevels
     giveBackResources(levels)
-    addWait(.execution(table, key, follower), wakeup)
-    core.waitStarted(self)
-    leader.core.raise(leader.slotOwner, to: currentPriority)
-    searchForDeadlock()
-    let isCalled = await wait(at: wakeup)
-    removeWait(wakeup)
-    await core.waitEnded(self)
+    let isCalled = await withSlotReleased(for: .execution(table, key, follower), at: wakeup) {
+      leader.core.raise(leader.slotOwner, to: currentPriority)
+      searchForDeadlock()
+      return await wait(at: wakeup)
+    }
     if let error = wakeup.refusal {
       table.left(key)
       throw error

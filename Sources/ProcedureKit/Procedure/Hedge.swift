@@ -1,6 +1,6 @@
 /// Two copies of a procedure: the second starts where the first takes long, and the first success decides.
 ///
-/// Each copy is a run with a slot of its own, for which it stands in line; the body that hedges has lent its own meanwhile.
+/// Each copy is a run with a slot of its own, for which it stands in line; the body that hedges has released its own.
 struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   private let task: ProcedureTask<Input, Output>
   private let input: Input
@@ -18,8 +18,18 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   func execute(after delay: Duration) async throws -> Output {
     let start = Wakeup()
     let timer = run.core.timers.schedule(after: delay) { start.call() }
-    run.core.waitStarted(run)
-    let result = await withTaskGroup(of: Result<Output, any Error>?.self) { group in
+    let result = await run.withSlotReleased {
+      let result = await firstSuccess(secondStartsAt: start)
+      run.core.timers.cancel(timer)
+      return result
+    }
+    guard let result else { throw CancellationError() }
+    return try result.get()
+  }
+
+  /// Returns the first success, or the last failure; `nil` if no copy has executed.
+  private func firstSuccess(secondStartsAt start: Wakeup) async -> Result<Output, any Error>? {
+    await withTaskGroup(of: Result<Output, any Error>?.self) { group in
       group.addTask { await executeCopy() }
       group.addTask {
         // Not called: the first copy has decided.
@@ -36,10 +46,6 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
       }
       return result
     }
-    run.core.timers.cancel(timer)
-    await run.core.waitEnded(run)
-    guard let result else { throw CancellationError() }
-    return try result.get()
   }
 
   private func executeCopy() async -> Result<Output, any Error> {

@@ -111,13 +111,11 @@ public struct ProcedureContext: Sendable {
   static func waiting(for wait: RunWait, at wakeup: Wakeup, _ operation: () async -> Void) async {
     guard let run = current?.run.living else { return await operation() }
     wait.queue?.withState { $0.awaitingBodies += 1 }
-    run.addWait(wait, wakeup)
-    run.core.waitStarted(run)
-    run.searchForDeadlock()
-    await operation()
-    run.removeWait(wakeup)
-    wait.queue?.withState { $0.awaitingBodies -= 1 }
-    await run.core.waitEnded(run)
+    await run.withSlotReleased(for: wait, at: wakeup) {
+      run.searchForDeadlock()
+      await operation()
+      wait.queue?.withState { $0.awaitingBodies -= 1 }
+    }
   }
 
   /// Executes a wait for the next event of a run. Where the wait is a part of a deadlock, the waiting run is cancelled, and fails (R4).
@@ -129,17 +127,15 @@ public struct ProcedureContext: Sendable {
     let isOwn = run.ancestors.contains { $0 === awaited }
     if !isOwn { awaited.setAwaited() }
     // A body can read its own events while other tasks of the body continue.
-    run.addWait(isOwn ? .events(of: awaited.name) : .eventsOfRun(awaited), work)
-    run.core.waitStarted(run)
-    if isOwn { awaited.failIfStuckInOwnEvents(run) } else { run.searchForDeadlock() }
-    // The task of the body may be its caller's, which a cancellation of the run does not cancel (C3).
-    await run.whileToldToGoOn {
-      await work.execute(startsAtOnce: true) { event.store(.success(await wait())) }
-    } onStop: {
-      work.cancel()
+    await run.withSlotReleased(for: isOwn ? .events(of: awaited.name) : .eventsOfRun(awaited), at: work) {
+      if isOwn { awaited.failIfStuckInOwnEvents(run) } else { run.searchForDeadlock() }
+      // The task of the body may be its caller's, which a cancellation of the run does not cancel (C3).
+      await run.whileToldToGoOn {
+        await work.execute(startsAtOnce: true) { event.store(.success(await wait())) }
+      } onStop: {
+        work.cancel()
+      }
     }
-    run.removeWait(work)
-    await run.core.waitEnded(run)
     return (try? event.result?.get()) ?? nil
   }
 
@@ -157,13 +153,7 @@ public struct ProcedureContext: Sendable {
     forEventOf name: String, _ operation: @concurrent @Sendable () async -> R
   ) async -> R {
     guard let run = current?.run else { return await operation() }
-    let key = Wakeup()
-    run.addWait(.events(of: name), key)
-    run.core.waitStarted(run)
-    let result = await operation()
-    run.removeWait(key)
-    await run.core.waitEnded(run)
-    return result
+    return await run.withSlotReleased(for: .events(of: name), at: Wakeup(), operation: operation)
   }
 
   /// The context of a body. Traps outside of any procedure.

@@ -46,16 +46,14 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
       return output
     }
 
-    /// Pauses. A body that iterates lends its slot, and keeps its resources.
+    /// Pauses. A body that iterates releases its slot, and keeps its resources.
     private static func pause(for delay: Duration, _ timers: Timers) async throws {
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       guard let run = ProcedureContext.current?.run.living else { return try await timers.pause(for: delay) }
       guard delay > .zero else { return }
       let wakeup = Wakeup()
       let timer = timers.schedule(at: end) { wakeup.call() }
-      run.core.waitStarted(run)
-      let isCalled = await run.wait(at: wakeup)
-      await run.core.waitEnded(run)
+      let isCalled = await run.withSlotReleased { await run.wait(at: wakeup) }
       if !isCalled {
         timers.cancel(timer)
         throw run.inheritedReason ?? CancellationError()

@@ -77,10 +77,10 @@ final class GraphRun: Sendable {
       return state.progress.isComplete
     }
     guard !isComplete else { return }
-    run.core.waitStarted(run)
-    addWorker()
-    await Spawner.runGroup(from: inbox)
-    await run.core.waitEnded(run)
+    await run.withSlotReleased {
+      addWorker()
+      await Spawner.runGroup(from: inbox)
+    }
     state.withLock { $0.inbox = nil }
   }
 

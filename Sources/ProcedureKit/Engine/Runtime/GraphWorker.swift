@@ -47,7 +47,7 @@ struct GraphWorker {
     let run = graph.bodyEnded(of: node)
     if let run { failure = await run.finishAsNode(failure) }
     // A node that was stopped has ended without the slot: the worker needs it for the next node (Q1).
-    if failure != nil, run != nil { await worker.core.goesOn(worker, slotOf: worker.slotOwner) }
+    if failure != nil, run != nil { await worker.reacquireSlot() }
     if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
     return failure.map { graph.nodeFailed(node, $0, run, hasExecuted: true) } ?? graph.nodeSucceeded(node, run)
   }

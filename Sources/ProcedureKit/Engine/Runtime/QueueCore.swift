@@ -242,53 +242,6 @@ final class QueueCore: Sendable {
     return step
   }
 
-  // MARK: Slots
-
-  /// A body waits: it lends its slot (Q3).
-  func waitStarted(_ run: Run) {
-    let owner = run.slotOwner
-    owner.core.send { state, effects in
-      if owner.member >= 0 { state.machine.waitStarted(owner.member, &effects.next) }
-    }
-  }
-
-  /// A wait of a body has ended: the body gets its slot back, or goes on without one if it was cancelled.
-  func waitEnded(_ run: Run) async { await goesOn(run, slotOf: run.slotOwner, endsWait: true) }
-
-  /// A body goes on, with its slot, or without one if it was cancelled (Q3).
-  func goesOn(_ run: Run, slotOf owner: Run, endsWait: Bool = false) async {
-    let wakeup = Wakeup()
-    let isReady = owner.core.send { state, effects in
-      guard owner.member >= 0 else { return true }
-      if endsWait { state.machine.waitEnded(owner.member) }
-      let isCancelled = run.details?.cancel != nil || owner.details?.cancel != nil || owner.details?.isStopping ?? false
-      guard !isCancelled, !state.machine.slotNeeded(owner.member) else { return true }
-      owner.madeDetails.slotWaiters.append(wakeup)
-      return false
-    }
-    if isReady { return }
-    // Not for a cancel of the task alone: it may be one of several tasks of the body.
-    await run.whileToldToGoOn {
-      await wakeup.waitUntilCalled()
-    } onStop: {
-      wakeup.leave()
-    }
-    guard wakeup.wasLeft else { return }
-    owner.core.send { state, effects in
-      owner.details?.slotWaiters.removeAll { $0 === wakeup }
-      if owner.member >= 0, owner.details?.slotWaiters.isEmpty ?? true { state.machine.returnGivenUp(owner.member) }
-    }
-  }
-
-  /// A body, or a part of it, goes on under another key, with a slot of that key.
-  func goesOn(_ run: Run, withKeyOf keyed: Run) async {
-    let (owner, id) = (run.slotOwner, keyed.keyID)
-    send { state, effects in
-      if owner.member >= 0 { state.machine.keyReplaced(of: owner.member, by: id, &effects.next) }
-    }
-    await goesOn(run, slotOf: owner)
-  }
-
   // MARK: The queue as a whole
 
   func suspend() {
@@ -318,9 +271,7 @@ final class QueueCore: Sendable {
         return true
       }
       guard isSuspended else { return }
-      waitStarted(run)
-      _ = await run.wait(at: wakeup)
-      await waitEnded(run)
+      _ = await run.withSlotReleased { await run.wait(at: wakeup) }
     }
   }
 

@@ -90,29 +90,6 @@ extension Run {
     return try await operation()
   }
 
-  // MARK: Waits of the body
-
-  func addWait(_ wait: RunWait, _ key: AnyObject) {
-    let wait = BodyWait(wait: wait, wakeup: key as? Wakeup)
-    core.withState { _ in madeDetails.waits[ObjectIdentifier(key)] = wait }
-  }
-
-  /// Ends a wait that is a part of a deadlock. A wait that cannot throw fails the run instead, as a timeout does.
-  ///
-  /// - Returns: Whether the body was still waiting.
-  @discardableResult
-  func refuseWait(_ key: ObjectIdentifier, _ error: ProcedureError) -> Bool {
-    guard let wait = core.withState({ _ in details?.waits.removeValue(forKey: key) }) else { return false }
-    if !wait.wait.canThrow { cancel(error) }
-    wait.wakeup?.refuse(error)
-    return true
-  }
-
-  func removeWait(_ key: AnyObject) {
-    let wait = core.withState { _ in details?.waits.removeValue(forKey: ObjectIdentifier(key)) }
-    _ = wait
-  }
-
   // MARK: Children
 
   enum Adoption {

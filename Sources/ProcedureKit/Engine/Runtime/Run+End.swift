@@ -21,14 +21,14 @@ extension Run {
 
   private func callHooksAndPublish(_ outcome: Outcome) async {
     // The hooks of a part hold no slot either.
-    if slotOwner !== self { core.waitStarted(self) }
-    let published = await ProcedureContext.bound.withValue(ProcedureContext(self)) {
-      await callHooks(beforeEnd: outcome)
+    await withSlotOfBodyReleased {
+      let published = await ProcedureContext.bound.withValue(ProcedureContext(self)) {
+        await callHooks(beforeEnd: outcome)
+      }
+      publish(published, isLast: false)
+      await ProcedureContext.bound.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
+      leave()
     }
-    publish(published, isLast: false)
-    await ProcedureContext.bound.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
-    leave()
-    if slotOwner !== self { await core.waitEnded(self) }
   }
 
   /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
@@ -46,19 +46,19 @@ extension Run {
 
   /// Waits for the produced children, without a slot (C1).
   private func settle() async {
-    if slotOwner !== self { core.waitStarted(self) }
-    await withTaskCancellationHandler {
-      await Waiter.suspend { waiter in
-        core.withState { _ in
-          guard let details, details.producedCount > 0 else { return false }
-          details.settling = waiter
-          return true
+    await withSlotOfBodyReleased {
+      await withTaskCancellationHandler {
+        await Waiter.suspend { waiter in
+          core.withState { _ in
+            guard let details, details.producedCount > 0 else { return false }
+            details.settling = waiter
+            return true
+          }
         }
+      } onCancel: {
+        if !isDrivenByWorker, !ignoresEarlierCancel { cancelLikeParent() }
       }
-    } onCancel: {
-      if !isDrivenByWorker, !ignoresEarlierCancel { cancelLikeParent() }
     }
-    if slotOwner !== self { await core.waitEnded(self) }
   }
 
   // MARK: The outcome

@@ -1,3 +1,112 @@
+/// How a body waits (Q3): the only place that releases the slot of a body, and that reacquires it.
+extension Run {
+  /// Executes an operation that waits. The body releases its slot, and has it again when the function returns, unless it was cancelled (Q3).
+  ///
+  /// Until the operation has ended, snapshots report `wait`, and the search for deadlocks sees it. A wait that is a part of a deadlock ends
+  /// with an error at the wakeup that is its key.
+  ///
+  /// - Parameters:
+  ///   - wait: The awaited work; `nil` for work that needs nothing of what the body holds.
+  ///   - key: The identity of the wait among those of the body.
+  ///   - operation: The operation, which ends by itself when the run is cancelled.
+  /// - Returns: The result of `operation`.
+  /// - Throws: The error of `operation`.
+  func withSlotReleased<R>(
+    for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
+  ) async rethrows -> R {
+    if let wait, let key { addWait(wait, key) }
+    releaseSlot()
+    do {
+      let result = try await operation()
+      if let key { removeWait(key) }
+      await reacquireSlot(endsWait: true)
+      return result
+    } catch {
+      if let key { removeWait(key) }
+      await reacquireSlot(endsWait: true)
+      throw error
+    }
+  }
+
+  /// Executes an operation for which the run itself waits, and not its body: a part of a body releases the slot of the body. A run with a slot
+  /// of its own has none before its body starts and after it has ended.
+  func withSlotOfBodyReleased<R>(
+    for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
+  ) async rethrows -> R {
+    if isPartOfBody { return try await withSlotReleased(for: wait, at: key, operation: operation) }
+    if let wait, let key { addWait(wait, key) }
+    defer { if let key { removeWait(key) } }
+    return try await operation()
+  }
+
+  private func releaseSlot() {
+    let owner = slotOwner
+    owner.core.send { state, effects in
+      if owner.member >= 0 { state.machine.waitStarted(owner.member, &effects.next) }
+    }
+  }
+
+  /// Waits until the body has its slot, at once if it was cancelled: it then continues without one (Q3).
+  ///
+  /// - Parameter owner: The run whose slot the body uses, if it is not that of this run.
+  func reacquireSlot(of owner: Run? = nil) async { await reacquireSlot(of: owner, endsWait: false) }
+
+  private func reacquireSlot(of owner: Run? = nil, endsWait: Bool) async {
+    let (owner, wakeup) = (owner ?? slotOwner, Wakeup())
+    let isReady = owner.core.send { state, effects in
+      guard owner.member >= 0 else { return true }
+      if endsWait { state.machine.waitEnded(owner.member) }
+      let isCancelled = details?.cancel != nil || owner.details?.cancel != nil || owner.details?.isStopping ?? false
+      guard !isCancelled, !state.machine.slotNeeded(owner.member) else { return true }
+      owner.madeDetails.slotWaiters.append(wakeup)
+      return false
+    }
+    if isReady { return }
+    // Not for a cancellation of the task alone: it may be one of several tasks of the body.
+    await whileToldToGoOn {
+      await wakeup.waitUntilCalled()
+    } onStop: {
+      wakeup.leave()
+    }
+    guard wakeup.wasLeft else { return }
+    owner.core.send { state, effects in
+      owner.details?.slotWaiters.removeAll { $0 === wakeup }
+      if owner.member >= 0, owner.details?.slotWaiters.isEmpty ?? true { state.machine.returnGivenUp(owner.member) }
+    }
+  }
+
+  /// The body continues under the key of another run, with a slot of that key.
+  func switchKey(to keyed: Run) async {
+    let (owner, id) = (slotOwner, keyed.keyID)
+    core.send { state, effects in
+      if owner.member >= 0 { state.machine.keyReplaced(of: owner.member, by: id, &effects.next) }
+    }
+    await reacquireSlot()
+  }
+
+  /// Registers a wait until `removeWait`, for snapshots and for the search for deadlocks.
+  func addWait(_ wait: RunWait, _ key: AnyObject) {
+    let wait = BodyWait(wait: wait, wakeup: key as? Wakeup)
+    core.withState { _ in madeDetails.waits[ObjectIdentifier(key)] = wait }
+  }
+
+  func removeWait(_ key: AnyObject) {
+    let wait = core.withState { _ in details?.waits.removeValue(forKey: ObjectIdentifier(key)) }
+    _ = wait
+  }
+
+  /// Ends a wait that is a part of a deadlock. A wait that cannot throw fails the run instead, as a timeout does.
+  ///
+  /// - Returns: Whether the body was still waiting.
+  @discardableResult
+  func refuseWait(_ key: ObjectIdentifier, _ error: ProcedureError) -> Bool {
+    guard let wait = core.withState({ _ in details?.waits.removeValue(forKey: key) }) else { return false }
+    if !wait.wait.canThrow { cancel(error) }
+    wait.wakeup?.refuse(error)
+    return true
+  }
+}
+
 extension Run {
   /// The end of a wait for a run.
   enum WaitEnd {
@@ -18,18 +127,12 @@ extension Run {
     if let error = waiting.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) { return .refused(error) }
     let wakeup = Wakeup()
     guard register(wakeup, isAwaited: true) else { return .ended }
-    waiting.addWait(.run(self), wakeup)
-    waiting.core.waitStarted(waiting)
-    waiting.searchForDeadlock()
-    let isCalled: Bool
-    if endsWithCancel {
-      isCalled = await waiting.wait(at: wakeup)
-    } else {
+    let isCalled = await waiting.withSlotReleased(for: .run(self), at: wakeup) {
+      waiting.searchForDeadlock()
+      if endsWithCancel { return await waiting.wait(at: wakeup) }
       await wakeup.waitUntilCalled()
-      isCalled = true
+      return true
     }
-    waiting.removeWait(wakeup)
-    await waiting.core.waitEnded(waiting)
     if unregister(wakeup) { return .ended }
     return wakeup.refusal.map { .refused($0) } ?? (isCalled ? .ended : .cancelled)
   }

@@ -167,6 +167,9 @@ final class Run: @unchecked Sendable {
   /// The run whose slot the body uses: its own, or that of the run around it.
   var slotOwner: Run { slotRun ?? self }
 
+  /// Whether the run executes as a part of a body around it, and uses the slot of that body.
+  var isPartOfBody: Bool { slotRun != nil && slotRun !== self }
+
   var isDrivenByWorker: Bool { kind == .added }
 
   /// The details, made when something needs them. Called under the lock.

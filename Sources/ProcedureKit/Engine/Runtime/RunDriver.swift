@@ -54,22 +54,23 @@ extension Run {
     -> Output
   {
     let parent = parent
-    let lendsSlot = slotOwner === self && parent != nil && kind != .graphWorker
-    if lendsSlot, let parent {
-      parent.addWait(.run(self), self)
-      parent.core.waitStarted(parent)
-    }
-    let step = admit(priority: rawPriority)
-    await drive(from: step)
-    if hasKeyOfNode { await core.goesOn(slotOwner, withKeyOf: slotOwner) }
-    if lendsSlot, let parent {
-      parent.removeWait(self)
-      await parent.core.waitEnded(parent)
+    if let parent, !isPartOfBody, kind != .graphWorker {
+      // The body around the run waits for it: a node or a copy has a slot of its own.
+      await parent.withSlotReleased(for: .run(self), at: self) { await admitAndDrive(priority: rawPriority) }
+    } else {
+      await admitAndDrive(priority: rawPriority)
     }
     guard let outcome else { preconditionFailure("\(levelIdentity) has ended without an outcome") }
     if case .finished(let value) = outcome { return value as! Output }
-    if slotOwner !== self, let parent, let error = await goesOn(parent) { throw error }
+    if isPartOfBody, let parent, let error = await goesOn(parent) { throw error }
     return try outcome.map { $0 as! Output }.get(of: levelIdentity)
+  }
+
+  @inline(__always)
+  private func admitAndDrive(priority rawPriority: UInt8?) async {
+    let step = admit(priority: rawPriority)
+    await drive(from: step)
+    if hasKeyOfNode { await slotOwner.switchKey(to: slotOwner) }
   }
 
   // MARK: The steps
@@ -112,23 +113,22 @@ extension Run {
     }
   }
 
-  /// Waits for the next step. A part of a body lends the body's slot meanwhile.
+  /// Waits for the next step. A part of a body releases the body's slot until then.
   private func nextStep() async -> RunStep {
     if let step = core.withState({ _ in details?.step.take() }) { return step }
-    let usesSlotOfParent = slotOwner !== self
-    if usesSlotOfParent { core.waitStarted(self) }
-    await withTaskCancellationHandler {
-      await Waiter.suspend { waiter in
-        core.withState { _ in
-          guard madeDetails.step == nil else { return false }
-          details?.caller = waiter
-          return true
+    await withSlotOfBodyReleased {
+      await withTaskCancellationHandler {
+        await Waiter.suspend { waiter in
+          core.withState { _ in
+            guard madeDetails.step == nil else { return false }
+            details?.caller = waiter
+            return true
+          }
         }
+      } onCancel: {
+        if !ignoresEarlierCancel { cancelLikeParent() }
       }
-    } onCancel: {
-      if !ignoresEarlierCancel { cancelLikeParent() }
     }
-    if usesSlotOfParent { await core.waitEnded(self) }
     return core.withState { _ in details?.step.take() } ?? .finish
   }
 
@@ -162,8 +162,9 @@ extension Run {
   private func evaluate() async -> RunStep? {
     let conditions = core.withState { _ in closures }?.conditions.elements ?? []
     let work = CancellableWork()
-    addWait(.conditions(conditions.map(\.name)), work)
+    let wait = RunWait.conditions(conditions.map(\.name))
     if isDrivenByWorker {
+      addWait(wait, work)
       // The decision leads the run on, and this task remains with the conditions that ignore their cancellation.
       await whileCancellable {
         await evaluate(conditions, by: work) { self.conditionsDecided($0, work) }
@@ -173,12 +174,9 @@ extension Run {
       removeWait(work)
       return nil
     }
-    let usesSlotOfParent = slotOwner !== self
-    if usesSlotOfParent { core.waitStarted(self) }
-    let evaluation =
-      leavesConditionsBehind ? await decision(of: conditions) : await evaluation(of: conditions, by: work)
-    removeWait(work)
-    if usesSlotOfParent { await core.waitEnded(self) }
+    let evaluation = await withSlotOfBodyReleased(for: wait, at: work) {
+      leavesConditionsBehind ? await self.decision(of: conditions) : await self.evaluation(of: conditions, by: work)
+    }
     if isTaskCancelled { cancelLikeParent() }
     guard let evaluation else { return .wait }
     return core.send { state, effects in
@@ -404,7 +402,7 @@ extension Run {
   private func execute() async -> RunStep {
     // Only the driver writes `hasStarted`.
     let isFirst = !hasStarted
-    if isFirst, hasKeyOfNode { await core.goesOn(self, withKeyOf: self) }
+    if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.carriers.isEmpty
     if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
       core.withState { _ in madeDetails.result = .failure(error) }
@@ -656,7 +654,7 @@ extension Run {
   /// This part was stopped, perhaps in its pause: the body around it goes on with its resources and its slot. The error if it cannot.
   private func goesOn(_ body: Run) async -> (any Error)? {
     if let error = await body.reclaim([body] + body.enclosingLevels) { return error }
-    await core.goesOn(body, slotOf: slotOwner)
+    await body.reacquireSlot(of: slotOwner)
     return nil
   }
 
@@ -678,9 +676,9 @@ extension Run {
         core.withState { _ in claimant.details?.reclaiming = nil }
         return error
       case .waits:
-        core.waitStarted(self)
-        if await !wait(at: wakeup) { _ = core.resources.withdraw(claimant) }
-        await core.waitEnded(self)
+        await withSlotReleased {
+          if await !wait(at: wakeup) { _ = core.resources.withdraw(claimant) }
+        }
       }
       let refusal = core.withState { _ in
         claimant.details?.reclaiming = nil
