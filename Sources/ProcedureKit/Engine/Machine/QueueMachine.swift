@@ -189,20 +189,16 @@ struct QueueMachine<Payload: Sendable>: Sendable {
       move(member, to: .starting)
       return .start
     }
-    let isPart = members[Int(member)].isPart
-    if !members[Int(member)].isDrivenByWorker, slotsTaken < width, isPart ? returning.isEmpty : hasNobodyInLine,
-      !isKeyFull(member)
-    {
+    if !members[Int(member)].isDrivenByWorker, nextForSlot(newcomer: member) == member {
       takeSlot(member)
       start(member)
       return .start
     }
+    // No slot is free for the run, or it waits for a worker.
     move(member, to: .ready)
     lineUp(member)
     return .wait
   }
-
-  private var hasNobodyInLine: Bool { !isSuspended && ready.isEmpty && returning.isEmpty }
 
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
@@ -248,13 +244,14 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
     if !needsSlot || entry.usesSlotOfParent { return true }
     if entry.isReturning { return false }
-    if slotsTaken < width, returning.isEmpty, !isKeyFull(member) {
-      takeSlot(member)
-      return true
-    }
     members[Int(member)].isReturning = true
-    lineUp(member)
-    return false
+    guard nextForSlot(newcomer: member) == member else {
+      lineUp(member)
+      return false
+    }
+    members[Int(member)].isReturning = false
+    takeSlot(member)
+    return true
   }
 
   /// A body that stands in line for its slot goes on without one, since it was cancelled.
@@ -355,25 +352,27 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     startNext(&next)
   }
 
-  // MARK: Workers
+  // MARK: Slots (Q1)
 
-  /// A worker asks for the next body.
-  mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
-    if isStarting { isWorkerStarting = false }
-    startNext(&next)
-    if slotsTaken < width, !isSuspended, let member = ready.first() {
-      leaveLine(member)
-      takeSlot(member)
-      start(member)
-      next.execute = member
-      startNext(&next)
-    }
+  /// Decides which run gets the next slot, and is the only function that reads the width. Constant time for one priority.
+  ///
+  /// Bodies that resume, and parts of bodies, come before runs that have not started, which wait while the queue is suspended. In each line the
+  /// run of the highest priority comes first, and among these the one that was admitted first.
+  ///
+  /// - Parameter newcomer: A run that does not stand in line yet: it comes behind those that do.
+  /// - Returns: The run; `nil` if no slot is free, or no run can have it.
+  private func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
+    guard slotsTaken < width else { return nil }
+    if let member = returning.first() { return member }
+    let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
+    if hasNewcomer, members[Int(newcomer)].goesOn { return newcomer }
+    if isSuspended { return nil }
+    return ready.first() ?? (hasNewcomer ? newcomer : nil)
   }
 
-  /// Decides who comes next: gives free slots to those that wait for one, in order. A body for a worker waits until one asks (Q1).
+  /// Gives free slots to the runs in line, in order. A run for a worker, and those behind it, wait until a worker asks.
   mutating func startNext(_ next: inout Next) {
-    guard slotsTaken < width, !(ready.isEmpty && returning.isEmpty) else { return }
-    while slotsTaken < width, !returning.isEmpty, let member = returning.first() {
+    while let member = nextForSlot(), !members[Int(member)].isDrivenByWorker || members[Int(member)].goesOn {
       leaveLine(member)
       takeSlot(member)
       if members[Int(member)].isReturning {
@@ -384,20 +383,24 @@ struct QueueMachine<Payload: Sendable>: Sendable {
         next.steps.append((member, .start))
       }
     }
-    while slotsTaken < width, !isSuspended, let member = ready.first(), !members[Int(member)].isDrivenByWorker {
-      leaveLine(member)
-      takeSlot(member)
-      start(member)
-      next.steps.append((member, .start))
-    }
+  }
+
+  /// A worker asks for the next body.
+  mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
+    if isStarting { isWorkerStarting = false }
+    startNext(&next)
+    guard let member = nextForSlot() else { return }
+    leaveLine(member)
+    takeSlot(member)
+    start(member)
+    next.execute = member
+    startNext(&next)
   }
 
   /// Decides, after each event, whether a worker is to be started: at most one is starting at any time.
   @inline(__always)
   mutating func startsWorker() -> Bool {
-    guard !isWorkerStarting, slotsTaken < width, !isSuspended, let first = ready.first(),
-      members[Int(first)].isDrivenByWorker
-    else { return false }
+    guard !isWorkerStarting, let next = nextForSlot(), members[Int(next)].isDrivenByWorker else { return false }
     isWorkerStarting = true
     return true
   }

@@ -289,27 +289,47 @@ extension Run {
     }
   }
 
-  /// Comes to its queue in the caller's task. Returns the next step of the run.
+  /// The admission of a run that its caller's task brings to its queue.
+  private enum Admission {
+    case admitted(RunStep)
+    /// The queue was shut down.
+    case refused
+    /// The run was admitted, and is cancelled at once (C2).
+    case cancelled
+  }
+
+  /// Brings the run to its queue, in the caller's task.
+  ///
+  /// - Returns: The next step of the run.
   func admit(priority rawPriority: UInt8?) -> RunStep {
-    var isCancelled = isTaskCancelled
-    if let parent {
-      switch parent.adopt(self) {
-      case .refused, .adopted: break
-      case .cancelled: isCancelled = !ignoresEarlierCancel
-      }
-    }
+    _ = parent?.adopt(self)
     if let deadline = level.traits.deadline, let lateness = lateness(deadline) {
       refuse(lateness)
       return .finish
     }
+    switch arrive(priority: rawPriority) {
+    case .admitted(let step):
+      startDeadline()
+      return step
+    case .refused:
+      refuse(ProcedureError.queueShutDown(procedure: levelIdentity, queue: core.name))
+      return .finish
+    case .cancelled:
+      startDeadline()
+      cancelLikeParent()
+      return core.withState { state in member >= 0 && state.machine[member].phase == .starting ? .finish : .wait }
+    }
+  }
+
+  private func arrive(priority rawPriority: UInt8?) -> Admission {
     // A run of a body on its own queue is a part of the body: it has the order of the body, and goes on with it.
     let around = ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
     let isPart = around != nil || slotOwner !== self
     let reading = core.time.reading()
-    let step = core.send { state, effects -> RunStep? in
+    let admission = core.send { state, effects -> Admission in
       // `enter` may have admitted the run already.
-      if member >= 0 { return .wait }
-      guard !state.isShutDown || isPart else { return nil }
+      if member >= 0 { return .admitted(.wait) }
+      guard !state.isShutDown || isPart else { return .refused }
       let enclosing = around.flatMap { $0.member >= 0 ? state.machine[$0.member] : nil }
       let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
       attached = stamp(reading.instant).nanoseconds
@@ -320,18 +340,11 @@ extension Run {
         &effects)
       // The graph has reported its nodes.
       if kind != .node { record(.didAttach(), at: reading.instant, &effects) }
-      if state.cancelsArrivals { isCancelled = true }
-      return step
+      return state.cancelsArrivals ? .cancelled : .admitted(step)
     }
-    guard let step else {
-      refuse(ProcedureError.queueShutDown(procedure: levelIdentity, queue: core.name))
-      return .finish
-    }
-    startDeadline()
-    // The parent may have been cancelled before it could reach this run in its queue.
-    if let parent, !ignoresEarlierCancel, parent.isToldToStop { isCancelled = true }
-    guard isCancelled else { return step }
-    cancelLikeParent()
-    return core.withState { state in member >= 0 && state.machine[member].phase == .starting ? .finish : .wait }
+    guard case .admitted = admission else { return admission }
+    // A parent that was cancelled before could not reach this run in its queue.
+    let isCancelled = isTaskCancelled || !ignoresEarlierCancel && parent?.isToldToStop ?? false
+    return isCancelled ? .cancelled : admission
   }
 }
