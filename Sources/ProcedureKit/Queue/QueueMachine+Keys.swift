@@ -63,6 +63,6 @@ extension QueueMachine {
     keyChanged(former)
     keyChanged(key)
     turns.left(former)
-    startNext(&next)
+    grantSlots(&next)
   }
 }

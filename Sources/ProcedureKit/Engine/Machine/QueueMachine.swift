@@ -349,7 +349,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let key = members[Int(member)].key
     if key >= 0 { turns.slotGivenBack(key) }
     keyChanged(key)
-    startNext(&next)
+    grantSlots(&next)
   }
 
   // MARK: Slots (Q1)
@@ -361,40 +361,49 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   ///
   /// - Parameter newcomer: A run that does not stand in line yet: it comes behind those that do.
   /// - Returns: The run; `nil` if no slot is free, or no run can have it.
+  @inline(__always)
   private func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
     guard slotsTaken < width else { return nil }
-    if let member = returning.first() { return member }
+    if !returning.isEmpty { return returning.first() }
     let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
     if hasNewcomer, members[Int(newcomer)].goesOn { return newcomer }
     if isSuspended { return nil }
-    return ready.first() ?? (hasNewcomer ? newcomer : nil)
-  }
-
-  /// Gives free slots to the runs in line, in order. A run for a worker, and those behind it, wait until a worker asks.
-  mutating func startNext(_ next: inout Next) {
-    while let member = nextForSlot(), !members[Int(member)].isDrivenByWorker || members[Int(member)].goesOn {
-      leaveLine(member)
-      takeSlot(member)
-      if members[Int(member)].isReturning {
-        members[Int(member)].isReturning = false
-        next.returned.append(member)
-      } else {
-        start(member)
-        next.steps.append((member, .start))
-      }
-    }
+    if !ready.isEmpty { return ready.first() }
+    return hasNewcomer ? newcomer : nil
   }
 
   /// A worker asks for the next body.
   mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
     if isStarting { isWorkerStarting = false }
-    startNext(&next)
-    guard let member = nextForSlot() else { return }
-    leaveLine(member)
-    takeSlot(member)
-    start(member)
-    next.execute = member
-    startNext(&next)
+    grantSlots(hasWorker: true, &next)
+  }
+
+  /// Gives free slots to the runs in line, in order.
+  ///
+  /// - Parameters:
+  ///   - hasWorker: Whether a worker asks for a run. Without one, a run for a worker waits, and so do those behind it.
+  ///   - next: Receives the runs that have a slot.
+  @inline(__always)
+  mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
+    var hasWorker = hasWorker
+    while let member = nextForSlot() {
+      let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].goesOn
+      if needsWorker, !hasWorker { return }
+      leaveLine(member)
+      takeSlot(member)
+      if members[Int(member)].isReturning {
+        members[Int(member)].isReturning = false
+        next.returned.append(member)
+        continue
+      }
+      start(member)
+      if needsWorker {
+        next.execute = member
+        hasWorker = false
+      } else {
+        next.steps.append((member, .start))
+      }
+    }
   }
 
   /// Decides, after each event, whether a worker is to be started: at most one is starting at any time.
@@ -430,12 +439,12 @@ struct QueueMachine<Payload: Sendable>: Sendable {
       let step = advance(member, &next)
       if step != .wait { next.steps.append((member, step)) }
     }
-    startNext(&next)
+    grantSlots(&next)
   }
 
   mutating func widthChanged(to width: Int, _ next: inout Next) {
     self.width = width
-    startNext(&next)
+    grantSlots(&next)
   }
 
   /// The priority of a run that waits was raised. Whether that changed anything (Q7).
