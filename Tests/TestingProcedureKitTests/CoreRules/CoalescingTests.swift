@@ -229,18 +229,33 @@ struct CoalescingTests {
     }
   }
 
-  @Test("The time of coalesced runs grows linearly: 20,000 runs of one key, and 20,000 in groups of 100")
+  @Test("A coalesced run among 40,000 costs about as much as one among 4,000, in one group and in groups of 100")
   func linear() async throws {
-    for groups in [1, 200] {
-      let queue = ProcedureQueue("q", isSuspended: true)
-      let executions = Locked(0)
-      let handles = (0..<20_000).map { number in
-        queue.add(ProcedureTask("work") { executions { $0 += 1 } }.coalesced(by: number % groups))
+    /// The processor time for each run.
+    func cost(runs: Int, groups: Int) async throws -> Duration {
+      let executor = MeteredExecutor()
+      let (queue, closed) = (ProcedureQueue("q", executor: executor), ProcedureQueue("closed", isSuspended: true))
+      let opening = closed.add(ProcedureTask("opening") {})
+      let (starts, executions) = (Locked(0), Locked(0))
+      let work = ProcedureTask("work") {
+        executions { $0 += 1 }
+        try await opening.value
       }
-      await queue.resume()
+      let handles = (0..<runs).map { number in
+        queue.add(work.coalesced(by: number % groups).onWillExecute { starts { $0 += 1 } })
+      }
+      // Each leader waits until all runs, but perhaps the last one, follow.
+      while starts.value < runs { await Task.yield() }
+      await closed.resume()
       for handle in handles { try await handle.value }
-      #expect(executions.value >= groups)
       await queue.shutDown()
+      #expect((groups...groups + 1).contains(executions.value))
+      return executor.processorTime / runs
+    }
+    for isOneGroup in [true, false] {
+      let small = try await cost(runs: 4_000, groups: isOneGroup ? 1 : 40)
+      let large = try await cost(runs: 40_000, groups: isOneGroup ? 1 : 400)
+      #expect(large < small * 4, "\(small) and \(large) for each run")
     }
   }
 }
