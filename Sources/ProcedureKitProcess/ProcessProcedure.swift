@@ -50,7 +50,7 @@ public struct ProcessProcedure: Procedure {
   ///
   /// - Throws: ``ProcessError``. A cancel throws nothing by itself: the procedure is cancelled.
   public func execute(_ request: ProcessRequest) async throws -> ProcessResult {
-    try Task.checkCancellation()
+    try ProcedureContext.checkCancellation()
     let process = try LaunchedProcess(request, clock: clock, gracePeriod: gracePeriod)
     onLaunch?(process.control)
     let result = await ProcedureContext.withCancellationHandler {
@@ -58,7 +58,7 @@ public struct ProcessProcedure: Procedure {
     } onCancel: {
       process.stop()
     }
-    if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw CancellationError() }
+    try ProcedureContext.checkCancellation()
     guard let result else { throw ProcessError(.statusLost, request) }
     guard acceptsStatus(result.status) else { throw ProcessError(.uncleanExit, request, result: result) }
     return result

@@ -37,7 +37,7 @@ enum AuthorizationRequests {
     if !status.meets(requirement), !isAnswered(question) {
       try await capability.requestAuthorization(requirement)
       status = try await capability.authorizationStatus()
-      if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw CancellationError() }
+      try ProcedureContext.checkCancellation()
       markAnswered(question)
     }
     guard status.meets(requirement) else {

@@ -51,7 +51,7 @@ extension GraphBuilder {
     let task = ProcedureTask(name) { (elements: [Element]) in
       var partial = initial
       for element in elements {
-        try Task.checkCancellation()
+        try ProcedureContext.checkCancellation()
         partial = try await combine(partial, element)
       }
       return partial

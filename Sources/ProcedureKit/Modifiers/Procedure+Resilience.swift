@@ -75,7 +75,7 @@ extension Run {
       let hasTurn = await withSlotReleased(for: .rateLimit, at: limiter) {
         await limiter.wait(for: ticket, core.timers, at: wait(at:))
       }
-      let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+      let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
       guard let error else { return }
       if hasTurn { limiter.callAbandoned(ticket) }
       throw error

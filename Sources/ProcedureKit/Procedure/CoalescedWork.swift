@@ -53,7 +53,7 @@ extension Run {
       throw inheritedReason ?? CancellationError()
     }
     let assignment = table.take(follower)
-    let error = isToldToStop || isTaskCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+    let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
     switch assignment {
     case .result(let result):
       if let error { throw error }

@@ -41,7 +41,11 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
         guard let ended else { continue }
         if case .success? = result { continue }
         result = ended
-        if ended.isSuccess { group.cancelAll() }
+        if ended.isSuccess {
+          group.cancelAll()
+          // In what a cancelled body calls, a copy ignores its task, which was cancelled from the beginning.
+          run.cancelParts()
+        }
         start.leave()
       }
       return result

@@ -61,7 +61,8 @@ extension Procedure {
   ///
   /// The run has an id, events and hooks like one of a queue that has no limit. Cancelling the caller cancels the run. A body
   /// that was cancelled can clean up with a call: an earlier cancel of the body does not cancel the procedures that the body
-  /// calls from then on, unless the body was stopped because a child failed.
+  /// calls from then on, unless the body was stopped because a child failed. In these, ``ProcedureContext/isCancelled`` is
+  /// `false`, while `Task.isCancelled` is `true`.
   ///
   /// - Parameter input: The input of the procedure.
   /// - Returns: The result.

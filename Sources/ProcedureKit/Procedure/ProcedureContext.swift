@@ -66,13 +66,21 @@ public struct ProcedureContext: Sendable {
   }
 
   /// Whether the procedure was cancelled, its task was, or a produced child has failed and stops it.
+  ///
+  /// In a procedure that a cancelled body calls to clean up, the earlier cancellation does not count, although `Task.isCancelled` is `true`.
   public var isCancelled: Bool {
-    if Task.isCancelled { return true }
     switch frame {
-    case .run(let run):
-      return run.isToldToStop || !run.ignoresEarlierCancel && run.slotOwner !== run && run.slotOwner.isToldToStop
-    case .node(let node): return node.isCancelled
+    case .run(let run): run.isCancelled
+    case .node(let node): node.isCancelled
     }
+  }
+
+  /// Whether the procedure that executes in the current task was cancelled; outside of any procedure, whether the task was.
+  package static var isCurrentCancelled: Bool { current?.isCancelled ?? Task.isCancelled }
+
+  /// Throws `CancellationError` if the procedure that executes in the current task was cancelled; outside of any procedure, if the task was.
+  package static func checkCancellation() throws {
+    if isCurrentCancelled { throw CancellationError() }
   }
 
   /// The reason that was given for the cancel, or `nil`.

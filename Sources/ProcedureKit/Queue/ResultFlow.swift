@@ -39,7 +39,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     guard !isOver else { return nil }
     do {
       while true {
-        if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw Self.cancelError }
+        if ProcedureContext.isCurrentCancelled { throw Self.cancelError }
         try await fill()
         guard let handle = try await nextFinished() else { break }
         switch handle.finishedOutcome {

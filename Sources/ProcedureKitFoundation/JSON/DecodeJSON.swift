@@ -25,7 +25,7 @@ public struct DecodeJSON<Value: Decodable & Sendable>: Procedure {
   /// - Returns: The value.
   /// - Throws: `DecodingError`; `CancellationError` if the caller was cancelled before.
   @concurrent public func execute(_ data: Data) async throws -> Value {
-    try Task.checkCancellation()
+    try ProcedureContext.checkCancellation()
     let decoder = JSONDecoder()
     configure(decoder)
     return try decoder.decode(Value.self, from: data)

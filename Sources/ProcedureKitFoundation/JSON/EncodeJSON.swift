@@ -25,7 +25,7 @@ public struct EncodeJSON<Value: Encodable & Sendable>: Procedure {
   /// - Returns: UTF-8.
   /// - Throws: `EncodingError`; `CancellationError` if the caller was cancelled before.
   @concurrent public func execute(_ value: Value) async throws -> Data {
-    try Task.checkCancellation()
+    try ProcedureContext.checkCancellation()
     let encoder = JSONEncoder()
     configure(encoder)
     return try encoder.encode(value)

@@ -86,7 +86,7 @@ public struct NetworkDownloadProcedure: Procedure {
       }
       // A server may send less at a time than was requested. As long as each part adds something, this is no failure.
     } while file.needsNextPart
-    if ProcedureContext.current?.isCancelled ?? Task.isCancelled { throw CancellationError() }
+    try ProcedureContext.checkCancellation()
     try file.moveToDestination()
     return HTTPPayloadResponse(file.destination, response)
   }

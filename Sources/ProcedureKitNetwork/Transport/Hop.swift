@@ -80,7 +80,7 @@ final class Hop: Sendable {
   private func named(_ error: any Error) -> any Error {
     if error is CancellationError || error is NetworkError || error is ProcedureError { return error }
     // A cancel from outside: the transport's error says only that.
-    if ProcedureContext.current?.isCancelled ?? Task.isCancelled { return CancellationError() }
+    if ProcedureContext.isCurrentCancelled { return CancellationError() }
     let response: HTTPURLResponse? =
       switch state.withLock({ $0.reception }) {
       case .accepted(let response), .refused(let response, _): response

@@ -2,6 +2,7 @@ import ProcedureKit
 import ProcedureKitFoundation
 import Synchronization
 import Testing
+import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct CountedAttemptsTests {
   private let journal = InMemoryJournal()
@@ -114,5 +115,65 @@ import Testing
     // Both runs have ended.
     try await work(left)()
     try await work(journal)()
+  }
+
+  @Test("A counted retry within other modifiers counts in totals and metrics as in the events")
+  func metrics() async throws {
+    var configuration = ProcedureQueue.Configuration("counted")
+    configuration.collectsTotals = true
+    let queue = ProcedureQueue(configuration)
+    let failing = Mutex(2)
+    let task = ProcedureTask("flaky") {
+      let fails = failing.withLock { left in
+        left -= 1
+        return left >= 0
+      }
+      if fails { throw Problem(text: "again") }
+    }.retry(.constant(.milliseconds(1)), maxAttempts: 3, countedIn: journal, as: "flaky").map { $0 }.exclusive(
+      "counted")
+    let handle = queue.add(task.map { $0 })
+    var (retries, metrics) = (0, ProcedureMetrics?.none)
+    for await event in handle.events {
+      if event.kind == .retrying { retries += 1 }
+      if event.kind == .didFinish { metrics = event.metrics }
+    }
+    let totals = try #require(queue.snapshot().totals)
+    #expect(retries == 2 && totals.retryCount == 2 && metrics?.attempts == 3 && totals.times == metrics)
+    let paused = try #require(metrics?.paused)
+    #expect(paused >= .milliseconds(2))
+  }
+
+  @Test(
+    "A cancelled body that cleans up with a counted retry and a counted timeout has all attempts, and leaves no count")
+  func cleanUp() async throws {
+    let (queue, attempts) = (ProcedureQueue("q"), Names())
+    let isStarted = Mutex(false)
+    let flaky = ProcedureTask("flaky") {
+      attempts.add("\(ProcedureContext.current?.attempt ?? 0)")
+      if ProcedureContext.current?.attempt != 3 { throw Problem(text: "again") }
+    }.retry(.constant(.milliseconds(1)), maxAttempts: 3, countedIn: journal, as: "flaky")
+    let failing = ProcedureTask("failing") { throw Problem(text: "fails") }
+      .retry(.constant(.milliseconds(1)), maxAttempts: 2, countedIn: journal, as: "failing")
+      .timeout(.seconds(3_600), countedIn: journal, as: "timeout")
+    let errors = Names()
+    let body = queue.add(
+      ProcedureTask("body") { [journal] in
+        isStarted.withLock { $0 = true }
+        while !Task.isCancelled { await Task.yield() }
+        do {
+          try await flaky()
+          try await failing()
+        } catch {
+          errors.add("\(error)")
+        }
+        // Numbers that a journal counts are 0 again.
+        let isClean = await journal.entries.values.allSatisfy { $0.allSatisfy { $0 == 0 } }
+        errors.add(isClean ? "clean" : "counted")
+      })
+    while !isStarted.withLock({ $0 }) { await Task.yield() }
+    body.cancel()
+    #expect(await body.outcome.isCancelled)
+    #expect(attempts.take() == ["1", "2", "3"])
+    #expect(errors.take() == ["clean", "fails"])
   }
 }

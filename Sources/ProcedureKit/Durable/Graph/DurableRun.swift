@@ -165,5 +165,5 @@ final class DurableRun: Sendable {
     return complete
   }
 
-  private var isCancelled: Bool { ProcedureContext.current?.isCancelled ?? Task.isCancelled }
+  private var isCancelled: Bool { ProcedureContext.isCurrentCancelled }
 }

@@ -8,7 +8,10 @@ struct NodeFrame: Sendable {
 
   var identity: ProcedureIdentity { graph.identity(of: node) }
 
-  var isCancelled: Bool { graph.isStopping || graph.runMade(for: node)?.isToldToStop ?? false }
+  var isCancelled: Bool {
+    graph.isStopping || graph.runMade(for: node)?.isToldToStop ?? false
+      || !worker.ignoresEarlierCancel && Task.isCancelled
+  }
 
   /// The run of the node. For a task that the body has left behind, a run that has ended.
   var run: Run { graph.run(of: node, worker: worker) }

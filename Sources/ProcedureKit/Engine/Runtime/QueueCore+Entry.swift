@@ -344,7 +344,7 @@ extension Run {
     }
     guard case .admitted = admission else { return admission }
     // A parent that was cancelled before could not reach this run in its queue.
-    let isCancelled = isTaskCancelled || !ignoresEarlierCancel && parent?.isToldToStop ?? false
+    let isCancelled = isTaskCancelled || !cleansUp && parent?.isToldToStop ?? false
     return isCancelled ? .cancelled : admission
   }
 }

@@ -55,6 +55,15 @@ extension Run {
     core.withState { _ in details.map { $0.cancel != nil || $0.isStopping } ?? false }
   }
 
+  /// Whether the run is cancelled or being stopped, or the task that executes the body: the one answer for modifiers, waits and contexts.
+  ///
+  /// What a cancelled body calls to clean up ignores the earlier cancellation of the task (Q1). Only its own cancellation, such as a timeout,
+  /// counts for it.
+  var isCancelled: Bool {
+    if !ignoresEarlierCancel, Task.isCancelled || slotOwner !== self && slotOwner.isToldToStop { return true }
+    return isToldToStop
+  }
+
   /// Whether a produced child has failed and stops the body.
   var isStopping: Bool { core.withState { _ in details?.isStopping ?? false } }
 

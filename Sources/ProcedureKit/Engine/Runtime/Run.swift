@@ -47,6 +47,8 @@ final class Run: @unchecked Sendable {
   /// The run around this one. Changed only when nothing else refers to this run yet, or any more.
   private(set) var parent: Run?
   /// Whether a body that was cancelled before calls the procedure, to clean up: that cancel does not count for it.
+  let cleansUp: Bool
+  /// Whether the run cleans up, or is within a run that does: the cancel of the task, and of the body around, does not count.
   let ignoresEarlierCancel: Bool
   /// The run whose slot the body uses.
   private let slotRun: Run?
@@ -79,12 +81,15 @@ final class Run: @unchecked Sendable {
     (self.core, self.level, self.kind, self.parent, slotRun) = (core, level, kind, parent, owner)
     (self.body, self.closures) = (body, closures)
     (self.attempt, self.id) = (Int32(clamping: attempt), id ?? ProcedureID.reserve())
-    ignoresEarlierCancel =
-      switch kind {
-      case .call: parent.map { !$0.isStopping && (Task.isCancelled || $0.isToldToStop) } ?? false
-      case .level, .copy, .node, .bareNode, .graphWorker: parent?.ignoresEarlierCancel ?? false
-      case .structured, .added: false
-      }
+    switch kind {
+    case .call:
+      let mayIgnore = parent.map { !$0.isStopping } ?? false
+      cleansUp = mayIgnore && (Task.isCancelled || parent?.isToldToStop ?? false)
+      ignoresEarlierCancel = cleansUp || mayIgnore && parent?.ignoresEarlierCancel ?? false
+    case .level, .copy, .node, .bareNode, .graphWorker:
+      (cleansUp, ignoresEarlierCancel) = (false, parent?.ignoresEarlierCancel ?? false)
+    case .structured, .added: (cleansUp, ignoresEarlierCancel) = (false, false)
+    }
   }
 
   deinit {

@@ -1,0 +1,205 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+extension ProcedureContext {
+  /// Yields until the current procedure is cancelled, in whatever way.
+  fileprivate static func yieldUntilCancelled() async {
+    while current?.isCancelled != true { await Task.yield() }
+  }
+}
+
+@Suite("Rules C3, Q1: the procedures that a cancelled body calls to clean up", .timeLimit(.atDepth))
+struct CleanUpCallTests {
+  /// How the body is cancelled. Only the first two cancel its task.
+  enum Way: CaseIterable {
+    case handle
+    case caller
+    case queue
+    case timeout
+  }
+
+  enum Call: CaseIterable {
+    case retry
+    case recover
+    case fallback
+    case optional
+    case breaker
+    case breakerSuccess
+    case coalesced
+    case hedged
+    case repeating
+    case delay
+    case rateLimited
+    case timeout
+    case context
+    case handler
+    case graph
+    case nested
+  }
+
+  /// Returns what is to be checked at the end.
+  private func clean(_ call: Call, in env: ExplorationEnvironment, _ queue: ProcedureQueue) -> (
+    call: @Sendable () async throws -> Int, expected: Int
+  ) {
+    let failing = ProcedureTask("failing") { () async throws -> Int in throw Reason() }
+    let starts = Locked(0)
+    let count: @Sendable () -> Int = {
+      starts { count -> Int in
+        count += 1
+        return count
+      }
+    }
+    switch call {
+    case .retry: return ({ try await Flaky(failing: 2, env).retry(.constant(.seconds(1)))() }, 3)
+    case .recover: return ({ try await failing.recover { _ in 1 }() }, 1)
+    case .fallback: return ({ try await failing.fallback(to: ProcedureTask { 1 })() }, 1)
+    case .optional: return ({ try await failing.optional()() ?? 1 }, 1)
+    case .breaker:
+      let breaker = CircuitBreaker(failureRatio: 1, minimumCalls: 1, clock: env.clock)
+      return (
+        {
+          _ = try? await failing.circuitBreaker(breaker)()
+          return breaker.state == .open ? 1 : 0
+        }, 1
+      )
+    case .breakerSuccess:
+      let breaker = CircuitBreaker(failureRatio: 1, minimumCalls: 1, cooldown: .seconds(1), clock: env.clock)
+      return (
+        {
+          _ = try? await failing.circuitBreaker(breaker)()
+          _ = try await ProcedureTask {}.delay(.seconds(2))()
+          _ = try await ProcedureTask {}.circuitBreaker(breaker)()
+          return breaker.state == .closed ? 1 : 0
+        }, 1
+      )
+    case .coalesced:
+      let isFollowed: @Sendable () -> Bool = {
+        queue.snapshot().procedures.contains { entry in
+          guard entry.procedure.name == "shared", case .resources(let waits)? = entry.wait else { return false }
+          return !waits.isEmpty
+        }
+      }
+      let shared = ProcedureTask("shared") {
+        let number = count()
+        if number == 1 {
+          let follower = queue.add(ProcedureTask("shared") { count() }.coalesced(by: "k"))
+          while !isFollowed() { await Task.yield() }
+          withExtendedLifetime(follower) {}
+        }
+        return number
+      }.coalesced(by: "k")
+      return (
+        {
+          let value = try await shared()
+          // The body itself is the only run that is left.
+          while queue.snapshot().procedures.count > 1 { await Task.yield() }
+          return value + starts.value
+        }, 2
+      )
+    case .hedged:
+      let copies = ProcedureTask("copy") { () -> Int in
+        let number = count()
+        if number == 1 { await ProcedureContext.yieldUntilCancelled() }
+        return number
+      }
+      return ({ try await copies.hedged(after: .zero)() }, 2)
+    case .repeating:
+      return ({ try await ProcedureTask { count() }.repeating(.constant(.seconds(1)), maxCount: 3)() }, 3)
+    case .delay: return ({ try await ProcedureTask { count() }.delay(.seconds(1))() }, 1)
+    case .rateLimited:
+      let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
+      return (
+        { try await ProcedureTask { count() }.rateLimited(limiter).map { $0 }.rateLimited(limiter)() }, 1
+      )
+    case .timeout:
+      let late = ProcedureTask { () -> Int in
+        while ProcedureContext.current?.isCancelled != true { try? await ProcedureTask {}.delay(.seconds(1))() }
+        return 0
+      }.timeout(.seconds(2))
+      return ({ try await late.recover { ($0 as? ProcedureError)?.kind == .timedOut ? 1 : 2 }() }, 1)
+    case .context:
+      return (
+        {
+          try await ProcedureTask { ProcedureContext.current?.isCancelled == false ? 1 : 0 }.map { value in
+            value + (ProcedureContext.current?.isCancelled == false ? 1 : 0)
+          }()
+        }, 2
+      )
+    case .handler:
+      return (
+        {
+          try await ProcedureTask {
+            await ProcedureContext.withCancellationHandler {
+              await pause(env, upTo: 4)
+            } onCancel: {
+              _ = count()
+            }
+            return starts.value
+          }()
+        }, 0
+      )
+    case .graph:
+      let graph = ProcedureGraph("graph") { g in
+        let numbers = g.add(ProcedureTask("numbers") { [1, 2, 3] })
+        let isCancelled = g.add(ProcedureTask("asks") { ProcedureContext.current?.isCancelled == true ? 100 : 0 })
+        let doubled = g.map(numbers, with: ProcedureTask("element") { (number: Int) in 2 * number }.retry(.immediate))
+        let sum = g.reduce(doubled, 0) { $0 + $1 }
+        return g.add("add", from: sum, isCancelled) { $0 + $1 }
+      }
+      return ({ try await graph() }, 12)
+    case .nested:
+      let inner = Flaky(failing: 1, env).retry(.constant(.seconds(1)))
+      return ({ try await ProcedureTask { try await inner() }.map { $0 }() }, 2)
+    }
+  }
+
+  @Test(
+    "Modifiers, contexts and handlers see no cancellation but one of the call itself", arguments: Call.allCases,
+    Way.allCases)
+  func calls(call: Call, way: Way) async throws {
+    try await exploreRace("cleaned", schedules: TestDepth.count(60)) { env in
+      let queue = env.makeQueue()
+      let (isStarted, value) = (Locked(false), Locked<Result<Int, any Error>?>(nil))
+      let (clean, expected) = clean(call, in: env, queue)
+      let body = ProcedureTask("body") {
+        isStarted { $0 = true }
+        // Lets the time pass.
+        if way == .timeout { try? await env.clock.sleep(for: .seconds(60)) }
+        await ProcedureContext.yieldUntilCancelled()
+        do {
+          let result = try await clean()
+          value { $0 = .success(result) }
+        } catch {
+          value { $0 = .failure(error) }
+        }
+      }
+      let outer = way == .timeout ? body.timeout(.nanoseconds(1)) : body
+      let end: Task<Void, any Error>?
+      let handle: ProcedureHandle<Void>?
+      if way == .handle || way == .timeout {
+        (handle, end) = (queue.add(outer), nil)
+      } else {
+        (handle, end) = (nil, Task(executorPreference: env.executor) { try await queue.run(outer) })
+      }
+      if way != .timeout {
+        while !isStarted.value { await Task.yield() }
+        switch way {
+        case .handle: handle?.cancel()
+        case .caller: end?.cancel()
+        case .queue, .timeout: await queue.cancelAll()
+        }
+      } else {
+        await env.settle()
+      }
+      _ = await handle?.outcome
+      _ = await end?.result
+      await queue.waitUntilIdle()
+      if case .success(expected)? = value.value { env.tally("cleaned") }
+      env.check((try? value.value?.get()) == expected, "\(String(describing: value.value)), not \(expected)")
+      await queue.shutDown()
+      env.check(env.resources.count == 0)
+    }
+  }
+}
