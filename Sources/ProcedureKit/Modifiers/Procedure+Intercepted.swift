@@ -12,7 +12,8 @@ extension Procedure {
   /// the outermost. For all procedures of a queue, see ``ProcedureQueue/Configuration/interceptor``.
   ///
   /// - Parameter interceptor: The function. `next` executes the procedure, and throws its error. An interceptor that does not
-  ///   call `next` replaces the procedure. Cancelling works as in a body.
+  ///   call `next` replaces the procedure. Await `next` within the function, and one call at a time: while the procedure pauses, the
+  ///   resources around the interceptor are released. Cancelling works as in a body.
   /// - Returns: The procedure with the interceptor.
   public func intercepted(
     _ interceptor:

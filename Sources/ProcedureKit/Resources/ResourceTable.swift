@@ -94,24 +94,13 @@ public final class ResourceTable: Sendable {
           procedure: run.levelIdentity, resource: "\(contradiction.key)", capacity: Int(contradiction.capacity),
           other: run.levelIdentity, otherCapacity: contradiction.otherCapacity))
     }
-    let ancestors = run.ancestors.dropFirst().filter { !$0.level.traits.demands.isEmpty }.map(\.id.number)
-    let priority = run.core.withState { state in run.member >= 0 ? state.machine[run.member].priority : 0 }
-    let (isGranted, refusal) = state.withLock { state -> (Bool, ProcedureError?) in
-      if let refusal = state.refusal(of: demands, for: run, inside: ancestors) { return (false, refusal) }
-      let claims = demands.map { demand in
-        ClaimDemand(resource: state.number(of: demand), units: demand.units)
-      }
+    return request(for: run, inside: run) { state, ancestors, priority in
+      if let refusal = state.refusal(of: demands, for: run, inside: ancestors) { return .refused(refusal) }
+      let claims = state.claims(for: demands)
       state.claimants[run.id.number] = run
-      return (state.table.requested(run.id.number, claims, inside: ancestors, priority: priority), nil)
+      let isGranted = state.table.requested(run.id.number, claims, inside: ancestors, priority: priority)
+      return isGranted ? .granted : .waits
     }
-    if let refusal { return .refused(refusal) }
-    if isGranted { return .granted }
-    // A cycle needs a waiter for the run, or a claim of an enclosing run.
-    if !ancestors.isEmpty || run.mayBeAwaited, let waits = WaitSearch.resolveDeadlock(from: run) {
-      return .refused(.exclusionDeadlock(procedure: run.levelIdentity, waits: waits))
-    }
-    raise(run, to: priority)
-    return .waits
   }
 
   /// Claims again, for a run that has paused, what levels of its procedure have released: they hold all of it now, or wait for all of it (R1).
@@ -122,28 +111,38 @@ public final class ResourceTable: Sendable {
   /// - Returns: Whether the levels hold their resources.
   func request(_ levels: [Run], for run: Run) -> Answer {
     guard let outermost = levels.last else { return .granted }
-    let ancestors = outermost.ancestors.dropFirst().filter { !$0.level.traits.demands.isEmpty }.map(\.id.number)
-    let priority = run.core.withState { state in run.member >= 0 ? state.machine[run.member].priority : 0 }
-    let (isGranted, refusal) = state.withLock { state -> (Bool, ProcedureError?) in
-      let lacking = levels.filter { !state.table.resumed($0.id.number) }
-      // The claim of the run itself was kept for a nested run: the rest follows by another request.
-      guard !lacking.isEmpty, state.table.numbers[run.id.number] == nil else { return (true, nil) }
+    return request(for: run, inside: outermost) { state, ancestors, priority in
+      for level in levels where state.table.resumed(level.id.number) { state.claimants[level.id.number] = level }
+      let lacking = levels.filter { !state.table.isGranted($0.id.number) }
+      guard !lacking.isEmpty else { return .granted }
+      // Another part of the body waits for the same, or the claim of the run itself was kept for a nested run: the rest follows by another
+      // request.
+      if state.table.isWaiting(run.id.number) { return .waits }
+      if state.table.isGranted(run.id.number) { return .granted }
       for level in lacking {
         let demands = ResourceRequest.merged(level.level.traits.demands.elements).demands
-        if let refusal = state.refusal(of: demands, for: level, inside: ancestors) { return (false, refusal) }
+        if let refusal = state.refusal(of: demands, for: level, inside: ancestors) { return .refused(refusal) }
       }
       let parts = lacking.reversed().map { level in
         ClaimTable.Part(
           run: level.id.number,
-          demands: ResourceRequest.merged(level.level.traits.demands.elements).demands.map {
-            ClaimDemand(resource: state.number(of: $0), units: $0.units)
-          })
+          demands: state.claims(for: ResourceRequest.merged(level.level.traits.demands.elements).demands))
       }
       for other in lacking + [run] { state.claimants[other.id.number] = other }
-      return (state.table.requested(run.id.number, for: parts, inside: ancestors, priority: priority), nil)
+      return state.table.requested(run.id.number, for: parts, inside: ancestors, priority: priority)
+        ? .granted : .waits
     }
-    if let refusal { return .refused(refusal) }
-    if isGranted { return .granted }
+  }
+
+  /// Makes a request of a run, inside of the ancestors of a level, and looks for a deadlock if the run has to wait.
+  private func request(
+    for run: Run, inside level: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
+  ) -> Answer {
+    let ancestors = level.ancestors.dropFirst().filter { !$0.level.traits.demands.isEmpty }.map(\.id.number)
+    let priority = run.core.withState { state in run.member >= 0 ? state.machine[run.member].priority : 0 }
+    let answer = state.withLock { makeRequest(&$0, ancestors, priority) }
+    guard case .waits = answer else { return answer }
+    // A cycle needs a waiter for the run, or a claim of an enclosing run.
     if !ancestors.isEmpty || run.mayBeAwaited, let waits = WaitSearch.resolveDeadlock(from: run) {
       return .refused(.exclusionDeadlock(procedure: run.levelIdentity, waits: waits))
     }
@@ -259,6 +258,11 @@ extension ResourceTable.State {
         procedure: run.levelIdentity, resource: name.text, units: Int(demand.units), capacity: Int(capacity))
     }
     return nil
+  }
+
+  /// What the table calls the demands.
+  mutating func claims(for demands: [ResourceRequest.Demand]) -> [ClaimDemand] {
+    demands.map { ClaimDemand(resource: number(of: $0), units: $0.units) }
   }
 
   mutating func number(of demand: ResourceRequest.Demand) -> ResourceNumber {

@@ -104,3 +104,310 @@ struct RetakeTests {
     }
   }
 }
+
+@Suite("Rules R1, R4: nested claims that outlive a pause", .timeLimit(.atDepth))
+struct OutlivingClaimTests {
+  enum Kind: CaseIterable {
+    case exclusive
+    case shared
+    case units
+
+    func claim<Output>(_ task: ProcedureTask<Void, Output>) -> ProcedureTask<Void, Output> {
+      switch self {
+      case .exclusive: task.exclusive("a")
+      case .shared: task.shared("a")
+      case .units: task.uses(Resource("a", capacity: 3), units: 2)
+      }
+    }
+
+    /// A claim that excludes the holders of this kind.
+    func claimAlone(_ task: ProcedureTask<Void, Void>) -> ProcedureTask<Void, Void> {
+      self == .units ? task.uses(Resource("a", capacity: 3), units: 3) : task.exclusive("a")
+    }
+  }
+
+  /// The tasks that bodies have left behind. A queue does not wait for them.
+  private typealias Tasks = Locked<[Task<Void, Never>]>
+
+  /// The levels of a procedure that pauses twice within its claim, and whose first body leaves a task with a nested claim behind.
+  private func work(
+    _ kind: Kind, levels: Int, in env: ExplorationEnvironment, _ queue: ProcedureQueue, _ monitor: ConcurrencyMonitor,
+    _ tasks: Tasks, then last: @escaping @Sendable () async throws -> Void = {}
+  ) -> ProcedureTask<Void, Void> {
+    let (starts, isNestedStarted) = (Locked(0), Locked(false))
+    let nested = kind.claim(
+      ProcedureTask("nested") {
+        await monitor.during("nested") {
+          isNestedStarted { $0 = true }
+          await pause(env, upTo: 4)
+          await env.wait(until: env.elapsed + .microseconds(env.random.below(4) * 10))
+        }
+      })
+    let body = ProcedureTask("work") {
+      let start = starts { count -> Int in
+        count += 1
+        return count
+      }
+      if start == 1 {
+        // Left behind on purpose: the nested claim outlives the body and its pause.
+        let task = Task(executorPreference: env.executor) { _ = try? await queue.run(nested) }
+        tasks { $0.append(task) }
+        while !isNestedStarted.value, ProcedureContext.current?.isCancelled != true { await Task.yield() }
+      }
+      if start == 3 { try await last() }
+    }
+    let claiming = kind.claim(body.repeating(.constant(.microseconds(10)), maxCount: 3))
+    switch levels {
+    case 1: return claiming
+    case 2: return claiming.map { $0 }
+    case 3: return claiming.map { $0 }.exclusive("outer")
+    default:
+      return kind.claim(claiming.map { $0 }.exclusive("middle").repeating(.constant(.microseconds(10)), maxCount: 2))
+        .map { $0 }
+    }
+  }
+
+  @Test("The levels release all that they hold at their end", arguments: Kind.allCases, 1...4)
+  func released(kind: Kind, levels: Int) async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(600)) { env in
+      let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
+      let first = queue.add(work(kind, levels: levels, in: env, queue, monitor, tasks))
+      let alone = kind.claimAlone(
+        ProcedureTask("alone") { await monitor.during("nested") { await pause(env, upTo: 2) } })
+      let others = (0..<2).map { _ in queue.add(alone) }
+      let outcome = await first.outcome
+      env.check(outcome.isFinished, "\(outcome)")
+      for other in others { try await other.value }
+      for task in tasks.value { await task.value }
+      await queue.shutDown()
+      env.check(monitor.most(in: "nested") == 1, "\(monitor.most(in: "nested")) together")
+      env.check(env.resources.count == 0, "\(env.resources.count) are held")
+      env.tally("finished")
+    }
+  }
+
+  @Test("A cancel at any time leaves nothing behind", arguments: Kind.allCases, 1...4)
+  func cancelled(kind: Kind, levels: Int) async throws {
+    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(600)) { env in
+      let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
+      let handles = (0..<2).map { _ in queue.add(work(kind, levels: levels, in: env, queue, monitor, tasks)) }
+      if env.random.below(2) == 0 { await env.wait(until: .microseconds(env.random.below(60))) }
+      await pause(env, upTo: 20)
+      handles[0].cancel()
+      for handle in handles { env.tally(await handle.outcome.label) }
+      env.check(await handles[1].outcome.isFinished)
+      try await queue.add(kind.claimAlone(ProcedureTask("alone") {})).value
+      for task in tasks.value { await task.value }
+      await queue.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) are held")
+    }
+  }
+
+  @Test("A cycle through a claim that was kept during a pause is found", arguments: Kind.allCases, 1...3)
+  func cycle(kind: Kind, levels: Int) async throws {
+    try await exploreRace("refused", schedules: TestDepth.count(600)) { env in
+      let (queue, monitor, tasks) = (env.makeQueue(), ConcurrencyMonitor(), Tasks([]))
+      let work = work(kind, levels: levels, in: env, queue, monitor, tasks) {
+        try await queue.add(kind.claimAlone(ProcedureTask("wanted") {})).value
+      }
+      let error = await queue.add(work).outcome.error(as: ProcedureError.self)
+      env.check(error?.kind == .exclusionDeadlock, "\(String(describing: error))")
+      env.tally("refused")
+      for task in tasks.value { await task.value }
+      await queue.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) are held")
+    }
+  }
+}
+
+@Suite("Rule R2: what a procedure calls outside of its body leaves its resources alone", .timeLimit(.atDepth))
+struct CallsAndClaimsTests {
+  enum Place: CaseIterable {
+    case condition
+    case preparation
+    case delayedCondition
+    case innerCondition
+    case willExecute
+    case didExecute
+    case willFinish
+    case didFinish
+    case didCancel
+    case decision
+    case whileClosure
+    case reusing
+    case leftBehind
+    case leftBehindNext
+  }
+
+  enum Call: CaseIterable {
+    case called
+    case pausing
+    case claiming
+    case ran
+    case graph
+    case failing
+    case stopped
+    case stoppedGraph
+  }
+
+  private func call(_ call: Call, in env: ExplorationEnvironment, _ queue: ProcedureQueue)
+    -> @Sendable () async throws
+    -> Void
+  {
+    let helper = ProcedureTask("helper") { await pause(env, upTo: 2) }
+    return switch call {
+    case .called: { try await helper() }
+    case .pausing: { try await helper.repeating(.constant(.microseconds(10)), maxCount: 2)() }
+    case .claiming:
+      { try await helper.repeating(.constant(.microseconds(10)), maxCount: 2).exclusive("own").map { $0 }() }
+    case .ran: { try await queue.run(helper) }
+    // What fails, perhaps in its pause, makes the body around it take back what the pause has released.
+    case .failing: { try? await ProcedureTask { throw Reason() }() }
+    case .stopped:
+      {
+        try? await helper.repeating(.constant(.seconds(60))).timeout(.microseconds(15)).exclusive("own").map { $0 }()
+      }
+    case .stoppedGraph:
+      {
+        let stopped = helper.repeating(.constant(.seconds(60))).timeout(.microseconds(15)).exclusive("own")
+        try? await ProcedureGraph("graph") { g in g.add(stopped) }()
+      }
+    case .graph:
+      {
+        try await ProcedureGraph("graph") { g in
+          let first = g.add(helper)
+          return g.add(helper.exclusive("own"), after: [first])
+        }()
+      }
+    }
+  }
+
+  @Test("Two calls of `next` that are stopped in their pauses at the same time: the procedure retakes, and ends")
+  func bothNext() async throws {
+    try await exploreRace("finished", schedules: TestDepth.count(600)) { env in
+      let (queue, monitor) = (env.makeQueue(), ConcurrencyMonitor())
+      let stopped = ProcedureTask { () throws -> Void in throw Reason() }
+        .retry(.constant(.seconds(60))).timeout(.microseconds(20))
+      let both = stopped.intercepted { _, next in
+        async let first: Void = next()
+        async let second: Void = next()
+        _ = try? await first
+        _ = try? await second
+        await monitor.during("a") { await pause(env, upTo: 2) }
+      }.exclusive("a").map { $0 }.exclusive("b")
+      let other = ProcedureTask("other") { await monitor.during("a") { await env.wait(until: .microseconds(30)) } }
+      let handles = [queue.add(both), queue.add(other.exclusive("a")), queue.add(other.exclusive("b", "a"))]
+      for handle in handles { try await handle.value }
+      env.check(monitor.most(in: "a") == 1, "\(monitor.most(in: "a")) together")
+      await queue.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) are held")
+      env.tally("finished")
+    }
+  }
+
+  @Test(
+    "Calls of conditions, hooks, decisions and tasks that outlive their body", arguments: Place.allCases, Call.allCases)
+  func calls(place: Place, call: Call) async throws {
+    try await exploreRace("ended", schedules: TestDepth.count(120)) { env in
+      let (queue, monitor) = (env.makeQueue(), ConcurrencyMonitor())
+      let helper = self.call(call, in: env, queue)
+      let tasks = Locked<[Task<Void, Never>]>([])
+      let starts = Locked(0)
+      let body = ProcedureTask("work") { () async throws -> Int in
+        try await monitor.during("a") {
+          await pause(env, upTo: 2)
+          if place == .didCancel { ProcedureContext.current?.cancel() }
+          let start = starts { count -> Int in
+            count += 1
+            return count
+          }
+          if place == .decision, start % 2 == 1 { throw Reason() }
+          return start
+        }
+      }
+      let pace = Schedule.constant(.microseconds(10))
+      let paused = body.repeating(pace, maxCount: 2)
+      let inner =
+        switch place {
+        case .condition:
+          paused.condition("calls") {
+            try await helper()
+            return true
+          }
+        case .preparation: paused.condition(Condition("calls", prepare: { try await helper() }) { true })
+        case .delayedCondition:
+          paused.delay(.microseconds(10)).condition("calls") {
+            try await helper()
+            return true
+          }
+        case .innerCondition:
+          paused.condition("calls") {
+            try await helper()
+            return true
+          }.exclusive("a").map { $0 }
+        case .willExecute: paused.onWillExecute { try await helper() }
+        case .didExecute: paused.onDidExecute { _ in try await helper() }
+        case .willFinish: paused.onWillFinish { _ in try await helper() }
+        case .didFinish: paused.onDidFinish { _ in try? await helper() }
+        case .didCancel: paused.onDidCancel { _ in try? await helper() }
+        case .decision:
+          body.retry(pace) { _, _ in
+            try? await helper()
+            return .retry
+          }
+        case .whileClosure:
+          body.repeating(pace, maxCount: 3) { _ in
+            try? await helper()
+            return true
+          }
+        case .reusing:
+          paused.reusing("none") { _ -> Int? in
+            try await helper()
+            return nil
+          }
+        case .leftBehind:
+          ProcedureTask("leaves") {
+            // Left behind on purpose: the task calls while the procedure pauses, retakes and ends.
+            let task = Task(executorPreference: env.executor) {
+              for _ in 0..<3 {
+                try? await helper()
+                await pause(env, upTo: 2)
+              }
+            }
+            tasks { $0.append(task) }
+            return try await body()
+          }.repeating(pace, maxCount: 3)
+        case .leftBehindNext:
+          ProcedureTask("helps") { try await helper() }.repeating(pace, maxCount: 2).intercepted { _, next in
+            // Left behind on purpose, as above.
+            let task = Task(executorPreference: env.executor) { _ = try? await next() }
+            tasks { $0.append(task) }
+          }.then(paused)
+        }
+      let claiming = inner.exclusive("a").map { $0 }.exclusive("b")
+      let leavesTasks = place == .leftBehind || place == .leftBehindNext
+      // What a task calls that a body has left behind is a part of the body around it.
+      let around = ProcedureTask("around") {
+        let value = try await claiming()
+        for task in tasks.value { await task.value }
+        return value
+      }
+      let work = leavesTasks ? around : claiming
+      let other = ProcedureTask("other") { await monitor.during("a") { await pause(env, upTo: 2) } }.exclusive("b", "a")
+      let (first, second) = (queue.add(work), queue.add(work))
+      let others = (0..<2).map { _ in queue.add(other) }
+      for handle in [first, second] {
+        let outcome = await handle.outcome
+        env.check(place == .didCancel ? outcome.isCancelled : outcome.isFinished, "\(outcome)")
+      }
+      for other in others { try await other.value }
+      // A call of `next` that the interceptor does not await releases what is around it in a pause.
+      if place != .leftBehindNext {
+        env.check(monitor.most(in: "a") == 1, "\(monitor.most(in: "a")) together")
+      }
+      await queue.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) are held")
+      env.tally("ended")
+    }
+  }
+}

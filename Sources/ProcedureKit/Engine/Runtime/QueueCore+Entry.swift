@@ -205,7 +205,12 @@ extension QueueCore {
   func endedPlainly(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
     var granted: [Run] = []
     if run.level.needs.contains(.claim) {
-      guard withState({ _ in run.endsPlainly }) else { return nil }
+      let isOver = withState { _ in
+        // Decided before the resources are given back: a task that the body has left behind claims nothing more for the run.
+        run.isDecided = run.endsPlainly
+        return run.isDecided
+      }
+      guard isOver else { return nil }
       granted = resources.giveBack(run)
       for other in granted where other.core !== self { other.claimGranted() }
     }

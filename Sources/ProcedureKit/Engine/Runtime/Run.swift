@@ -254,8 +254,8 @@ final class RunDetails {
   var timeToDeadline: Duration?
   var pauseTimer: TimerHeap.ID?
   var pauseEnd: ProcedureInstant?
-  /// The wait for the resources that levels of the procedure have released for a pause: the wakeup, and one of the levels.
-  var reclaiming: (wakeup: Wakeup, level: Run)?
+  /// The waits for the resources that levels of the procedure have released for a pause: the wakeup, and one of the levels.
+  var reclaiming: [(wakeup: Wakeup, level: Run)] = []
   /// Whether the run has claimed such resources.
   var hasReclaimed = false
   var claimRefusal: ProcedureError?

@@ -14,11 +14,11 @@ enum RunDriver {
     return try await drive(Run(.unqueued, task.level, .structured, parent: nil, closures: task.closures), task, input)
   }
 
-  /// Runs a task as a level, or an attempt, of the body that executes.
+  /// Runs a task as a level, or an attempt, of the body that executes. In a task that the body has left behind, the task is a call.
   static func runLevel<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {
-    guard let parent = ProcedureContext.current?.run else { return try await run(task, input) }
+    guard let parent = ProcedureContext.current?.run, !parent.isFinished else { return try await run(task, input) }
     let task = task.resolved(for: input)
     return try await drive(
       Run(
@@ -62,7 +62,12 @@ extension Run {
     }
     guard let outcome else { preconditionFailure("\(levelIdentity) has ended without an outcome") }
     if case .finished(let value) = outcome { return value as! Output }
-    if isPartOfBody, let parent, let error = await goesOn(parent) { throw error }
+    if isPartOfBody, let parent {
+      // A call, or a node, has released nothing of its parent, which may hold nothing yet, or any more: a condition, a hook of the end, or a
+      // task that a body has left behind can call.
+      if kind == .level, let error = await parent.reclaim([parent] + parent.enclosingLevels) { throw error }
+      await parent.reacquireSlot(of: slotOwner)
+    }
     return try outcome.map { $0 as! Output }.get(of: levelIdentity)
   }
 
@@ -313,7 +318,7 @@ extension Run {
   /// Claims the resources of the level; after a pause, together with those of the levels around it (R1, R2).
   private func claim() -> RunStep {
     let answer: ResourceTable.Answer
-    if hasStarted, kind == .level {
+    if isRetaking {
       core.withState { _ in madeDetails.hasReclaimed = true }
       answer = core.resources.request(([self] + enclosingLevels).lackingResources, for: self)
     } else {
@@ -330,9 +335,13 @@ extension Run {
     return .wait
   }
 
+  /// Whether the run claims after a pause: with the levels around it, if there are any.
+  private var isRetaking: Bool { hasStarted && kind == .level }
+
   /// The next step of a run that has its resources; `nil` if the run was cancelled before. Called under the lock.
   private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep? {
     guard member >= 0, state.machine[member].phase == .claiming else { return nil }
+    if isRetaking { enclosingLevels.giveBackClaimsOfEnded(&effects) }
     if state.machine.claimLapses(member) {
       giveBackClaim(&effects)
       return .wait
@@ -340,16 +349,18 @@ extension Run {
     return state.machine.claimGranted(member, &effects.next)
   }
 
-  /// Gives the resources back that the run claims again once its queue goes on. Called under the lock, which is taken before that of the table.
+  /// Gives the resources back that the run claims again once its queue continues, or not at all. Called under the lock, which is taken before
+  /// that of the table.
   func giveBackClaim(_ effects: inout QueueCore.Effects) {
     for other in core.resources.giveBack(self) { effects.add(.claimGranted(other)) }
   }
 
   /// The resources that the run has waited for are its own now.
   func claimGranted() {
-    if let (wakeup, level) = core.withState({ _ in details?.reclaiming }) {
+    let reclaiming = core.withState { _ in details?.reclaiming ?? [] }
+    guard reclaiming.isEmpty else {
       // Not the grant of a claim that was given back since.
-      if core.resources.isHeld(by: level) { wakeup.call() }
+      for (wakeup, level) in reclaiming where core.resources.isHeld(by: level) { wakeup.call() }
       return
     }
     core.send { state, effects in claimGranted(&state, &effects) }
@@ -357,17 +368,16 @@ extension Run {
 
   /// The resources that the run has waited for are its own now. Called under the lock.
   func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
-    if details?.reclaiming != nil { return effects.add(.claimGranted(self)) }
+    if !(details?.reclaiming ?? []).isEmpty { return effects.add(.claimGranted(self)) }
     if let step = nextStepWithClaim(&state, &effects), step != .wait { QueueCore.hand(step, to: self, &effects) }
   }
 
   /// The claim is refused, since it would wait for ever.
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
-      if let (wakeup, _) = details?.reclaiming.take() {
-        details?.claimRefusal = error
-        effects.add(.call(wakeup))
-        return
+      if let details, !details.reclaiming.isEmpty {
+        details.claimRefusal = error
+        return effects.call(details.reclaiming.takeAll().map(\.wakeup))
       }
       guard member >= 0, state.machine[member].phase == .claiming else { return }
       endedWithoutStart(.failed(error), &state)
@@ -651,13 +661,6 @@ extension Run {
     return levels
   }
 
-  /// This part was stopped, perhaps in its pause: the body around it goes on with its resources and its slot. The error if it cannot.
-  private func goesOn(_ body: Run) async -> (any Error)? {
-    if let error = await body.reclaim([body] + body.enclosingLevels) { return error }
-    await body.reacquireSlot(of: slotOwner)
-    return nil
-  }
-
   /// Claims what the levels have released for a pause, all of it together. The error if that is refused, or the run cancelled.
   func reclaim(_ levels: [Run]) async -> (any Error)? {
     while true {
@@ -668,24 +671,25 @@ extension Run {
       let wakeup = Wakeup()
       core.withState { _ in
         claimant.madeDetails.hasReclaimed = true
-        claimant.details?.reclaiming = (wakeup, innermost)
+        claimant.details?.reclaiming.append((wakeup, innermost))
       }
-      switch core.resources.request(lacking, for: claimant) {
-      case .granted: break
-      case .refused(let error):
-        core.withState { _ in claimant.details?.reclaiming = nil }
-        return error
-      case .waits:
+      let answer = core.resources.request(lacking, for: claimant)
+      if case .waits = answer {
         await withSlotReleased {
           if await !wait(at: wakeup) { _ = core.resources.withdraw(claimant) }
         }
       }
-      let refusal = core.withState { _ in
-        claimant.details?.reclaiming = nil
+      let isOver = if case .refused = answer { true } else { wakeup.wasLeft }
+      let refusal = core.send { _, effects in
+        lacking.giveBackClaimsOfEnded(&effects)
+        claimant.details?.reclaiming.removeAll { $0.wakeup === wakeup }
+        // Another part of the body that waits for the same claim makes a request of its own.
+        if isOver { effects.call(claimant.details?.reclaiming.map(\.wakeup) ?? []) }
         return claimant.details?.claimRefusal.take()
       }
+      if case .refused(let error) = answer { return error }
       if let refusal { return refusal }
-      if isToldToStop || isTaskCancelled { return inheritedReason ?? CancellationError() }
+      if isCancelled { return inheritedReason ?? CancellationError() }
     }
   }
 
@@ -723,8 +727,17 @@ extension Run {
 }
 
 extension [Run] {
-  /// The levels, of one queue, that need resources and do not hold them.
+  /// The levels, of one queue, that need resources and do not hold them. A level that has ended needs none any more.
   fileprivate var lackingResources: [Run] {
-    filter { !$0.level.traits.demands.isEmpty && !$0.core.resources.isHeld(by: $0) }
+    filter { level in
+      !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level)
+        && !level.core.withState { _ in level.isDecided }
+    }
+  }
+
+  /// Gives back what was claimed for levels that have ended since: a task that a body has left behind can pause within them. Called under the
+  /// lock.
+  fileprivate func giveBackClaimsOfEnded(_ effects: inout QueueCore.Effects) {
+    for level in self where level.isDecided { level.giveBackClaim(&effects) }
   }
 }
