@@ -6,6 +6,9 @@ extension Procedure {
   /// without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one level together or
   /// not at all, first come first served, and releases them when the body has ended.
   ///
+  /// In a pause of a retry, a repeat or a rate limiter, the run releases the resources of all levels of the procedure, and claims them together
+  /// again. The resources around a node of a graph, around a hedge, and of a body that calls the procedure are kept.
+  ///
   /// The procedures that a body runs, produces or has in a graph can claim the categories of the body: a part does not
   /// wait for its enclosing body, and excludes its siblings.
   ///
