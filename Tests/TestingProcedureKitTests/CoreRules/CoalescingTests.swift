@@ -205,6 +205,43 @@ struct CoalescingTests {
     }
   }
 
+  @Test(
+    "Copies, pauses, resources and cancels: each run has a value or is cancelled, and nothing is held at the end",
+    arguments: 0..<6)
+  func hedgedAndCancelled(way: Int) async throws {
+    try await exploreRace("finished", "cancelled", schedules: TestDepth.count(600)) { env in
+      let queue = env.makeQueue(maxConcurrentProcedures: 1 + env.random.below(3))
+      let monitor = ConcurrencyMonitor()
+      let schedule = Schedule.constant(.microseconds(20))
+      let body = ProcedureTask("x") { await monitor.during("x") { await pause(env, upTo: 2) } }
+      let repeated = body.repeating(schedule, maxCount: 2)
+      let work =
+        switch way {
+        case 0: repeated.exclusive("e").coalesced(by: "k").hedged(after: .microseconds(10))
+        case 1: repeated.exclusive("e").coalesced(by: "k").hedged(after: .zero).map { $0 }.exclusive("f")
+        case 2: repeated.exclusive("e").hedged(after: .zero).coalesced(by: "k").map { $0 }.exclusive("f")
+        case 3: repeated.coalesced(by: "k").map { $0 }.exclusive("e").hedged(after: .microseconds(30)).map { $0 }
+        case 4: repeated.exclusive("e").coalesced(by: "k").hedged(after: .zero).coalesced(by: "outer")
+        default:
+          body.exclusive("e").hedged(after: .zero).repeating(schedule, maxCount: 2).exclusive("f").coalesced(by: "k")
+        }
+      let handles = (0..<3).map { _ in queue.add(work) }
+      let other = queue.add(body.exclusive("e", "f"))
+      if env.random.below(2) == 0 { await env.wait(until: .microseconds(env.random.below(60))) }
+      await pause(env, upTo: 12)
+      handles[env.random.below(3)].cancel()
+      for handle in handles {
+        let outcome = await handle.outcome
+        env.check(outcome.isFinished || outcome.isCancelled, "\(outcome)")
+        env.tally(outcome.label)
+      }
+      try await other.value
+      env.check(monitor.most(in: "x") == 1, "\(monitor.most(in: "x")) together")
+      await queue.shutDown()
+      env.check(env.resources.count == 0, "\(env.resources.count) are held")
+    }
+  }
+
   @Test("The next run takes over the execution of a cancelled one, also in a pause")
   func takesOver() async throws {
     try await exploreRace("cancelled", schedules: TestDepth.count(1_000)) { env in

@@ -178,4 +178,81 @@ struct ConditionRuleTests {
       await queue.shutDown()
     }
   }
+
+  /// Where the condition of a procedure stands.
+  enum Place: CaseIterable {
+    case outermost
+    case inner
+    case insideRetry
+    case node
+    case nodeInner
+    case nestedGraph
+    case child
+    case element
+    case copy
+
+    func put(_ condition: Condition, on body: ProcedureTask<Void, Void>, _ queue: ProcedureQueue) -> ProcedureTask<
+      Void, Void
+    > {
+      let subject = body.condition(condition)
+      return switch self {
+      case .outermost: subject
+      case .inner: subject.map { $0 }.map { $0 }
+      case .insideRetry: subject.retry(.immediate, maxAttempts: 3).map { $0 }
+      case .node: ProcedureGraph("graph") { g in g.add(subject) }.procedureTask
+      case .nodeInner: ProcedureGraph("graph") { g in g.add(subject.map { $0 }) }.procedureTask
+      case .nestedGraph:
+        ProcedureGraph("graph") { g in g.add(ProcedureGraph("nested") { g in g.add(subject) }) }.procedureTask
+      case .child: ProcedureTask("parent") { try await ProcedureContext.current?.produce(subject).value }
+      case .element:
+        ProcedureGraph("graph") { g in
+          let elements = g.add(ProcedureTask { [1] })
+          return g.map(elements, with: ProcedureTask { (_: Int) in }.condition(condition).then(body))
+        }.map { _ in }
+      case .copy: subject.hedged(after: .seconds(3_600))
+      }
+    }
+  }
+
+  @Test(
+    "K1, K3: a condition that ignores its cancellation delays no decision, in || and && and !, wherever it stands",
+    arguments: Place.allCases, 0..<6)
+  func stuck(place: Place, way: Int) async throws {
+    try await exploreRace("decided", schedules: TestDepth.count(120)) { env in
+      let (queue, isReleased, hasEnded) = (env.makeQueue(), Locked(false), Locked(false))
+      let (body, isStuck) = (ProbeProcedure(), Locked(false))
+      body.finishAll()
+      let stuck = Condition("stuck") {
+        isStuck { $0 = true }
+        while !isReleased.value { await Task.yield() }
+        hasEnded { $0 = true }
+        return true
+      }
+      let quick = { (verdict: Bool?) in
+        Condition("quick") {
+          while !isStuck.value { await Task.yield() }
+          await pause(env, upTo: 2)
+          guard let verdict else { throw Reason() }
+          return verdict
+        }
+      }
+      let (condition, expected) =
+        switch way {
+        case 0: (stuck || quick(true), "finished")
+        case 1: (quick(true) || stuck, "finished")
+        case 2: (stuck && quick(nil), "failed")
+        case 3: (!(stuck && quick(nil)), "finished")
+        case 4: (!(quick(true) || stuck), "failed")
+        default: (stuck && (quick(nil) && stuck), "failed")
+        }
+      let handle = queue.add(place.put(condition, on: body.procedureTask, queue))
+      let outcome = await handle.outcome
+      env.check(outcome.label == expected, "\(outcome)")
+      env.check(!hasEnded.value, "the outcome has waited for the condition")
+      env.check(body.startCount == (expected == "finished" ? 1 : 0))
+      env.tally("decided")
+      isReleased { $0 = true }
+      await queue.shutDown()
+    }
+  }
 }
