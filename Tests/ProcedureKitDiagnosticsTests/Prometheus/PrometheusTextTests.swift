@@ -20,6 +20,47 @@ import TestingProcedureKit
     return try #require(found.first).value
   }
 
+  @Test(
+    "The retries and pauses of inner layers, nodes and children are those of the events, in the text and in a recording"
+  )
+  func layers() async throws {
+    let clock = VirtualClock()
+    var configuration = ProcedureQueue.Configuration("layers")
+    configuration.clock = clock
+    configuration.executor = clock.executor
+    configuration.collectsTotals = true
+    let queue = ProcedureQueue(configuration)
+    let recorder = RunRecorder()
+    recorder.record(queue)
+    let flaky = ProcedureTask("flaky") {
+      if ProcedureContext.current?.attempt != 3 { throw Failure() }
+    }.retry(.constant(.seconds(5)), maxAttempts: 3)
+    let reader = queue.events
+    queue.add(flaky.map { $0 }.named("layer"))
+    queue.add(ProcedureGraph("graph") { g in g.add(ProcedureTask("node") { try await flaky() }) })
+    queue.add(ProcedureTask("parent") { ProcedureContext.current?.produce(flaky.map { $0 }.named("child")) })
+    try await clock.run(for: .seconds(10))
+    await queue.shutDown()
+    var (retries, metrics): (Int, [String: ProcedureMetrics]) = (0, [:])
+    for await event in reader {
+      if event.kind == .retrying { retries += 1 }
+      if event.kind == .didFinish { metrics[event.name] = event.metrics }
+    }
+    let samples = try PrometheusSample.read(PrometheusText([queue.snapshot()]).text)
+    #expect(try value("procedurekit_retries_total", ["queue": "layers"], in: samples) == 6 && retries == 6)
+    let runs = Dictionary(uniqueKeysWithValues: await recorder.finish().runs.map { ($0.name, $0) })
+    for name in ["layer", "node", "child"] {
+      #expect(metrics[name]?.attempts == 3 && metrics[name]?.paused == .seconds(10), "\(name)")
+      #expect(runs[name]?.executionTime == .zero, "\(name)")
+    }
+    // A node is a part of the time of its graph.
+    var sum = ProcedureMetrics()
+    for (name, part) in metrics where name != "node" { sum += part }
+    #expect(
+      try value("procedurekit_time_seconds_total", ["queue": "layers", "part": "paused"], in: samples) == sum.paused
+        / .seconds(1))
+  }
+
   @Test("Counts, states, times and histograms of a queue are what the snapshot tells")
   func queue() async throws {
     let queue = queue("mail")

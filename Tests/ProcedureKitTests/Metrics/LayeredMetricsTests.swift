@@ -157,6 +157,79 @@ import TestingProcedureKit
     #expect(metrics["flaky"] == ProcedureMetrics(executing: .seconds(3), paused: .seconds(10), attempts: 3))
   }
 
+  /// The events of a run's queue: how many retries there were, and the metrics of each name.
+  private func read(_ reader: AsyncStream<ProcedureEvent>) async -> (retries: Int, metrics: [String: ProcedureMetrics])
+  {
+    var retries = 0
+    var metrics: [String: ProcedureMetrics] = [:]
+    for await event in reader {
+      if event.kind == .retrying { retries += 1 }
+      if event.kind == .didFinish { metrics[event.name] = event.metrics }
+    }
+    return (retries, metrics)
+  }
+
+  @Test(
+    "The retries of a procedure that the body of a plain node calls count in the totals, and in the metrics of the node"
+  )
+  func bareNode() async throws {
+    let task = flaky()
+    let reader = queue.events
+    let handle = queue.add(ProcedureGraph("graph") { g in g.add(ProcedureTask("bare") { try await task() }) })
+    let states = try await advance(handle)
+    #expect(try await handle.value == 1)
+    await queue.shutDown()
+    let (retries, metrics) = await read(reader)
+    #expect(retries == 2 && queue.snapshot().totals?.retryCount == 2)
+    #expect(metrics["bare"] == ProcedureMetrics(executing: .seconds(3), paused: .seconds(10), attempts: 3))
+    #expect(queue.snapshot().totals?.times == metrics["graph"])
+    #expect(states.count == 13)
+  }
+
+  @Test("The retries of a produced child count in the totals, and in the metrics of the child alone")
+  func child() async throws {
+    let task = flaky()
+    let reader = queue.events
+    let handle = queue.add(
+      ProcedureTask("parent") { try await ProcedureContext.current?.produce(task.map { $0 }).value ?? 0 })
+    try await clock.run(for: .seconds(13))
+    #expect(try await handle.value == 1)
+    await queue.shutDown()
+    let (retries, metrics) = await read(reader)
+    #expect(retries == 2 && queue.snapshot().totals?.retryCount == 2)
+    #expect(metrics["flaky"] == ProcedureMetrics(executing: .seconds(3), paused: .seconds(10), attempts: 3))
+    #expect(metrics["parent"]?.attempts == 1 && metrics["parent"]?.total == .seconds(13))
+    var sum = ProcedureMetrics()
+    for part in metrics.values { sum += part }
+    #expect(queue.snapshot().totals?.times == sum)
+  }
+
+  @Test("The retries of both copies of a hedge count, and the run pauses while both copies do")
+  func retryingCopies() async throws {
+    var configuration = ProcedureQueue.Configuration("wide", maxConcurrentProcedures: 2)
+    configuration.clock = clock
+    configuration.executor = clock.executor
+    configuration.collectsTotals = true
+    let queue = ProcedureQueue(configuration)
+    // The second copy starts half a second after the first one, and is in its third attempt when the first one succeeds.
+    let task = ProcedureTask("copy") { [clock] in
+      let attempt = ProcedureContext.current?.attempt ?? 0
+      try await clock.sleep(for: .seconds(1))
+      if attempt < 3 { throw TestError() }
+      return attempt
+    }.retry(.constant(.seconds(5)), maxAttempts: 3).hedged(after: .milliseconds(500))
+    let reader = queue.events
+    let handle = queue.add(task)
+    let states = try await advance(handle, queue)
+    #expect(try await handle.value == 3)
+    await queue.shutDown()
+    let (retries, metrics) = await read(reader)
+    let totals = try #require(queue.snapshot().totals)
+    #expect(retries == 4 && totals.retryCount == 4 && totals.times == metrics["copy"])
+    #expect(totals.times == ProcedureMetrics(executing: .seconds(4), paused: .seconds(9), attempts: 5))
+    #expect(states.contains { $0.0 == .pausing } && states.contains { $0.0 == .executing })
+  }
+
   @Test("A retry that a cancellation ends in its pause has not started")
   func cancelledPause() async throws {
     let handle = queue.add(flaky().map { $0 })
