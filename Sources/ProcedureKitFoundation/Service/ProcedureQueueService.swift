@@ -42,16 +42,17 @@ public struct ProcedureQueueService: Sendable {
       /// Ends the service at the first of the signals.
       ///
       /// The signals are received from this call on, so one that arrives before ``ProcedureQueueService/run()`` is not lost. After the first
-      /// signal, the signals have their former effect again: pressing Ctrl-C twice ends the process at once.
+      /// signal, or when the service is cancelled, the signals have their former effect again: pressing Ctrl-C twice ends the process at once.
+      /// A signal that is ignored at this call stays ignored.
       ///
       /// - Parameter signals: The signals, usually `.terminate` and `.interrupt`.
       /// - Returns: The occasion.
       public static func signals(_ signals: ProcessSignal...) -> Shutdown {
         let received = ProcessSignals(signals)
         return Shutdown {
+          defer { received.stop() }
           for await _ in received { break }
           try Task.checkCancellation()
-          received.stop()
         }
       }
     }

@@ -176,3 +176,5 @@ import TestingProcedureKit
     #expect(await job.outcome.isCancelled)
   }
 }
+    // The service is still there, and does not receive signals any more.
+    withExtendedLifetime(service) { #expect(effect(of: .user1) == 0) }
