@@ -30,8 +30,10 @@
   /// iterates ends the sequence. When the last sequence for a signal is released or stopped, the signal has its former effect again.
   ///
   /// Two signals of the same kind that arrive almost at the same time can count as one, because the system keeps at most one of each kind. A
-  /// `SIGHUP` that is ignored when the sequence is created, as `nohup` does, stays ignored. A signal that the parent of this process has blocked is
-  /// received, too, and stays unblocked. Processes that this process starts are not affected: their signals have the usual effect.
+  /// signal that is ignored when the sequence is created stays ignored, and the sequence never receives it: `nohup` ignores `SIGHUP`, and a shell
+  /// without job control ignores `SIGINT` and `SIGQUIT` for its background jobs, so that Ctrl-C does not end them. To receive such a signal
+  /// all the same, call `signal(SIGINT, SIG_DFL)` before. A signal that the parent of this process has blocked is received, too, and stays
+  /// unblocked. Processes that this process starts are not affected: their signals have the usual effect.
   public final class ProcessSignals: AsyncSequence, Sendable {
     /// A signal.
     public typealias Element = ProcessSignal

@@ -66,8 +66,8 @@
       precondition(
         sigaction(signal.rawValue, nil, &former) == 0,
         "ProcessSignals cannot receive \(signal): the system has no such signal")
-      // `nohup` ignores the end of the terminal on behalf of the program.
-      if signal == .hangUp, Self.isIgnored(former) { return false }
+      // The parent ignores the signal on behalf of the program: `nohup` the end of the terminal, a shell Ctrl-C for its background jobs.
+      if Self.isIgnored(former) { return false }
       var action = sigaction()
       sigfillset(&action.sa_mask)
       action.sa_flags = .init(SA_RESTART)

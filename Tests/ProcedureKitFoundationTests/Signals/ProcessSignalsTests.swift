@@ -60,23 +60,31 @@ import TestingProcedureKit
     #expect(await next.next() == .user1)
   }
 
-  @Test("A signal that the process ignored is ignored again afterwards; an ignored SIGHUP stays ignored")
-  func ignored() async {
+  @Test(
+    "A signal that is ignored when the sequence is created stays ignored, as nohup and a shell's background jobs want",
+    arguments: [ProcessSignal.hangUp, .interrupt, .quit, .terminate, .user2])
+  func ignored(_ ignored: ProcessSignal) async {
+    signal(ignored.rawValue, SIG_IGN)
+    defer { signal(ignored.rawValue, SIG_DFL) }
+    let before = effect(of: ignored)
+    let signals = ProcessSignals(ignored, .user1)
+    #expect(effect(of: ignored) == before)
+    send(ignored)
+    send(.user1)
+    var iterator = signals.makeAsyncIterator()
+    #expect(await iterator.next() == .user1 && signals.first == .user1)
+    signals.stop()
+    #expect(effect(of: ignored) == before)
+  }
+
+  @Test("A signal that was ignored before the process chose to receive it is received")
+  func ignoredBefore() async {
     signal(SIGUSR2, SIG_IGN)
-    signal(SIGHUP, SIG_IGN)
-    defer {
-      signal(SIGUSR2, SIG_DFL)
-      signal(SIGHUP, SIG_DFL)
-    }
-    let ignored = effect(of: .user2)
-    let signals = ProcessSignals(.user2, .hangUp)
-    #expect(effect(of: .hangUp) == ignored)
-    send(.hangUp)
+    signal(SIGUSR2, SIG_DFL)
+    let signals = ProcessSignals(.user2)
     send(.user2)
     var iterator = signals.makeAsyncIterator()
     #expect(await iterator.next() == .user2)
-    signals.stop()
-    #expect(effect(of: .user2) == ignored && effect(of: .hangUp) == ignored)
   }
 
   @Test("The function is called with the number of signals so far, while all threads of the pool are blocked")
@@ -174,7 +182,7 @@ import TestingProcedureKit
     run.cancel()
     await #expect(throws: CancellationError.self) { try await run.value }
     #expect(await job.outcome.isCancelled)
-  }
-}
     // The service is still there, and does not receive signals any more.
     withExtendedLifetime(service) { #expect(effect(of: .user1) == 0) }
+  }
+}

@@ -36,6 +36,16 @@ import Testing
     #expect(await Sandbox.isGone(process))
   }
 
+  @Test("A runner that was started with Ctrl-C ignored, as in the background of a script, does not end at it")
+  func ignored() async throws {
+    let sandbox = try Sandbox(#"[{"name": "a", "command": "kill -INT $PPID; kill -QUIT $PPID; touch done"}]"#)
+    var process = ProcessProcedure("sh")
+    process.acceptsStatus = { _ in true }
+    let line: SystemText = "trap '' INT QUIT; exec '\(Sandbox.executable)'"
+    let run = try await process(ProcessRequest("/bin/sh", ["-c", line], workingDirectory: SystemText(sandbox.path)))
+    #expect(run.status == .exited(0) && sandbox.exists("done"), "\(run.errorText)")
+  }
+
   @Test("After kill -9, the next run ends the command that is left, and runs it again")
   func killed() async throws {
     let sandbox = try Sandbox(
