@@ -65,7 +65,7 @@ struct RunTask: Procedure {
 
   private func makeFolders() throws {
     for output in task.outputs {
-      guard let folder = Paths.folder(of: output.value), !SystemFiles.isFolder(folder) else { continue }
+      guard let folder = output.value.parentFolder, !SystemFiles.isFolder(folder) else { continue }
       do {
         try SystemFiles.makeFolders(folder)
       } catch {

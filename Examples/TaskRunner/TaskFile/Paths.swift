@@ -14,12 +14,6 @@ enum Paths {
     return SystemText(bytes: [slash] + Array(parts.joined(separator: [slash])))
   }
 
-  /// Returns the folder around an absolute path; `nil` for the root.
-  static func folder(of path: SystemText) -> SystemText? {
-    guard let end = path.bytes.lastIndex(of: slash), path.bytes.count > 1 else { return nil }
-    return SystemText(bytes: path.bytes[..<max(end, 1)])
-  }
-
   /// Returns the names on the way from the root to an absolute path.
   static func parts(of path: SystemText) -> [SystemText] {
     path.bytes.split(separator: slash).map { SystemText(bytes: $0) }

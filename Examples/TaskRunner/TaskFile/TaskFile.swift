@@ -25,7 +25,8 @@ struct TaskFile: Sendable {
     } catch {
       throw TaskFileError(file: name, unreadable: error)
     }
-    folder = Paths.folder(of: path) ?? "/"
+    if let problem { throw TaskFileError(file: name, problem) }
+    folder = path.parentFolder ?? "/"
     let root: JSONValue
     do {
       root = try JSONReader.value(in: bytes)

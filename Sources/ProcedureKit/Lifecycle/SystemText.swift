@@ -70,6 +70,12 @@ public struct SystemText:
   /// Whether a zero is among the bytes. The system would take only what comes before.
   package var containsZero: Bool { bytes.contains(0) }
 
+  /// The path of the folder around a file or folder, without a slash at its end; `nil` for the root, and for a name without a slash.
+  package var parentFolder: SystemText? {
+    guard let end = bytes.lastIndex(of: UInt8(ascii: "/")), bytes.count > 1 else { return nil }
+    return SystemText(bytes: bytes[..<max(end, 1)])
+  }
+
   /// Calls a function with the bytes and a zero after them.
   ///
   /// - Precondition: There is no zero among the bytes.

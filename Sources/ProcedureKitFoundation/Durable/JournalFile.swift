@@ -325,10 +325,8 @@ final class JournalFile {
 
   /// Makes a new name in a folder outlive a power failure.
   private static func flushFolder(of path: SystemText) throws(FileDescriptor.Failure) {
-    let end = path.bytes.lastIndex(of: UInt8(ascii: "/"))
-    let folder = end.map { SystemText(bytes: path.bytes[..<max($0, 1)]) } ?? "."
     do {
-      try FileDescriptor(opening: folder, O_RDONLY).flush()
+      try FileDescriptor(opening: path.parentFolder ?? ".", O_RDONLY).flush()
     } catch {
       // A file system that has nothing to flush for a folder says so.
       if error.code != EINVAL { throw error }

@@ -25,4 +25,12 @@ import Testing
     #expect(broken.description == "\\xc3(\\xe2\\x82\\xff\n\u{e9}")
     #expect(("\u{e9}" as SystemText).description == "\u{e9}" && ("" as SystemText).isEmpty)
   }
+
+  @Test("The folder around a path, up to the root")
+  func parentFolder() {
+    let folders = sequence(first: "/x/\(latin)/a" as SystemText) { $0.parentFolder }
+    #expect(Array(folders) == ["/x/\(latin)/a", "/x/\(latin)", "/x", "/"])
+    #expect(("x/y" as SystemText).parentFolder == "x")
+    for path: SystemText in ["", "a", "/"] { #expect(path.parentFolder == nil) }
+  }
 }

@@ -12,12 +12,6 @@ import Testing
     #expect(Paths.relative("/x/y/a", to: "/x/y") == "a" && Paths.relative("/x/ya", to: "/x/y") == "/x/ya")
   }
 
-  @Test("The folder around a path, up to the root")
-  func folder() {
-    let folders = sequence(first: "/x/y/a" as SystemText) { Paths.folder(of: $0) }
-    #expect(Array(folders) == ["/x/y/a", "/x/y", "/x", "/"])
-  }
-
   @Test("A tree of paths finds who makes a path, the folders around it, and what is within")
   func tree() {
     var tree = PathTree()
