@@ -15,13 +15,12 @@ struct TaskFile: Sendable {
   ///
   /// - Throws: ``TaskFileError``, with all that is wrong.
   init(_ name: SystemText) throws(TaskFileError) {
-    let bytes: [UInt8]
+    let problem: String?
+    var bytes: [UInt8] = []
     do {
-      if let problem = try Self.problem(name) { throw TaskFileError(file: name, problem) }
-      bytes = try SystemFiles.contents(name)
       path = Paths.absolute(name, in: try SystemFiles.currentFolder())
-    } catch let error as TaskFileError {
-      throw error
+      problem = try Self.problem(name, at: path)
+      if problem == nil { bytes = try SystemFiles.contents(name) }
     } catch {
       throw TaskFileError(file: name, unreadable: error)
     }
@@ -41,9 +40,9 @@ struct TaskFile: Sendable {
     tasks = order.tasks
   }
 
-  /// Returns why a path is not that of a task file. A pipe has no folder in which the records can be kept, and `/dev/stdin` is in the wrong one.
-  private static func problem(_ name: SystemText) throws(POSIXError) -> String? {
-    let path = Paths.absolute(name, in: try SystemFiles.currentFolder())
+  /// Returns why a name, whose absolute path is given, is not that of a task file. A pipe has no folder in which the records can be kept, and
+  /// `/dev/stdin` is in the wrong one.
+  private static func problem(_ name: SystemText, at path: SystemText) throws(POSIXError) -> String? {
     let isDescriptor = path == "/dev/stdin" || ["/dev/fd/", "/proc/"].contains { path.bytes.starts(with: $0.utf8) }
     if !isDescriptor {
       guard let information = try SystemFiles.information(name) else { return nil }
