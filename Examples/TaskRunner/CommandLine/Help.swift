@@ -22,7 +22,8 @@ extension Arguments {
 
     UP TO DATE is a task whose last run has succeeded, if its command, variables, folder, inputs, the outputs of the tasks that it
     needs, and its own outputs are as they were then, by content. A task without inputs and outputs always runs.
-    The folder .FILE.records beside the file keeps what that takes, and never counts as an input.
+    The folder .FILE.records beside the file keeps what that takes, and never counts as an input, unless other files are in it.
+    Within a folder that is an input, a pipe, a socket and a device count by name and kind alone.
 
     OPTIONS:
       -j, --jobs N        how many tasks run at once, 1 to 256 (default: the number of processors)

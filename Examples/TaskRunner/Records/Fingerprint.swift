@@ -35,7 +35,8 @@ struct Fingerprint {
   /// execute counts, times and owners do not. Links within a folder count by where they lead.
   ///
   /// What runners keep beside their task files does not count: otherwise a task whose input is the folder of its task file would never
-  /// be up to date. A file that vanishes while its folder is looked through is as one that was not there.
+  /// be up to date. Within a folder, a pipe, a socket and a device count by name and kind, and are not opened. A file that vanishes while its
+  /// folder is looked through is as one that was not there.
   ///
   /// - Throws: ``TaskProblem`` for what cannot be read; `CancellationError` when the task has been cancelled.
   static func ofPath(_ path: SystemText) throws -> String? {
@@ -78,11 +79,14 @@ struct Fingerprint {
         fingerprint.add(try SystemFiles.destination(ofLink: path))
       case S_IFDIR:
         let names = try SystemFiles.names(in: path)
-        let records = Set(names.map { ".\($0).records" as SystemText })
-        let counted = names.filter { !(records.contains($0) && SystemFiles.isFolder("\(path)/\($0)")) }
+        let records = Set(names.map { TaskRecords.folderName(for: $0) })
+        let counted = names.filter { !(records.contains($0) && TaskRecords.isFolder("\(path)/\($0)")) }
         folders.append(Folder(path: path, names: counted.reversed()))
         return nil
-      default: throw POSIXError(.EINVAL)
+      default:
+        // A path that a task names has to have contents.
+        if followsLinks { throw POSIXError(.EINVAL) }
+        fingerprint.add("kind \(information.st_mode & S_IFMT)")
       }
       return fingerprint.finish()
     } catch let error as POSIXError {
@@ -93,7 +97,8 @@ struct Fingerprint {
 
   /// Returns the hash of the contents of a file.
   private static func contents(_ path: SystemText) throws -> String {
-    let descriptor = try SystemFiles.open(path, O_RDONLY)
+    // A pipe that has just taken the place of the file is not waited for.
+    let descriptor = try SystemFiles.open(path, O_RDONLY | O_NONBLOCK)
     defer { close(descriptor) }
     var contents = SHA256()
     try SystemFiles.read(descriptor) { bytes in

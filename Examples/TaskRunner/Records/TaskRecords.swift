@@ -20,12 +20,21 @@ final class TaskRecords: Sendable {
   private static let partialPrefix: SystemText = "records-"
   private static let none = String(repeating: "-", count: 64)
 
+  /// The name of the folder of records beside a task file.
+  static func folderName(for file: SystemText) -> SystemText { ".\(file).records" }
+
+  /// Whether a folder with such a name is one of a runner, and not of a user: it has a lock, and nothing else but records.
+  static func isFolder(_ path: SystemText) -> Bool {
+    guard SystemFiles.isFolder(path), let names = try? SystemFiles.names(in: path) else { return false }
+    return names.contains("lock") && names.allSatisfy { $0 == "lock" || $0.bytes.starts(with: "records".utf8) }
+  }
+
   private var path: SystemText { "\(folder)/records" }
 
   /// Reads the records of a task file, in the folder `.tasks.json.records` beside `tasks.json`.
   init(of file: TaskFile) {
     let name = Paths.relative(file.path, to: file.folder == "/" ? "" : file.folder)
-    folder = Paths.absolute(".\(name).records", in: file.folder)
+    folder = Paths.absolute(Self.folderName(for: name), in: file.folder)
     contents = Mutex(Contents(records: Self.read("\(folder)/records")))
   }
 
