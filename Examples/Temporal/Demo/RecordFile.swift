@@ -15,7 +15,8 @@ struct RecordFile: Sendable {
   }
 
   func append(_ line: String) throws {
-    let file = open(url.path, O_WRONLY | O_APPEND | O_CREAT, 0o644)
+    // No link may lead the line to another file.
+    let file = open(url.path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o644)
     guard file >= 0 else { throw DemoError("\(url.path) cannot be written: \(String(cString: strerror(errno)))") }
     defer { close(file) }
     // One call of the system: the line is there as a whole, or not at all.
