@@ -53,12 +53,14 @@ struct Arguments {
         mode = .help
         return
       }
-      guard let bytes = given ?? words.popFirst() else { throw DemoError("\(option) needs a value; --help tells more") }
-      guard let value = bytes.expandingHome.string else { throw DemoError("\(option): \(bytes) is not UTF-8") }
+      guard let bytes = (given ?? words.popFirst())?.expandingHome else {
+        throw DemoError("\(option) needs a value; --help tells more")
+      }
+      guard let value = bytes.string else { throw DemoError("\(option): \(bytes) is not UTF-8") }
       switch option {
       case "--server": host = value
       case "--folder", "--picture":
-        guard let url = SystemText(value).fileURL else {
+        guard let url = bytes.fileURL else {
           throw DemoError("\(option): the name of the current folder is not UTF-8; name a file by its whole path")
         }
         if option == "--folder" { folder = url } else { picture = url }
