@@ -59,15 +59,15 @@ func isPlain(_ clause: Substring) -> Bool {
   return !words.contains { clause.contains($0) } && clause.contains { $0.isLetter }
 }
 
-/// A condition, and the rest of the line after it.
-func condition(after keyword: String, in line: String) -> (Range<String.Index>, end: String)? {
+/// The place of a condition in its line.
+func condition(after keyword: String, in line: String) -> Range<String.Index>? {
   guard let start = line.range(of: keyword) else { return nil }
   for end in keyword == "guard " ? [" else {"] : [" {"] {
     // The brace that begins the block: the last one of a line that ends with it, otherwise the first one.
     let options: String.CompareOptions = line.hasSuffix(end) ? .backwards : []
     guard let found = line.range(of: end, options: options, range: start.upperBound..<line.endIndex) else { continue }
     let range = start.upperBound..<found.lowerBound
-    if parts(of: line[range], separatedBy: ",") != nil { return (range, end) }
+    if parts(of: line[range], separatedBy: ",") != nil { return range }
   }
   return nil
 }
@@ -104,7 +104,7 @@ func mistakes(at index: Int, of lines: [String]) -> [Mistake] {
     if code == "while true {" { continue }
     found.append(
       Mistake(kind: keyword + "is false") { line.replacingCharacters(in: place, with: "\(keyword)!\($0), ") })
-    guard let (range, _) = condition(after: keyword, in: line) else { continue }
+    guard let range = condition(after: keyword, in: line) else { continue }
     let clauses = parts(of: line[range], separatedBy: ",") ?? []
     for clause in clauses where isPlain(clause) && clause.startIndex >= range.lowerBound {
       let clauseRange = clause.drop { $0 == " " }.startIndex..<clause.endIndex
