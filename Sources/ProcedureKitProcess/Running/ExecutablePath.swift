@@ -41,7 +41,7 @@ enum ExecutablePath {
   /// - Returns: The error, if the path, the working directory or the interpreter is the reason.
   static func problem(_ path: SystemText, _ request: ProcessRequest, _ error: any Error) -> ProcessError? {
     if let folder = request.workingDirectory, !isFolder(folder) { return ProcessError(.noWorkingDirectory, request) }
-    if path.withCString({ access($0, F_OK) }) != 0 { return ProcessError(.notFound, request) }
+    if !exists(path) { return ProcessError(.notFound, request) }
     if !isProgram(path) { return ProcessError(.notExecutable, request) }
     guard let code = (error as? POSIXError)?.code, let folder = try? absolute(".", request),
       let problem = InterpreterProblem.find(path, in: folder, code)
@@ -64,6 +64,11 @@ enum ExecutablePath {
     }
     defer { free(folder) }
     return SystemText(cString: folder)
+  }
+
+  /// Whether there is a file or a folder at the path.
+  static func exists(_ path: SystemText) -> Bool {
+    path.withCString { access($0, F_OK) == 0 }
   }
 
   /// Whether this process may execute a file.

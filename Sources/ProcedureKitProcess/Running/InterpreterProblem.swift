@@ -18,8 +18,8 @@ struct InterpreterProblem: Error, CustomStringConvertible {
   ///   - code: The error of the system.
   /// - Returns: The problem; `nil` if the interpreter is not the reason.
   static func find(_ path: SystemText, in folder: SystemText, _ code: POSIXErrorCode) -> InterpreterProblem? {
-    var (path, nesting) = (path, 0)
-    while nesting < nestingLimit {
+    var path = path
+    for nesting in 0..<nestingLimit {
       let start = firstBytes(of: path)
       guard start.starts(with: "#!".utf8) else {
         // A binary names the dynamic loader as its interpreter.
@@ -34,18 +34,16 @@ struct InterpreterProblem: Error, CustomStringConvertible {
         return InterpreterProblem(description: "the first line of the file names no interpreter")
       }
       let interpreter = name.bytes.first == UInt8(ascii: "/") ? name : "\(folder)/\(name)"
-      if name.bytes.last == UInt8(ascii: "\r"), !interpreter.withCString({ access($0, F_OK) == 0 }) {
+      if name.bytes.last == UInt8(ascii: "\r"), !ExecutablePath.exists(interpreter) {
         let text = SystemText(bytes: name.bytes.dropLast())
         return InterpreterProblem(
           description: "the first line of the file ends with CR LF, and the system looks for \"\(text)\" and a CR")
       }
       if !ExecutablePath.isProgram(interpreter) {
-        let exists = interpreter.withCString { access($0, F_OK) == 0 }
-        let reason = exists ? "may not be executed" : "does not exist"
+        let reason = ExecutablePath.exists(interpreter) ? "may not be executed" : "does not exist"
         return InterpreterProblem(description: "the interpreter \"\(name)\", which the file names, \(reason)")
       }
       path = interpreter
-      nesting += 1
     }
     return nil
   }
