@@ -1,6 +1,7 @@
 import Synchronization
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -11,7 +12,7 @@ extension Int: BroadcastEvent {}
     "1,000 subscribers come and go in any order: who is left reads everything, who has gone nothing", arguments: 0..<5)
   func comeAndGo(seed: UInt64) async {
     print("seed \(seed)")
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let broadcaster = EventBroadcaster<Int>()
     var subscriptions: [EventSubscription<Int>?] = (0..<1_000).map { _ in
       broadcaster.subscribe()

@@ -1,6 +1,7 @@
 import Synchronization
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -105,7 +106,7 @@ import Testing
   @Test("Reading in between, a slow subscriber gets each event or a gap that counts it, in order", arguments: 0..<20)
   func gapsBetween(seed: UInt64) async {
     print("seed \(seed)")
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let broadcaster = EventBroadcaster<Int>()
     // A gap is a negative number.
     let subscription = broadcaster.subscribe(limit: EventLimit(newest: 5) { count, _ in -count })

@@ -1,6 +1,7 @@
 import ProcedureKit
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct GraphFailureTests {
   @Test("D4: fail fast: the first failure cancels what executes, starts nothing more, and is the graph's error")
@@ -193,7 +194,7 @@ import Testing
   @Test("D4: random graphs with random failures, at random widths: every node ends once, at most so many at once")
   func randomGraphs() async throws {
     for seed in 0..<TestDepth.count(1_000) {
-      var random = SeededRandom(seed: UInt64(seed))
+      var random = SeededGenerator(seed: UInt64(seed))
       let count = Int.random(in: 1...30, using: &random)
       let width = [1, 2, 3, Int.max].randomElement(using: &random) ?? 1
       let state = Box((running: 0, most: 0, ran: 0))

@@ -73,7 +73,7 @@ import TestingProcedureKit
 
   @Test("Whatever happens in whatever order, the fraction stays between 0 and 1 and never goes back", arguments: 0..<50)
   func random(seed: Int) {
-    var random = SeededRandom(seed: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     var state = ProgressState(total: seed % 3 == 0 ? 10 : nil)
     var latest = 0.0
     for step in 0..<300 {

@@ -1,5 +1,6 @@
 import ProcedureKit
 import Testing
+import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct CancellationTests {
   @Test("C1: the first cancel wins; one after the body has returned is ignored")
@@ -337,7 +338,7 @@ import Testing
           })
       }
       var order = handles
-      var random = SeededRandom(seed: UInt64(batch))
+      var random = SeededGenerator(seed: UInt64(batch))
       order.shuffle(using: &random)
       await withTaskGroup(of: Void.self) { group in
         for half in [order.prefix(500), order.suffix(500)] {

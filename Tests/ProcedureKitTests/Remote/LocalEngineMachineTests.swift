@@ -1,4 +1,5 @@
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -10,7 +11,7 @@ import Testing
     "Whatever happens, each caller is answered once, the value is that of an accepted outcome, and no delivery but the latest is accepted",
     arguments: 0..<200)
   func random(_ seed: UInt64) throws {
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     var machine = Machine(memory: 3)
     var time: Int64 = 0
     var now: ProcedureInstant { ProcedureInstant(nanoseconds: time) }

@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -102,7 +103,7 @@ import Testing
   @Test("Random scripts: the window agrees with a list of all calls")
   func windowAgreesWithModel() {
     for seed in 0..<UInt64(TestDepth.count(200)) {
-      var random = SeededRandom(seed: seed)
+      var random = SeededGenerator(seed: seed)
       var window = SlidingWindow(length: .seconds(10))
       var (now, calls): (Int, [(second: Int, failed: Bool)]) = (0, [])
       for step in 0..<100 {

@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -59,13 +60,13 @@ import Testing
   @Test("Random scripts: grants are in order, never too many in any stretch of time, and never later than they may be")
   func random() {
     for seed in 0..<UInt64(TestDepth.count(300)) {
-      var random = SeededRandom(seed: seed)
+      var random = SeededGenerator(seed: seed)
       if let objection = run(&random) { Issue.record("seed \(seed): \(objection)") }
     }
   }
 
   /// One random script. Whoever looks does so every second, so that a grant is seen when it comes.
-  private func run(_ random: inout SeededRandom) -> String? {
+  private func run(_ random: inout SeededGenerator) -> String? {
     let (burst, interval) = (1 + random.below(4), 1 + random.below(4))
     var machine = machine(burst: burst, every: interval)
     var (waiting, grants): ([Int], [Int]) = ([], [])

@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -45,7 +46,7 @@ import Testing
   @Test("Random scripts: a bucket agrees with one that counts token by token")
   func agreesWithModel() {
     for seed in 0..<UInt64(TestDepth.count(200)) {
-      var random = SeededRandom(seed: seed)
+      var random = SeededGenerator(seed: seed)
       let (capacity, interval, parts) = (1 + random.below(5), 1 + random.below(9), 1 + random.below(4))
       var bucket = TokenBucket(capacity: capacity, interval: .seconds(interval * parts))
       // Counted in parts: each second gives one, an interval is `parts` times as many as a token's share of seconds.

@@ -1,4 +1,5 @@
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -162,7 +163,7 @@ struct ClaimModel {
 
 /// Random requests and ends, for a table and for the model.
 struct ClaimScript {
-  private var random: SeededRandom
+  private var random: SeededGenerator
   private(set) var table = ClaimTable()
   private var model: ClaimModel
   private var open: [Int: ResourceNumber] = [:]
@@ -172,7 +173,7 @@ struct ClaimScript {
   private(set) var trace: [String] = []
 
   init(seed: UInt64) {
-    random = SeededRandom(seed: seed)
+    random = SeededGenerator(seed: seed)
     model = ClaimModel(capacities: random.pick(from: [[all, all, 3], [all, 2, 4], [5, 3, 4]]))
   }
 

@@ -1,4 +1,5 @@
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -86,7 +87,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
 
   @Test("R4: in random graphs the runs that naive reduction leaves are in a deadlock", arguments: UInt64(0)..<500)
   func random(_ seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     var (graph, waits, needs): (WaitGraph, [RunNumber: [RunNumber]], [RunNumber: (pool: Int32, units: Int32)])
     (graph, waits, needs) = (WaitGraph(), [:], [:])
     var held: [[(run: RunNumber, units: Int32)]] = []
@@ -123,7 +124,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   @Test(
     "R1, R4: after refusals and overtakings everything that waits is granted in the end", arguments: UInt64(0)..<400)
   func randomTables(_ seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     var (table, parents, granted): (ClaimTable, [RunNumber: RunNumber], [RunNumber]) = (ClaimTable(), [:], [])
     var vacated: [ResourceNumber] = []
     let resources = [all, all, 3].map { table.resourceOpened(capacity: $0) }

@@ -1,20 +1,21 @@
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
 /// What holds for all schedules, tried with random ones.
 @Suite struct ScheduleLawTests {
   /// Tries a law with random seeds. Says which seed broke it.
-  private func holds(_ law: (inout SeededRandom) -> Bool) {
+  private func holds(_ law: (inout SeededGenerator) -> Bool) {
     for seed in 0..<UInt64(TestDepth.count(500)) {
-      var random = SeededRandom(seed: seed)
+      var random = SeededGenerator(seed: seed)
       if !law(&random) { Issue.record("seed \(seed)") }
     }
   }
 
   private func delays(_ schedule: Schedule) -> [Duration] {
-    Array(schedule.delays(using: SeededRandom(seed: 42)).prefix(40))
+    Array(schedule.delays(using: SeededGenerator(seed: 42)).prefix(40))
   }
 
   @Test("T1: `and`, `or` and `then` are associative, also where delays are random")
@@ -77,7 +78,7 @@ import Testing
 
 extension Schedule {
   /// A schedule that draws no random numbers.
-  fileprivate init(fixed random: inout SeededRandom, depth: Int = 3) {
+  fileprivate init(fixed random: inout SeededGenerator, depth: Int = 3) {
     let (one, other) = (Duration.seconds(random.below(10)), Duration.seconds(random.below(10) - 2))
     switch random.below(depth > 0 ? 12 : 5) {
     case 0: self = .constant(one)
@@ -95,7 +96,7 @@ extension Schedule {
   }
 
   /// A schedule that may draw random numbers.
-  fileprivate init(random: inout SeededRandom) {
+  fileprivate init(random: inout SeededGenerator) {
     let fixed = Schedule(fixed: &random)
     switch random.below(4) {
     case 0: self = fixed.jittered()

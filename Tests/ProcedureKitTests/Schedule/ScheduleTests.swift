@@ -1,10 +1,11 @@
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
 @Suite struct ScheduleTests {
   private func seconds(_ schedule: Schedule, _ count: Int) -> [Double] {
-    schedule.delays(using: SeededRandom(seed: 1)).prefix(count).map { $0 / .seconds(1) }
+    schedule.delays(using: SeededGenerator(seed: 1)).prefix(count).map { $0 / .seconds(1) }
   }
 
   @Test("T1: the schedules give the numbers of the original's wait strategies")
@@ -20,7 +21,7 @@ import Testing
   func random() {
     let range = Duration.seconds(1)...Duration.seconds(2)
     var tenths = [Int](repeating: 0, count: 10)
-    for delay in Schedule.random(in: range).delays(using: SeededRandom(seed: 7)).prefix(100_000) {
+    for delay in Schedule.random(in: range).delays(using: SeededGenerator(seed: 7)).prefix(100_000) {
       if !range.contains(delay) { Issue.record("\(delay)") }
       tenths[min(Int((delay - range.lowerBound) / .milliseconds(100)), 9)] += 1
     }
@@ -65,7 +66,7 @@ import Testing
   @Test("T1: using a schedule does not change it")
   func isValue() {
     let schedule = Schedule.exponential(from: .seconds(1)).jittered().then(.fibonacci(.seconds(1)))
-    let delays = schedule.delays(using: SeededRandom(seed: 3))
+    let delays = schedule.delays(using: SeededGenerator(seed: 3))
     #expect(Array(delays.prefix(50)) == Array(delays.prefix(50)))
     #expect(seconds(schedule, 50) == seconds(schedule, 50))
   }
@@ -99,7 +100,7 @@ import Testing
     }
     for schedule in schedules {
       for combined in [schedule, schedule.jittered(), schedule.upTo(huge)] + factors.map({ schedule.jittered($0) }) {
-        for delay in combined.delays(using: SeededRandom(seed: 1)).prefix(200) where delay != delay.saturated {
+        for delay in combined.delays(using: SeededGenerator(seed: 1)).prefix(200) where delay != delay.saturated {
           Issue.record("\(delay)")
         }
       }

@@ -1,8 +1,10 @@
+import TestingProcedureKit
+
 @testable import ProcedureKit
 
 /// A random graph and one random run of it, carried out as `GraphRun` does, and checked by a ``GraphModel``.
 struct GraphScript: CustomStringConvertible {
-  private var random: SeededRandom
+  private var random: SeededGenerator
   private let endings: [GraphProgress.Ending]
   private let cancelsAt: Int
   private var decisions: GraphDecisions
@@ -13,7 +15,7 @@ struct GraphScript: CustomStringConvertible {
   private var waitingWorkers = 0
 
   init(seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let count = Int.random(in: 1...16, using: &random)
     let edges = Self.randomEdges(count, &random)
     let hasPriorities = Int.random(in: 0..<3, using: &random) == 0
@@ -31,7 +33,7 @@ struct GraphScript: CustomStringConvertible {
   }
 
   /// What each node would come to: in half of the graphs everything succeeds.
-  private static func randomEndings(_ count: Int, _ random: inout SeededRandom) -> [GraphProgress.Ending] {
+  private static func randomEndings(_ count: Int, _ random: inout SeededGenerator) -> [GraphProgress.Ending] {
     let failures = [0, 0, 5, 30].randomElement(using: &random) ?? 0
     return (0..<count).map { _ in
       guard Int.random(in: 0..<100, using: &random) < failures else { return .succeeded }
@@ -40,7 +42,7 @@ struct GraphScript: CustomStringConvertible {
   }
 
   /// Up to three dependencies for each node, near or far, also the same one twice.
-  private static func randomEdges(_ count: Int, _ random: inout SeededRandom) -> [GraphModel.Edge] {
+  private static func randomEdges(_ count: Int, _ random: inout SeededGenerator) -> [GraphModel.Edge] {
     var edges: [GraphModel.Edge] = []
     for node in 1..<max(1, Int32(count)) {
       for _ in 0..<Int.random(in: 0...3, using: &random) {

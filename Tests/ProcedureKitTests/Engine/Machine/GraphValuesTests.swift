@@ -1,6 +1,7 @@
 import Synchronization
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -44,7 +45,7 @@ import Testing
     "D3: in any order of events, a value lives from its production until its last consumer has taken the value or will not",
     arguments: 0..<UInt64(TestDepth.count(40, least: 8)))
   func model(_ seed: UInt64) {
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let living = Count()
     do {
       let consumers = (0..<20).map { _ in Int.random(in: 0...4, using: &random) }

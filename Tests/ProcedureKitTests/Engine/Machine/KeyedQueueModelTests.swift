@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -48,7 +49,7 @@ private struct KeyScript {
 
   private static let keys = (0..<4).map { _ in Key() }
 
-  private var random: SeededRandom
+  private var random: SeededGenerator
   private var machine: Machine
   private let limit: Int
   /// For each run that is the first of its key and may start: how often other keys have started before it.
@@ -58,7 +59,7 @@ private struct KeyScript {
   private(set) var trace: [String] = []
 
   init(seed: UInt64) {
-    random = SeededRandom(seed: seed)
+    random = SeededGenerator(seed: seed)
     limit = [1, 2, .max][Int.random(in: 0...2, using: &random)]
     machine = Machine(
       width: Int.random(in: 1...4, using: &random), isSuspended: Int.random(in: 0..<4, using: &random) == 0,

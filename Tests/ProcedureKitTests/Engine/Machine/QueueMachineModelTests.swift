@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -61,7 +62,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
 private struct QueueScript {
   typealias Machine = QueueMachine<Int>
 
-  private var random: SeededRandom
+  private var random: SeededGenerator
   private var machine: Machine
   private var steps: [MemberID: RunStep] = [:]
   /// Runs whose conditions are being evaluated.
@@ -73,7 +74,7 @@ private struct QueueScript {
   private(set) var trace: [String] = []
 
   init(seed: UInt64) {
-    random = SeededRandom(seed: seed)
+    random = SeededGenerator(seed: seed)
     let width = Int.random(in: 1...4, using: &random)
     machine = Machine(width: width, isSuspended: Int.random(in: 0..<4, using: &random) == 0)
   }

@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
@@ -34,13 +35,13 @@ import Testing
   func agreesWithModel(_ block: Int) {
     let count = TestDepth.count(50)
     for seed in block * count..<(block + 1) * count {
-      var random = SeededRandom(seed: UInt64(seed))
+      var random = SeededGenerator(seed: UInt64(seed))
       if let objection = compare(&random) { Issue.record("seed \(seed): \(objection)") }
     }
   }
 
   /// One random script, checked after each step. Returns what was wrong.
-  private func compare(_ random: inout SeededRandom) -> String? {
+  private func compare(_ random: inout SeededGenerator) -> String? {
     var heap = TimerHeap()
     var pending: [(id: TimerHeap.ID, deadline: Int)] = []
     var gone: [TimerHeap.ID] = []
