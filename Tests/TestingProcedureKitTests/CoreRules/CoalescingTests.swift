@@ -161,6 +161,23 @@ struct CoalescingTests {
     }
   }
 
+  @Test(
+    "In a scope, a procedure of any name and queue that needs the execution around it throws an error with the cycle")
+  func itselfInScope() async throws {
+    let (first, second, scope) = (ProcedureQueue("first"), ProcedureQueue("second"), CoalescingScope())
+    let inner = ProcedureTask("inner") {}.coalesced(by: "k", in: scope)
+    let calls: [@Sendable () async throws -> Void] = [
+      { try await inner() }, { try await second.run(inner) }, { try await second.add(inner).value },
+      { try await second.run(ProcedureGraph("graph") { g in g.add(inner) }) },
+    ]
+    for call in calls {
+      let outer = ProcedureTask("outer") { try await call() }.coalesced(by: "k", in: scope)
+      let error = deadlock(await first.add(outer).outcome)
+      #expect(Set(["outer", "inner"]).isSubset(of: names(error)), "\(String(describing: error))")
+      #expect(scope.count == 0)
+    }
+  }
+
   @Test("Two executions that need each other: one is refused, and all runs end")
   func eachOther() async throws {
     try await exploreRace("refused", schedules: TestDepth.count(1_000)) { env in
