@@ -43,11 +43,15 @@ extension ClaimTable {
     numbers[merged.run] = nil
     var ancestors = merged.ancestors
     for part in merged.parts {
+      // Another part of the body has retaken the level in the meantime.
+      guard numbers[part.run] == nil else {
+        ancestors.insert(part.run, at: 0)
+        continue
+      }
       let own = claims.insert(
         Claim(run: part.run, order: nextOrder, ancestors: ancestors, priority: merged.priority))
       nextOrder += 1
-      let former = numbers.updateValue(own, forKey: part.run)
-      precondition(former == nil, "\(#function): run \(part.run) has a claim already")
+      numbers[part.run] = own
       for demand in part.demands { addEntries(for: demand, of: own) }
       // The units are those of the merged claim, which is removed last, so that `free` may be negative until then.
       take(own)

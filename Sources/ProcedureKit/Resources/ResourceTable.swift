@@ -227,7 +227,9 @@ extension ResourceTable.State {
   /// Releases the resources of a run, or ends the wait of the run. Returns the reference to the run, and the runs with newly
   /// granted claims.
   mutating func giveBack(_ run: Run) -> (former: Run?, granted: [Run]) {
-    guard let former = claimants.removeValue(forKey: run.id.number) else { return (nil, []) }
+    let former = claimants.removeValue(forKey: run.id.number)
+    // A level that two parts of a body retake can have its claim from the second one.
+    guard table.numbers[run.id.number] != nil else { return (former, []) }
     var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
     table.ended(run.id.number, &granted, vacated: &vacated)
     for resource in vacated { close(resource) }

@@ -282,21 +282,27 @@ struct CallsAndClaimsTests {
     }
   }
 
-  @Test("Two calls of `next` that are stopped in their pauses at the same time: the procedure retakes, and ends")
-  func bothNext() async throws {
+  @Test(
+    "Two calls of `next` that pause, or are stopped in their pauses, at the same time: the procedure retakes, and ends",
+    arguments: OutlivingClaimTests.Kind.allCases, [false, true])
+  func bothNext(kind: OutlivingClaimTests.Kind, isStopped: Bool) async throws {
     try await exploreRace("finished", schedules: TestDepth.count(600)) { env in
       let (queue, monitor) = (env.makeQueue(), ConcurrencyMonitor())
       let stopped = ProcedureTask { () throws -> Void in throw Reason() }
         .retry(.constant(.seconds(60))).timeout(.microseconds(20))
-      let both = stopped.intercepted { _, next in
+      let paused = ProcedureTask { await pause(env, upTo: 2) }.repeating(.constant(.microseconds(10)), maxCount: 3)
+      let both = (isStopped ? stopped : paused).intercepted { _, next in
         async let first: Void = next()
         async let second: Void = next()
         _ = try? await first
         _ = try? await second
         await monitor.during("a") { await pause(env, upTo: 2) }
-      }.exclusive("a").map { $0 }.exclusive("b")
+      }
       let other = ProcedureTask("other") { await monitor.during("a") { await env.wait(until: .microseconds(30)) } }
-      let handles = [queue.add(both), queue.add(other.exclusive("a")), queue.add(other.exclusive("b", "a"))]
+      let handles = [
+        queue.add(kind.claim(both).map { $0 }.exclusive("b")), queue.add(kind.claimAlone(other)),
+        queue.add(kind.claimAlone(other).map { $0 }.exclusive("b")),
+      ]
       for handle in handles { try await handle.value }
       env.check(monitor.most(in: "a") == 1, "\(monitor.most(in: "a")) together")
       await queue.shutDown()
