@@ -8,12 +8,12 @@ extension Schedule {
   /// - Parameter generator: The source of random delays. Equal generators give equal delays.
   /// - Returns: A sequence that starts again on each iteration.
   public func delays(using generator: any RandomNumberGenerator = SystemRandomNumberGenerator()) -> Delays {
-    Delays(rest: self, generator: generator)
+    Delays(rest: ScheduleEvaluation(expression), generator: generator)
   }
 
   /// The sequence of a schedule's delays.
   public struct Delays: Sequence, IteratorProtocol {
-    fileprivate var rest: Schedule
+    fileprivate var rest: ScheduleEvaluation
     fileprivate var generator: any RandomNumberGenerator
 
     /// Returns the next delay; `nil` at the end of the schedule.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -110,4 +111,74 @@ import TestingProcedureKit
     #expect(Schedule.exponential(from: .seconds(1)).delays().dropFirst(1_000).first { _ in true } == .longest)
     #expect(Schedule.fibonacci(.seconds(1)).delays().dropFirst(1_000).first { _ in true } == .longest)
   }
+
+  // MARK: Size
+
+  private func nested(_ count: Int, _ apply: (Schedule) -> Schedule) -> Schedule {
+    var schedule = Schedule.constant(.seconds(1)).prefix(9)
+    for _ in 0..<count { schedule = apply(schedule) }
+    return schedule
+  }
+
+  @Test("T1: 20,000 combinators neither overflow the stack nor change what few of them give", arguments: Combinator.all)
+  private func manyCombinators(_ combinator: Combinator) {
+    let (name, apply) = (combinator.testDescription, combinator.apply)
+    let schedule = nested(TestDepth.size(20_000), apply)
+    let delays = seconds(schedule, 3)
+    #expect(delays.count == 3, "\(name)")
+    if !["jittered", "nearby"].contains(name) { #expect(delays == [1, 1, 1], "\(name)") }
+    if name == "then" || name == "then, inside" { #expect(seconds(nested(20, apply), 40).count >= 29) }
+  }
+
+  @Test(
+    "A combinator takes the same time, however many stand before it",
+    .enabled(if: TestDepth.isAtLeastGate), arguments: Combinator.all)
+  private func costOfCombinators(_ combinator: Combinator) {
+    let apply = combinator.apply
+    let costs = [2_000, 20_000].map { count in
+      (0..<5).map { _ in ProcessorTime.measure { _ = nested(count, apply) } / count }.min() ?? .zero
+    }
+    #expect(costs[1] < costs[0] * 5, "\(costs)")
+  }
+
+  @Test("What is known of a schedule before its first delay: an endless one without delays")
+  func facts() {
+    let zero = Schedule.immediate
+    let endless: [Schedule] = [
+      zero, .constant(.seconds(-1)), .linear(from: .zero, by: .seconds(-1)), .exponential(from: .zero),
+      .fibonacci(.zero),
+      .random(in: .zero ... .zero), zero.jittered(), zero.jittered(0.5), zero.capped(at: .seconds(1)),
+      Schedule.constant(.seconds(1)).capped(at: .zero), zero.upTo(.seconds(1)), zero.and(zero),
+      zero.or(.constant(.seconds(1))),
+      zero.then([.seconds(1)]), zero.prefix(3).then(zero),
+    ]
+    for schedule in endless { #expect(schedule.isEndlessWithoutDelay && seconds(schedule, 50).allSatisfy { $0 == 0 }) }
+    let others: [Schedule] = [
+      .constant(.seconds(1)), [.zero], [], zero.prefix(3), zero.upTo(.seconds(-1)), zero.and([.zero]),
+      zero.and(.constant(.seconds(1))), zero.prefix(3).then(.constant(.seconds(1))), zero.prefix(2).or(zero.prefix(3)),
+      .linear(from: .zero, by: .seconds(1)), .exponential(from: .seconds(1), factor: 0),
+    ]
+    for schedule in others { #expect(!schedule.isEndlessWithoutDelay) }
+  }
+}
+
+/// A combinator, applied to the schedule made so far, or the other way round.
+private struct Combinator: CustomTestStringConvertible, Sendable {
+  let testDescription: String
+  let apply: @Sendable (Schedule) -> Schedule
+
+  init(_ name: String, _ apply: @escaping @Sendable (Schedule) -> Schedule) {
+    (testDescription, self.apply) = (name, apply)
+  }
+
+  static let all = [
+    Combinator("capped") { $0.capped(at: .seconds(9)) }, Combinator("jittered") { $0.jittered() },
+    Combinator("nearby") { $0.jittered(0.1) }, Combinator("prefix") { $0.prefix(9) },
+    Combinator("upTo") { $0.upTo(.seconds(99)) }, Combinator("and") { $0.and(.constant(.seconds(1))) },
+    Combinator("and, inside") { Schedule.constant(.seconds(1)).and($0) },
+    Combinator("or") { $0.or(.constant(.seconds(1))) },
+    Combinator("or, inside") { Schedule.constant(.seconds(1)).or($0) },
+    Combinator("then") { $0.then(.constant(.seconds(1))) },
+    Combinator("then, inside") { Schedule.constant(.seconds(1)).prefix(1).then($0) },
+  ]
 }

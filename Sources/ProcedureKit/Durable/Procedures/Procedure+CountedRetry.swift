@@ -121,7 +121,10 @@ extension Schedule {
 
   /// The schedule without its first delays, of which there are at most a million.
   fileprivate func dropping(_ count: Int) -> Schedule {
-    Schedule(from: (rest: self, left: min(count, Self.mostPassed))) { state, generator in
+    // The schedule itself keeps what is known of its delays.
+    guard count > 0 else { return self }
+    return Schedule(from: (rest: ScheduleEvaluation(expression), left: min(count, Self.mostPassed))) {
+      state, generator in
       while state.left > 0, state.rest.next(using: &generator) != nil { state.left -= 1 }
       return state.left > 0 ? nil : state.rest.next(using: &generator)
     }

@@ -1,0 +1,140 @@
+/// Internal. One use of a schedule: what is left of it. A copy advances separately.
+///
+/// The parts lie in an array, and a part is added when its first delay is asked for. The evaluation is a loop instead of a recursion, so that
+/// a schedule of 100,000 steps does not overflow the stack.
+struct ScheduleEvaluation: Sendable {
+  private enum Side: Sendable { case first, second }
+
+  /// A step of the schedule that was asked for a delay, and has not ended.
+  private struct Part: Sendable {
+    var step: ScheduleExpression.Step
+    /// `nil` if there is none, or it has ended and the second one follows.
+    var first: Operand?
+    var second: Operand?
+
+    subscript(side: Side) -> Operand? {
+      get { side == .first ? first : second }
+      set { if side == .first { first = newValue } else { second = newValue } }
+    }
+  }
+
+  private enum Operand: Sendable {
+    /// Not asked for a delay so far.
+    case unused(ScheduleExpression)
+    /// The position of the part.
+    case part(Int)
+  }
+
+  /// A part that waits for the delay of an operand.
+  private struct Frame {
+    let part: Int
+    let side: Side
+    /// The delay of the first operand, while the second one is asked.
+    let former: Duration?
+  }
+
+  /// What follows for a part.
+  private enum Answer {
+    case delay(Duration?)
+    /// The operand has to answer first.
+    case ask(Side, former: Duration? = nil)
+  }
+
+  private let expression: ScheduleExpression
+  /// Empty before the first delay; `nil` for parts that have ended.
+  private var parts: [Part?] = []
+  /// The functions that compute delays, at the positions of their parts.
+  private var sources: [(any DelaySource)?] = []
+
+  init(_ expression: ScheduleExpression) { self.expression = expression }
+
+  /// Takes the next delay, saturated; `nil` from the end on. O(n) for n steps of the schedule.
+  mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
+    var frames: [Frame] = []
+    var part = parts.isEmpty ? add(expression) : 0
+    var answer = asked(part, &generator)
+    while true {
+      switch answer {
+      case .ask(let side, let former):
+        frames.append(Frame(part: part, side: side, former: former))
+        part = position(of: side, in: part)
+        answer = asked(part, &generator)
+      case .delay(let delay):
+        // Nothing is asked for a delay after its end.
+        if delay == nil { (parts[part], sources[part]) = (nil, nil) }
+        guard let frame = frames.popLast() else { return delay?.saturated }
+        part = frame.part
+        answer = answered(frame, delay?.saturated, &generator)
+      }
+    }
+  }
+
+  /// A part is asked for its next delay.
+  private mutating func asked(_ part: Int, _ generator: inout any RandomNumberGenerator) -> Answer {
+    guard let entry = parts[part] else { return .delay(nil) }
+    switch entry.step {
+    case .computed: return .delay(sources[part]?.next(using: &generator))
+    case .prefix(let left):
+      guard left > 0 else { return .delay(nil) }
+      parts[part]?.step = .prefix(left - 1)
+      return .ask(.first)
+    case .capped, .jittered, .varied, .upTo, .and, .or: return .ask(.first)
+    case .then: return .ask(entry.first == nil ? .second : .first)
+    }
+  }
+
+  /// An operand of a part has answered.
+  private mutating func answered(
+    _ frame: Frame, _ delay: Duration?, _ generator: inout any RandomNumberGenerator
+  ) -> Answer {
+    guard let step = parts[frame.part]?.step else { preconditionFailure("\(#function): the part has ended") }
+    switch step {
+    case .computed: preconditionFailure("\(#function): a function has no operands")
+    case .prefix: return .delay(delay)
+    case .capped(let longest): return .delay(delay.map { min($0, longest) })
+    case .jittered: return .delay(delay.map { .random(between: .zero, and: $0, using: &generator) })
+    case .varied(let fraction):
+      guard let delay else { return .delay(nil) }
+      let margin = delay.scaled(by: fraction)
+      return .delay(.random(between: delay - margin, and: delay + margin, using: &generator))
+    case .upTo(let left):
+      guard let delay, delay <= left else { return .delay(nil) }
+      parts[frame.part]?.step = .upTo(left - delay)
+      return .delay(delay)
+    case .and:
+      guard let delay else { return .delay(nil) }
+      return frame.side == .first ? .ask(.second, former: delay) : .delay(max(frame.former ?? delay, delay))
+    case .or:
+      if frame.side == .first { return .ask(.second, former: delay) }
+      guard let delay, let former = frame.former else { return .delay(delay ?? frame.former) }
+      return .delay(min(former, delay))
+    case .then:
+      guard frame.side == .first, delay == nil else { return .delay(delay) }
+      parts[frame.part]?.first = nil
+      return .ask(.second)
+    }
+  }
+
+  // MARK: The parts
+
+  private mutating func add(_ expression: ScheduleExpression) -> Int {
+    if case .computed(let source) = expression.step { sources.append(source) } else { sources.append(nil) }
+    parts.append(
+      Part(
+        step: expression.step, first: expression.first.map(Operand.unused),
+        second: expression.second.map(Operand.unused)))
+    return parts.count - 1
+  }
+
+  /// The position of an operand, which becomes a part when it is asked for the first time.
+  private mutating func position(of side: Side, in part: Int) -> Int {
+    switch parts[part]?[side] {
+    case .part(let position): return position
+    case .unused(let expression):
+      let position = add(expression)
+      parts[part]?[side] = .part(position)
+      return position
+    case nil: preconditionFailure("\(#function): the part has no such operand")
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/// Internal. What a schedule is written of: a tree of steps, whose branches schedules share.
+///
+/// A combinator adds one node, whatever the size of its operands. The tree is a value: one node can be part of many schedules.
+///
+/// Invariant of `@unchecked Sendable`: the operands change only in `deinit`, in nodes that nothing else refers to.
+final class ScheduleExpression: @unchecked Sendable {
+  enum Step: Sendable {
+    /// Delays that a function computes.
+    case computed(any DelaySource)
+    case capped(at: Duration)
+    /// From zero to each delay.
+    case jittered
+    /// Around each delay, by a fraction of the delay.
+    case varied(by: Double)
+    /// How many delays are left.
+    case prefix(Int)
+    /// The sum that is left.
+    case upTo(Duration)
+    /// The longer, or the shorter, of each pair of delays.
+    case and, or
+    case then
+  }
+
+  /// What is known of all delays before the first one is computed.
+  struct Facts: Sendable {
+    /// Whether the schedule never ends.
+    var isEndless = false
+    /// Whether all delays are zero.
+    var isZero = false
+  }
+
+  let step: Step
+  let facts: Facts
+  private(set) var first: ScheduleExpression?
+  private(set) var second: ScheduleExpression?
+
+  init(_ step: Step, _ first: ScheduleExpression? = nil, _ second: ScheduleExpression? = nil, facts: Facts? = nil) {
+    (self.step, self.first, self.second) = (step, first, second)
+    self.facts = facts ?? Self.facts(of: step, first?.facts ?? Facts(), second?.facts ?? Facts())
+  }
+
+  deinit {
+    // A recursion would overflow the stack at the end of a long chain.
+    var unused = [first.take(), second.take()]
+    while var node = unused.popLast() {
+      if isKnownUniquelyReferenced(&node), let node { unused += [node.first.take(), node.second.take()] }
+    }
+  }
+
+  private static func facts(of step: Step, _ first: Facts, _ second: Facts) -> Facts {
+    switch step {
+    case .computed: Facts()
+    case .capped(let longest): Facts(isEndless: first.isEndless, isZero: first.isZero || longest <= .zero)
+    case .jittered, .varied: first
+    case .prefix: Facts(isEndless: false, isZero: first.isZero)
+    // The sum of endless delays of zero stays zero.
+    case .upTo(let total): Facts(isEndless: first.isEndless && first.isZero && total >= .zero, isZero: first.isZero)
+    case .and: Facts(isEndless: first.isEndless && second.isEndless, isZero: first.isZero && second.isZero)
+    case .or:
+      Facts(
+        isEndless: first.isEndless || second.isEndless,
+        isZero: first.isZero && second.isZero || [first, second].contains { $0.isZero && $0.isEndless })
+    case .then:
+      Facts(
+        isEndless: first.isEndless || second.isEndless, isZero: first.isZero && (first.isEndless || second.isZero))
+    }
+  }
+}
+
+/// A function that computes delays, with its state.
+protocol DelaySource: Sendable {
+  mutating func next(using generator: inout any RandomNumberGenerator) -> Duration?
+}
