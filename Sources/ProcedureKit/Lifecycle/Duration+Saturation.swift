@@ -3,6 +3,18 @@ extension Duration {
   /// The range of a queue's clock: about 292 years.
   static let longest = Duration.nanoseconds(Int64.max)
 
+  /// Returns the sum; the longest duration of its sign if that would overflow.
+  package func addingSaturated(_ other: Duration) -> Duration {
+    let (sum, overflows) = attoseconds.addingReportingOverflow(other.attoseconds)
+    return Duration(attoseconds: overflows ? (other < .zero ? .min : .max) : sum)
+  }
+
+  /// Returns the difference; the longest duration of its sign if that would overflow.
+  package func subtractingSaturated(_ other: Duration) -> Duration {
+    let (difference, overflows) = attoseconds.subtractingReportingOverflow(other.attoseconds)
+    return Duration(attoseconds: overflows ? (other < .zero ? .max : .min) : difference)
+  }
+
   /// The nearest duration between zero and ``longest``.
   var saturated: Duration {
     min(max(self, .zero), .longest)

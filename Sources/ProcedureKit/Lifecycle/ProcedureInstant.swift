@@ -7,9 +7,9 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, Cu
   /// The time since the creation of the queue.
   public var sinceStart: Duration { .nanoseconds(nanoseconds) }
 
-  /// Returns the instant `duration` later.
+  /// Returns the instant `duration` later; the last, or first, instant that exists, if the result would be beyond it.
   public func advanced(by duration: Duration) -> ProcedureInstant {
-    ProcedureInstant(sinceStart: sinceStart + duration)
+    ProcedureInstant(sinceStart: sinceStart.addingSaturated(duration))
   }
 
   /// Returns the time from this instant to `other`; negative if `other` is earlier.

@@ -118,7 +118,9 @@ final class TokenStore: Sendable {
     }
     state.withLock { state in
       state.token = response.token
-      state.end = response.lifetime.map { start + max($0 - configuration.margin, $0 / 2) }
+      state.end = response.lifetime.map {
+        start.addingSaturated(max($0.subtractingSaturated(configuration.margin), $0 / 2))
+      }
       state.renewals += 1
     }
     return response.token

@@ -9,14 +9,14 @@ extension VirtualClock {
       self.offset = offset
     }
 
-    /// Returns the instant `duration` later.
+    /// Returns the instant `duration` later; the last, or first, instant that exists, if the result would be beyond it.
     public func advanced(by duration: Duration) -> Instant {
-      Instant(offset: offset + duration)
+      Instant(offset: offset.addingSaturated(duration))
     }
 
-    /// Returns the time from this instant to `other`; negative if `other` is earlier.
+    /// Returns the time from this instant to `other`, saturated; negative if `other` is earlier.
     public func duration(to other: Instant) -> Duration {
-      other.offset - offset
+      other.offset.subtractingSaturated(offset)
     }
 
     /// Returns whether `lhs` is earlier than `rhs`.

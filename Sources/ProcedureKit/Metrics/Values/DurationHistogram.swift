@@ -11,7 +11,7 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
 
   /// The number of durations in each bucket, at most as long as its bound; one bucket more than ``bounds``.
   public private(set) var counts: [Int]
-  /// The sum of all durations.
+  /// The sum of all durations, saturated.
   public private(set) var sum: Duration
 
   /// Creates an empty histogram.
@@ -41,13 +41,13 @@ public struct DurationHistogram: Hashable, Codable, Sendable {
   public mutating func record(_ duration: Duration) {
     let index = Self.bounds.partitioningIndex { duration <= $0 }
     counts[index] += 1
-    sum += max(duration, .zero)
+    sum = sum.addingSaturated(max(duration, .zero))
   }
 
   /// Adds all durations of another histogram.
   public mutating func merge(_ other: DurationHistogram) {
     for (index, count) in zip(counts.indices, other.counts) { counts[index] += count }
-    sum += other.sum
+    sum = sum.addingSaturated(other.sum)
   }
 
   /// Returns the bound of the bucket that the given part of the durations does not exceed.

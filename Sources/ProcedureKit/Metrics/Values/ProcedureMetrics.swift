@@ -43,6 +43,8 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
       attempts: try container.decode(Int.self, forKey: .attempts))
   }
 
-  /// The sum of all durations.
-  public var total: Duration { pending + evaluating + waiting + executing + paused + finishing }
+  /// The sum of all durations, saturated.
+  public var total: Duration {
+    [evaluating, waiting, executing, paused, finishing].reduce(pending) { $0.addingSaturated($1) }
+  }
 }

@@ -63,20 +63,20 @@ public struct QueueTotals: Hashable, Codable, Sendable {
     }
     retryCount += max(metrics.attempts - 1, 0)
     times += metrics
-    waiting.record(metrics.pending + metrics.evaluating + metrics.waiting)
+    waiting.record(metrics.pending.addingSaturated(metrics.evaluating).addingSaturated(metrics.waiting))
     if metrics.attempts > 0 { executing.record(metrics.executing) }
   }
 }
 
 extension ProcedureMetrics {
-  /// Adds all times and attempts.
+  /// Adds all times and attempts, saturated.
   public static func += (sum: inout ProcedureMetrics, other: ProcedureMetrics) {
-    sum.pending += other.pending
-    sum.evaluating += other.evaluating
-    sum.waiting += other.waiting
-    sum.executing += other.executing
-    sum.paused += other.paused
-    sum.finishing += other.finishing
+    sum.pending = sum.pending.addingSaturated(other.pending)
+    sum.evaluating = sum.evaluating.addingSaturated(other.evaluating)
+    sum.waiting = sum.waiting.addingSaturated(other.waiting)
+    sum.executing = sum.executing.addingSaturated(other.executing)
+    sum.paused = sum.paused.addingSaturated(other.paused)
+    sum.finishing = sum.finishing.addingSaturated(other.finishing)
     sum.attempts += other.attempts
   }
 }
