@@ -2,7 +2,7 @@ extension Condition {
   /// Returns a condition that is satisfied when `condition` fails or is not satisfied, and fails when `condition` is
   /// satisfied.
   public static prefix func ! (condition: Condition) -> Condition {
-    let name = "not \(condition.name)"
+    let name = combined("not \(condition.name)")
     return condition.mapping(to: name) { evaluation in
       guard evaluation.isSatisfied else { return .satisfied }
       return .failed(condition: name, error: ConditionError.satisfied(condition: condition.name))
@@ -11,12 +11,12 @@ extension Condition {
 
   /// Returns a condition that is satisfied when both conditions are satisfied; see ``all(_:)``.
   public static func && (first: Condition, second: Condition) -> Condition {
-    all([first, second], named: "(\(first.name) and \(second.name))")
+    all([first, second], named: combined("(\(first.name) and \(second.name))"))
   }
 
   /// Returns a condition that is satisfied when at least one condition is satisfied; see ``any(_:)``.
   public static func || (first: Condition, second: Condition) -> Condition {
-    any([first, second], named: "(\(first.name) or \(second.name))")
+    any([first, second], named: combined("(\(first.name) or \(second.name))"))
   }
 
   /// Returns a condition that is satisfied when all `conditions` are satisfied.
@@ -24,7 +24,7 @@ extension Condition {
   /// All conditions are evaluated concurrently. The first failure decides and cancels the other evaluations. Without a
   /// failure, a condition that is not satisfied makes the procedure ignored, as does an empty array.
   public static func all(_ conditions: [Condition]) -> Condition {
-    all(conditions, named: "all of (\(conditions.map(\.name).joined(separator: ", ")))")
+    all(conditions, named: combined("all of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }
 
   private static func all(_ conditions: [Condition], named name: String) -> Condition {
@@ -40,7 +40,7 @@ extension Condition {
   /// evaluations. If no condition is satisfied, the result fails with the errors of all failed conditions, or, without
   /// a failure, makes the procedure ignored. An empty array makes the procedure ignored.
   public static func any(_ conditions: [Condition]) -> Condition {
-    any(conditions, named: "any of (\(conditions.map(\.name).joined(separator: ", ")))")
+    any(conditions, named: combined("any of (\(conditions.map(\.name).joined(separator: ", ")))"))
   }
 
   private static func any(_ conditions: [Condition], named name: String) -> Condition {
@@ -70,6 +70,16 @@ extension Condition {
   private func mapping(
     to name: String, _ transform: @escaping @Sendable (ConditionEvaluation) -> ConditionEvaluation
   ) -> Condition {
-    Condition(name) { prepares, decide in await evaluate(prepares: prepares) { decide(transform($0)) } }
+    Condition(name) { prepares, decide in
+      await evaluate(prepares: prepares) { evaluation in
+        // A condition in thousands of others decides in a loop, and not on the stack.
+        Trampoline.call { decide(transform(evaluation)) }
+      }
+    }
+  }
+
+  /// The name of a combination. A long one is cut, so that each of thousands of nested conditions does not have the names of all within.
+  private static func combined(_ name: String) -> String {
+    name.utf8.count <= 1_000 ? name : name.shortened(to: 1_000)
   }
 }

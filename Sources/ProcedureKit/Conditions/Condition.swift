@@ -12,7 +12,7 @@
 /// its levels, nodes and children. The evaluation continues in its own task. `run`, and a procedure that is called, are structured:
 /// they decide as soon, and wait for the evaluation before they continue.
 public struct Condition: Sendable {
-  /// The name in errors, outcomes and logs.
+  /// The name in errors, outcomes and logs. The name of a combination consists of the names of its conditions, and has at most 1,000 characters.
   public let name: String
   /// A decision, which is made once and does not suspend.
   typealias Decision = @Sendable (ConditionEvaluation) -> Void
@@ -90,7 +90,8 @@ public struct Condition: Sendable {
               let decision = tally.withLock { $0.evaluated(index, evaluation, concludes: concludes) }
               guard let decision else { return }
               if concludes { for other in works.indices where other != index { works[other].cancel() } }
-              decide(decision)
+              // A condition in thousands of others decides in a loop, and not on the stack.
+              Trampoline.call { decide(decision) }
             }
           }
         }

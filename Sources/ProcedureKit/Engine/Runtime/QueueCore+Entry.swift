@@ -328,7 +328,10 @@ extension Run {
 
   private func arrive(priority rawPriority: UInt8?) -> Admission {
     // A run of a body on its own queue is a part of the body: it has the order of the body, and goes on with it.
-    let around = ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
+    // The owner of the slot is the nearest one that can be around: deep layers do not search for it.
+    let around =
+      slotOwner !== self && slotOwner.core === core
+      ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
     let isPart = around != nil || slotOwner !== self
     let reading = core.time.reading()
     let admission = core.send { state, effects -> Admission in

@@ -37,6 +37,14 @@ final class Run: @unchecked Sendable {
     case bareNode
     /// A further worker of a graph.
     case graphWorker
+
+    /// Whether runs have an id and events of their own; levels, attempts and copies report under those of the run around them.
+    var isReported: Bool {
+      switch self {
+      case .structured, .added, .node, .bareNode: true
+      case .level, .call, .copy, .graphWorker: false
+      }
+    }
   }
 
   @usableFromInline let core: QueueCore
@@ -52,6 +60,13 @@ final class Run: @unchecked Sendable {
   let ignoresEarlierCancel: Bool
   /// The run whose slot the body uses.
   private let slotRun: Run?
+  /// The run under whose id this one reports; `nil` for itself. Stored, so that deep layers do not search for it.
+  private let reportingRun: Run?
+  /// Whether a layer of the procedure around this one declares resources.
+  private let isWithinDemands: Bool
+  /// Whether the run need not wait for a condition that ignores its cancellation: it is part of an added run, and not of a call, which is
+  /// structured and returns when all of its tasks have ended.
+  let leavesConditionsBehind: Bool
 
   var member: MemberID = -1
   /// Whether the outcome is decided, so that a cancel comes too late.
@@ -60,6 +75,8 @@ final class Run: @unchecked Sendable {
   var hasStarted = false
   /// The worker that executes the body, which a cancel of the run cancels.
   var worker: Worker?
+  /// The task that executes the body, while a cancel of that task cancels the run; `nil` for a task of a worker.
+  var watchedTask: WatchedTask?
   var body: Body?
   /// The conditions and hooks, until the run has ended.
   var closures: Level.Closures?
@@ -81,6 +98,15 @@ final class Run: @unchecked Sendable {
     (self.core, self.level, self.kind, self.parent, slotRun) = (core, level, kind, parent, owner)
     (self.body, self.closures) = (body, closures)
     (self.attempt, self.id) = (Int32(clamping: attempt), id ?? ProcedureID.reserve())
+    reportingRun = kind.isReported ? nil : parent?.reported
+    isWithinDemands =
+      kind == .level && parent.map { !$0.level.traits.demands.isEmpty || $0.isWithinDemands } ?? false
+    leavesConditionsBehind =
+      switch kind {
+      case .added: true
+      case .structured, .call: false
+      case .level, .copy, .node, .bareNode, .graphWorker: parent?.leavesConditionsBehind ?? false
+      }
     switch kind {
     case .call:
       let mayIgnore = parent.map { !$0.isStopping } ?? false
@@ -146,20 +172,11 @@ final class Run: @unchecked Sendable {
   private static let finishedMark: UInt8 = 1
   private static let observedMark: UInt8 = 2
 
-  /// Whether the run has an id and events of its own; levels, attempts and copies report under those of the run around them.
-  var isReported: Bool {
-    switch kind {
-    case .structured, .added, .node, .bareNode: true
-    case .level, .call, .copy, .graphWorker: false
-    }
-  }
+  /// Whether the run has an id and events of its own.
+  var isReported: Bool { kind.isReported }
 
   /// The run under whose id this one reports.
-  var reported: Run {
-    var run = self
-    while !run.isReported, let parent = run.parent { run = parent }
-    return run
-  }
+  var reported: Run { reportingRun ?? self }
 
   var identity: ProcedureIdentity {
     let run = reported
@@ -189,11 +206,32 @@ final class Run: @unchecked Sendable {
 
   var ancestors: UnfoldFirstSequence<Run> { sequence(first: self, next: \.parent) }
 
+  /// The layers of the same procedure around this one, from the inside; empty if none of them declares resources.
+  ///
+  /// O(n) for n layers. Layers that declare nothing are not walked, so that 10,000 of them take no square of that time.
+  var enclosingLevels: [Run] {
+    guard isWithinDemands else { return [] }
+    var levels: [Run] = []
+    var run = self
+    while run.isWithinDemands, let parent = run.parent {
+      levels.append(parent)
+      run = parent
+    }
+    return levels
+  }
+
   /// The value of a run that has succeeded.
   @usableFromInline
   var value: (any Sendable)? {
     if case .finished(let value)? = outcome { value } else { nil }
   }
+}
+
+/// A task that executes a body, to be compared with another one.
+///
+/// Invariant of `@unchecked Sendable`: nothing but the identity of the task is used, and only while the task executes the body.
+struct WatchedTask: Equatable, @unchecked Sendable {
+  let task: UnsafeCurrentTask
 }
 
 /// A cancel, with its reason.

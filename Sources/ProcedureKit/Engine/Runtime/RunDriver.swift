@@ -146,8 +146,8 @@ extension Run {
 
   /// Cancels the run since the task was cancelled that executes it: for the reason of the run around it, if it has one.
   func cancelLikeParent() {
-    // A failed child has cancelled the task, and not the run.
-    if isStopping { return }
+    // A failed child has cancelled the task, and not the run. The first cancellation counts.
+    if isToldToStop { return }
     cancel(parent.flatMap(\.inheritedReason))
   }
 
@@ -221,19 +221,6 @@ extension Run {
       let step = state.machine.conditionsSatisfied(member, &effects.next)
       if step != .wait { QueueCore.hand(step, to: self, &effects) }
     }
-  }
-
-  /// Whether the run need not wait for a condition that ignores its cancellation: it is part of an added run, and not of a call, which is
-  /// structured and returns when all of its tasks have ended.
-  private var leavesConditionsBehind: Bool {
-    for run in ancestors {
-      switch run.kind {
-      case .added: return true
-      case .structured, .call: return false
-      case .level, .copy, .node, .bareNode, .graphWorker: continue
-      }
-    }
-    return false
   }
 
   /// Evaluates conditions and waits for all of their tasks. `nil` if the conditions were not evaluated.
@@ -475,7 +462,10 @@ extension Run {
   }
 
   private func execute(_ body: @escaping Body) async throws -> any Sendable {
-    guard let executor = core.executor, !isDrivenByWorker else { return try await intercepted(body) }
+    // A layer executes where the layer around it does, in the same task.
+    guard let executor = core.executor, !isDrivenByWorker, !core.withState({ _ in isInWatchedTask }) else {
+      return try await intercepted(body)
+    }
     return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
   }
 
@@ -526,7 +516,23 @@ extension Run {
   /// Executes the body. A cancel of the caller's task is one of the run, and reaches its children at once.
   private func tellingOfCancel<R>(_ body: () async throws -> R) async rethrows -> R {
     if isDrivenByWorker || ignoresEarlierCancel { return try await body() }
+    let task = withUnsafeCurrentTask { $0.map(WatchedTask.init) }
+    let isWatched = core.withState { _ in
+      watchedTask = task
+      return isInWatchedTask
+    }
+    defer { core.withState { _ in watchedTask = nil } }
+    // A cancellation of the task cancels the run around this one, which passes it on. With a handler for each of 10,000 layers, the runtime would
+    // walk through all of them for each layer.
+    if isWatched { return try await body() }
     return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
+  }
+
+  /// Whether the body executes in the task of the body around it, whose cancellation reaches this run by way of the other one. Called under
+  /// the lock.
+  private var isInWatchedTask: Bool {
+    guard let parent, parent.core === core, let watchedTask else { return false }
+    return parent.watchedTask == watchedTask
   }
 
   /// The body is about to execute; `nil` if the run was cancelled before.
@@ -648,17 +654,6 @@ extension Run {
   /// Gives back what levels of the procedure hold, until `reclaim`.
   func giveBackResources(_ levels: [Run]) {
     for level in levels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
-  }
-
-  /// The levels of the same procedure around this one, from the inside.
-  var enclosingLevels: [Run] {
-    var levels: [Run] = []
-    var run = self
-    while run.kind == .level, let parent = run.parent {
-      levels.append(parent)
-      run = parent
-    }
-    return levels
   }
 
   /// Claims what the levels have released for a pause, all of it together. The error if that is refused, or the run cancelled.

@@ -1,0 +1,156 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+@testable import ProcedureKit
+
+/// Thousands of modifiers around one procedure: neither the stack nor the time of a run grows with the square of their number.
+@Suite(.timeLimit(.atDepth)) struct DepthTests {
+  typealias Task = ProcedureTask<Int, Int>
+
+  struct Nest: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let wrap: @Sendable (Task) -> Task
+
+    init(_ name: String, _ wrap: @escaping @Sendable (Task) -> Task) { (testDescription, self.wrap) = (name, wrap) }
+
+    func nested(_ count: Int, around task: Task) -> Task {
+      var task = task
+      for _ in 0..<count { task = wrap(task) }
+      return task
+    }
+  }
+
+  static let nests = [
+    Nest("map") { $0.map { $0 + 1 } },
+    Nest("then") { $0.then(Task("next") { $0 + 1 }) },
+    Nest("then, inside") { task in Task("first") { $0 }.then(task).map { $0 + 1 } },
+    Nest("retry") { $0.retry(.constant(.seconds(1)), maxAttempts: 2).map { $0 + 1 } },
+    Nest("repeating") { $0.repeating(.immediate, maxCount: 1).map { $0 + 1 } },
+    Nest("recover") { $0.map { $0 + 1 }.recover { throw $0 } },
+    Nest("condition") { $0.condition("yes") { true }.map { $0 + 1 } },
+    Nest("fallback") { $0.map { $0 + 1 }.fallback(to: Task { _ in throw TestError(code: 1) }) },
+    Nest("timeout") { $0.timeout(.seconds(1_000_000)).map { $0 + 1 } },
+    Nest("hooks") { $0.onWillExecute { _ in }.onDidFinish { _ in }.map { $0 + 1 } },
+    Nest("configured") { $0.map { $0 + 1 }.configured { _, procedure in procedure } },
+  ]
+
+  /// At most 10,000, since the value of a procedure is released layer by layer, on the stack.
+  private static let depth = min(TestDepth.count(10_000, least: 1_000), 10_000)
+
+  @Test("A value passes through thousands of layers, and so does a failure", arguments: nests)
+  func values(_ nest: Nest) async throws {
+    let queue = ProcedureQueue("q")
+    #expect(try await queue.add(nest.nested(Self.depth, around: Task("body") { $0 }), input: 0).value == Self.depth)
+    guard nest.testDescription != "retry" else { return }
+    let failing = nest.nested(Self.depth, around: Task("body") { _ in throw TestError(code: 7) })
+    await #expect(throws: (any Error).self) { try await queue.run(failing, input: 0) }
+  }
+
+  @Test(
+    "Thousands of layers are cancelled by one cancellation, in the queue's task and in the caller's", arguments: nests)
+  func cancellation(_ nest: Nest) async throws {
+    let queue = ProcedureQueue("q")
+    let started = Signal()
+    let waiting = nest.nested(
+      Self.depth,
+      around: Task("body") { value in
+        started.set()
+        try await Swift.Task.sleep(for: .seconds(1_000_000))
+        return value
+      })
+    let handle = queue.add(waiting, input: 0)
+    await started.wait()
+    handle.cancel()
+    #expect(await handle.outcome.isCancelled)
+    let caller = Swift.Task { try await queue.run(waiting, input: 0) }  // cancelled and awaited below
+    await started.wait()
+    caller.cancel()
+    await #expect(throws: CancellationError.self) { try await caller.value }
+  }
+
+  @Test("Four times as many layers take four times the work, and not sixteen times", arguments: nests)
+  func cost(_ nest: Nest) async throws {
+    for fails in [false, true] where !(fails && nest.testDescription == "retry") {
+      let body = Task("body") { value in
+        if fails { throw TestError(code: 7) }
+        return value
+      }
+      var costs: [Duration] = []
+      for count in [Self.depth / 4, Self.depth] {
+        let task = nest.nested(count, around: body)
+        var best = Duration.seconds(1_000_000)
+        for _ in 0..<3 { best = min(best, try await MeasuringExecutor.measure(task)) }
+        costs.append(best)
+      }
+      #expect(costs[1] < costs[0] * 8, "\(fails ? "failing" : "finishing"): \(costs)")
+    }
+  }
+
+  struct Combination: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let combine: @Sendable (Condition) -> Condition
+  }
+
+  static let combinations = [
+    Combination(testDescription: "&&") { $0 && Condition("b") { true } },
+    Combination(testDescription: "&&, inside") { Condition("b") { true } && $0 },
+    Combination(testDescription: "||") { $0 || Condition("b") { false } },
+    Combination(testDescription: "||, inside") { Condition("b") { false } || $0 },
+    Combination(testDescription: "!!") { !(!$0) },
+    Combination(testDescription: "silent") { .silent($0) },
+    Combination(testDescription: "ignored") { .ignored($0) },
+  ]
+
+  @Test(
+    "Thousands of nested conditions decide without overflowing the stack, and have a name of bounded length",
+    arguments: combinations)
+  func conditions(_ combination: Combination) async throws {
+    for isSatisfied in [true, false] {
+      var condition = Condition("a") { isSatisfied }
+      for _ in 0..<Self.depth { condition = combination.combine(condition) }
+      #expect(condition.name.count <= 1_000)
+      let outcome = await ProcedureQueue("q").add(ProcedureTask("body") {}.condition(condition)).outcome
+      #expect(outcome.isFinished == isSatisfied)
+    }
+  }
+
+  @Test("Thousands of conditions on one layer are evaluated")
+  func adjacentConditions() async throws {
+    var task = ProcedureTask("body") { 1 }
+    for number in 0..<Self.depth { task = task.condition("\(number)") { true } }
+    #expect(try await ProcedureQueue("q").add(task).value == 1)
+  }
+}
+
+/// Executes the jobs of a queue, one after another, and measures the time of the processor.
+///
+/// The time of a clock would depend on the tests beside this one.
+private final class MeasuringExecutor: TaskExecutor {
+  private let queue = DispatchQueue(label: "DepthTests")
+  private let total = Mutex(Duration.zero)
+
+  func enqueue(_ job: UnownedJob) {
+    queue.async { [self] in
+      let start = ProcessorTime.now
+      job.runSynchronously(on: asUnownedTaskExecutor())
+      let end = ProcessorTime.now
+      total.withLock { $0 += end - start }
+    }
+  }
+
+  /// The time that a run of the task takes.
+  static func measure(_ task: ProcedureTask<Int, Int>) async throws -> Duration {
+    let executor = MeasuringExecutor()
+    var configuration = ProcedureQueue.Configuration("measured")
+    configuration.executor = executor
+    let queue = ProcedureQueue(configuration)
+    _ = await queue.add(task, input: 0).outcome
+    await queue.waitUntilIdle()
+    // The jobs have ended when the line behind them is reached.
+    await withCheckedContinuation { executor.queue.async(execute: $0.resume) }
+    return executor.total.withLock { $0 }
+  }
+}
