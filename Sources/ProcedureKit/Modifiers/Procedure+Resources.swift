@@ -57,9 +57,9 @@ extension Procedure {
   /// - Parameters:
   ///   - resource: The resource to claim.
   ///   - units: The number of units, from 1 to the capacity of `resource`; another number traps. The units of one
-  ///     resource add up within a level.
-  /// - Returns: The procedure with the claim. A claim for more units than the resource has fails with
-  ///   ``ProcedureError/Kind/capacityExceeded``.
+  ///     resource add up within a layer.
+  /// - Returns: The procedure with the claim. If the sum of a layer exceeds the capacity, or a table has lowered the capacity since, the run
+  ///   fails with ``ProcedureError/Kind/capacityExceeded``.
   public func uses(_ resource: Resource, units: Int = 1) -> ProcedureTask<Input, Output> {
     require(
       (1...resource.capacity).contains(units),

@@ -12,6 +12,9 @@ extension Procedure {
   /// once. The children of an attempt end before the next attempt. A body reads the number of the attempt from
   /// ``ProcedureContext/attempt``.
   ///
+  /// A schedule without delays, such as ``Schedule/immediate``, needs a limit: without `maxAttempts` and `budget`, the first retry logs a warning, once
+  /// for each name of a procedure.
+  ///
   /// Without delays or attempts left, the last error is thrown. A success discards all earlier errors. A cancelled or
   /// ignored attempt is not retried; an attempt that timed out is.
   ///
@@ -58,6 +61,10 @@ extension Procedure {
       case .replace(let other): state.task = other.procedureTask
       }
       guard !context.isCancelled, budget?.takeRetry() ?? true else { throw failure }
+      // A mistake that keeps a processor busy for as long as the error lasts.
+      if delay <= .zero, maxAttempts == .max, budget == nil, schedule.isEndlessWithoutDelay {
+        run.warnOfEndlessRetries()
+      }
       state.attempt += 1
       run.retries(attempt: attempt, failure, delay, with: state) { budget?.returnRetry() }
       throw Pause(duration: delay, error: failure)

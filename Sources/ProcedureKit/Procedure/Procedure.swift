@@ -56,7 +56,7 @@ extension Procedure {
   /// Runs the procedure without a queue, with all its modifiers: in the caller's task, or, within a body, as a part of this body.
   ///
   /// ```swift
-  /// let image = try await LoadImage().retry(.immediate)("kitten.ppm")
+  /// let image = try await LoadImage().retry(.constant(.seconds(1)), maxAttempts: 3)("kitten.ppm")
   /// ```
   ///
   /// The run has an id, events and hooks like one of a queue that has no limit. Cancelling the caller cancels the run. A body

@@ -4,7 +4,8 @@ public import ProcedureKit
 /// Decodes a value from JSON.
 ///
 /// ```swift
-/// let load = ReadFile(path).then(DecodeJSON<Kitten> { $0.dateDecodingStrategy = .iso8601 })
+/// let load = ProcedureTask("load") { try Data(contentsOf: file) }
+///   .then(DecodeJSON<Kitten> { $0.dateDecodingStrategy = .iso8601 })
 /// ```
 public struct DecodeJSON<Value: Decodable & Sendable>: Procedure {
   private let configure: @Sendable (JSONDecoder) -> Void

@@ -4,7 +4,8 @@ public import ProcedureKit
 /// Encodes a value as JSON.
 ///
 /// ```swift
-/// let save = EncodeJSON<Kitten> { $0.outputFormatting = [.sortedKeys] }.then(WriteFile(path))
+/// let save = EncodeJSON<Kitten> { $0.outputFormatting = [.sortedKeys] }
+///   .then(ProcedureTask("save") { (json: Data) in try json.write(to: file) })
 /// ```
 public struct EncodeJSON<Value: Encodable & Sendable>: Procedure {
   private let configure: @Sendable (JSONEncoder) -> Void

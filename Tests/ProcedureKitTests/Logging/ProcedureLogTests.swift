@@ -109,6 +109,35 @@ import TestingProcedureKit
     #expect(collector.messages.allSatisfy { $0.text.contains("7") && $0.metadata["procedure.name"] == "flaky" })
   }
 
+  @Test("A retry without a delay and without a limit is a warning, once for each name")
+  func endlessRetry() async throws {
+    let (queue, collector) = Self.queue()
+    func run(_ name: String, _ wrap: (ProcedureTask<Void, Void>) -> ProcedureTask<Void, Void>) async throws {
+      let failures = Box(3)
+      let body = ProcedureTask(name) {
+        if failures.update({
+          $0 -= 1
+          return $0 >= 0
+        }) {
+          throw TestError(code: 7)
+        }
+      }
+      try await queue.run(wrap(body))
+    }
+    try await run("limited") { $0.retry(.immediate, maxAttempts: 5) }
+    try await run("budget") { $0.retry(.immediate, budget: RetryBudget()) }
+    try await run("short") { $0.retry(.immediate.prefix(5)) }
+    try await run("pausing") { $0.retry(.constant(.nanoseconds(1))) }
+    try await run("later") { $0.retry(.immediate) { _, _ in .retryAfter(.nanoseconds(1)) } }
+    #expect(collector.texts(.warning) == [])
+    for _ in 1...2 { try await run("endless \u{1b}") { $0.retry(.immediate) } }
+    try await run("layer") { $0.retry(.immediate.jittered()).map { $0 } }
+    let warnings = collector.texts(.warning)
+    #expect(warnings.count == 2)
+    #expect(warnings.first?.hasPrefix("\"endless  \" is retried without a delay and without a limit") == true)
+    #expect(warnings.last?.hasPrefix("\"layer\" is retried") == true)
+  }
+
   @Test("A reused value is told at debug")
   func reused() async throws {
     let (queue, collector) = Self.queue()

@@ -3,7 +3,7 @@ extension Procedure where Input: Encodable, Output: Codable {
   /// take the value from the journal.
   ///
   /// ```swift
-  /// let resize = ResizeImage(size: .small).retry(.immediate).remembered(in: journal, as: "small")
+  /// let resize = ResizeImage(size: .small).timeout(.seconds(5)).remembered(in: journal, as: "small")
   /// ```
   ///
   /// A run that finds a value does not execute what is written before this modifier, and has the event `reused` with the name of

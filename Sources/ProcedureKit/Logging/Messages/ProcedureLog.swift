@@ -1,7 +1,7 @@
 /// Where messages go, from which level on, and what is said of their sender.
 ///
-/// The library writes few messages: a failure that nobody can see and a stalled queue at `warning`; a retry, and the failure
-/// that stops a graph or a parent, at `info`; a reused value at `debug`. A body writes its own messages to the log of its
+/// The library writes few messages: a failure that no caller can see, a stalled queue, and a retry without a delay and without a limit (once for
+/// each name) at `warning`; a retry, and the failure that stops a graph or a parent, at `info`; a reused value at `debug`. A body writes its own messages to the log of its
 /// procedure:
 ///
 /// ```swift
