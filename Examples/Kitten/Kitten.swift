@@ -56,7 +56,7 @@ struct Kitten {
     let progress = TerminalProgress(on: .standardOutput, showsFailures: false)
     let signals = ProcessSignals(.interrupt, .terminate) { signal, count in
       if count > 1 { _exit(signal.exitStatus) }
-      if Console.isTerminal { Console.print("\r\u{1b}[K", terminator: "") }
+      Console.eraseLine()
       Console.printError("stopping …; once more ends at once, and may leave a part of a file")
     }
     let result: Result<(Report, times: [SystemText: Duration]), any Error>

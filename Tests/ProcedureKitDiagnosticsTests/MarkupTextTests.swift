@@ -1,3 +1,4 @@
+import ProcedureKit
 import Testing
 
 @testable import ProcedureKitDiagnostics

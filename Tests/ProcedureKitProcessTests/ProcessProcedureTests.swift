@@ -90,6 +90,14 @@ import Testing
     }
     #expect(error?.kind == .uncleanExit && error?.status == .exited(3) && error?.result?.text == "half\n")
     #expect(error?.description.hasSuffix("no space left") == true)
+    let hostile = await #expect(throws: ProcessError.self) {
+      try await run("printf 'a\\033[2J\\302\\233b' >&2; exit 3")
+    }
+    #expect(hostile?.description.hasSuffix("a [2J b") == true)
+    let unknown = await #expect(throws: ProcessError.self) {
+      try await ProcessProcedure()(ProcessRequest("/no/\u{1b}[2J"))
+    }
+    #expect(unknown?.description.contains("/no/\\x1b[2J") == true)
     let signal = await #expect(throws: ProcessError.self) { try await run("kill -9 $$") }
     #expect(signal?.status == .signalled(9) && signal?.status?.shellStatus == 137)
     var lenient = ProcessProcedure()

@@ -1,13 +1,14 @@
 import Foundation
+import ProcedureKit
 
 /// Standard output and standard error; whoever reads them may have gone, which is no reason to stop.
 enum Console {
   static func print(_ text: String) {
-    try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+    try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + "\n").utf8))
   }
 
   static func printProgress(_ text: String) {
-    try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8))
+    try? FileHandle.standardError.write(contentsOf: Data((text.inLines + "\n").utf8))
   }
 
   static func printError(_ message: String) {

@@ -1,12 +1,13 @@
 import Foundation
+import ProcedureKit
 
-/// Standard output and standard error; a reader that has gone is no reason to stop.
+/// Standard output and standard error, without control characters of names; a reader that has gone is no reason to stop.
 enum Console {
   static func print(_ text: String) {
-    try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
+    try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + "\n").utf8))
   }
 
   static func printError(_ message: String) {
-    try? FileHandle.standardError.write(contentsOf: Data("crawler: \(message)\n".utf8))
+    try? FileHandle.standardError.write(contentsOf: Data("crawler: \(message.inLines)\n".utf8))
   }
 }

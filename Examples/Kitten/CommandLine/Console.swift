@@ -1,17 +1,23 @@
 import Foundation
+import ProcedureKit
 
-/// Standard output and standard error; whoever reads them may have gone, which is no reason to stop.
+/// Standard output and standard error, without control characters of names; whoever reads them may have gone, which is no reason to stop.
 enum Console {
   static func print(_ text: String, terminator: String = "\n") {
-    try? FileHandle.standardOutput.write(contentsOf: Data((text + terminator).utf8))
+    try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + terminator).utf8))
   }
 
   static func printError(_ message: String) {
-    try? FileHandle.standardError.write(contentsOf: Data("kitten: \(message)\n".utf8))
+    try? FileHandle.standardError.write(contentsOf: Data("kitten: \(message.inLines)\n".utf8))
+  }
+
+  /// Erases the line of the progress, on a terminal.
+  static func eraseLine() {
+    if isTerminal { try? FileHandle.standardOutput.write(contentsOf: Data("\r\u{1b}[K".utf8)) }
   }
 
   /// Whether standard output is a terminal that can take a line back.
-  static var isTerminal: Bool {
+  private static var isTerminal: Bool {
     isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
   }
 }

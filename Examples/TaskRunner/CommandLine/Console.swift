@@ -1,13 +1,18 @@
 import Foundation
+import ProcedureKit
 
-/// Standard output and standard error. Their reader may have gone, which is no reason to stop.
+/// Standard output and standard error, without control characters of names. Their reader may have gone, which is no reason to stop.
 enum Console {
-  static func print(_ text: String, terminator: String = "\n") {
-    write(text + terminator, to: STDOUT_FILENO)
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - output: What a command has written, which follows as it is.
+  ///   - terminator: The end.
+  static func print(_ text: String, output: String = "", terminator: String = "\n") {
+    write(text.inLines + output + terminator, to: STDOUT_FILENO)
   }
 
-  static func printError(_ message: String, prefix: String = "taskrunner: ") {
-    write("\(prefix)\(message)\n", to: STDERR_FILENO)
+  static func printError(_ message: String, output: String = "", prefix: String = "taskrunner: ") {
+    write("\(prefix)\(message.inLines)\(output)\n", to: STDERR_FILENO)
   }
 
   /// Writes the bytes where they are. A file handle takes a copy of each text, which costs 2.5 % of a run of many short commands.

@@ -2,7 +2,7 @@ import ProcedureKit
 import ProcedureKitProcess
 import Synchronization
 
-/// What the commands have written lately, in the order in which it was read.
+/// What the commands have written lately, in the order in which it was read, by the names that the tasks have in events.
 final class CommandOutputs: Sendable {
   /// How many bytes of a command's output are kept; twice as many for a while.
   private static let limit = 256 << 10

@@ -22,7 +22,7 @@ struct RunTask: Procedure {
       try makeFolders()
       return key
     }
-    context.outputs.begin(task.name.value)
+    context.outputs.begin(SystemText(name))
     _ = try await process.execute(request)
     return try await besideCommands {
       let outputs = try task.hashedOutputs()
@@ -39,7 +39,7 @@ struct RunTask: Procedure {
 
   private var process: ProcessProcedure {
     var process = ProcessProcedure(name)
-    let name = task.name.value
+    let name = SystemText(name)
     process.outputLimit = 0
     process.gracePeriod = context.gracePeriod
     process.onLaunch = { [context] in context.launched($0) }

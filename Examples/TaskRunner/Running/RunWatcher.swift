@@ -49,19 +49,19 @@ struct RunWatcher {
       let duration = start.map { "  " + $0.duration(to: event.instant).inSeconds } ?? ""
       if progress == nil { Console.print("[\(position)/\(summary.taskCount)] \(event.name)\(duration)") }
       // On a terminal, no line above has the name of the task.
-      if isVerbose, !output.isEmpty { say(progress == nil ? output : "\(event.name):\n\(output)") }
+      if isVerbose, !output.isEmpty { say(progress == nil ? "" : "\(event.name):\n", output: output) }
     case .failed(let error) where (error as? ProcedureError)?.kind != .dependencyFailed:
       summary.failedCount += 1
       summary.failure = summary.failure ?? error
       let output = outputs.take(SystemText(event.name))
-      let text = "\(event.name): \(Self.reason(error))" + (output.isEmpty ? "" : "\n" + output)
-      if let progress { progress.print(text) } else { Console.printError(text) }
+      let text = "\(event.name): \(Self.reason(error))" + (output.isEmpty ? "" : "\n")
+      if let progress { progress.print(text + output) } else { Console.printError(text, output: output) }
     default: break
     }
   }
 
-  private func say(_ text: String) {
-    if let progress { progress.print(text) } else { Console.print(text) }
+  private func say(_ text: String, output: String = "") {
+    if let progress { progress.print(text + output) } else { Console.print(text, output: output) }
   }
 
   private var position: Int { summary.doneCount + summary.upToDateCount + summary.failedCount }

@@ -28,7 +28,7 @@ struct Coordinator: Sendable {
       }
     }
     for thumbnail in thumbnails { print("\(thumbnail.width) x \(thumbnail.height)  \(thumbnail.checksum)") }
-    print("\(thumbnails.count) pictures in \(arguments.folder.path)")
+    print("\(thumbnails.count) pictures in \(arguments.folder.path.inOneLine)")
   }
 
   private var orders: [ResizeOrder] {

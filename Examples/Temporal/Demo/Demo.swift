@@ -16,7 +16,7 @@ import ProcedureKitFoundation
       case .all: try await runAll(arguments)
       }
     } catch {
-      FileHandle.standardError.write(Data("temporal: \(error)\n".utf8))
+      FileHandle.standardError.write(Data("temporal: \("\(error)".inLines)\n".utf8))
       exit(1)
     }
   }

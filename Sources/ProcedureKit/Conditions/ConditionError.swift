@@ -9,7 +9,7 @@ public enum ConditionError: Error, Sendable, CustomStringConvertible {
   /// The error as a sentence, with the name of the condition.
   public var description: String {
     switch self {
-    case .satisfied(let condition): "\"\(condition)\" is satisfied, and must not be"
+    case .satisfied(let condition): "\(condition.quoted) is satisfied, and must not be"
     case .noneSatisfied(let errors):
       "no alternative is satisfied: \(errors.map { "\($0)" }.joined(separator: "; "))"
     }

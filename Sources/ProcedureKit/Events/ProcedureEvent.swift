@@ -239,13 +239,13 @@ extension ProcedureEvent: BroadcastEvent {}
 extension ProcedureEvent: CustomStringConvertible {
   /// The event in logs: `#42 Resize didAttach`, `#42 Resize willExecute(attempt: 1)`, `#42 Resize didFinish(finished)`.
   public var description: String {
-    "\(id) \(name) \(kind)\(words)"
+    "\(id) \(name.shortened(to: 200)) \(kind)\(words)"
   }
 
   private var words: String {
     switch details?.step {
     case .willExecute(let attempt, _, let cause?): "(attempt: \(attempt), since \(cause))"
-    case .reused(let name): "(by: \"\(name)\")"
+    case .reused(let name): "(by: \(name.quoted))"
     case .retrying(let attempt, let delay, let error):
       "(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"
     case .didCancel(let reason): reason.map { "(reason: \($0))" } ?? ""

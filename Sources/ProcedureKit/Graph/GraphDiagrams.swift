@@ -1,8 +1,11 @@
 extension ProcedureGraph {
   /// The graph as a Mermaid flowchart: nodes by name, and dotted arrows for dependencies that accept a failure.
+  ///
+  /// A name is shown in one line of at most 200 characters. Characters that mean something in Mermaid or HTML are written as entities, and control
+  /// characters as spaces, so that no name changes the diagram or a terminal.
   public var mermaid: String {
     let lines = diagram { key, name, isValue in
-      let name = name.replacing("\"", with: "#quot;")
+      let name = DiagramText.mermaid(name)
       return isValue ? "  \(key)([\"\(name)\"])" : "  \(key)[\"\(name)\"]"
     } arrow: { from, to, isDotted in
       "  \(from) \(isDotted ? "-.->" : "-->") \(to)"
@@ -10,7 +13,7 @@ extension ProcedureGraph {
     return (["flowchart TD"] + lines).joined(separator: "\n")
   }
 
-  /// The graph in the language of Graphviz: nodes by name, and dotted arrows for dependencies that accept a failure.
+  /// The graph in the language of Graphviz: nodes by name, and dotted arrows for dependencies that accept a failure; names as in ``mermaid``.
   public var dot: String {
     let lines = diagram { key, name, isValue in
       "  \(key) [label=\(Self.dotString(name)), shape=\(isValue ? "ellipse" : "box")];"
@@ -21,7 +24,7 @@ extension ProcedureGraph {
   }
 
   private static func dotString(_ text: String) -> String {
-    "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+    "\"\(DiagramText.dot(text))\""
   }
 
   /// Returns a line for each node, and then a line for each arrow. The graph's input and output are values instead of nodes.

@@ -13,12 +13,14 @@ public struct GraphItemsError<ID: Hashable & Sendable>: Error, CustomStringConve
   /// The graph and every reason.
   public var description: String {
     let cycles = cycles.map { cycle in
-      "\"\(cycle[0])\" "
-        + (cycle.dropFirst() + cycle.prefix(1)).map { "needs \"\($0)\"" }.joined(separator: ", which ")
+      "\("\(cycle[0])".quoted) "
+        + (cycle.dropFirst() + cycle.prefix(1)).map { "needs \("\($0)".quoted)" }.joined(separator: ", which ")
     }
-    let unknown = unknownNeeds.map { "\"\($0.item)\" needs \"\($0.need)\", which is not the id of an item" }
-    let duplicates = duplicates.map { "more than one item has the id \"\($0)\"" }
-    return "the graph \"\(graph)\" was not made: " + (cycles + unknown + duplicates).joined(separator: "; ")
+    let unknown = unknownNeeds.map {
+      "\("\($0.item)".quoted) needs \("\($0.need)".quoted), which is not the id of an item"
+    }
+    let duplicates = duplicates.map { "more than one item has the id \("\($0)".quoted)" }
+    return "the graph \(graph.quoted) was not made: " + (cycles + unknown + duplicates).joined(separator: "; ")
   }
 
   /// Returns the order of the items, or all reasons against one.

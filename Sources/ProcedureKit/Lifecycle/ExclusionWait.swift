@@ -14,7 +14,7 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   public var resource: String {
     switch subject {
     case .resource(let key): "\(key)"
-    case .finish: "the end of \"\(holder.name)\""
+    case .finish: "the end of \(holder.name.quoted)"
     }
   }
   /// The procedure that holds the resource, or for whose end the procedure waits.
@@ -54,7 +54,7 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   /// The wait as a sentence, with the names that `name` gives.
   func description(naming name: (ProcedureIdentity) -> String) -> String {
     switch subject {
-    case .resource(let key): "\(name(procedure)) waits for \"\(key)\", which \(name(holder)) holds"
+    case .resource(let key): "\(name(procedure)) waits for \("\(key)".quoted), which \(name(holder)) holds"
     case .finish: "\(name(procedure)) waits for \(name(holder)) to finish"
     }
   }

@@ -40,7 +40,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
     naming name: (ProcedureIdentity) -> String, _ words: (any Error) -> String
   ) -> (event: String, reason: String?) {
     let subject = name(procedure)
-    let queue = "the queue \"\(self.queue ?? "")\""
+    let queue = "the queue \((self.queue ?? "").quoted)"
     let cause = self.underlying.map(words)
     switch kind {
     case .timedOut where self.hasStarted == true:
@@ -49,7 +49,7 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
       let parts = self.failures.map { "\(name($0.procedure)): \(words($0.error))" }.joined(separator: "; ")
       return ("\(self.failures.count) of the parts of \(subject) failed", parts)
     case .queueFull:
-      let (reason, each) = self.key.map { (" for the key \"\($0)\"", " of a key") } ?? ("", "")
+      let (reason, each) = self.key.map { (" for the key \("\($0)".quoted)", " of a key") } ?? ("", "")
       return (
         "\(subject) was not admitted",
         "\(queue) is full\(reason), since no more than \(self.limit ?? 0)\(each) may wait on it"
@@ -69,11 +69,11 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
   /// The reason why the procedure was not executed.
   private func reason(naming name: (ProcedureIdentity) -> String, _ cause: String?) -> String? {
     func named(_ procedure: ProcedureIdentity?) -> String { procedure.map(name) ?? "another procedure" }
-    let queue = "the queue \"\(self.queue ?? "")\""
+    let queue = "the queue \((self.queue ?? "").quoted)"
     switch kind {
-    case .conditionFailed: return "its condition \"\(self.condition ?? "")\" failed: \(cause ?? "")"
+    case .conditionFailed: return "its condition \((self.condition ?? "").quoted) failed: \(cause ?? "")"
     case .ignored:
-      return "the condition \"\(self.condition ?? "")\", its own or that of what it needs, was not satisfied"
+      return "the condition \((self.condition ?? "").quoted), its own or that of what it needs, was not satisfied"
     case .dependencyFailed:
       let chain = self.origin?.id == self.dependency?.id ? "" : " because \(named(self.origin)) did"
       return "it depends on \(named(self.dependency)), which failed\(chain): \(cause ?? "")"
@@ -85,18 +85,18 @@ extension ProcedureError: CustomStringConvertible, CustomDebugStringConvertible 
         + (isOpen ? ", and the holder waits for \(name(procedure)) in turn" : "")
     case .resourceConflict:
       return
-        "it uses the resource \"\(self.resource ?? "")\" with a capacity of \(self.capacity ?? 0), and \(named(self.other)) uses it with "
+        "it uses the resource \((self.resource ?? "").quoted) with a capacity of \(self.capacity ?? 0), and \(named(self.other)) uses it with "
         + "\(self.otherCapacity ?? 0)"
     case .capacityExceeded:
       return
-        "it needs \(self.units ?? 0) units of the resource \"\(self.resource ?? "")\", which has only \(self.capacity ?? 0)"
+        "it needs \(self.units ?? 0) units of the resource \((self.resource ?? "").quoted), which has only \(self.capacity ?? 0)"
     case .producerFinished: return "\(named(self.producer)), which was to produce it, had ended before"
     case .timedOut:
       let time = self.duration ?? .zero
       return "its deadline passed before it started, "
         + (time > .zero ? "\(time.inWords) after it had come" : "and even before it came")
     case .circuitOpen:
-      return "its circuit breaker \"\(self.breaker ?? "")\" is open, since too many calls have failed"
+      return "its circuit breaker \((self.breaker ?? "").quoted) is open, since too many calls have failed"
         + (self.retryAfter.map { "; it lets one through after \($0.inWords)" }
           ?? ", and a call is under way that may close it")
     case .rateExceeded:

@@ -15,8 +15,6 @@ public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, Cust
     self.name = name
   }
 
-  /// The run in messages: `"Resize" (#42)`; a scope has no number.
-  public var description: String {
-    id == .ofNoRun ? "\"\(name)\"" : "\"\(name)\" (\(id))"
-  }
+  /// The run in messages: `"Resize" (#42)`; a scope has no number. A long name is cut, and has no control characters there.
+  public var description: String { id == .ofNoRun ? name.quoted : "\(name.quoted) (\(id))" }
 }

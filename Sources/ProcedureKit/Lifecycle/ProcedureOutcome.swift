@@ -19,7 +19,7 @@ extension ProcedureOutcome: CustomStringConvertible {
     case .finished(let value): value is Void ? "finished" : "finished(\(Self.words(for: value)))"
     case .failed(let error): "failed: \(error)"
     case .cancelled(let reason): reason.map { "cancelled: \($0)" } ?? "cancelled"
-    case .ignored(let condition): "ignored by \"\(condition)\""
+    case .ignored(let condition): "ignored by \(condition.quoted)"
     }
   }
 

@@ -41,24 +41,33 @@ public struct SystemText:
     bytes = UnsafeBufferPointer(start: cString, count: count).map(UInt8.init(bitPattern:))
   }
 
-  /// The text for people. Bytes that are not UTF-8 are written in hexadecimal: `caf\xe9`.
+  /// The text for people. Bytes that are not UTF-8, and those of characters that control a terminal or change the direction of text, are written in
+  /// hexadecimal: `caf\xe9`.
   public var description: String {
-    if let string { return string }
+    if bytes.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
     var (parser, iterator, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)
     var description = ""
     while true {
       switch parser.parseScalar(from: &iterator) {
-      case .valid(let scalar):
-        description.unicodeScalars.append(UTF8.decode(scalar))
-        position += scalar.count
-      case .error(let length):
-        for byte in bytes[position..<position + length] {
-          description += "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+      case .valid(let encoded):
+        let scalar = UTF8.decode(encoded)
+        let end = position + encoded.count
+        if scalar.harmless() == scalar {
+          description.unicodeScalars.append(scalar)
+        } else {
+          description += Self.hexadecimal(bytes[position..<end])
         }
+        position = end
+      case .error(let length):
+        description += Self.hexadecimal(bytes[position..<position + length])
         position += length
       case .emptyInput: return description
       }
     }
+  }
+
+  private static func hexadecimal(_ bytes: ArraySlice<UInt8>) -> String {
+    bytes.map { "\\x" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// The text as a string; `nil` if the bytes are not UTF-8.

@@ -87,7 +87,7 @@ extension QueueSnapshot: CustomStringConvertible {
   /// The queue in logs: a line for the queue, and a line for each procedure.
   public var description: String {
     let head =
-      "queue \"\(name)\": \(slotsInUse) \(slotsInUse == 1 ? "slot" : "slots") in use"
+      "queue \(name.quoted): \(slotsInUse) \(slotsInUse == 1 ? "slot" : "slots") in use"
       + "\(isSuspended ? ", suspended" : "")\(isShutDown ? ", shut down" : "")"
     return ([head] + procedures.map { "  \($0)" }).joined(separator: "\n")
   }
@@ -96,7 +96,7 @@ extension QueueSnapshot: CustomStringConvertible {
 extension QueueSnapshot.Entry: CustomStringConvertible {
   /// The procedure in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
   public var description: String {
-    "\(procedure)\(key.map { " of key \"\($0)\"" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
+    "\(procedure)\(key.map { " of key \($0.quoted)" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
       + (executionCause.map { ", again, since \($0)" } ?? "")
   }
 }
@@ -107,16 +107,16 @@ extension QueueSnapshot.Wait: CustomStringConvertible {
     switch self {
     case .dependencies(let procedures), .procedures(let procedures):
       procedures.map(\.description).joined(separator: ", ")
-    case .conditions(let names): "its conditions " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+    case .conditions(let names): "its conditions " + names.map(\.quoted).joined(separator: ", ")
     case .resources([]): "its turn to claim what it needs"
-    case .resources(let waits): waits.map { "\"\($0.resource)\", which \($0.holder) holds" }.joined(separator: ", ")
+    case .resources(let waits): waits.map { "\($0.resource.quoted), which \($0.holder) holds" }.joined(separator: ", ")
     case .resumption: "the queue to be resumed"
     case .slot: "a slot"
-    case .key(let key, let limit): "one of the \(limit) \(limit == 1 ? "slot" : "slots") of its key \"\(key)\""
+    case .key(let key, let limit): "one of the \(limit) \(limit == 1 ? "slot" : "slots") of its key \(key.quoted)"
     case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
-    case .idleness(let queue): "all procedures of the queue \"\(queue)\""
-    case .room(let queue): "room on the queue \"\(queue)\""
-    case .events(let name): "an event of \"\(name)\""
+    case .idleness(let queue): "all procedures of the queue \(queue.quoted)"
+    case .room(let queue): "room on the queue \(queue.quoted)"
+    case .events(let name): "an event of \(name.quoted)"
     case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
     case .nodes: "its nodes"
     case .graphLimit(let limit): "one of the \(limit) nodes that may execute at once"

@@ -154,5 +154,5 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
 extension ProcedureTask: CustomStringConvertible {
   /// The kind and the name.
-  public var description: String { "ProcedureTask \"\(name)\"" }
+  public var description: String { "ProcedureTask \(name.quoted)" }
 }

@@ -1,3 +1,5 @@
+import ProcedureKit
+
 extension RunDiagram {
   /// The diagram in the language of [Graphviz](https://graphviz.org). O(n) for n runs and arrows.
   public var dot: String {
@@ -20,7 +22,7 @@ extension RunDiagram {
     for index in parts[box, default: []] {
       let label = label(of: runs[index])
       let colours = Self.colours(of: runs[index].outcome)
-      let text = "\"" + Self.dotText(label.name) + (label.time.map { "\\n" + Self.dotText($0) } ?? "") + "\""
+      let text = "\"" + DiagramText.dot(label.name) + (label.time.map { "\\n" + DiagramText.dot($0) } ?? "") + "\""
       let width = critical.contains(index) ? 4 : 1
       guard parts[index] != nil else {
         lines.append(
@@ -40,10 +42,5 @@ extension RunDiagram {
     var index = index
     while let first = parts[index]?.first { index = first }
     return index
-  }
-
-  /// Graphviz knows the entities of HTML in quoted texts, too.
-  private static func dotText(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
   }
 }

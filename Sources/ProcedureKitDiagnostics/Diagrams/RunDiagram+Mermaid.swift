@@ -1,3 +1,5 @@
+import ProcedureKit
+
 extension RunDiagram {
   /// The diagram as a [Mermaid](https://mermaid.js.org) flowchart, which code hosts draw in Markdown. O(n) for n runs and arrows.
   public var mermaid: String {
@@ -26,7 +28,7 @@ extension RunDiagram {
   private func addMermaid(of box: Int, indentation: String, _ lines: inout [String]) {
     for index in parts[box, default: []] {
       let label = label(of: runs[index])
-      let text = Self.mermaidText(label.name) + (label.time.map { "<br/>" + Self.mermaidText($0) } ?? "")
+      let text = DiagramText.mermaid(label.name) + (label.time.map { "<br/>" + DiagramText.mermaid($0) } ?? "")
       guard parts[index] != nil else {
         lines.append("\(indentation)r\(index)[\"\(text)\"]")
         continue
@@ -38,15 +40,4 @@ extension RunDiagram {
   }
 
   private static func list(_ indices: [Int]) -> String { indices.map { "r\($0)" }.joined(separator: ",") }
-
-  /// The text with every character that has a meaning anywhere in Mermaid or HTML as a numeric entity of Mermaid.
-  private static func mermaidText(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      let isPlain =
-        !scalar.isASCII || scalar.properties.isAlphabetic || " .,-_/0123456789".unicodeScalars.contains(scalar)
-      if isPlain { result.unicodeScalars.append(scalar) } else { result += "#\(scalar.value);" }
-    }
-    return result
-  }
 }

@@ -1,3 +1,5 @@
+import ProcedureKit
+
 extension RunReport {
   private static let listLimit = 100
 

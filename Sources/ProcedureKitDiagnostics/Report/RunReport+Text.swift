@@ -1,3 +1,5 @@
+import ProcedureKit
+
 extension RunReport {
   private static let width = 80
   private static let listLimit = 10

@@ -1,3 +1,5 @@
+import ProcedureKit
+
 /// Text for one line of a terminal: without control characters, and measured in columns.
 enum TerminalText {
   /// Returns text in one line that is at most as wide as given, and does nothing but show characters.
@@ -35,12 +37,10 @@ enum TerminalText {
     if (" "..."~").contains(scalar) { return (scalar, 1) }
     // The character before becomes an emoji, which is a column wider.
     if scalar == "\u{FE0F}" { return (scalar, 1) }
-    switch scalar.properties.generalCategory {
-    case .control, .lineSeparator, .paragraphSeparator: return (" ", 1)
-    case .format: return scalar == "\u{200D}" ? (scalar, 0) : (nil, 0)
-    case .nonspacingMark, .enclosingMark: return (scalar, 0)
-    default: return (scalar, isWide(scalar) ? 2 : 1)
-    }
+    guard let shown = scalar.harmless() else { return (nil, 0) }
+    if shown == " " { return (" ", 1) }
+    if scalar.isAccent || scalar.properties.generalCategory == .format { return (shown, 0) }
+    return (shown, isWide(shown) ? 2 : 1)
   }
 
   /// Whether terminals show the scalar in two columns, or may do so.

@@ -1,3 +1,5 @@
+import ProcedureKit
+
 /// A picture of a recording: a lane for each slot, with what executed there from left to right.
 ///
 /// ```swift

@@ -1,4 +1,5 @@
 import Foundation
+import ProcedureKit
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -89,10 +90,6 @@ extension String {
     return String(self[..<start]) + String(self[bytes.index(after: at)..<end])
   }
 
-  /// At most 200 characters of a text from elsewhere, without control characters, for a message.
-  var quotable: String {
-    let limit = 200
-    let scalars = unicodeScalars.prefix(limit).map { $0.properties.generalCategory == .control ? " " : Character($0) }
-    return String(scalars) + (unicodeScalars.dropFirst(limit).isEmpty ? "" : "…")
-  }
+  /// At most 200 characters of a text from elsewhere, in one line and without control characters, for a message.
+  var quotable: String { shortened(to: 200) }
 }

@@ -85,7 +85,7 @@ public struct ProcessError: Error, Sendable, CustomStringConvertible, LocalizedE
   private var lastWords: String {
     let text = request.mergesErrorOutput ? result?.text : result?.errorText
     let last = text?.split(whereSeparator: \.isNewline).last { !$0.allSatisfy(\.isWhitespace) }
-    return last.map { ": \($0.prefix(500))" } ?? "."
+    return last.map { ": \($0.shortened(to: 500))" } ?? "."
   }
 
   /// The same as ``description``.

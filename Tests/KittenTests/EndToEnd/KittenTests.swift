@@ -80,6 +80,18 @@ import Testing
     // Two files that are missing are two failures, though the messages are equal as strings.
     let missing = try await KittenProcess(["x\u{e9}.ppm", "xe\u{301}.ppm", "--output=out3"], in: directory.path)
     #expect(missing.errors.split(separator: "\n").count == 2, "\(missing.errors)")
+    // No name controls a terminal, wherever it is printed.
+    let hostile = "x\u{1b}[2J\u{202e}\u{9b}"
+    try directory.write(picture, to: "hostile/\(hostile).ppm")
+    for line in [
+      ["hostile", "--sizes=3", "--output=out4", "--report=-"], ["hostile", "--graph"], ["\(hostile).ppm"],
+      ["--\(hostile)"],
+    ] {
+      let run = try await KittenProcess(line, in: directory.path)
+      let printed = run.output + run.errors
+      #expect(printed.contains("[2J") || printed.contains("#91;2J"), "\(printed)")
+      #expect(printed.unicodeScalars.allSatisfy { $0 == "\n" || $0.harmless() == $0 }, "\(printed)")
+    }
     // As many as there are, also in a run that is continued.
     let again = try await KittenProcess(["in", "--sizes=3", "--output=out2", "--journal=j"], in: directory.path)
     #expect(again.status == 0)

@@ -156,6 +156,18 @@ import TestingProcedureKit
     #expect(server.tokens() == [])
   }
 
+  @Test(
+    "The error of a server is shown without control characters, and without those that change the direction of text")
+  func hostileRefusal() async throws {
+    let body = #"{"error": "a\u001b[2J\u009b\u202e", "error_description": "b\u001b]0;\u0007\u0085\u2028\u2066"}"#
+    let server = try TokenServer(endpoint: { _ in .status(400, body: Data(body.utf8)) })
+    defer { server.server.stop() }
+    let load = load(WebServiceCapability("kittens", server.configuration))
+    let error = await tokenError { try await load(URLRequest(server.server.url("/kitten"))) }
+    #expect(error?.code == "a [2J ")
+    #expect(error?.description == "kittens has refused a token: a [2J , b ]0;   .")
+  }
+
   @Test("An address that would reveal the secrets is refused, and a broken token request is the network's error")
   func addresses() async throws {
     let insecure = OAuthConfiguration(

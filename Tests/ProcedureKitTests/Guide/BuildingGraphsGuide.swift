@@ -173,7 +173,7 @@ import TestingProcedureKit
           n1["ResizeImage"]
           n2["ResizeImage"]
           n3["pack"]
-          output(["Array<Image>"])
+          output(["Array#lt;Image#gt;"])
           input --> n0
           n0 --> n1
           n0 --> n2

@@ -18,11 +18,13 @@ import Testing
     #expect(path.bytes == Array("/caf".utf8) + [0xe9] + Array("/7.ppm".utf8))
   }
 
-  @Test("The description shows bytes that are not UTF-8, so that two such names are told apart")
+  @Test("The description shows control characters and bytes that are not UTF-8 in hexadecimal")
   func description() {
     #expect(latin.description == "caf\\xe9" && latin.string == nil)
     let broken = SystemText(bytes: [0xc3, 0x28, 0xe2, 0x82, 0xff, 0x0a, 0xc3, 0xa9])
-    #expect(broken.description == "\\xc3(\\xe2\\x82\\xff\n\u{e9}")
+    #expect(broken.description == "\\xc3(\\xe2\\x82\\xff\\x0a\u{e9}")
+    let hostile: SystemText = "a\u{1b}[2J\u{9b}\u{202e}\u{2028}b👩‍👧"
+    #expect(hostile.description == "a\\x1b[2J\\xc2\\x9b\\xe2\\x80\\xae\\xe2\\x80\\xa8b👩‍👧")
     #expect(("\u{e9}" as SystemText).description == "\u{e9}" && ("" as SystemText).isEmpty)
   }
 

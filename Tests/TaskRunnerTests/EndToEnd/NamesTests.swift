@@ -55,6 +55,30 @@ import Testing
     #expect(try await sandbox.run().text.contains("2 done, 0 up to date"))
   }
 
+  @Test("No name controls a terminal: in the graph, the plan, the lines of a run, and errors")
+  func terminal() async throws {
+    let sandbox = try Sandbox(
+      #"""
+      [{"name": "a\u001b[2J\u202e\u009b\n", "command": "echo from a; exit 1"},
+       {"name": "b\u001b[2J", "command": "echo from b", "inputs": ["in\u001b[2J"], "outputs": ["out\u001b[2J"]}]
+      """#)
+    try sandbox.write("1", to: "in\u{1b}[2J")
+    for line: [SystemText] in [
+      ["--graph"], ["-n"], ["-k"], ["-k", "-v"], ["tasks.json", "c\u{1b}[2J"], ["--\u{1b}[2J"], ["no\u{1b}[2J"],
+    ] {
+      let run = try await sandbox.run(line)
+      let printed = run.text + run.errorText
+      #expect(printed.contains("[2J") || printed.contains("#91;2J"), "\(line) \(printed)")
+      #expect(printed.unicodeScalars.allSatisfy { $0 == "\n" || $0.harmless() == $0 }, "\(line) \(printed)")
+      // The output of the failed command is found by the name.
+      if line.first == "-k" { #expect(run.errorText.contains("exit status 1\nfrom a\n")) }
+    }
+    try sandbox.write(
+      #"[{"name": "a", "command": "true", "needs": ["b\u001b[2J"], "x\u001b[2J": 1}]"#, to: "tasks.json")
+    let refused = try await sandbox.run()
+    #expect(refused.errorText.contains("[2J") && !refused.errorText.contains("\u{1b}"), "\(refused.errorText)")
+  }
+
   private func raw(_ bytes: [UInt8], in sandbox: Sandbox) throws -> SystemText {
     let file = sandbox.file("raw-\(bytes.count)")
     try Data(bytes).write(to: URL(filePath: file.description))

@@ -52,6 +52,13 @@ final class Sandbox: Sendable {
     _ arguments: SystemText..., environment: [SystemText: SystemText]? = nil,
     onLine: @escaping @Sendable (String, ProcessControl) -> Void = { _, _ in }
   ) async throws -> ProcessResult {
+    try await run(arguments, environment: environment, onLine: onLine)
+  }
+
+  func run(
+    _ arguments: [SystemText], environment: [SystemText: SystemText]? = nil,
+    onLine: @escaping @Sendable (String, ProcessControl) -> Void = { _, _ in }
+  ) async throws -> ProcessResult {
     let launched = Mutex<ProcessControl?>(nil)
     var process = ProcessProcedure("taskrunner")
     process.acceptsStatus = { _ in true }

@@ -42,7 +42,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
         case .skip: "is not needed"
         case .execute(let cause): "is executed: \(cause)"
         }
-      return "\"\(entry.name)\" \(words)"
+      return "\(entry.name.quoted) \(words)"
     }
     .joined(separator: "\n")
   }

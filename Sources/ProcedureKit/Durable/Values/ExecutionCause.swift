@@ -22,5 +22,5 @@ public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible
     }
   }
 
-  private static func list(_ names: [String]) -> String { names.map { "\"\($0)\"" }.joined(separator: ", ") }
+  private static func list(_ names: [String]) -> String { names.map(\.quoted).joined(separator: ", ") }
 }

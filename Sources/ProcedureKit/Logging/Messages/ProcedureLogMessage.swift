@@ -24,8 +24,8 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
 
   /// The message in one line: `warning: the disk is full [procedure.id=#42 procedure.name=Save]`.
   ///
-  /// Line breaks become spaces and other control characters `U+FFFD`, so that no text can pretend to be another line, or
-  /// control a terminal. A line has at most 4,096 characters for the text and 256 for each value; a cut ends in "…".
+  /// Line breaks become spaces and other control characters `U+FFFD`, and characters that change the direction of text are left out, so that no
+  /// text can pretend to be another line, or control a terminal. A line has at most 4,096 characters for the text and 256 for each value; a cut ends in "…".
   public var description: String {
     var line = "\(level): \(Self.oneLine(text, limit: 4_096))"
     guard !metadata.isEmpty else { return line }
@@ -37,15 +37,7 @@ public struct ProcedureLogMessage: Sendable, CustomStringConvertible {
   }
 
   private static func oneLine(_ text: String, limit: Int) -> String {
-    var result = ""
-    for (count, scalar) in text.unicodeScalars.enumerated() {
-      guard count < limit else { return result + "…" }
-      switch scalar.properties.generalCategory {
-      case .control: result.unicodeScalars.append(scalar == "\n" || scalar == "\t" || scalar == "\r" ? " " : "\u{FFFD}")
-      case .lineSeparator, .paragraphSeparator: result += " "
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result
+    let isCut = !text.unicodeScalars.dropFirst(limit).isEmpty
+    return text.unicodeScalars.prefix(limit).harmless(control: "\u{FFFD}") + (isCut ? "…" : "")
   }
 }

@@ -75,7 +75,7 @@ struct LocalEngineMachine {
     }
     guard isSameWork else {
       let reason =
-        "the key \(call.key) stands for other work: \"\(entry.call.procedure)\" or another input; use a key of its own"
+        "the key \(call.key) stands for other work: \("\(entry.call.procedure)".quoted) or another input; use a key of its own"
       return Effects(answers: [([caller], .failure(RemoteError(.keyReused, procedure: call.procedure, reason: reason)))]
       )
     }

@@ -57,7 +57,9 @@ public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConve
   }
 
   /// The procedure and the reason.
-  public var description: String { "\"\(procedure)\" was not executed elsewhere, or its value is unknown: \(reason)" }
+  public var description: String {
+    "\("\(procedure)".quoted) was not executed elsewhere, or its value is unknown: \(reason)"
+  }
 }
 
 extension RemoteError {

@@ -92,7 +92,7 @@ struct RemoteDelivery: Sendable {
         let isRefused = [.superseded, .refused].contains((error as? RemoteError)?.kind)
         guard !isRefused, now < end, let pause = pauses.next() else {
           return queue.core.log.warning(
-            "the outcome of \"\(task.call.procedure)\" for \(task.call.key) was not accepted: \(error)")
+            "the outcome of \("\(task.call.procedure)".quoted) for \(task.call.key) was not accepted: \(error)")
         }
         try? await timers.pause(for: min(pause, now.duration(to: end)))
       }

@@ -1,0 +1,73 @@
+/// Names and messages from elsewhere, made harmless for terminals, logs, diagrams and error messages: the only place that decides which
+/// characters may be shown.
+///
+/// A name can come from a file, a server or a command line. A control character in it could erase a line of a terminal or pretend to be another
+/// line, and a character that changes the direction of text changes all that follows.
+extension StringProtocol {
+  /// The text in one line, without control characters. O(n).
+  ///
+  /// Control characters and line ends become spaces. Left out are characters without a shape, such as those that change the direction of text,
+  /// and a letter's accents after the fourth, which would be painted over other lines.
+  package var inOneLine: String {
+    // Most names are plain, and cost no look at the tables of Unicode.
+    if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return String(self) }
+    return unicodeScalars.harmless()
+  }
+
+  /// The text without control characters, but with its line ends; see ``inOneLine``. O(n).
+  package var inLines: String {
+    if utf8.allSatisfy({ (0x20..<0x7f).contains($0) || $0 == UInt8(ascii: "\n") }) { return String(self) }
+    return split(omittingEmptySubsequences: false) { $0.isNewline }.map(\.inOneLine).joined(separator: "\n")
+  }
+
+  /// The text in one line, as ``inOneLine``, of at most `limit` characters, the last of which is "…" if the text is longer.
+  ///
+  /// O(limit), also if a letter has a million accents.
+  package func shortened(to limit: Int) -> String {
+    var result = ""
+    var count = 0
+    let end = unicodeScalars.index(startIndex, offsetBy: 8 * limit + 64, limitedBy: endIndex) ?? endIndex
+    for character in self[..<end].inOneLine + (end < endIndex ? "…" : "") {
+      guard count < limit else { return String(result.dropLast()) + "…" }
+      result.append(character)
+      count += 1
+    }
+    return result
+  }
+
+  /// The name in quotation marks, for a message: in one line of at most 200 characters.
+  package var quoted: String { "\"\(shortened(to: 200))\"" }
+}
+
+extension Sequence where Element == Unicode.Scalar {
+  /// The scalars as a text in one line; see ``Swift/StringProtocol/inOneLine``.
+  ///
+  /// - Parameter control: The replacement for control characters other than line ends and tabs, which become spaces.
+  /// - Returns: The text.
+  package func harmless(control: Unicode.Scalar = " ") -> String {
+    var (text, accents) = (String.UnicodeScalarView(), 0)
+    for scalar in self {
+      guard let shown = scalar.harmless(control: control) else { continue }
+      accents = scalar.isAccent ? accents + 1 : 0
+      if accents <= 4 { text.append(shown) }
+    }
+    return String(text)
+  }
+}
+
+extension Unicode.Scalar {
+  /// Returns the scalar that may be shown in the place of this one, itself if it is harmless; `nil` to leave it out.
+  package func harmless(control: Unicode.Scalar = " ") -> Unicode.Scalar? {
+    if (" "..."~").contains(self) { return self }
+    switch properties.generalCategory {
+    case .control: return ["\n", "\r", "\t"].contains(self) ? " " : control
+    case .lineSeparator, .paragraphSeparator: return " "
+    // The joiners hold emoji together, and letters of some scripts apart.
+    case .format: return ["\u{200C}", "\u{200D}"].contains(self) ? self : nil
+    default: return self
+    }
+  }
+
+  /// Whether the scalar is painted over the one before.
+  package var isAccent: Bool { [.nonspacingMark, .enclosingMark].contains(properties.generalCategory) }
+}
