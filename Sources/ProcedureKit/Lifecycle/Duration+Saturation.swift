@@ -28,10 +28,14 @@ extension Duration {
 
   /// Returns the product with `factor`, saturated. A product that is not a number is zero.
   func scaled(by factor: Double) -> Duration {
-    let product = Double(attoseconds) * factor
+    // In parts: the conversions between `Double` and `Int128` take a microsecond each.
+    let second = 1e18
+    let product = ((Double(components.seconds) * second + Double(components.attoseconds)) * factor).rounded()
     guard product > 0 else { return .zero }
-    guard product < Double(Duration.longest.attoseconds) else { return .longest }
-    return Duration(attoseconds: Int128(product.rounded()))
+    guard product < Double(Duration.longest.components.seconds) * second else { return .longest }
+    let rest = product.truncatingRemainder(dividingBy: second)
+    return Duration(
+      secondsComponent: Int64(((product - rest) / second).rounded()), attosecondsComponent: Int64(rest))
   }
 
   /// Returns a random duration between two bounds. The bounds are saturated first and can come in either order.
