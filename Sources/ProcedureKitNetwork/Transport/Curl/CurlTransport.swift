@@ -94,9 +94,11 @@ public final class CurlTransport: HTTPTransport {
     var reception = CurlReception(exchange, transfer.request)
     while true {
       let (news, isPaused) = await transfer.next()
+      // The next bytes arrive while the exchange takes these.
+      if isPaused { loop.resume(transfer) }
       switch Result(catching: { try reception.receive(news, of: transfer) }) {
       case .success(true): return
-      case .success(false): if isPaused { loop.resume(transfer) }
+      case .success(false): break
       case .failure(let error):
         if news.end == nil { await end(transfer) }
         throw error
