@@ -34,6 +34,7 @@ static struct {
   const curl_version_data *(*version_info)(int);
   pk_curl_easy *(*easy_init)(void);
   void (*easy_cleanup)(pk_curl_easy *);
+  void (*easy_reset)(pk_curl_easy *);
   int (*easy_setopt)(pk_curl_easy *, int, ...);
   int (*easy_getinfo)(pk_curl_easy *, int, ...);
   int (*easy_pause)(pk_curl_easy *, int);
@@ -65,7 +66,8 @@ static void load(void) {
   if (!library) return;
   bool has_all = find(library, "curl_global_init", &curl.global_init) && find(library, "curl_version_info", &curl.version_info)
       && find(library, "curl_easy_init", &curl.easy_init) && find(library, "curl_easy_cleanup", &curl.easy_cleanup)
-      && find(library, "curl_easy_setopt", &curl.easy_setopt) && find(library, "curl_easy_getinfo", &curl.easy_getinfo)
+      && find(library, "curl_easy_reset", &curl.easy_reset) && find(library, "curl_easy_setopt", &curl.easy_setopt)
+      && find(library, "curl_easy_getinfo", &curl.easy_getinfo)
       && find(library, "curl_easy_pause", &curl.easy_pause) && find(library, "curl_easy_strerror", &curl.easy_strerror)
       && find(library, "curl_slist_append", &curl.slist_append)
       && find(library, "curl_slist_free_all", &curl.slist_free_all) && find(library, "curl_multi_init", &curl.multi_init)
@@ -101,13 +103,21 @@ static int close_on_exec(void *context, int socket, int purpose) {
   return 0;
 }
 
-pk_curl_easy *pk_curl_easy_init(void) {
-  pk_curl_easy *easy = curl.easy_init();
-  if (!easy) return NULL;
+static void set_basics(pk_curl_easy *easy) {
   const int option_sockopt_function = 20148;
   curl.easy_setopt(easy, option_sockopt_function, (curl_socket_callback)close_on_exec);
   pk_curl_set_long(easy, CURLOPT_NOSIGNAL, 1);
+}
+
+pk_curl_easy *pk_curl_easy_init(void) {
+  pk_curl_easy *easy = curl.easy_init();
+  if (easy) set_basics(easy);
   return easy;
+}
+
+void pk_curl_easy_reset(pk_curl_easy *easy) {
+  curl.easy_reset(easy);
+  set_basics(easy);
 }
 
 void pk_curl_easy_cleanup(pk_curl_easy *easy) { curl.easy_cleanup(easy); }
@@ -226,6 +236,7 @@ uint32_t pk_curl_version_number(void) { return 0; }
 const char *pk_curl_version(void) { return ""; }
 pk_curl_easy *pk_curl_easy_init(void) { return NULL; }
 void pk_curl_easy_cleanup(pk_curl_easy *easy) {}
+void pk_curl_easy_reset(pk_curl_easy *easy) {}
 int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks) { return -1; }
 int pk_curl_set_long(pk_curl_easy *easy, int option, long value) { return -1; }
 int pk_curl_set_offset(pk_curl_easy *easy, int option, int64_t value) { return -1; }

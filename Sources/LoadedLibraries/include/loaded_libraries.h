@@ -46,6 +46,8 @@ typedef struct {
 /* Makes a transfer, without signals and with sockets that other programs do not inherit; null without memory. */
 pk_curl_easy *pk_curl_easy_init(void);
 void pk_curl_easy_cleanup(pk_curl_easy *easy);
+/* Makes a transfer that no set has as if it were new. */
+void pk_curl_easy_reset(pk_curl_easy *easy);
 /* libcurl keeps the pointer: `callbacks` has to stay where it is until the clean-up. */
 int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks);
 int pk_curl_set_long(pk_curl_easy *easy, int option, long value);

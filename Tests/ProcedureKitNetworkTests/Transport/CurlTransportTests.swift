@@ -66,6 +66,28 @@ import Testing
     }
   }
 
+  @Test("A request is the same after others, whose methods, fields, bodies and failures leave nothing")
+  func nothingStays() async throws {
+    let server = try LoopbackServer(keepsConnections: true) { request in
+      request.path == "/cut" ? .ok("a kitten").truncated(after: 3) : .ok("a kitten")
+    }
+    defer { server.stop() }
+    let plain = URLRequest(server.url("/"))
+    #expect(try await load(plain).text == "a kitten")
+    for method in ["HEAD", "DELETE", "OPTIONS", "POST", "PUT"] {
+      var request = URLRequest(server.url("/other"), method, headers: ["X-Kitten": "Mia", "Range": "bytes=0-"])
+      if method == "POST" || method == "PUT" { request.httpBody = Data("meow".utf8) }
+      _ = try await load(request)
+      _ = try? await load(URLRequest(server.url("/cut")))
+      #expect(try await load(plain).text == "a kitten")
+    }
+    let requests = server.requests(to: "/")
+    let names = requests.map { request in request.headers.fields.map(\.name).sorted() }
+    #expect(requests.count == 6)
+    #expect(names.allSatisfy { $0 == names[0] }, "\(names)")
+    #expect(requests.allSatisfy { $0.method == "GET" && $0.body.isEmpty })
+  }
+
   @Test("Addresses with another spelling of the scheme are taken, and an empty field is sent")
   func requests() async throws {
     let server = try LoopbackServer { .ok($0.headers["X-Empty"] ?? "none") }

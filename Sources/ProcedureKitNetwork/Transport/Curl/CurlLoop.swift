@@ -17,16 +17,30 @@ final class CurlLoop: Sendable {
 
   private struct State {
     /// libcurl's set of transfers, while a thread runs.
-    var multi: OpaquePointer?
+    var multi: Multi?
     var commands: [Command] = []
     /// Whether the thread waits in `curl_multi_poll`, or is about to: a command has to wake it.
     var isPolling = false
     var isStopped = false
   }
 
+  /// libcurl's set of transfers, which is closed when neither the thread nor a task that wakes the thread needs it any more.
+  ///
+  /// Invariant of `@unchecked Sendable`: other tasks only wake, which libcurl allows.
+  private final class Multi: @unchecked Sendable {
+    let set: OpaquePointer
+
+    init(_ set: OpaquePointer) { self.set = set }
+
+    deinit { pk_curl_multi_cleanup(set) }
+
+    func wake() { pk_curl_multi_wakeup(set) }
+  }
+
   private static let lingering = Duration.seconds(30)
 
   private let configuration: CurlTransport.Configuration
+  let handles = CurlHandles()
   private let state = Mutex(State())
 
   init(_ configuration: CurlTransport.Configuration) { self.configuration = configuration }
@@ -41,43 +55,45 @@ final class CurlLoop: Sendable {
 
   /// Ends the thread. No transfer is left.
   func stop() {
-    state.withLock { state in
+    let multi = state.withLock { state in
       state.isStopped = true
-      if let multi = state.multi { pk_curl_multi_wakeup(multi) }
+      return state.multi
     }
+    multi?.wake()
   }
 
   private func send(_ command: Command) {
-    let isFirst = state.withLock { state in
+    let (isFirst, sleeper) = state.withLock { state -> (Bool, Multi?) in
       state.commands.append(command)
-      if let multi = state.multi {
-        if state.isPolling { pk_curl_multi_wakeup(multi) }
-        state.isPolling = false
-        return false
+      guard let multi = state.multi else {
+        state.multi = makeMulti()
+        return (true, nil)
       }
-      state.multi = makeMulti()
-      return true
+      defer { state.isPolling = false }
+      return (false, state.isPolling ? multi : nil)
     }
+    // Outside the lock, which the thread takes as soon as it wakes.
+    sleeper?.wake()
     guard isFirst else { return }
     let thread = Thread { [self] in run() }
     thread.name = "ProcedureKit HTTP"
     thread.start()
   }
 
-  private func makeMulti() -> OpaquePointer {
+  private func makeMulti() -> Multi {
     guard let multi = pk_curl_multi_init() else { preconditionFailure("there is no memory for a set of transfers") }
     pk_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxIdleConnections)
     pk_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
     // Each transfer has its connection: on a shared one of HTTP/2, a reader that pauses would hold up the others.
     pk_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
-    return multi
+    return Multi(multi)
   }
 
   // MARK: The thread
 
   private func run() {
     pk_block_signals()
-    guard let multi = state.withLock({ $0.multi }) else { return }
+    guard let multi = state.withLock({ $0.multi?.set }) else { return }
     var transfers: [OpaquePointer: CurlTransfer] = [:]
     var idleSince = ContinuousClock.now
     while true {
@@ -89,7 +105,7 @@ final class CurlLoop: Sendable {
       let deadline = publish(at: now, multi, &transfers)
       if !transfers.isEmpty { idleSince = now }
       let wait = (transfers.isEmpty ? idleSince + Self.lingering : deadline ?? now + .seconds(60)) - now
-      if transfers.isEmpty, wait <= .zero || isStopped, leave(multi) { return }
+      if transfers.isEmpty, wait <= .zero || isStopped, leave() { return }
       poll(multi, wait)
     }
   }
@@ -166,13 +182,9 @@ final class CurlLoop: Sendable {
   }
 
   /// Ends the thread, unless a command has arrived.
-  private func leave(_ multi: OpaquePointer) -> Bool {
-    let isLast = state.withLock { state in
-      guard state.commands.isEmpty else { return false }
-      state.multi = nil
-      return true
-    }
-    if isLast { pk_curl_multi_cleanup(multi) }
-    return isLast
+  private func leave() -> Bool {
+    let last = state.withLock { state in state.commands.isEmpty ? state.multi.take() : nil }
+    if last != nil { handles.removeAll() }
+    return last != nil
   }
 }

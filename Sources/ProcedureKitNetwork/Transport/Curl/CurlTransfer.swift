@@ -46,6 +46,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   let request: CurlRequest
   let handle: OpaquePointer
+  private let handles: CurlHandles
   private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
   private var list: OpaquePointer?
   private var sentCount: Int64 = 0
@@ -55,10 +56,11 @@ final class CurlTransfer: @unchecked Sendable {
   /// Makes a transfer.
   ///
   /// - Throws: `URLError` if libcurl has no memory, or does not take the address.
-  init(_ request: CurlRequest, _ configuration: CurlTransport.Configuration) throws {
-    guard let handle = pk_curl_easy_init() else { throw URLError(.unknown) }
+  init(_ request: CurlRequest, _ configuration: CurlTransport.Configuration, _ handles: CurlHandles) throws {
+    guard let handle = handles.take() else { throw URLError(.unknown) }
     self.request = request
     self.handle = handle
+    self.handles = handles
     callbacks = .allocate(capacity: 1)
     let limits = CurlTransferMachine.Limits(head: configuration.maxHeadSize, idle: request.idleLimit)
     state = Mutex(State(machine: CurlTransferMachine(limits), isSupplyComplete: request.body.isWhole))
@@ -244,7 +246,7 @@ final class CurlTransfer: @unchecked Sendable {
   }
 
   private func release() {
-    pk_curl_easy_cleanup(handle)
+    handles.put(handle)
     pk_curl_list_free(list)
     callbacks.deallocate()
   }

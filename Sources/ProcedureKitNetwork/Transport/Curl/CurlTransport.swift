@@ -71,7 +71,7 @@ public final class CurlTransport: HTTPTransport {
   ///   sequence of the request's body; `CancellationError`.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     let request = try CurlRequest(exchange.request, exchange.body)
-    let transfer = try CurlTransfer(request, configuration)
+    let transfer = try CurlTransfer(request, configuration, loop.handles)
     try await ProcedureContext.withCancellationHandler {
       loop.add(transfer)
       guard case .stream(let body, let byteCount) = request.body else { return try await receive(exchange, transfer) }
