@@ -62,7 +62,7 @@ extension URL {
 }
 
 extension UInt8 {
-  fileprivate var isAlphanumeric: Bool {
+  var isAlphanumeric: Bool {
     switch self {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"):

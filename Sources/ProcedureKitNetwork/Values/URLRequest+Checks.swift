@@ -104,9 +104,9 @@ extension URL {
 
 extension String {
   var isHTTPToken: Bool {
-    !isEmpty && utf8.allSatisfy { $0 > 32 && $0 < 127 && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
+    !isEmpty && utf8.allSatisfy { $0.isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   }
 
   /// Whether the text stays within one header field. A line end or a NUL could begin another field, or cut this one.
-  var isHTTPFieldValue: Bool { !utf8.contains { [0, 10, 13].contains($0) } }
+  var isHTTPFieldValue: Bool { !utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 } }
 }

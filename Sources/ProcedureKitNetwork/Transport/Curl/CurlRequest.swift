@@ -46,33 +46,32 @@ struct CurlRequest {
     let interval = request.timeoutInterval
     idleLimit = interval > 0 && interval < 1e9 ? .seconds(interval) : nil
 
-    var fields = request.allHTTPHeaderFields ?? [:]
-    let names = Set(fields.keys.map { $0.lowercased() })
-    // What frames the body is libcurl's to say. A 417 to `Expect` would make it send the request again, behind the head of the 417.
-    for name in fields.keys where ["content-length", "transfer-encoding", "expect"].contains(name.lowercased()) {
-      fields[name] = nil
-    }
-    if !names.contains("user-agent") { fields["User-Agent"] = Self.userAgent }
-    if !names.contains("content-type"), method == "POST", body == nil, request.httpBody != nil {
-      fields["Content-Type"] = "application/x-www-form-urlencoded"
-    }
-    // A part of a compressed body is of no use.
-    if !names.contains("accept-encoding"), !names.contains("range"), GzipDecoder.isAvailable {
-      fields["Accept-Encoding"] = "gzip"
-    }
-    var lines: [String] = []
+    // Otherwise libcurl waits up to a second for a `100 Continue` before it sends a long body.
+    var lines = ["Expect:"]
+    var names: Set<String> = []
     var offered: Set<String> = []
-    for (name, value) in fields {
+    for (name, value) in request.allHTTPHeaderFields ?? [:] {
+      let small = name.lowercased()
+      names.insert(small)
+      // What frames the body is libcurl's to say. A 417 to `Expect` would make it send the request again, behind the head of the 417.
+      if ["content-length", "transfer-encoding", "expect"].contains(small) { continue }
       // libcurl sends a line as it is, so a line end would begin another field.
       if let problem = URLRequest.problem(ofField: name, value) {
         throw NetworkError(.invalidRequest, request, problem)
       }
       // To libcurl, "Name:" removes a field, and "Name;" sends an empty one.
       lines.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
-      if name.lowercased() == "accept-encoding" { offered.formUnion(Self.codings(of: value)) }
+      if small == "accept-encoding" { offered.formUnion(Self.codings(of: value)) }
     }
-    // Otherwise libcurl waits up to a second for a `100 Continue` before it sends a long body.
-    lines.append("Expect:")
+    if !names.contains("user-agent") { lines.append(Self.userAgent) }
+    if !names.contains("content-type"), method == "POST", body == nil, request.httpBody != nil {
+      lines.append("Content-Type: application/x-www-form-urlencoded")
+    }
+    // A part of a compressed body is of no use.
+    if !names.contains("accept-encoding"), !names.contains("range"), GzipDecoder.isAvailable {
+      lines.append("Accept-Encoding: gzip")
+      offered = ["gzip"]
+    }
     self.lines = lines
     offeredCodings = offered
   }
@@ -91,7 +90,7 @@ struct CurlRequest {
   }
 
   private static let userAgent =
-    "ProcedureKit libcurl/" + String(pk_curl_version_number() >> 16) + "."
+    "User-Agent: ProcedureKit libcurl/" + String(pk_curl_version_number() >> 16) + "."
     + String(pk_curl_version_number() >> 8 & 0xff)
 
   private static func codings(of value: String) -> [String] {
