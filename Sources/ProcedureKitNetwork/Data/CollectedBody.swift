@@ -9,7 +9,8 @@ import Synchronization
 final class CollectedBody: BodySink {
   private struct State {
     var data = Data()
-    var head: (request: URLRequest, response: HTTPURLResponse)?
+    var reservation = 0
+    var head: (request: URLRequest, response: ReceivedResponse)?
   }
 
   private let limit: Int64
@@ -21,13 +22,12 @@ final class CollectedBody: BodySink {
 
   var data: Data { state.withLock { $0.data } }
 
-  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> BodyStart {
-    let length = response.bodyLength(to: request)
+  func begin(_ response: ReceivedResponse, to request: URLRequest, length: Int64?) throws -> BodyStart {
     guard length ?? 0 <= limit else { throw tooLarge(request, response) }
     state.withLock { state in
       state.head = (request, response)
       // The announced length is a claim of the server: no more than a piece is reserved for the claim.
-      state.data.reserveCapacity(Int(min(length ?? 0, 1 << 20)))
+      state.reservation = Int(min(length ?? 0, 1 << 20))
     }
     return BodyStart(total: length)
   }
@@ -35,13 +35,19 @@ final class CollectedBody: BodySink {
   func receive(_ data: Data) throws {
     let head = state.withLock { state in
       guard Int64(state.data.count + data.count) <= limit else { return state.head }
-      state.data += data
+      if state.data.isEmpty {
+        // Most bodies come in one piece.
+        state.data = data
+        if data.count < state.reservation { state.data.reserveCapacity(state.reservation) }
+      } else {
+        state.data += data
+      }
       return nil
     }
     if let head { throw tooLarge(head.request, head.response) }
   }
 
-  private func tooLarge(_ request: URLRequest, _ response: HTTPURLResponse) -> NetworkError {
-    NetworkError(.tooLarge, request, "\(limit) bytes", response: response)
+  private func tooLarge(_ request: URLRequest, _ response: ReceivedResponse) -> NetworkError {
+    NetworkError(.tooLarge, request, "\(limit) bytes", response: response.object)
   }
 }

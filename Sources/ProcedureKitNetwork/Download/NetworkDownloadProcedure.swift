@@ -92,6 +92,6 @@ public struct NetworkDownloadProcedure: Procedure {
   }
 
   private func perform(_ request: URLRequest, to file: PartialFile) async throws -> HTTPURLResponse {
-    try await Transfer(settings).perform(file.asking(request), into: file)
+    try await Transfer(settings).perform(file.asking(request), into: file).object
   }
 }

@@ -84,7 +84,8 @@ final class PartialFile: BodySink {
 
   // MARK: The body
 
-  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> BodyStart {
+  func begin(_ received: ReceivedResponse, to request: URLRequest, length: Int64?) throws -> BodyStart {
+    let response = received.object
     let (handle, count, asksForRest) = state.withLock { ($0.handle, $0.count, $0.asksForRest) }
     let range = response.value(forHTTPHeaderField: "Content-Range").flatMap(ContentRange.init)
     let isRest = response.statusCode == 206 && asksForRest
@@ -96,7 +97,6 @@ final class PartialFile: BodySink {
     if response.statusCode == 206, request.value(forHTTPHeaderField: "Range") == nil {
       throw NetworkError(.incomplete, request, "the server has sent a part that was not requested", response: response)
     }
-    let length = response.bodyLength(to: request)
     let total = isRest ? state.withLock { $0.total } ?? range?.total : length
     guard max(total ?? 0, (isRest ? count : 0) + (length ?? 0)) <= limit else { throw tooLarge(request, response) }
     if !isRest {

@@ -42,19 +42,21 @@ public struct RedirectPolicy: Sendable, Hashable {
   /// - Returns: The next request; `nil` if the response is no redirect, or redirects are not followed.
   /// - Throws: ``NetworkError``.
   func next(
-    after response: HTTPURLResponse, to request: URLRequest, count: Int, hasBody: Bool
+    after response: ReceivedResponse, to request: URLRequest, count: Int, hasBody: Bool
   ) throws(NetworkError) -> (request: URLRequest, keepsBody: Bool)? {
-    guard limit > 0, [301, 302, 303, 307, 308].contains(response.statusCode),
-      let location = response.value(forHTTPHeaderField: "Location"), let origin = request.url
+    guard limit > 0, [301, 302, 303, 307, 308].contains(response.status),
+      let location = response.value(of: "Location"), let origin = request.url
     else { return nil }
-    guard count < limit else { throw NetworkError(.tooManyRedirects, request, "\(limit) times", response: response) }
+    guard count < limit else {
+      throw NetworkError(.tooManyRedirects, request, "\(limit) times", response: response.object)
+    }
     guard let target = URL(lenient: location, relativeTo: origin), target.isHTTP else {
       throw NetworkError(
-        .invalidRedirect, request, location.withoutSecretsOfAddress.quotable, response: response)
+        .invalidRedirect, request, location.withoutSecretsOfAddress.quotable, response: response.object)
     }
-    let keepsBody = Self.keepsBody(response.statusCode, method: request.httpMethod ?? "GET")
+    let keepsBody = Self.keepsBody(response.status, method: request.httpMethod ?? "GET")
     if let reason = refusal(of: target, from: origin, sendsBody: keepsBody && hasBody) {
-      throw NetworkError(.refusedRedirect, request, reason, response: response)
+      throw NetworkError(.refusedRedirect, request, reason, response: response.object)
     }
     var next = request
     next.url = target

@@ -14,7 +14,7 @@ public struct HTTPExchange: Sendable {
   /// The body of the request.
   public let body: HTTPBody?
   private let onSent: @Sendable (Int64) -> Void
-  private let onResponse: @Sendable (HTTPURLResponse) throws -> Void
+  private let onReceived: @Sendable (ReceivedResponse) throws -> Void
   private let onData: @Sendable (Data) throws -> Void
 
   /// Creates an exchange, for tests of a transport.
@@ -22,10 +22,19 @@ public struct HTTPExchange: Sendable {
     _ request: URLRequest, body: HTTPBody? = nil, onSent: @escaping @Sendable (Int64) -> Void = { _ in },
     onResponse: @escaping @Sendable (HTTPURLResponse) throws -> Void, onData: @escaping @Sendable (Data) throws -> Void
   ) {
+    self.init(request, body: body, onSent: onSent, onReceived: { try onResponse($0.object) }, onData: onData)
+  }
+
+  /// Internal. Creates the exchange of a hop.
+  init(
+    _ request: URLRequest, body: HTTPBody?, onSent: @escaping @Sendable (Int64) -> Void,
+    onReceived: @escaping @Sendable (ReceivedResponse) throws -> Void,
+    onData: @escaping @Sendable (Data) throws -> Void
+  ) {
     self.request = request
     self.body = body
     self.onSent = onSent
-    self.onResponse = onResponse
+    self.onReceived = onReceived
     self.onData = onData
   }
 
@@ -35,7 +44,10 @@ public struct HTTPExchange: Sendable {
   /// Reports the head of the response.
   ///
   /// - Throws: An error that ends the transfer.
-  public func didReceive(_ response: HTTPURLResponse) throws { try onResponse(response) }
+  public func didReceive(_ response: HTTPURLResponse) throws { try onReceived(ReceivedResponse(response)) }
+
+  /// Internal. Reports the head of the response before there is an object for it.
+  func didReceive(_ response: ReceivedResponse) throws { try onReceived(response) }
 
   /// Reports a piece of the response's body.
   ///

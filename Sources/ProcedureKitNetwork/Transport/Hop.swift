@@ -9,15 +9,15 @@ import Synchronization
 /// One request of a ``Transfer``, and its response.
 final class Hop: Sendable {
   enum End {
-    case response(HTTPURLResponse)
+    case response(ReceivedResponse)
     case redirect(URLRequest, keepsBody: Bool)
   }
 
   private enum Reception {
     case none
     case redirect(URLRequest, keepsBody: Bool)
-    case accepted(HTTPURLResponse)
-    case refused(HTTPURLResponse, body: Data)
+    case accepted(ReceivedResponse, length: Int64?)
+    case refused(ReceivedResponse, body: Data)
   }
 
   private struct State {
@@ -48,7 +48,7 @@ final class Hop: Sendable {
     state.withLock { $0.hasBody = body?.isEmpty == false || request.httpBody?.isEmpty == false }
     if let body { report { $0.bytesToSend = body.byteCount } }
     let exchange = HTTPExchange(
-      request, body: body, onSent: { self.sent($0) }, onResponse: { try self.receive($0) },
+      request, body: body, onSent: { self.sent($0) }, onReceived: { try self.receive($0) },
       onData: { try self.receive($0) })
     do {
       try await transfer.settings.transport.perform(exchange)
@@ -68,10 +68,10 @@ final class Hop: Sendable {
     case .none: throw NetworkError(.transferFailed, request)
     case .redirect(let next, let keepsBody): return .redirect(next, keepsBody: keepsBody)
     case .refused(let response, let body): throw refusal(response, body)
-    case .accepted(let response):
-      if let length = response.bodyLength(to: request), length != count {
+    case .accepted(let response, let length):
+      if let length, length != count {
         let detail = "\(count) of \(length) bytes have come"
-        throw NetworkError(.incomplete, request, detail, response: response)
+        throw NetworkError(.incomplete, request, detail, response: response.object)
       }
       return .response(response)
     }
@@ -81,20 +81,20 @@ final class Hop: Sendable {
     if error is CancellationError || error is NetworkError || error is ProcedureError { return error }
     // A cancel from outside: the transport's error says only that.
     if ProcedureContext.isCurrentCancelled { return CancellationError() }
-    let response: HTTPURLResponse? =
+    let response: ReceivedResponse? =
       switch state.withLock({ $0.reception }) {
-      case .accepted(let response), .refused(let response, _): response
+      case .accepted(let response, _), .refused(let response, _): response
       default: nil
       }
     // With URLSession on Linux, a connection that is closed in the middle of a body has no code of its own.
     let isCut = response != nil && [.unknown, .networkConnectionLost].contains((error as? URLError)?.code)
     return NetworkError(
-      isCut ? .incomplete : .transferFailed, request, isCut ? error.localizedDescription : "", response: response,
-      underlying: error)
+      isCut ? .incomplete : .transferFailed, request, isCut ? error.localizedDescription : "",
+      response: response?.object, underlying: error)
   }
 
-  private func refusal(_ response: HTTPURLResponse, _ body: Data) -> NetworkError {
-    NetworkError(.unacceptableStatus, request, response: response, body: body)
+  private func refusal(_ response: ReceivedResponse, _ body: Data) -> NetworkError {
+    NetworkError(.unacceptableStatus, request, response: response.object, body: body)
   }
 
   // MARK: From the transport
@@ -103,7 +103,7 @@ final class Hop: Sendable {
     report { $0.bytesSent = count }
   }
 
-  private func receive(_ response: HTTPURLResponse) throws {
+  private func receive(_ response: ReceivedResponse) throws {
     let hasBody = state.withLock { $0.hasBody }
     let policy = transfer.settings.redirects
     if let next = try policy.next(after: response, to: request, count: redirectCount, hasBody: hasBody) {
@@ -112,11 +112,12 @@ final class Hop: Sendable {
       if request.httpMethod == "HEAD" || response.bodyLength(to: request) == 0 { return }
       throw RedirectSeen()
     }
-    guard transfer.settings.acceptsStatus(HTTPStatusCode(rawValue: response.statusCode)) else {
+    guard transfer.settings.acceptsStatus(HTTPStatusCode(rawValue: response.status)) else {
       return state.withLock { $0.reception = .refused(response, body: Data()) }
     }
-    state.withLock { $0.reception = .accepted(response) }
-    let start = try sink.begin(response, to: request)
+    let length = response.bodyLength(to: request)
+    state.withLock { $0.reception = .accepted(response, length: length) }
+    let start = try sink.begin(response, to: request, length: length)
     report { progress in
       progress.bytesReceived = start.receivedCount
       progress.bytesToReceive = start.total
@@ -153,20 +154,5 @@ final class Hop: Sendable {
     } else if let total = progress.bytesToReceive {
       reporter.report(Int(clamping: progress.bytesReceived), of: Int(clamping: total))
     }
-  }
-}
-
-extension HTTPURLResponse {
-  /// The announced count of the bytes that a transport passes on; `nil` if nobody says so, or the body is decompressed.
-  func bodyLength(to request: URLRequest) -> Int64? {
-    if request.httpMethod == "HEAD" || statusCode == 204 || statusCode == 304 { return nil }
-    // The chunks say where the body ends, and a length beside them counts for nothing (RFC 9112, section 6.3).
-    if value(forHTTPHeaderField: "Transfer-Encoding") != nil { return nil }
-    let encoding = value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
-    guard encoding == "identity" else { return nil }
-    // A length that no body has is none, and no sum with another length overflows.
-    return value(forHTTPHeaderField: "Content-Length")
-      .flatMap { text in text.utf8.allSatisfy { (48...57).contains($0) } ? Int64(text) : nil }
-      .flatMap { 0...(1 << 60) ~= $0 ? $0 : nil }
   }
 }

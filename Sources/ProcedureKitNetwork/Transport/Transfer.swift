@@ -21,7 +21,7 @@ struct Transfer: Sendable {
   /// Sends a request, and passes the body of an accepted response to `sink`.
   ///
   /// - Throws: ``NetworkError``; `CancellationError`.
-  func perform(_ request: URLRequest, body: HTTPBody? = nil, into sink: any BodySink) async throws -> HTTPURLResponse {
+  func perform(_ request: URLRequest, body: HTTPBody? = nil, into sink: any BodySink) async throws -> ReceivedResponse {
     try request.check(hasBody: body != nil)
     var (request, body, count) = (request, body, 0)
     while true {
@@ -41,8 +41,8 @@ struct Transfer: Sendable {
 
 /// The receiver of a body. A transport calls the functions one after the other.
 protocol BodySink: Sendable {
-  /// The response is accepted, and its body follows. Returns what is there already, and what is to come.
-  func begin(_ response: HTTPURLResponse, to request: URLRequest) throws -> BodyStart
+  /// The response is accepted, and its body follows, whose length is known if it was announced. Returns what is there already, and what is to come.
+  func begin(_ response: ReceivedResponse, to request: URLRequest, length: Int64?) throws -> BodyStart
   func receive(_ data: Data) throws
 }
 

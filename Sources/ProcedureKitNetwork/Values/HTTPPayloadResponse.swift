@@ -10,26 +10,39 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   /// The payload.
   public var payload: Payload
   /// The status, the header fields, and the URL that has answered, which is another than the requested one after a redirect.
-  public var response: HTTPURLResponse
+  public var response: HTTPURLResponse {
+    get { received.object }
+    set { received = ReceivedResponse(newValue) }
+  }
+  private var received: ReceivedResponse
 
   /// Creates a response.
   public init(_ payload: Payload, _ response: HTTPURLResponse) {
+    self.init(payload, ReceivedResponse(response))
+  }
+
+  init(_ payload: Payload, _ received: ReceivedResponse) {
     self.payload = payload
-    self.response = response
+    self.received = received
   }
 
   /// The status code.
-  public var status: HTTPStatusCode { HTTPStatusCode(rawValue: response.statusCode) }
+  public var status: HTTPStatusCode { HTTPStatusCode(rawValue: received.status) }
 
   /// Returns the value of a header field, whose name is compared without regard to case.
-  public func header(_ name: String) -> String? { response.value(forHTTPHeaderField: name) }
+  public func header(_ name: String) -> String? { received.value(of: name) }
 
   /// Returns the response with another payload.
   ///
   /// - Throws: The error of `transform`.
   public func map<Other: Sendable>(_ transform: (Payload) throws -> Other) rethrows -> HTTPPayloadResponse<Other> {
-    HTTPPayloadResponse<Other>(try transform(payload), response)
+    HTTPPayloadResponse<Other>(try transform(payload), received)
   }
 }
 
-extension HTTPPayloadResponse: Equatable where Payload: Equatable {}
+extension HTTPPayloadResponse: Equatable where Payload: Equatable {
+  /// Compares the payloads and the responses.
+  public static func == (left: HTTPPayloadResponse, right: HTTPPayloadResponse) -> Bool {
+    left.payload == right.payload && left.response == right.response
+  }
+}

@@ -62,8 +62,25 @@ import Testing
     for index in prefixes.indices {
       let response = try await load(URLRequest(server.url("/?\(index)")))
       #expect(response.text == "a kitten")
+      #expect(response.response.statusCode == 200)
       #expect(response.header("Content-Type") == prefixes[index].trimmingCharacters(in: .whitespaces))
     }
+  }
+
+  @Test("Foundation's object has the status, the address and the fields of the response, and is made once")
+  func object() async throws {
+    let server = try LoopbackServer { _ in .status(203, headers: ["X-Kitten": "Mia"], body: Data("a kitten".utf8)) }
+    defer { server.stop() }
+    let response = try await load(URLRequest(server.url("/kitten")))
+    let object = response.response
+    #expect(response.header("x-kitten") == "Mia")
+    #expect(object.value(forHTTPHeaderField: "x-kitten") == "Mia")
+    #expect(object.statusCode == 203)
+    #expect(response.status.rawValue == 203)
+    #expect(object.url == server.url("/kitten"))
+    #expect(object.expectedContentLength == 8)
+    #expect(response.map { $0.count }.response === object)
+    #expect(response == HTTPPayloadResponse(Data("a kitten".utf8), object))
   }
 
   @Test("A request is the same after others, whose methods, fields, bodies and failures leave nothing")

@@ -174,10 +174,9 @@ private struct CurlReception {
   }
 
   private mutating func receive(_ bytes: [UInt8]) throws {
-    guard let head = ResponseHead(bytes), head.hasValidLength, let url = exchange.request.url,
-      let response = HTTPURLResponse(
-        url: url, statusCode: head.status, httpVersion: head.version, headerFields: head.fields)
-    else { throw URLError(.badServerResponse) }
+    guard let head = ResponseHead(bytes), head.hasValidLength, let url = exchange.request.url else {
+      throw URLError(.badServerResponse)
+    }
     let codings = head.codings
     if let coding = codings.first {
       guard codings.count == 1, request.offeredCodings.contains(coding) else {
@@ -189,7 +188,7 @@ private struct CurlReception {
         request.method == "HEAD" || [204, 304].contains(head.status) || head.value(of: "Content-Length") == "0"
       if coding == "gzip", GzipDecoder.isAvailable { decoder = try GzipDecoder() }
     }
-    try exchange.didReceive(response)
+    try exchange.didReceive(ReceivedResponse(head, from: url))
   }
 }
 

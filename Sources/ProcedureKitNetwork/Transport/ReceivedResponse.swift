@@ -1,0 +1,59 @@
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The head of a response, as a transport has received it.
+///
+/// Foundation's object is made when somebody asks for it: on Linux, that takes as long as all else that is done with a small response.
+final class ReceivedResponse: Sendable {
+  let status: Int
+  /// The head and the URL from which the object is made; `nil` if the transport has made the object.
+  private let source: (head: ResponseHead, url: URL)?
+  private let made: Mutex<HTTPURLResponse?>
+
+  init(_ head: ResponseHead, from url: URL) {
+    status = head.status
+    source = (head, url)
+    made = Mutex(nil)
+  }
+
+  init(_ response: HTTPURLResponse) {
+    status = response.statusCode
+    source = nil
+    made = Mutex(response)
+  }
+
+  /// Foundation's object.
+  var object: HTTPURLResponse {
+    made.withLock { made in
+      if let made { return made }
+      // The initializer is failable, and never fails.
+      guard let source,
+        let response = HTTPURLResponse(
+          url: source.url, statusCode: status, httpVersion: source.head.version, headerFields: source.head.fields)
+      else { preconditionFailure("there is no response for the status \(status)") }
+      made = response
+      return response
+    }
+  }
+
+  /// Returns the value of a field, whose name is compared without regard to case.
+  func value(of name: String) -> String? {
+    source.map { $0.head.value(of: name) } ?? object.value(forHTTPHeaderField: name)
+  }
+
+  /// The announced count of the bytes that a transport passes on; `nil` if nobody says so, or the body is decompressed.
+  func bodyLength(to request: URLRequest) -> Int64? {
+    if request.httpMethod == "HEAD" || status == 204 || status == 304 { return nil }
+    // The chunks say where the body ends, and a length beside them counts for nothing (RFC 9112, section 6.3).
+    if value(of: "Transfer-Encoding") != nil { return nil }
+    guard value(of: "Content-Encoding")?.lowercased() ?? "identity" == "identity" else { return nil }
+    // A length that no body has is none, and no sum with another length overflows.
+    return value(of: "Content-Length")
+      .flatMap { text in text.utf8.allSatisfy { (48...57).contains($0) } ? Int64(text) : nil }
+      .flatMap { 0...(1 << 60) ~= $0 ? $0 : nil }
+  }
+}
