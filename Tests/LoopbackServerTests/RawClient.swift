@@ -32,7 +32,9 @@ struct RawClient: Sendable {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
     address.sin_port = UInt16(port).bigEndian
-    if address.withPointer({ Foundation.connect(descriptor, $0, $1) }) == 0 { return Socket(descriptor: descriptor) }
+    if Socket.withPointer(to: &address, { Foundation.connect(descriptor, $0, $1) }) == 0 {
+      return Socket(descriptor: descriptor)
+    }
     let code = errno
     Socket(descriptor: descriptor).close()
     errno = code

@@ -30,16 +30,22 @@ struct Socket: Sendable {
       var address = sockaddr_in6()
       address.sin6_family = sa_family_t(AF_INET6)
       address.sin6_addr = in6addr_loopback
-      return withUnsafePointer(to: address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
-        }
-      }
+      return withPointer(to: &address) { bind(descriptor, $0, $1) }
     }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    return address.withPointer { bind(descriptor, $0, $1) }
+    return withPointer(to: &address) { bind(descriptor, $0, $1) }
+  }
+
+  /// Calls a function with an address of any kind, and its size.
+  static func withPointer<Address, Result>(
+    to address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Result
+  ) -> Result {
+    let size = socklen_t(MemoryLayout<Address>.size)
+    return withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, size) }
+    }
   }
 
   func closingOnError<Result>(_ body: (Socket) throws -> Result) throws -> Result {
@@ -51,19 +57,14 @@ struct Socket: Sendable {
 
   var port: Int {
     get throws {
-      // Large enough for an address of IPv6, whose port is in the same place.
-      var address = sockaddr_storage()
-      var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-      let status = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+      // Large enough for both kinds of addresses, whose port is in the same place.
+      var address = sockaddr_in6()
+      let status = Self.withPointer(to: &address) { pointer, size in
+        var length = size
+        return getsockname(descriptor, pointer, &length)
       }
       guard status == 0 else { throw ServerError.latest("getsockname") }
-      return withUnsafeBytes(of: address) {
-        Int(
-          UInt16(
-            bigEndian: $0.loadUnaligned(
-              fromByteOffset: MemoryLayout<sockaddr_in>.offset(of: \.sin_port) ?? 2, as: UInt16.self)))
-      }
+      return Int(UInt16(bigEndian: address.sin6_port))
     }
   }
 
@@ -132,13 +133,5 @@ struct Socket: Sendable {
     #else
       _ = Musl.close(descriptor)
     #endif
-  }
-}
-
-extension sockaddr_in {
-  func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-    withUnsafePointer(to: self) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-    }
   }
 }
