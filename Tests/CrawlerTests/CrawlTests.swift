@@ -7,6 +7,10 @@ import TestingProcedureKit
 
 @testable import crawler
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 @Suite(.timeLimit(.minutes(10))) struct CrawlTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "crawl-\(UUID().uuidString)")
   /// With time enough for each attempt, also on a busy machine.
@@ -151,6 +155,21 @@ import TestingProcedureKit
       let summary = await task.value
       #expect(summary.text.hasPrefix("5 of 5 downloaded"))
       #expect(asking.requests.count == 4)
+    }
+  }
+
+  @Test(
+    "A host gets a pause of at most ten minutes, whatever it asks for, and none for what is no pause",
+    arguments: [
+      ("600", 600), ("601", 600), ("999999999999999999999999", 600), ("Fri, 31 Dec 9999 23:59:59 GMT", 600),
+      ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("0", 0), ("-5", nil), ("soon", nil), ("1e9", nil), ("", nil),
+    ] as [(String, Int?)])
+  func longPause(_ value: String, _ seconds: Int?) throws {
+    for status in [429, 503, 500] {
+      let response = try #require(
+        HTTPURLResponse(
+          url: folder, statusCode: status, httpVersion: nil, headerFields: ["Retry-After": value]))
+      #expect(Manners.pause(of: response) == (status == 500 ? nil : seconds.map { .seconds($0) }))
     }
   }
 

@@ -21,8 +21,8 @@ extension Arguments {
       -h, --help          print this
 
     A host of whose requests nine in ten fail is left alone for half a minute; pages that are missing do not count. A host
-    that asks for a pause (Retry-After) gets no request until the pause is over. A redirect counts for the host that it
-    leads to. Addresses are encoded as browsers do: http://müller.example/zürich.
+    that asks for a pause (Retry-After) gets no request until the pause is over, or ten minutes are. A redirect counts for
+    the host that it leads to. Addresses are encoded as browsers do: http://müller.example/zürich.
 
     EXIT STATUS: 0 when all was downloaded, 1 when anything went wrong, 130 when interrupted by Ctrl-C; no part of a file
     is left. The second Ctrl-C ends at once.

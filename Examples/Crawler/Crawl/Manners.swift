@@ -7,7 +7,8 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The manners towards one host: a rate of requests, a breaker that leaves a failing host alone, and the pauses that the host asks for.
+/// The manners towards one host: a rate of requests, a breaker that leaves a failing host alone, and the pauses that the host asks for, of at
+/// most ten minutes.
 final class Manners: Sendable {
   typealias Download = ProcedureTask<URLRequest, HTTPPayloadResponse<URL>>
 
@@ -58,12 +59,18 @@ final class Manners: Sendable {
     pauseEnd.withLock { $0 = max($0, end) }
   }
 
-  /// The pause that a host asks for by 429 or 503 with `Retry-After`.
   private static func pause(of error: any Error) -> Duration? {
-    guard let error = error as? NetworkError, let response = error.response, error.status == 429 || error.status == 503
-    else { return nil }
-    return response.retryAfter()
+    (error as? NetworkError)?.response.flatMap { pause(of: $0) }
   }
+
+  /// The pause that a host asks for by 429 or 503 with `Retry-After`.
+  static func pause(of response: HTTPURLResponse) -> Duration? {
+    guard response.statusCode == 429 || response.statusCode == 503 else { return nil }
+    return response.retryAfter().map { min($0, longestPause) }
+  }
+
+  /// The longest pause that a host gets, whatever it asks for: a host that asks for a year would keep the program waiting.
+  private static let longestPause = Duration.seconds(600)
 
   private static func isFailureOfHost(_ error: any Error) -> Bool {
     if pause(of: error) != nil || error is Redirection { return false }
