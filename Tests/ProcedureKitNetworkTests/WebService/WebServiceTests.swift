@@ -75,6 +75,27 @@ import TestingProcedureKit
     #expect(server.forms.count == 2)
   }
 
+  @Test("A 401 of another origin, to which a redirect leads, does not cost the token", arguments: [true, false])
+  func otherOrigin(_ isStrict: Bool) async throws {
+    let service = try TokenServer()
+    let other = try LoopbackServer { _ in .status(401) }
+    let server = try LoopbackServer { _ in .redirect(to: other.url("/").absoluteString) }
+    defer { for server in [service.server, other, server] { server.stop() } }
+    var load = NetworkDataProcedure("load")
+    if isStrict { load.settings.acceptsStatus = \.isSuccess }
+    let authorized = load.authorized(by: WebServiceCapability("kittens", service.configuration))
+    for _ in 1...2 {
+      if isStrict {
+        #expect(await networkError { try await authorized(URLRequest(server.url("/"))) }?.status == 401)
+      } else {
+        #expect(try await authorized(URLRequest(server.url("/"))).status == 401)
+      }
+    }
+    #expect(service.forms.count == 1)
+    #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer secret-token-1", "Bearer secret-token-1"])
+    #expect(other.requests.map { $0.headers["Authorization"] } == [nil, nil])
+  }
+
   @Test(
     "A service that takes no token at all is asked twice, and its second 401 is the result", arguments: [true, false])
   func hopeless(_ isStrict: Bool) async throws {
