@@ -1,15 +1,15 @@
-package import Foundation
+public import Foundation
 
 extension URL {
   /// Creates an address from text as people and servers write it, encoded as browsers do: `http://müller.example/zürich nord|süd`.
   ///
-  /// White space around the text, and tabs and line ends within, do not count. `URL(string:)` would also encode the percent signs of what is
+  /// `nil` if the text is empty, or is no address. White space around the text, and tabs and line ends within, do not count. `URL(string:)` would also encode the percent signs of what is
   /// encoded already.
   ///
   /// - Parameters:
   ///   - text: The address, or a reference to be resolved.
   ///   - base: The address that a reference is relative to.
-  package init?(lenient text: String, relativeTo base: URL? = nil) {
+  public init?(lenient text: String, relativeTo base: URL? = nil) {
     let scalars = text.unicodeScalars.filter { ![9, 10, 13].contains($0.value) }
     let isBlank = { (scalar: Unicode.Scalar) in scalar.value <= 32 }
     guard let first = scalars.firstIndex(where: { !isBlank($0) }), let last = scalars.lastIndex(where: { !isBlank($0) })
@@ -51,14 +51,14 @@ extension URL {
     return text
   }
 
-  /// The name of the host in small letters, without the dot of a root (RFC 3986, section 6.2.2).
-  package var comparableHost: String {
+  /// The name of the host in small letters, without the dot of a root (RFC 3986, section 6.2.2); empty without a host.
+  public var comparableHost: String {
     let host = (host ?? "").lowercased()
     return host.hasSuffix(".") ? String(host.dropLast()) : host
   }
 
-  /// The port, which is that of the scheme unless the address names another.
-  package var effectivePort: Int { port ?? (scheme?.lowercased() == "http" ? 80 : 443) }
+  /// The port of an HTTP address, which is that of the scheme unless the address names another: 80 for `http`, and 443 for `https`.
+  public var effectivePort: Int { port ?? (scheme?.lowercased() == "http" ? 80 : 443) }
 }
 
 extension UInt8 {
