@@ -8,7 +8,9 @@ public import Foundation
 public enum HTTPBody: Sendable, Hashable {
   /// Bytes.
   case data(Data)
-  /// The contents of a file, which is read while the request is sent.
+  /// The contents of a regular file, which is read while the request is sent.
+  ///
+  /// A folder, a pipe and a device are errors: reading a pipe can block a thread without an end. Send their bytes as a ``stream(_:)``.
   case file(URL)
   /// Bytes that are produced while the request is sent.
   case stream(HTTPBodyStream)
@@ -18,7 +20,7 @@ public enum HTTPBody: Sendable, Hashable {
     if case .data(let data) = self { data.isEmpty } else { false }
   }
 
-  /// The length; `nil` for a pipe or a device, and if a stream does not know its length.
+  /// The length; `nil` for what is no regular file, and if a stream does not know its length.
   var byteCount: Int64? {
     switch self {
     case .data(let data): return Int64(data.count)
@@ -37,11 +39,8 @@ public enum HTTPBody: Sendable, Hashable {
     switch self {
     case .data(let data): try await body(data)
     case .file(let url):
-      let handle: FileHandle
-      do { handle = try FileHandle(forReadingFrom: url) } catch { throw fileError(request, error) }
+      let handle = try Self.open(url, request)
       defer { try? handle.close() }
-      // Otherwise programs that this process starts would keep the file, on Linux.
-      _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
       while true {
         let piece: Data?
         do { piece = try handle.read(upToCount: Self.filePiece) } catch { throw fileError(request, error) }
@@ -50,6 +49,32 @@ public enum HTTPBody: Sendable, Hashable {
       }
     case .stream(let stream): try await stream.forEachPiece(body)
     }
+  }
+
+  /// Checks that a file can be sent, before a connection is made.
+  func checkFile(_ request: URLRequest) throws(NetworkError) {
+    guard case .file(let url) = self else { return }
+    let handle = try Self.open(url, request)
+    try? handle.close()
+  }
+
+  private static func open(_ url: URL, _ request: URLRequest) throws(NetworkError) -> FileHandle {
+    guard !url.containsNUL else { throw NetworkError(.fileFailed, request, "the path of the file contains NUL") }
+    // Without waiting, since a pipe is opened only when there is a writer. A program that this process starts does not get the file.
+    let descriptor = url.withUnsafeFileSystemRepresentation { path in
+      path.map { Foundation.open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC) } ?? -1
+    }
+    guard descriptor >= 0 else {
+      let error = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+      throw NetworkError(.fileFailed, request, "the file \(url.path) cannot be read", underlying: error)
+    }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    var information = stat()
+    guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
+      let kind = information.st_mode & S_IFMT == S_IFDIR ? "a folder" : "no regular file. Send its bytes as a stream"
+      throw NetworkError(.fileFailed, request, "\(url.path) is \(kind)")
+    }
+    return handle
   }
 
   private static let filePiece = 128 << 10

@@ -53,7 +53,7 @@ public final class URLSessionTransport: HTTPTransport {
 
   /// Sends the request of an exchange; see ``HTTPTransport/perform(_:)``.
   ///
-  /// - Throws: `URLError`; the error of a function of the exchange; `CancellationError`.
+  /// - Throws: `URLError`; ``NetworkError`` for a file that cannot be read; the error of a function of the exchange; `CancellationError`.
   @concurrent public func perform(_ exchange: HTTPExchange) async throws {
     guard case .stream(let stream) = exchange.body else { return try await perform(exchange, exchange.body) }
     // A session sends bytes or a file again by itself, but not a stream.
@@ -63,6 +63,7 @@ public final class URLSessionTransport: HTTPTransport {
   }
 
   private func perform(_ exchange: HTTPExchange, _ body: HTTPBody?) async throws {
+    try body?.checkFile(exchange.request)
     let running = RunningExchange(exchange)
     try await ProcedureContext.withCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

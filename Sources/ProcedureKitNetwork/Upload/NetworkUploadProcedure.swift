@@ -5,7 +5,7 @@ public import ProcedureKit
   import FoundationNetworking
 #endif
 
-/// A procedure that sends a request with a body, of bytes or of a file, and returns the response with the bytes of its body.
+/// A procedure that sends a request with a body, of bytes, of a file or of a stream, and returns the response with the bytes of its body.
 ///
 /// ```swift
 /// let upload = NetworkUploadProcedure("upload").resilient()
@@ -41,27 +41,10 @@ public struct NetworkUploadProcedure: Procedure {
   /// - Throws: ``NetworkError``; `CancellationError`.
   @concurrent public func execute(_ request: HTTPPayloadRequest) async throws -> HTTPPayloadResponse<Data> {
     try await settings.hidingCredentials {
-      try request.checkFile()
+      try request.body.checkFile(request.urlRequest)
       let body = CollectedBody(limit: settings.sizeLimit)
       let response = try await Transfer(settings).perform(request.urlRequest, body: request.body, into: body)
       return HTTPPayloadResponse(body.data, response)
-    }
-  }
-}
-
-extension HTTPPayloadRequest {
-  /// Checks that the file of the body can be opened, before a connection is made.
-  fileprivate func checkFile() throws(NetworkError) {
-    guard case .file(let url) = body else { return }
-    guard !url.containsNUL else { throw NetworkError(.fileFailed, urlRequest, "the path of the file contains NUL") }
-    var isFolder: ObjCBool = false
-    if FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder), isFolder.boolValue {
-      throw NetworkError(.fileFailed, urlRequest, "\(url.path) is a folder")
-    }
-    do {
-      try FileHandle(forReadingFrom: url).close()
-    } catch {
-      throw NetworkError(.fileFailed, urlRequest, "the file \(url.path) cannot be read", underlying: error)
     }
   }
 }

@@ -118,6 +118,30 @@ import TestingProcedureKit
     #expect(server.requests.isEmpty)
   }
 
+  @Test("A pipe and a device are errors at once, with every transport, since reading them may never end")
+  func irregular() async throws {
+    let server = try LoopbackServer { _ in .ok("") }
+    defer { server.stop() }
+    try #require(mkfifo(folder.file("pipe").path, 0o600) == 0)
+    let transports = [CurlTransport.shared as (any HTTPTransport)?, URLSessionTransport.shared].compactMap(\.self)
+    for url in [folder.file("pipe"), URL(filePath: "/dev/zero")] {
+      let error = await networkError {
+        try await NetworkUploadProcedure()(HTTPPayloadRequest(.file(url), to: server.url("/")))
+      }
+      #expect(error?.kind == .fileFailed)
+      #expect(error?.description.contains("stream") == true)
+      for transport in transports {
+        // Without a procedure, which checks the file by itself.
+        let exchange = HTTPExchange(
+          URLRequest(server.url("/"), "PUT"), body: .file(url), onResponse: { _ in }, onData: { _ in })
+        let error = await networkError { try await transport.perform(exchange) }
+        #expect(error?.kind == .fileFailed)
+      }
+    }
+    try await server.waitUntilUnconnected()
+    #expect(server.requests.isEmpty)
+  }
+
   @Test("A cancel in the middle of the body closes the connection")
   func cancel() async throws {
     let silent: @Sendable (ServerRequest) -> ServerResponse? = { _ in .neverAnswers }
