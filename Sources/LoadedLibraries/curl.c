@@ -3,9 +3,12 @@
 #if defined(__linux__)
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/socket.h>
 
 /* libcurl's own types and functions, as far as they are used here. */
 typedef size_t (*curl_bytes_callback)(char *, size_t, size_t, void *);
@@ -96,16 +99,17 @@ bool pk_curl_load(void) {
 uint32_t pk_curl_version_number(void) { return version->version_number; }
 const char *pk_curl_version(void) { return version->version; }
 
-static int close_on_exec(void *context, int socket, int purpose) {
-  (void)context;
+static int prepare_socket(void *context, int socket, int purpose) {
   (void)purpose;
   fcntl(socket, F_SETFD, FD_CLOEXEC);
+  pk_curl_sockets *sockets = context;
+  if (sockets) sockets->latest[sockets->count++ % PK_CURL_SOCKET_COUNT] = socket;
   return 0;
 }
 
 static void set_basics(pk_curl_easy *easy) {
   const int option_sockopt_function = 20148;
-  curl.easy_setopt(easy, option_sockopt_function, (curl_socket_callback)close_on_exec);
+  curl.easy_setopt(easy, option_sockopt_function, (curl_socket_callback)prepare_socket);
   pk_curl_set_long(easy, CURLOPT_NOSIGNAL, 1);
 }
 
@@ -121,6 +125,30 @@ void pk_curl_easy_reset(pk_curl_easy *easy) {
 }
 
 void pk_curl_easy_cleanup(pk_curl_easy *easy) { curl.easy_cleanup(easy); }
+
+int pk_curl_watch_sockets(pk_curl_easy *easy, pk_curl_sockets *sockets) {
+  const int option_sockopt_data = 10149;
+  return curl.easy_setopt(easy, option_sockopt_data, (void *)sockets);
+}
+
+bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets) {
+  const int information_local_port = 0x20002a;
+  long port = 0;
+  if (curl.easy_getinfo(easy, information_local_port, &port) != CURLE_OK || port == 0) return false;
+  for (unsigned i = 0; i < sockets->count && i < PK_CURL_SOCKET_COUNT; i++) {
+    /* The number of a socket that libcurl has closed, such as that of the slower kind of address, may belong to another file by now. */
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getsockname(sockets->latest[i], (struct sockaddr *)&address, &length) != 0) continue;
+    if (address.ss_family != AF_INET && address.ss_family != AF_INET6) continue;
+    /* The port is in the same place in both kinds of addresses. */
+    if (ntohs(((struct sockaddr_in *)&address)->sin_port) != port) continue;
+    char byte;
+    ssize_t count = recv(sockets->latest[i], &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+  }
+  return false;
+}
 
 /* The sizes are multiplied, as libcurl's documentation has it: the first is always 1. */
 static size_t call_header(char *bytes, size_t size, size_t count, void *context) {
@@ -237,6 +265,8 @@ const char *pk_curl_version(void) { return ""; }
 pk_curl_easy *pk_curl_easy_init(void) { return NULL; }
 void pk_curl_easy_cleanup(pk_curl_easy *easy) {}
 void pk_curl_easy_reset(pk_curl_easy *easy) {}
+int pk_curl_watch_sockets(pk_curl_easy *easy, pk_curl_sockets *sockets) { return -1; }
+bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets) { return false; }
 int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks) { return -1; }
 int pk_curl_set_long(pk_curl_easy *easy, int option, long value) { return -1; }
 int pk_curl_set_offset(pk_curl_easy *easy, int option, int64_t value) { return -1; }

@@ -43,16 +43,29 @@ typedef struct {
   pk_curl_rewind rewind;
 } pk_curl_callbacks;
 
-/* Makes a transfer, without signals and with sockets that other programs do not inherit; null without memory. */
+/* The sockets that libcurl has made for a transfer, the latest ones: it tries several addresses of a host at once. */
+enum { PK_CURL_SOCKET_COUNT = 8 };
+typedef struct {
+  int latest[PK_CURL_SOCKET_COUNT];
+  unsigned int count;
+} pk_curl_sockets;
+
+/* Makes a transfer, without signals; null without memory. A program that is started does not inherit the sockets of the transfer, unless
+   another thread starts it just between the calls that make a socket and mark it. What libcurl opens beside (the pair that wakes a set, and
+   that of a name search) is not marked. */
 pk_curl_easy *pk_curl_easy_init(void);
 void pk_curl_easy_cleanup(pk_curl_easy *easy);
 /* Makes a transfer that no set has as if it were new. */
 void pk_curl_easy_reset(pk_curl_easy *easy);
+/* Notes the sockets that are made from now on. `sockets` has to stay where it is until the clean-up. */
+int pk_curl_watch_sockets(pk_curl_easy *easy, pk_curl_sockets *sockets);
+/* Whether the peer has closed the connection of a transfer that runs on one of these sockets, and all it has sent was read; false if not known. */
+bool pk_curl_is_closed(pk_curl_easy *easy, const pk_curl_sockets *sockets);
 /* libcurl keeps the pointer: `callbacks` has to stay where it is until the clean-up. */
 int pk_curl_set_callbacks(pk_curl_easy *easy, const pk_curl_callbacks *callbacks);
 int pk_curl_set_long(pk_curl_easy *easy, int option, long value);
 int pk_curl_set_offset(pk_curl_easy *easy, int option, int64_t value);
-/* libcurl copies the text. */
+/* libcurl copies the text; null unsets the option. */
 int pk_curl_set_text(pk_curl_easy *easy, int option, const char *text);
 /* Sends these bytes with POST; libcurl copies them. */
 int pk_curl_set_post(pk_curl_easy *easy, const void *bytes, int64_t count);
@@ -112,6 +125,7 @@ static const int CURLOPT_URL = 10002;
 static const int CURLOPT_PROXY = 10004;
 static const int CURLOPT_CUSTOMREQUEST = 10036;
 static const int CURLOPT_CAINFO = 10065;
+static const int CURLOPT_CAPATH = 10097;
 /* a list, */
 static const int CURLOPT_HTTPHEADER = 10023;
 /* and an offset. */

@@ -88,6 +88,44 @@ import Testing
     withExtendedLifetime(piece) {}
   }
 
+  @Test(
+    "Of a field that Foundation reads by itself, at most 8 KB arrive",
+    arguments: ["Content-Type", "Content-Disposition"])
+  func longFields(_ name: String) async throws {
+    let value = "attachment; filename=\"" + String(repeating: #"\é"#, count: 10_000)
+    let server = try LoopbackServer { _ in .ok("", headers: [name: value, "X-Long": value]) }
+    defer { server.stop() }
+    let response = try await load(URLRequest(server.url("/")))
+    #expect(response.header(name)?.hasPrefix("attachment; filename=") == true)
+    #expect(try #require(response.header(name)).utf8.count <= 8_192 + 2)
+    #expect(response.header("X-Long") == value)
+  }
+
+  #if os(Linux)
+    @Test("A thread of libcurl that cannot be woken, since there were no descriptors, takes up the next transfer soon")
+    func unwakeable() async {
+      await #expect(processExitsWith: .success) {
+        let server = try LoopbackServer { _ in .ok("a kitten") }
+        defer { server.stop() }
+        // Loads what is loaded with the first transfer.
+        _ = try await NetworkDataProcedure()(URLRequest(server.url("/")))
+        var load = NetworkDataProcedure()
+        load.settings.transport = try #require(CurlTransport())
+        var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+        try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
+        var descriptors: [Int32] = []
+        while case let descriptor = dup(0), descriptor >= 0 { descriptors.append(descriptor) }
+        let error = await networkError { [load] in try await load(URLRequest(server.url("/"))) }
+        #expect(error?.kind == .transferFailed)
+        for descriptor in descriptors { close(descriptor) }
+        let start = ContinuousClock.now
+        #expect(try await load(URLRequest(server.url("/"))).text == "a kitten")
+        // Otherwise the thread sleeps for half a minute.
+        #expect(ContinuousClock.now - start < .seconds(15))
+      }
+    }
+  #endif
+
   @Test("Expect is not sent, since libcurl would send the request twice after a 417")
   func expectation() async throws {
     let server = try LoopbackServer(
@@ -106,7 +144,7 @@ import Testing
     defer { server.stop() }
     var request = URLRequest(server.url("/"))
     request.httpMethod = method
-    // Foundation may have its own thoughts about a method.
+    // Foundation may have refused or changed the method.
     guard request.httpMethod == method else { return }
     let exchange = HTTPExchange(request, onResponse: { _ in }, onData: { _ in })
     let transport = try #require(CurlTransport())

@@ -62,8 +62,8 @@ extension BadAnswer {
     ?? Data()
 
   static let all: [BadAnswer] = [
-    cuts, lengths, otherLengths, chunks, codings, unknownCodings, bombs, heads, trailers, endlessTrailers, delays,
-    floods,
+    cuts, lengths, otherLengths, chunks, codings, unknownCodings, empties, bombs, heads, statusLines, trailers,
+    endlessTrailers, delays, floods,
   ].flatMap(\.self)
 
   private static let head = "HTTP/1.1 200 OK\r\n"
@@ -207,9 +207,67 @@ extension BadAnswer {
     BadAnswer("a redirect whose head is cut", "HTTP/1.1 302 Found\r\nLocation: /\r\n", .failure(.transferFailed))
       .with(\.redirects, RedirectPolicy()),
     BadAnswer("204 with a body", "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok", .value(204, "")),
+    BadAnswer(
+      "HEAD, compressed, in chunks", .ok(gzip, headers: ["Content-Encoding": "gzip"]).chunked(), .value(200, "")
+    )
+    .with(\.method, "HEAD"),
     BadAnswer("HEAD, compressed", .ok(gzip, headers: ["Content-Encoding": "gzip"]), .value(200, "")).with(
       \.method, "HEAD"),
   ]
+
+  /// Heads in which a server could answer differently to libcurl and to this program. libcurl reads the status of the first line only, and
+  /// ends a head at any line that begins with CR.
+  private static let statusLines: [BadAnswer] = [
+    BadAnswer("a field like a status line", head + "HTTP/1.1 204: x\r\n\(okay)", .failure(.transferFailed, bad)),
+    BadAnswer("a second status line", head + "HTTP/1.1 500 Broken: x\r\n\(okay)", .failure(.transferFailed, bad)),
+    BadAnswer("a field like an interim head", head + "HTTP/1.1 100: x\r\n\(okay)", .failure(.transferFailed, bad)),
+    BadAnswer("a field HTTP/", head + "HTTP/kitten: Mia\r\n\(okay)", .failure(.transferFailed, bad)),
+    BadAnswer(
+      "an interim head like a final one, before a bomb",
+      .garbage(
+        Data("HTTP/1.1 100 Continue\r\nHTTP/1.1 200 x: y\r\n\r\n\(head)Transfer-Encoding: gzip\r\n\r\n".utf8) + bomb),
+      .failure(.transferFailed, bad)),
+    BadAnswer(
+      "an interim head, then a field", "HTTP/1.1 100 Continue\r\n\r\nX: y\r\n\(okay)", .failure(.transferFailed)),
+    BadAnswer(
+      "an interim head with CR", "HTTP/1.1 100 Continue\r\n\rX\r\n\(head)\(okay)", .failure(.transferFailed, bad)),
+    BadAnswer(
+      "CR at the start of a line", head + "Content-Length: 2\r\n\rX: y\r\n\r\nok", .failure(.transferFailed, bad)),
+    BadAnswer(
+      "CR at the start of a line, no body", head + "Content-Length: 0\r\n\rX: y\r\n", .failure(.transferFailed)),
+    BadAnswer("two numbers in a status line", "HTTP/1.1\t100 200\r\n\(okay)", .failure(.transferFailed)),
+    BadAnswer("spaces in a version", "HTTP/ 1.1 200 OK\r\n\(okay)", .failure(.transferFailed, bad)),
+    BadAnswer("spaces before a status", "HTTP/1.1   200 OK\r\n\(okay)", .value(200, "ok")),
+    BadAnswer("a status of four digits", "HTTP/1.1 2000 OK\r\n\(okay)", .failure(.transferFailed)),
+    BadAnswer("a status below 100", "HTTP/1.1 099 OK\r\n\(okay)", .failure(.transferFailed)),
+    BadAnswer("a negative status", "HTTP/1.1 -20 OK\r\n\(okay)", .failure(.transferFailed)),
+    BadAnswer(
+      "a transfer coding in the trailers",
+      head + "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nTransfer-Encoding: gzip\r\n\r\n",
+      .failure(.transferFailed, .cannotDecodeContentData)),
+    BadAnswer(
+      "a status line in the trailers",
+      head + "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nHTTP/1.1 500: x\r\n\r\n",
+      .value(200, "ok")),
+  ]
+
+  private static let okay = "Content-Length: 2\r\n\r\nok"
+  private static let bad = URLError.Code.badServerResponse
+
+  /// Bodies without a byte, whose head says that they are compressed.
+  private static let empties: [BadAnswer] =
+    [
+      ("GET", "200 OK", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), ("GET", "200 OK", "\r\n"),
+      ("GET", "204 No Content", "\r\n"), ("GET", "204 No Content", "Transfer-Encoding: chunked\r\n\r\n"),
+      ("GET", "304 Not Modified", "Content-Length: 100\r\n\r\n"),
+      ("GET", "304 Not Modified", "Transfer-Encoding: chunked\r\n\r\n"),
+      ("GET", "404 Not Found", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    ].map { (method: String, status: String, rest: String) in
+      BadAnswer(
+        "\(method) \(status), compressed and empty: \(rest.debugDescription)",
+        "HTTP/1.1 \(status)\r\nContent-Encoding: gzip\r\n\(rest)", .value(Int(status.prefix(3)) ?? 0, "")
+      ).with(\.method, method)
+    }
 
   private static let latin =
     Data("HTTP/1.1 200 OK\r\nX-Kitten: M".utf8) + [0xe9] + Data("\r\nContent-Length: 2\r\n\r\nok".utf8)

@@ -17,13 +17,20 @@ import Testing
     return machine
   }
 
+  /// A whole head: its first line, and its end.
+  private func answer(
+    _ machine: inout CurlTransferMachine, _ status: Int, length: Int64? = nil
+  ) -> CurlTransferMachine.HeadEnd {
+    machine.statusLineArrived(status) ? machine.headEnded(announcedLength: length) : .refused
+  }
+
   @Test("A transfer succeeds only if its head has come to its end", arguments: [false, true])
   func success(_ hasHead: Bool) {
     var machine = started()
     let answer2 = machine.headArrived(50)
     #expect(answer2)
     if hasHead {
-      let end = machine.headEnded(status: 200)
+      let end = answer(&machine, 200)
       #expect(end == .final)
     }
     machine.ended(code: 0)
@@ -37,15 +44,15 @@ import Testing
     for status in [100, 103, 199] {
       let answer3 = machine.headArrived(20)
       #expect(answer3)
-      let answer4 = machine.headEnded(status: status)
+      let answer4 = answer(&machine, status)
       #expect(answer4 == .interim)
-      #expect(machine.phase == .head)
+      #expect(machine.phase == .head(status: nil))
     }
     var other = machine
-    let answer5 = other.headEnded(status: 101)
+    let answer5 = answer(&other, 101)
     #expect(answer5 == .refused)
     #expect(other.failure == .unexpectedUpgrade)
-    let answer6 = machine.headEnded(status: 200)
+    let answer6 = answer(&machine, 200)
     #expect(answer6 == .final)
     // The trailers count, too.
     let answer7 = machine.headArrived(40)
@@ -59,7 +66,7 @@ import Testing
   @Test("Bytes that are not read pause the transfer at the limit, and reading resumes it")
   func pauses() {
     var machine = started()
-    let answer9 = machine.headEnded(status: 200)
+    let answer9 = answer(&machine, 200)
     #expect(answer9 == .final)
     // The piece that reaches the limit is kept: libcurl has it in memory already.
     for _ in 1...2 {
@@ -109,6 +116,98 @@ import Testing
     #expect(started().idleDeadline == nil)
   }
 
+  @Test("A head has one line with a status, which is the first, and begins after it has been understood")
+  func statusLines() {
+    var machine = started()
+    let first = machine.statusLineArrived(200)
+    #expect(first)
+    var second = machine
+    let again = second.statusLineArrived(204)
+    #expect(again == false)
+    #expect(second.failure == .badStatusLine)
+    var unknown = started()
+    let none = unknown.statusLineArrived(nil)
+    #expect(none == false)
+    #expect(unknown.failure == .badStatusLine)
+
+    // After an interim head, the status is that of the next head.
+    var interim = started()
+    let end = answer(&interim, 103)
+    #expect(end == .interim)
+    let early = interim.headEnded()
+    #expect(early == .refused)
+    #expect(interim.failure == .badStatusLine)
+
+    // libcurl has seen the end of a head that is none.
+    let isKept = machine.bodyArrived(1)
+    #expect(isKept == false)
+    #expect(machine.failure == .badStatusLine)
+  }
+
+  @Test("A refused body ends at once, whatever there is to send, and its source fails nothing")
+  func refusal() {
+    var machine = started()
+    let paused = machine.supplyWanted(hasBytes: false, isComplete: false)
+    #expect(paused == .pause)
+    let end = answer(&machine, 413, length: 2)
+    #expect(end == .final)
+    #expect(machine.isBodyRefused)
+    let turn = machine.turn(at: now)
+    #expect(turn == .resume)
+    machine.resumed(canReceive: true, canSend: false, at: now)
+    #expect(!machine.isSendingPaused)
+    for hasBytes in [true, false] {
+      let supply = machine.supplyWanted(hasBytes: hasBytes, isComplete: false)
+      #expect(supply == .end)
+    }
+    let isOver = machine.sourceFailed()
+    #expect(isOver == false)
+    var accepted = started()
+    let failed = accepted.sourceFailed()
+    #expect(failed)
+    #expect(accepted.failure == .sourceFailed)
+  }
+
+  @Test(
+    "After a refusal with its whole announced body, neither an error of sending nor silence is a failure",
+    arguments: [1, 2], [413, 200])
+  func answered(_ count: Int, _ status: Int) {
+    let isAnswered = count == 2 && status == 413
+    var machine = started(idle: .seconds(9))
+    machine.wasActive(at: now)
+    let end = answer(&machine, status, length: 2)
+    #expect(end == .final)
+    let isKept = machine.bodyArrived(count)
+    #expect(isKept)
+    var idle = machine
+    let turn = idle.turn(at: now + .seconds(9))
+    #expect(turn == .end)
+    idle.ended(code: 0)
+    #expect(idle.failure == (isAnswered ? nil : .idle))
+    machine.ended(code: 55)
+    #expect(machine.failure == (isAnswered ? nil : .curl(55)))
+  }
+
+  @Test("While the sender is paused, the peer is looked at once a second, and a closed connection ends the transfer")
+  func looks() {
+    var machine = started(idle: .seconds(9))
+    let supply = machine.supplyWanted(hasBytes: false, isComplete: false)
+    #expect(supply == .pause)
+    let second = now + .seconds(1)
+    let turns = [now, now + .milliseconds(999), second, second, now + .seconds(2)].map { machine.turn(at: $0) }
+    #expect(turns == [.wait(until: second), .wait(until: second), .look, .wait(until: now + .seconds(2)), .look])
+    var answered = machine
+    let end = answer(&answered, 200)
+    #expect(end == .final)
+    answered.peerClosed()
+    let next = answered.turn(at: second)
+    #expect(next == .resume)
+    machine.peerClosed()
+    let last = machine.turn(at: second)
+    #expect(last == .end)
+    #expect(machine.failure == .headCut)
+  }
+
   @Test("The first failure counts, and a transfer that was cancelled before its start is not started")
   func failures() {
     var machine = machine()
@@ -123,7 +222,7 @@ import Testing
     var other = started()
     let answer20 = other.transferCodingArrived(isChunked: false)
     #expect(answer20 == false)
-    let answer21 = other.headEnded(status: 200)
+    let answer21 = answer(&other, 200)
     #expect(answer21 == .refused)
     other.ended(code: 23)
     #expect(other.failure == .unexpectedCoding)

@@ -11,30 +11,12 @@
 
   /// What readers that do not read, and bodies in tiny pieces, cost. Each test has a process of its own, whose memory nothing else uses.
   @Suite(.timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil)) struct SlowReaderTests {
-    /// An executor that a test stops: the tasks do nothing until it continues.
-    private final class HeldExecutor: TaskExecutor {
-      private let queue = DispatchQueue(label: "held")
-
-      func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-      }
-
-      func hold() { queue.suspend() }
-      func letGo() { queue.resume() }
-    }
-
-    /// A value of `/proc/self/status`, in bytes.
-    private static func memory(_ name: String) throws -> Int {
-      let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-      let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(name + ":") })
-      return try #require(Int(line.filter(\.isNumber))) << 10
-    }
-
     private static let count = TestDepth.current == .deep ? 1_000 : 100
     private static let size = 2 << 20
 
-    @Test("A reader that does not read pauses its transfer: bounded memory, prompt cancels, and others continue")
+    @Test(
+      "A reader that does not read pauses its transfer: its memory is bounded, cancelling it closes the connection, and others continue"
+    )
     func pauses() async {
       await #expect(processExitsWith: .success) { try await SlowReaderTests.holdReaders() }
     }
@@ -71,7 +53,7 @@
       let used = try memory("VmRSS") - before
       #expect(used < (count * 512) << 10, "\(used >> 10) KB for \(count) transfers")
 
-      // A cancel closes the connection, although its reader does not run.
+      // Cancelling closes the connection, although the reader does not run.
       for reader in readers.prefix(count / 2) { reader.cancel() }
       try await eventually { server.openConnections <= count - count / 2 }
       executor.letGo()
@@ -99,10 +81,10 @@
         let load = NetworkDataProcedure()
         // What a process needs anyway is there afterwards.
         _ = try await load(URLRequest(server.url("/first")))
-        let before = try SlowReaderTests.memory("VmRSS")
+        let before = try memory("VmRSS")
         let error = await networkError { try await load(URLRequest(server.url("/"))) }
         #expect(error?.kind == .tooLarge)
-        let used = try SlowReaderTests.memory("VmHWM") - before
+        let used = try memory("VmHWM") - before
         #expect(used < 64 << 20, "\(used >> 10) KB")
       }
     }

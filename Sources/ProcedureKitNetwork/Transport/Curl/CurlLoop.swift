@@ -29,15 +29,24 @@ final class CurlLoop: Sendable {
   /// Invariant of `@unchecked Sendable`: other tasks only wake, which libcurl allows.
   private final class Multi: @unchecked Sendable {
     let set: OpaquePointer
+    /// Whether `curl_multi_wakeup` works: libcurl makes a set without the pair of sockets for it if the process has no descriptors left.
+    let isWakeable: Bool
 
-    init(_ set: OpaquePointer) { self.set = set }
+    init(_ set: OpaquePointer) {
+      self.set = set
+      // The first wait ends at once, which costs nothing.
+      isWakeable = pk_curl_multi_wakeup(set) == 0
+    }
 
     deinit { pk_curl_multi_cleanup(set) }
 
+    /// A set that can be woken at all is always woken: libcurl counts a full buffer of wake-ups as one more.
     func wake() { pk_curl_multi_wakeup(set) }
   }
 
   private static let lingering = Duration.seconds(30)
+  /// How long the thread waits at most if it cannot be woken.
+  private static let unwakeableWait = Duration.milliseconds(20)
 
   private let configuration: CurlTransport.Configuration
   let handles = CurlHandles()
@@ -63,25 +72,33 @@ final class CurlLoop: Sendable {
   }
 
   private func send(_ command: Command) {
-    let (isFirst, sleeper) = state.withLock { state -> (Bool, Multi?) in
-      state.commands.append(command)
-      guard let multi = state.multi else {
-        state.multi = makeMulti()
-        return (true, nil)
+    let (isFirst, sleeper) = state.withLock { state -> (Bool?, Multi?) in
+      if let multi = state.multi {
+        state.commands.append(command)
+        defer { state.isPolling = false }
+        return (false, state.isPolling ? multi : nil)
       }
-      defer { state.isPolling = false }
-      return (false, state.isPolling ? multi : nil)
+      guard let multi = makeMulti() else { return (nil, nil) }
+      state.commands.append(command)
+      state.multi = multi
+      return (true, nil)
     }
     // Outside the lock, which the thread takes as soon as it wakes.
     sleeper?.wake()
-    guard isFirst else { return }
-    let thread = Thread { [self] in run() }
-    thread.name = "ProcedureKit HTTP"
-    thread.start()
+    switch isFirst {
+    case false?: break
+    case true?:
+      let thread = Thread { [self] in run() }
+      thread.name = "ProcedureKit HTTP"
+      thread.start()
+    case nil:
+      // There is no memory for a set. Without a set, there are no other transfers.
+      if case .add(let transfer) = command { transfer.end(code: CURLE_OUT_OF_MEMORY) }
+    }
   }
 
-  private func makeMulti() -> Multi {
-    guard let multi = pk_curl_multi_init() else { preconditionFailure("there is no memory for a set of transfers") }
+  private func makeMulti() -> Multi? {
+    guard let multi = pk_curl_multi_init() else { return nil }
     pk_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, configuration.maxIdleConnections)
     pk_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
     // Each transfer has its connection: on a shared one of HTTP/2, a reader that pauses would hold up the others.
@@ -93,7 +110,7 @@ final class CurlLoop: Sendable {
 
   private func run() {
     pk_block_signals()
-    guard let multi = state.withLock({ $0.multi?.set }) else { return }
+    guard let (multi, isWakeable) = state.withLock({ $0.multi.map { ($0.set, $0.isWakeable) } }) else { return }
     var transfers: [OpaquePointer: CurlTransfer] = [:]
     var idleSince = ContinuousClock.now
     while true {
@@ -106,7 +123,7 @@ final class CurlLoop: Sendable {
       if !transfers.isEmpty { idleSince = now }
       let wait = (transfers.isEmpty ? idleSince + Self.lingering : deadline ?? now + .seconds(60)) - now
       if transfers.isEmpty, wait <= .zero || isStopped, leave() { return }
-      poll(multi, wait)
+      poll(multi, isWakeable ? wait : min(wait, Self.unwakeableWait))
     }
   }
 
@@ -143,24 +160,27 @@ final class CurlLoop: Sendable {
     if code != CURLE_OK { remove(transfer.handle, code: code, multi, &transfers) }
   }
 
-  /// Wakes the tasks that wait for a transfer, and ends transfers that are idle for too long. Returns the next time to look.
+  /// Wakes the tasks that wait for a transfer, and ends transfers that have failed or are idle for too long. Returns the next time to look.
   private func publish(
     at now: ContinuousClock.Instant, _ multi: OpaquePointer, _ transfers: inout [OpaquePointer: CurlTransfer]
   ) -> ContinuousClock.Instant? {
     var next: ContinuousClock.Instant?
-    var idle: [CurlTransfer] = []
-    var held: [CurlTransfer] = []
+    var others: [(CurlTransfer, CurlTransferMachine.Turn)] = []
     for transfer in transfers.values {
-      if transfer.isHeldByRefusedBody { held.append(transfer) }
-      guard let deadline = transfer.publish(at: now) else { continue }
-      if deadline <= now { idle.append(transfer) } else { next = min(next ?? deadline, deadline) }
+      switch transfer.publish(at: now) {
+      case .wait(let end): if let end { next = min(next ?? end, end) }
+      case .look: break
+      case let turn: others.append((transfer, turn))
+      }
     }
-    for transfer in held { resume(transfer, at: now, multi, &transfers) }
-    // The next turn takes up what has become possible.
-    if !held.isEmpty { next = now }
-    for transfer in idle {
-      transfer.fail(.idle)
-      remove(transfer.handle, code: CURLE_OK, multi, &transfers)
+    for (transfer, turn) in others {
+      if turn == .end {
+        remove(transfer.handle, code: CURLE_OK, multi, &transfers)
+        continue
+      }
+      resume(transfer, at: now, multi, &transfers)
+      // The next turn takes up what has become possible.
+      next = now
     }
     return next
   }

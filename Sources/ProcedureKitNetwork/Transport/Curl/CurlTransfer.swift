@@ -4,9 +4,9 @@ import Synchronization
 
 /// One transfer of libcurl: its handle, what waits for the reader of the response, and what waits to be sent.
 ///
-/// This file contains all pointers. Invariant of `@unchecked Sendable`: the handle, its callbacks and its list belong to the task that
-/// makes the transfer until it is added to a ``CurlLoop``, and afterwards to the thread of the loop, which also calls the callbacks and
-/// releases the three; `sentCount` and `hasNews` belong to that thread. All else is under the lock. libcurl's pointer to the
+/// This file contains all pointers. Invariant of `@unchecked Sendable`: the handle, its callbacks, its list and its sockets belong to the task
+/// that makes the transfer until it is added to a ``CurlLoop``, and afterwards to the thread of the loop, which also calls the callbacks and
+/// releases the four; `sentCount` and `hasNews` belong to that thread. All else is under the lock. libcurl's pointer to the
 /// transfer is valid, since the loop keeps the transfer for as long as libcurl has the handle.
 final class CurlTransfer: @unchecked Sendable {
   /// What has happened since the reader has looked.
@@ -31,7 +31,6 @@ final class CurlTransfer: @unchecked Sendable {
     var news = News()
     /// The lines of the head so far.
     var head: [UInt8] = []
-    var status: Int?
     var reader: CheckedContinuation<Void, Never>?
     /// What is sent next, and whether nothing follows.
     var supply = Data()[...]
@@ -39,6 +38,9 @@ final class CurlTransfer: @unchecked Sendable {
     var supplier: CheckedContinuation<Void, Never>?
     /// Why the body that is sent could not be produced.
     var sourceError: (any Error)?
+
+    /// Whether the supplier is to produce more.
+    var isSupplyWanted: Bool { supply.isEmpty && !machine.isBodyRefused }
   }
 
   /// The most bytes that libcurl passes in one call (`CURL_MAX_WRITE_SIZE`).
@@ -49,6 +51,8 @@ final class CurlTransfer: @unchecked Sendable {
   private let handles: CurlHandles
   private let callbacks: UnsafeMutablePointer<pk_curl_callbacks>
   private var list: OpaquePointer?
+  /// The sockets of a transfer whose sender may be paused.
+  private let sockets: UnsafeMutablePointer<pk_curl_sockets>?
   private var sentCount: Int64 = 0
   private var hasNews = false
   private let state: Mutex<State>
@@ -62,9 +66,11 @@ final class CurlTransfer: @unchecked Sendable {
     self.handle = handle
     self.handles = handles
     callbacks = .allocate(capacity: 1)
+    sockets = request.body.isWhole ? nil : .allocate(capacity: 1)
     let limits = CurlTransferMachine.Limits(head: configuration.maxHeadSize, idle: request.idleLimit)
     state = Mutex(State(machine: CurlTransferMachine(limits), isSupplyComplete: request.body.isWhole))
     callbacks.initialize(to: Self.callbacks(Unmanaged.passUnretained(self).toOpaque()))
+    sockets?.initialize(to: pk_curl_sockets())
     if case .data(let data) = request.body { state.withLock { $0.supply = data[...] } }
     guard configure(configuration) else {
       release()
@@ -75,6 +81,7 @@ final class CurlTransfer: @unchecked Sendable {
   private func configure(_ configuration: CurlTransport.Configuration) -> Bool {
     for line in request.lines { list = pk_curl_list_append(list, line) ?? list }
     pk_curl_set_callbacks(handle, callbacks)
+    if let sockets { pk_curl_watch_sockets(handle, sockets) }
     pk_curl_set_list(handle, CURLOPT_HTTPHEADER, list)
     pk_curl_set_long(handle, CURLOPT_PROTOCOLS, CURLPROTO_HTTP_AND_HTTPS)
     pk_curl_set_long(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
@@ -85,7 +92,11 @@ final class CurlTransfer: @unchecked Sendable {
     pk_curl_set_long(handle, CURLOPT_BUFFERSIZE, 64 << 10)
     pk_curl_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.milliseconds)
     if let limit = configuration.totalTimeout { pk_curl_set_long(handle, CURLOPT_TIMEOUT_MS, limit.milliseconds) }
-    if let file = configuration.trustedCertificates { pk_curl_set_text(handle, CURLOPT_CAINFO, file.path) }
+    if let file = configuration.trustedCertificates {
+      pk_curl_set_text(handle, CURLOPT_CAINFO, file.path)
+      // Otherwise the certificates in the system's folder would be trusted, too.
+      pk_curl_set_text(handle, CURLOPT_CAPATH, nil)
+    }
     if request.needsNewConnection { pk_curl_set_long(handle, CURLOPT_FRESH_CONNECT, 1) }
     setMethod()
     return pk_curl_set_text(handle, CURLOPT_URL, request.url) == CURLE_OK
@@ -133,18 +144,17 @@ final class CurlTransfer: @unchecked Sendable {
     hasNews = true
     return state.withLock { state in
       guard state.machine.headArrived(line.count) else { return false }
-      // Trailers are counted and dropped.
-      guard state.machine.phase == .head else { return true }
-      if line.starts(with: "HTTP/".utf8), let status = ResponseHead.status(of: line) {
-        state.head = []
-        state.status = status
-      }
       if let isChunked = line.isChunkedCoding, !state.machine.transferCodingArrived(isChunked: isChunked) {
         return false
       }
+      // Trailers are counted and dropped.
+      guard case .head = state.machine.phase else { return true }
+      if state.head.isEmpty || line.starts(with: "HTTP/".utf8) {
+        guard state.machine.statusLineArrived(ResponseHead.status(of: line)) else { return false }
+      }
       state.head += line
-      guard line.isEmptyLine, let status = state.status else { return true }
-      switch state.machine.headEnded(status: status) {
+      guard line.isEmptyLine else { return true }
+      switch state.machine.headEnded(announcedLength: announcedLength(state.head)) {
       case .interim: break
       case .final: state.news.head = state.head
       case .refused: return false
@@ -152,6 +162,12 @@ final class CurlTransfer: @unchecked Sendable {
       state.head = []
       return true
     }
+  }
+
+  /// The length of the response's body, if there is a body to send that the server may refuse.
+  private func announcedLength(_ head: [UInt8]) -> Int64? {
+    if case .none = request.body { return nil }
+    return ResponseHead(head)?.announcedLength(to: request.method)
   }
 
   private func bodyArrived(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -215,22 +231,24 @@ final class CurlTransfer: @unchecked Sendable {
       (pauses.1.isReceivingPaused ? PK_CURL_PAUSE_RECEIVE : 0) | (pauses.1.isSendingPaused ? PK_CURL_PAUSE_SEND : 0))
   }
 
-  /// Whether the pause of the sender is to end, since nothing more of the body is sent.
-  var isHeldByRefusedBody: Bool { hasNews && state.withLock { $0.machine.isHeldByRefusedBody } }
-
-  /// Wakes the reader and the supplier if something has happened. Returns when the transfer is idle for too long; `nil` for never.
-  func publish(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+  /// Wakes the reader and the supplier if something has happened. Returns what the loop does next for the transfer.
+  func publish(at now: ContinuousClock.Instant) -> CurlTransferMachine.Turn {
     let isActive = hasNews
     hasNews = false
-    let (reader, supplier, deadline) = state.withLock { state in
+    let (reader, supplier, turn) = state.withLock { state in
       if isActive { state.machine.wasActive(at: now) }
       let reader = state.news.isEmpty ? nil : state.reader.take()
-      let supplier = state.supply.isEmpty ? state.supplier.take() : nil
-      return (reader, supplier, state.machine.idleDeadline)
+      let supplier = state.isSupplyWanted ? state.supplier.take() : nil
+      return (reader, supplier, state.machine.turn(at: now))
     }
     reader?.resume()
     supplier?.resume()
-    return deadline
+    guard turn == .look else { return turn }
+    let isClosed = sockets.map { pk_curl_is_closed(handle, $0) } ?? false
+    return state.withLock { state in
+      if isClosed { state.machine.peerClosed() }
+      return state.machine.turn(at: now)
+    }
   }
 
   /// Releases the handle, and reports the end to the reader and the supplier.
@@ -249,6 +267,7 @@ final class CurlTransfer: @unchecked Sendable {
     handles.put(handle)
     pk_curl_list_free(list)
     callbacks.deallocate()
+    sockets?.deallocate()
   }
 
   // MARK: Any thread
@@ -292,7 +311,7 @@ final class CurlTransfer: @unchecked Sendable {
   func supply(_ piece: Data) async -> (isWanted: Bool, isPaused: Bool) {
     await withCheckedContinuation { continuation in
       let isReady = state.withLock { state in
-        let isReady = state.supply.isEmpty || state.machine.phase == .ended
+        let isReady = state.isSupplyWanted || state.machine.phase == .ended
         if !isReady { state.supplier = continuation }
         return isReady
       }
@@ -313,11 +332,11 @@ final class CurlTransfer: @unchecked Sendable {
     }
   }
 
-  /// The body could not be produced; the loop ends the transfer.
-  func failSupply(_ error: any Error) {
+  /// The body could not be produced. Returns whether the loop has to end the transfer.
+  func failSupply(_ error: any Error) -> Bool {
     state.withLock { state in
       if state.sourceError == nil { state.sourceError = error }
-      state.machine.fail(.sourceFailed)
+      return state.machine.sourceFailed()
     }
   }
 }

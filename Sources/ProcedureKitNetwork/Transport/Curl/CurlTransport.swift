@@ -17,7 +17,8 @@ import ProcedureKit
 /// - *Limits:* A head with its trailers has at most ``Configuration/maxHeadSize`` bytes. The `timeoutInterval` of a request limits how long
 ///   nothing may be sent or received, with the wait for a connection; see also ``Configuration/connectTimeout``.
 /// - *Back pressure:* 128 KB that are not read yet pause a transfer. A transfer holds at most 512 KB, beside what the program keeps of it.
-/// - *Uploads:* A server that answers with a status of 300 or more before it has all of a body gets no more of it, and its answer is the response. `Expect`,
+/// - *Uploads:* A server that answers with a status of 300 or more before it has all of a body gets no more of it, and its answer is the response. A
+///   body that is still produced keeps a transfer open until the peer closes the connection, which is noticed within a second. `Expect`,
 ///   `Content-Length` and `Transfer-Encoding` are not taken from a request, since libcurl frames bodies.
 /// - *Content codings:* Without a field `Accept-Encoding`, a request that wants no part offers gzip, which is decompressed. A coding that the
 ///   request has offered otherwise is passed on as it is. One that was not offered, more than one, a compressed body without its end, one whose bytes
@@ -38,7 +39,7 @@ public final class CurlTransport: HTTPTransport {
     public var maxConnectionsPerHost = 256
     /// How many connections are kept for reuse.
     public var maxIdleConnections = 128
-    /// A file with the certificates (PEM) that are trusted instead of the system's.
+    /// A file with the certificates (PEM) of the authorities that are trusted instead of the system's. No others are.
     public var trustedCertificates: URL?
 
     /// Creates the settings.
@@ -130,8 +131,7 @@ public final class CurlTransport: HTTPTransport {
       if let rest, rest > 0 { throw body.lengthError(request) }
       if transfer.completeSupply() { loop.resume(transfer) }
     } catch {
-      transfer.failSupply(error)
-      loop.end(transfer)
+      if transfer.failSupply(error) { loop.end(transfer) }
     }
   }
 }
@@ -141,8 +141,6 @@ private struct CurlReception {
   private let exchange: HTTPExchange
   private let request: CurlRequest
   private var decoder: GzipDecoder?
-  /// Whether the response has no body to decompress.
-  private var isBodyless = false
 
   init(_ exchange: HTTPExchange, _ request: CurlRequest) {
     self.exchange = exchange
@@ -154,7 +152,7 @@ private struct CurlReception {
     try pass(news)
     switch news.end {
     case .success:
-      if !isBodyless { try decoder?.finish() }
+      try decoder?.finish()
       return true
     case .failed(.sourceFailed): throw transfer.sourceError ?? CancellationError()
     case .failed(let failure): throw failure.error
@@ -184,8 +182,6 @@ private struct CurlReception {
           .cannotDecodeContentData,
           userInfo: [NSLocalizedDescriptionKey: "the server has sent a content coding that was not asked for"])
       }
-      isBodyless =
-        request.method == "HEAD" || [204, 304].contains(head.status) || head.value(of: "Content-Length") == "0"
       if coding == "gzip", GzipDecoder.isAvailable { decoder = try GzipDecoder() }
     }
     try exchange.didReceive(ReceivedResponse(head, from: url))
@@ -198,6 +194,7 @@ extension CurlTransferMachine.Failure {
     switch self {
     case .cancelled, .sourceFailed: CancellationError()
     case .headTooLong: Self.error(.dataLengthExceedsMaximum, "the head of the response is too long")
+    case .badStatusLine: Self.error(.badServerResponse, "the head of the response is no head of HTTP")
     case .headCut: Self.error(.networkConnectionLost, "the connection was closed within the head of the response")
     case .unexpectedCoding:
       Self.error(.cannotDecodeContentData, "the server has sent a transfer coding that was not asked for")

@@ -56,11 +56,11 @@ final class GzipDecoder {
     }
   }
 
-  /// The body has ended.
+  /// The body has ended. A body without any byte is empty, as it is for curl and for browsers.
   ///
-  /// - Throws: `URLError` if the compressed stream has not.
+  /// - Throws: `URLError` if the compressed stream has not ended.
   func finish() throws(URLError) {
-    guard hasStream, case .outside = state else { throw URLError(.networkConnectionLost) }
+    if case .inside = state { throw URLError(.networkConnectionLost) }
   }
 
   /// Decompresses into the buffer. Returns what was decompressed, and how many bytes of the input were used.

@@ -49,12 +49,22 @@ struct ResponseHead {
       if byName[small]?.value.append(", " + value) == nil { byName[small] = Field(name: spelling, value: value) }
       last = small
     }
+    // Foundation needs 0.2 s to find the name of the file in 100 KB, and far more in a longer value.
+    for name in ["content-type", "content-disposition"] {
+      guard let value = byName[name]?.value, value.utf8.count > Self.parsedLimit else { continue }
+      byName[name]?.value = String(decoding: value.utf8.prefix(Self.parsedLimit), as: UTF8.self)
+    }
   }
 
-  /// The three digits after the version; `nil` if the line is no status line.
+  /// How many bytes are kept of a field that Foundation reads by itself.
+  private static let parsedLimit = 8 << 10
+
+  /// The three digits after the version, as libcurl reads them; `nil` if the line is no status line.
   static func status(of line: some Collection<UInt8>) -> Int? {
-    guard line.starts(with: "HTTP/".utf8), let space = line.firstIndex(of: UInt8(ascii: " ")) else { return nil }
-    let digits = line[line.index(after: space)...].prefix(while: isDigit)
+    guard line.starts(with: "HTTP/".utf8) else { return nil }
+    let rest = line.dropFirst(5).drop { isDigit($0) || $0 == UInt8(ascii: ".") }
+    guard rest.first == UInt8(ascii: " ") else { return nil }
+    let digits = rest.drop { $0 == UInt8(ascii: " ") }.prefix(while: isDigit)
     guard digits.count == 3 else { return nil }
     return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
   }
@@ -89,6 +99,15 @@ struct ResponseHead {
     // Several equal lengths count as one.
     guard let length = lengths.first, lengths.allSatisfy({ $0 == length }) else { return false }
     return length.utf8.allSatisfy(Self.isDigit) && Int64(length) != nil
+  }
+
+  /// How many bytes the body of the response to a request of a method has; `nil` if the head does not say so.
+  func announcedLength(to method: String) -> Int64? {
+    if method == "HEAD" || [204, 304].contains(status) { return 0 }
+    guard hasValidLength, value(of: "Transfer-Encoding") == nil, let text = value(of: "Content-Length") else {
+      return nil
+    }
+    return text.split(separator: ",").first.flatMap { Int64($0.trimmingCharacters(in: .whitespaces)) }
   }
 
   // MARK: Bytes

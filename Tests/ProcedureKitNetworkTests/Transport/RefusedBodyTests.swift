@@ -1,0 +1,158 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import LoopbackServer
+  import ProcedureKit
+  import ProcedureKitNetwork
+  import Synchronization
+  import Testing
+
+  /// Servers that answer, or close the connection, while the body of the request is still sent or produced.
+  @Suite(.timeLimit(.minutes(10)), .enabled(if: CurlTransport.shared != nil)) struct RefusedBodyTests {
+    private struct Broken: Error {}
+
+    enum Source: CaseIterable {
+      /// Bytes that are there.
+      case bytes
+      /// A stream without an end, with a length or without one.
+      case endless, endlessWithLength
+      /// A stream that produces one piece, and stops.
+      case silent, silentWithLength
+
+      static let long: Int64 = 50_000_000
+
+      func body(_ count: @escaping @Sendable () -> Void = {}) -> HTTPBody {
+        switch self {
+        case .bytes: return .data(Data(count: Int(Self.long)))
+        case .endless, .endlessWithLength:
+          let stream = HTTPBodyStream(byteCount: self == .endless ? nil : Self.long) {
+            AsyncStream {
+              count()
+              return Data(count: 50_000)
+            }
+          }
+          return .stream(stream)
+        case .silent, .silentWithLength:
+          let stream = HTTPBodyStream(byteCount: self == .silent ? nil : Self.long) {
+            AsyncStream { $0.yield(Data(count: 50_000)) }
+          }
+          return .stream(stream)
+        }
+      }
+    }
+
+    /// What an exchange has received.
+    private final class Answer: Sendable {
+      let status = Mutex(0)
+      let body = Mutex(Data())
+
+      var text: String { "\(status.withLock { $0 }) \(body.withLock { String(decoding: $0, as: UTF8.self) })" }
+    }
+
+    /// Sends a body with a new transport. Returns the status and the text of the answer.
+    private func send(_ body: HTTPBody, to url: URL, onHead: @escaping @Sendable () -> Void = {}) async throws -> String
+    {
+      let answer = Answer()
+      let exchange = HTTPExchange(
+        URLRequest(url, "PUT"), body: body,
+        onResponse: { response in
+          answer.status.withLock { $0 = response.statusCode }
+          onHead()
+        }, onData: { data in answer.body.withLock { $0 += data } })
+      try await #require(CurlTransport()).perform(exchange)
+      return answer.text
+    }
+
+    static let heads = ["Connection: close\r\n", ""]
+    static let ends = ["Content-Length: 2\r\n\r\nno", "Transfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n"]
+
+    @Test(
+      "A refusal ends the transfer, although the server reads no more, and keeps the connection",
+      arguments: Source.allCases)
+    func deaf(_ source: Source) async throws {
+      for head in Self.heads {
+        for end in Self.ends {
+          let server = try DeafServer("HTTP/1.1 413 Too Large\r\n\(head)\(end)")
+          let text = try await send(source.body(), to: server.url)
+          #expect(text == "413 no", "\(head) \(end)")
+        }
+      }
+    }
+
+    @Test("A refusal whose connection is reset behind its last byte is the answer", arguments: Source.allCases, heads)
+    func reset(_ source: Source, _ head: String) async throws {
+      let server = try DeafServer("HTTP/1.1 413 Too Large\r\n\(head)Content-Length: 2\r\n\r\nn", rest: "o")
+      #expect(try await send(source.body(), to: server.url) { server.continueAndReset() } == "413 no")
+    }
+
+    @Test(
+      "Of a refused body, no more is produced while the answer arrives",
+      arguments: [Source.endless, .endlessWithLength])
+    func production(_ source: Source) async throws {
+      let server = try LoopbackServer(
+        beforeBody: { _ in .status(413, body: Data("no".utf8)).delayed(.milliseconds(500), after: 1) },
+        handler: { _ in .ok("") })
+      defer { server.stop() }
+      let (pieces, atHead) = (Counter(), Counter())
+      let text = try await send(source.body { pieces.add(1) }, to: server.url("/")) { atHead.add(pieces.value) }
+      #expect(text == "413 no")
+      // One piece waits, and another is being produced.
+      #expect(pieces.value <= atHead.value + 2)
+    }
+
+    private final class Counter: Sendable {
+      private let count = Mutex(0)
+      var value: Int { count.withLock { $0 } }
+      func add(_ number: Int) { count.withLock { $0 += number } }
+    }
+
+    @Test("A refused body whose source fails afterwards takes nothing from the answer")
+    func source() async throws {
+      let server = try LoopbackServer(
+        beforeBody: { _ in .status(413, body: Data("no".utf8)).delayed(.milliseconds(300), after: 1) },
+        handler: { _ in .ok("") })
+      defer { server.stop() }
+      let (pieces, piece) = AsyncThrowingStream.makeStream(of: Data.self)
+      piece.yield(Data(count: 10))
+      let text = try await send(.stream(HTTPBodyStream { pieces }), to: server.url("/")) {
+        piece.finish(throwing: Broken())
+      }
+      #expect(text == "413 no")
+    }
+
+    /// An answer of a server that closes the connection afterwards, and what the caller gets.
+    struct Closing: Sendable {
+      var response: ServerResponse
+      var text: String?
+
+      static let all = [
+        Closing(response: .closes), Closing(response: .resets), Closing(response: .ok("ok"), text: "200 ok"),
+        Closing(response: .ok("ok").chunked(), text: "200 ok"),
+        Closing(response: .ok("ok").withoutLength(), text: "200 ok"),
+        Closing(response: .status(204), text: "204 "),
+        Closing(response: .status(413, body: Data("no".utf8)), text: "413 no"),
+        Closing(response: .ok("okay").truncated(after: 2)),
+        Closing(response: .ok("okay").chunked(by: 2).truncated(after: 2)),
+        Closing(response: .garbage(Data("HTTP/1.1 200 OK\r\n".utf8))),
+      ]
+    }
+
+    @Test(
+      "A connection that the server closes ends a transfer whose body is still produced: with the answer, if there is one",
+      arguments: [Source.silent, .silentWithLength])
+    func closed(_ source: Source) async throws {
+      for closing in Closing.all {
+        let server = try LoopbackServer(beforeBody: { _ in closing.response }, handler: { _ in .ok("") })
+        defer { server.stop() }
+        if let text = closing.text {
+          #expect(try await send(source.body(), to: server.url("/")) == text)
+        } else {
+          await #expect { try await send(source.body(), to: server.url("/")) } throws: {
+            ($0 as? URLError)?.code == .networkConnectionLost
+          }
+        }
+        try await server.waitUntilUnconnected()
+      }
+    }
+  }
+#endif
