@@ -8,12 +8,13 @@ extension Condition {
   /// let synchronize = Synchronize().condition(.reachable(host: "example.org", port: 443))
   /// ```
   ///
-  /// All addresses of the host are tried at once, and the connection is closed as soon as it is made. A procedure whose host is
+  /// The addresses of the host, at most the first 16, are tried at once, and the connection is closed as soon as it is made. A procedure whose host is
   /// reachable can still fail, because the host may disappear afterwards. `.ignored(.reachable(…))` ignores the procedure instead of failing it.
   ///
   /// One thread makes the connections of all conditions, and conditions for the same host and port that overlap share one attempt. The
-  /// system's search for a name blocks a thread, so at most four names are searched for at a time. Cancelling the procedure ends its wait at
-  /// once; a search that has begun continues for some seconds.
+  /// system's search for a name blocks a thread, so at most 64 names are searched for at a time: 64 that the system's resolver is slow to answer
+  /// delay further names, whose conditions fail after the limit. Cancelling the procedure ends its wait at once; a search that has begun
+  /// continues for some seconds.
   ///
   /// - Parameters:
   ///   - host: The name or the address of the host.

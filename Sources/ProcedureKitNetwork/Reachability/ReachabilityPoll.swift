@@ -3,8 +3,9 @@ import Synchronization
 
 /// Makes TCP connections to find out whether hosts can be reached: one thread and one `poll` for all, however many wait.
 ///
-/// Equal questions (host and port) that overlap share one answer. The system's search for the name of a host blocks a thread, so at most
-/// four more threads search for names; the addresses of a host need no search. A thread ends when it has nothing to do.
+/// Equal questions (host and port) that overlap share one answer. The system's search for the name of a host blocks a thread and cannot be
+/// ended, so at most ``searchLimit`` more threads search for names; the addresses of a host need no search. A question that no waiter is left
+/// of is not searched for. A thread ends when it has nothing to do.
 ///
 /// The lock guards `State`. Sockets belong to the polling thread, which alone makes and closes them; others leave a message in `State`, and
 /// wake the thread by its bell.
@@ -12,7 +13,10 @@ final class ReachabilityPoll: Sendable {
   /// The poll of the process.
   static let shared = ReachabilityPoll()
 
-  private static let searchLimit = 4
+  /// How many names are searched for at a time. A search takes as long as the system's resolver, often up to 30 seconds.
+  static let searchLimit = 64
+  /// How many addresses of a host are tried: a name server may answer with thousands.
+  static let addressLimit = 16
 
   struct Question: Hashable, Sendable {
     let host: String
@@ -57,6 +61,16 @@ final class ReachabilityPoll: Sendable {
   }
 
   private let state = Mutex(State())
+  private let findAddresses: @Sendable (Question) -> [SocketAddress]
+
+  /// Creates a poll.
+  ///
+  /// - Parameter findAddresses: Searches for the addresses of a name, which may block.
+  init(
+    _ findAddresses: @escaping @Sendable (Question) -> [SocketAddress] = {
+      SocketAddress.addresses(of: $0.host, $0.port, isSearching: true)
+    }
+  ) { self.findAddresses = findAddresses }
 
   /// Waits until a host takes a connection. Cancelling the task ends the wait at once, and the attempt with its last waiter.
   ///
@@ -123,7 +137,7 @@ final class ReachabilityPoll: Sendable {
 
   private func search() {
     while let (id, question) = nextSearch() {
-      let addresses = SocketAddress.addresses(of: question.host, question.port, isSearching: true)
+      let addresses = findAddresses(question)
       let (waiters, error) = state.withLock { state -> ([Waiter], ReachabilityError) in
         let unknown = ReachabilityError(.unknownHost, "The host \(question.host) is not known.")
         guard !addresses.isEmpty else { return (state.end(id), unknown) }
@@ -152,7 +166,7 @@ final class ReachabilityPoll: Sendable {
 
   /// Leaves the addresses of a question to the polling thread, which is started if there is none. Returns an error number of the system.
   private func connectEntry(_ id: Int, _ addresses: [SocketAddress], _ state: inout State) -> Int32? {
-    state.entries[id]?.addresses = addresses
+    state.entries[id]?.addresses = Array(addresses.prefix(Self.addressLimit))
     guard state.bell == nil else {
       state.ring()
       return nil

@@ -90,7 +90,7 @@ import TestingProcedureKit
     try await clock.nextSleep(count: 1_000)
     #if os(Linux)
       // The port's own eight, and one more for all; a new attempt for each would be a thousand.
-      #expect(try connectionCount(to: port.port) <= port.connectionCount + 1)
+      #expect(try port.machineConnectionCount <= port.connectionCount + 1)
       #expect(try threadCount() < 500)
     #endif
     for handle in handles.dropFirst(2) { handle.cancel() }
@@ -102,7 +102,7 @@ import TestingProcedureKit
     }
     #if os(Linux)
       // Without waiters, the attempt ends.
-      try await settle { try connectionCount(to: port.port) <= port.connectionCount }
+      try await settle { try port.machineConnectionCount <= port.connectionCount }
     #endif
   }
 
@@ -129,16 +129,6 @@ import TestingProcedureKit
       while try !condition() {
         try Task.checkCancellation()
         await Task.yield()
-      }
-    }
-
-    /// The connections of this machine to a port, including those that are being made.
-    private func connectionCount(to port: Int) throws -> Int {
-      let remote = "0100007F:" + String(format: "%04X", port)
-      let lines = try String(contentsOfFile: "/proc/self/net/tcp", encoding: .utf8).split(separator: "\n")
-      return lines.count { line in
-        let words = line.split(separator: " ")
-        return words.count > 3 && words[2] == remote && ["01", "02"].contains(words[3])
       }
     }
 
