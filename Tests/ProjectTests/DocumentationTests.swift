@@ -31,6 +31,24 @@ import Testing
     #expect(findings == [])
   }
 
+  private static func endlessRetries(in file: TextFile) -> [String] {
+    file.lines.indices.filter { index in
+      let line = file.lines[index]
+      return line.has("retry(.immediate") && !["maxAttempts", "budget", "prefix"].contains { line.has($0) }
+    }.map { file.finding($0, "retries without a delay and without a limit") }
+  }
+
+  @Test("No library code, guide or example retries without a delay and without a limit")
+  func retries() throws {
+    let kit = "Sources/TestingProcedureKit/Conformance/"
+    let files =
+      try Checkout.files(under: "Sources", "Examples").filter { !$0.path.hasPrefix(kit) }
+      + Checkout.files(under: "Sources", ending: ".md") + [TextFile("README.md", try Checkout.text(of: "README.md"))]
+    #expect(files.flatMap(Self.endlessRetries) == [])
+    #expect(Self.endlessRetries(in: TextFile("A.swift", "/// a.retry(.immediate)")).count == 1)
+    #expect(Self.endlessRetries(in: TextFile("A.swift", "/// a.retry(.immediate, maxAttempts: 2)")).isEmpty)
+  }
+
   @Test(
     "Gaps are found, and what is documented or not public passes",
     arguments: [

@@ -8,12 +8,12 @@ extension Run {
   }
 
   /// The names of procedures that were retried without a delay and without a limit.
-  private static let endlessRetries = Locked<Set<String>>([])
+  private static let endlessRetries = Locked<Set<ByteText>>([])
 
   /// Warns of retries without a delay and without a limit: once for each name, and for 1,000 names at most.
   func warnOfEndlessRetries() {
     let name = reported.name
-    let isNew = Self.endlessRetries.withLock { $0.count < 1_000 && $0.insert(name).inserted }
+    let isNew = Self.endlessRetries.withLock { $0.count < 1_000 && $0.insert(ByteText(name)).inserted }
     guard isNew else { return }
     log.warning(
       "\(name.quoted) is retried without a delay and without a limit: give the retry maxAttempts, a budget, or a schedule with delays"
