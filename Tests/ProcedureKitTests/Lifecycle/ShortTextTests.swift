@@ -1,7 +1,7 @@
 import ProcedureKit
 import Testing
 
-@Suite struct ShortTextTests {
+@Suite(.timeLimit(.minutes(10))) struct ShortTextTests {
   /// Texts that would do harm on a terminal or in a message.
   static let hostile = [
     "\u{1b}[2J", "a\u{9b}31mb", "\u{0}", "a\rb", "a\r\nb", "two\nlines", "\u{85}\u{2028}\u{2029}\u{b}\u{c}", "\u{7f}",

@@ -11,10 +11,10 @@ import Testing
     case .null: NSNull()
     case .boolean(let value): NSNumber(value: value)
     case .number(let value): NSNumber(value: value)
-    case .string(let value): value.description as NSString
+    case .string(let value): (value.string ?? "") as NSString
     case .array(let values): values.map(plain) as NSArray
     case .object(let members):
-      Dictionary(uniqueKeysWithValues: members.map { ($0.key.description, plain($0.value)) }) as NSDictionary
+      Dictionary(uniqueKeysWithValues: members.map { ($0.key.string ?? "", plain($0.value)) }) as NSDictionary
     }
   }
 
