@@ -31,6 +31,16 @@ package enum DiagramText {
   ///   - limit: The largest number of characters.
   /// - Returns: The text.
   package static func dot(_ name: String, limit: Int = limit) -> String {
-    name.shortened(to: limit).replacing("&", with: "&amp;").replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    // Scalar by scalar: a quote with an accent or a joiner is another character for Swift, and a quote for Graphviz.
+    var label = ""
+    for scalar in name.shortened(to: limit).unicodeScalars {
+      switch scalar {
+      case "&": label += "&amp;"
+      case "\\": label += "\\\\"
+      case "\"": label += "\\\""
+      default: label.unicodeScalars.append(scalar)
+      }
+    }
+    return label
   }
 }

@@ -7,6 +7,7 @@ import Testing
     "\u{1b}[2J", "a\u{9b}31mb", "\u{0}", "a\rb", "a\r\nb", "two\nlines", "\u{85}\u{2028}\u{2029}\u{b}\u{c}", "\u{7f}",
     "\u{202e}cba", "\u{2066}\u{200f}\u{61c}", "\u{feff}\u{200b}\u{ad}", "\u{e0001}", "\u{1b}]0;title\u{7}",
     "<script>alert(1)</script>", "\"];\nn9 --> n0", "%%{init: {}}%%", "&lt;", "\\\"", "`end`",
+    "x\"\u{200d}, URL=\"y", "\\\u{301}\"\u{301}];",
     String(repeating: "x", count: 2_000_000), "a" + String(repeating: "\u{301}", count: 100_000),
   ]
 
@@ -67,15 +68,15 @@ import Testing
       let first = g.add(ProcedureTask(name) {})
       return g.add(ProcedureTask("b") {}, after: [first])
     }
-    let node = try Regex(#"  n\d\["[^"<>&`\\%{}\[\]()]*"\]"#)
-    let arrow = try Regex(#"  n\d --> (n\d|output)"#)
-    let output = try Regex(#"  output\(\["[^"<>\[\]()]*"\]\)"#)
+    let node = try Regex(#"  n\d\["[^"<>&`\\%{}\[\]()]*"\]"#).matchingSemantics(.unicodeScalar)
+    let arrow = try Regex(#"  n\d --> (n\d|output)"#).matchingSemantics(.unicodeScalar)
+    let output = try Regex(#"  output\(\["[^"<>\[\]()]*"\]\)"#).matchingSemantics(.unicodeScalar)
     for line in graph.mermaid.split(separator: "\n").dropFirst() {
       #expect([node, arrow, output].contains { line.wholeMatch(of: $0) != nil }, "\(line.prefix(200))")
     }
     let statement = try Regex(
       #"digraph "(?:[^"\\\n]|\\.)*" \{|  \w+ \[label="(?:[^"\\\n]|\\.)*", shape=(box|ellipse)\];|  n\d -> (n\d|output);|\}"#
-    )
+    ).matchingSemantics(.unicodeScalar)
     for line in graph.dot.split(separator: "\n") {
       #expect(line.wholeMatch(of: statement) != nil, "\(line.prefix(200))")
     }
