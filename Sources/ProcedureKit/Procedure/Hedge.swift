@@ -44,7 +44,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
         if ended.isSuccess {
           group.cancelAll()
           // In what a cancelled body calls, a copy ignores its task, which was cancelled from the beginning.
-          run.cancelParts()
+          run.cancelParts(.copy)
         }
         start.leave()
       }

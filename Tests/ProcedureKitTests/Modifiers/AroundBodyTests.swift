@@ -213,4 +213,17 @@ import TestingProcedureKit
     #expect(runs["plain"] == ["didAttach", "willExecute", "didExecute", "willFinish", "didFinish"])
     #expect(runs["last"] == runs["plain"])
   }
+
+  @Test("The first success of a hedge cancels the other copy, and no child that a hook has produced")
+  func hedgeWithChild() async throws {
+    let (queue, release) = (ProcedureQueue("q"), Signal())
+    let child = Box<ProcedureHandle<Void>?>(nil)
+    let hedge = ProcedureTask("p") { 1 }.hedged(after: .seconds(600)).onWillExecute { _ in
+      let handle = ProcedureContext.current?.produce(ProcedureTask("audit") { await release.wait() })
+      child.update { $0 = handle }
+    }
+    let handle = queue.add(hedge.onDidExecute { _ in release.set() })
+    #expect(try await handle.value == 1)
+    #expect(await child.value?.outcome.isFinished == true)
+  }
 }

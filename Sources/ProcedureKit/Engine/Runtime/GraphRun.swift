@@ -342,9 +342,9 @@ final class GraphRun: Sendable {
 }
 
 extension Run {
-  /// Cancels what executes within the run, and not the run itself.
-  func cancelParts() {
+  /// Cancels the runs of a kind within the run, or all of them, and not the run itself.
+  func cancelParts(_ kind: Kind? = nil) {
     let children = core.withState { _ in details.map { $0.children.inOrder } ?? [] }
-    for child in children { child.cancel(inheritedReason) }
+    for child in children where kind == nil || child.kind == kind { child.cancel(inheritedReason) }
   }
 }
