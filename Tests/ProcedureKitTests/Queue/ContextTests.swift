@@ -104,5 +104,10 @@ private enum Trace {
     let graph = ProcedureGraph("g") { g in g.add("and", from: g.add(task), g.add(task)) { $0 && $1 } }
     #expect(try await queue.run(graph))
     #expect(try await queue.add(graph).value)
+    // Also if the body that runs the task has left the executor.
+    let outer = ProcedureTask {
+      try await withTaskExecutorPreference(globalConcurrentExecutor) { try await queue.run(task) }
+    }
+    #expect(try await queue.run(outer))
   }
 }

@@ -463,9 +463,8 @@ extension Run {
 
   private func execute(_ body: @escaping Body) async throws -> any Sendable {
     // A layer executes where the layer around it does, in the same task.
-    guard let executor = core.executor, !isDrivenByWorker, !core.withState({ _ in isInWatchedTask }) else {
-      return try await intercepted(body)
-    }
+    guard let executor = core.executor, !isDrivenByWorker, kind != .level || !core.withState({ _ in isInWatchedTask })
+    else { return try await intercepted(body) }
     return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
   }
 
