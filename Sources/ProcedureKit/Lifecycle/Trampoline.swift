@@ -8,6 +8,7 @@ final class Trampoline: Sendable {
   }
 
   @TaskLocal private static var current: Trampoline?
+  private let owner = TaskIdentity.current
   private let state = Mutex(State())
 
   /// Calls the function: at once, or, within such a call, after the calls that came before.
@@ -20,9 +21,11 @@ final class Trampoline: Sendable {
     }
   }
 
-  /// Whether the function will be called. Not if the loop has ended, as in a task that was created within it.
+  /// Whether the function will be called by the time that the outermost `call` of this task returns. Not if this is another task, which was created
+  /// within the loop and inherits the task-local value: it does not wait for the loop.
   private func append(_ function: @escaping @Sendable () -> Void) -> Bool {
-    state.withLock { state in
+    guard TaskIdentity.current == owner else { return false }
+    return state.withLock { state in
       if !state.isOver { state.pending.append(function) }
       return !state.isOver
     }

@@ -76,7 +76,7 @@ final class Run: @unchecked Sendable {
   /// The worker that executes the body, which a cancel of the run cancels.
   var worker: Worker?
   /// The task that executes the body, while a cancel of that task cancels the run; `nil` for a task of a worker.
-  var watchedTask: WatchedTask?
+  var watchedTask: TaskIdentity?
   var body: Body?
   /// The conditions and hooks, until the run has ended.
   var closures: Level.Closures?
@@ -225,13 +225,6 @@ final class Run: @unchecked Sendable {
   var value: (any Sendable)? {
     if case .finished(let value)? = outcome { value } else { nil }
   }
-}
-
-/// A task that executes a body, to be compared with another one.
-///
-/// Invariant of `@unchecked Sendable`: nothing but the identity of the task is used, and only while the task executes the body.
-struct WatchedTask: Equatable, @unchecked Sendable {
-  let task: UnsafeCurrentTask
 }
 
 /// A cancel, with its reason.

@@ -515,7 +515,7 @@ extension Run {
   /// Executes the body. A cancel of the caller's task is one of the run, and reaches its children at once.
   private func tellingOfCancel<R>(_ body: () async throws -> R) async rethrows -> R {
     if isDrivenByWorker || ignoresEarlierCancel { return try await body() }
-    let task = withUnsafeCurrentTask { $0.map(WatchedTask.init) }
+    let task = TaskIdentity.current
     let isWatched = core.withState { _ in
       watchedTask = task
       return isInWatchedTask

@@ -1,0 +1,41 @@
+import Dispatch
+import Foundation
+import Testing
+
+@testable import ProcedureKit
+
+@Suite(.timeLimit(.minutes(10))) struct TrampolineTests {
+  @Test("Calls within a call follow in order")
+  func order() {
+    let calls = Locked<[Int]>([])
+    Trampoline.call {
+      Trampoline.call { calls.withLock { $0.append(2) } }
+      Trampoline.call { calls.withLock { $0.append(3) } }
+      calls.withLock { $0.append(1) }
+    }
+    #expect(calls.withLock { $0 } == [1, 2, 3])
+  }
+
+  @Test("A task that was created within a call does not leave its own calls to the loop")
+  func otherTask() async {
+    let wasCalled = Locked(false)
+    await withCheckedContinuation { continuation in
+      // A thread that waits within a call, so that the loop is still there.
+      Thread.detachNewThread {
+        Trampoline.call {
+          let isDone = DispatchSemaphore(value: 0)
+          // Ends by itself.
+          Task {
+            let inner = Locked(false)
+            Trampoline.call { inner.withLock { $0 = true } }
+            wasCalled.withLock { $0 = inner.withLock { $0 } }
+            isDone.signal()
+          }
+          isDone.wait()
+        }
+        continuation.resume()
+      }
+    }
+    #expect(wasCalled.withLock { $0 })
+  }
+}
