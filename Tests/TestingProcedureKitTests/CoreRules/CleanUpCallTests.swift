@@ -156,6 +156,39 @@ struct CleanUpCallTests {
   }
 
   @Test(
+    "A task group cancels what its child tasks call, in a body as well as in a call of a cancelled body",
+    arguments: [false, true])
+  func taskGroup(isCancelled: Bool) async throws {
+    try await exploreRace("ended", schedules: TestDepth.count(600)) { env in
+      let (queue, never) = (env.makeQueue(), env.makeQueue(isSuspended: true))
+      let opening = never.add(ProcedureTask("opening") {})
+      let isStarted = Locked(false)
+      let race = ProcedureTask("race") {
+        await withTaskGroup(of: Void.self) { group in
+          group.addTask { try? await ProcedureTask("waits") { try await opening.value }.map { $0 }() }
+          await pause(env, upTo: 3)
+          group.cancelAll()
+        }
+      }
+      let body = ProcedureTask("body") {
+        isStarted { $0 = true }
+        if isCancelled { await ProcedureContext.yieldUntilCancelled() }
+        try await race()
+        env.tally("ended")
+      }
+      let end = Task(executorPreference: env.executor) { try await queue.run(body) }
+      if isCancelled {
+        while !isStarted.value { await Task.yield() }
+        await queue.cancelAll()
+      }
+      _ = await end.result
+      opening.cancel()
+      await queue.waitUntilIdle()
+      withExtendedLifetime(never) {}
+    }
+  }
+
+  @Test(
     "Modifiers, contexts and handlers see no cancellation but one of the call itself", arguments: Call.allCases,
     Way.allCases)
   func calls(call: Call, way: Way) async throws {

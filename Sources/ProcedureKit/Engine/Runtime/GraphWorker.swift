@@ -27,7 +27,7 @@ struct GraphWorker {
     if graph.isStopping { return graph.nodeAbandoned(node) }
     if worker.core.isGated {
       await worker.core.waitWhileSuspended(worker)
-      if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
+      if Task.isCancelled, !worker.ignoresTaskCancellation { graph.taskWasCancelled() }
       if graph.isStopping { return graph.nodeAbandoned(node) }
     }
     graph.nodeStarts(node, by: worker)
@@ -48,7 +48,7 @@ struct GraphWorker {
     if let run { failure = await run.finishAsNode(failure) }
     // A node that was stopped has ended without the slot: the worker needs it for the next node (Q1).
     if failure != nil, run != nil { await worker.reacquireSlot() }
-    if Task.isCancelled, !worker.ignoresEarlierCancel { graph.taskWasCancelled() }
+    if Task.isCancelled, !worker.ignoresTaskCancellation { graph.taskWasCancelled() }
     return failure.map { graph.nodeFailed(node, $0, run, hasExecuted: true) } ?? graph.nodeSucceeded(node, run)
   }
 }

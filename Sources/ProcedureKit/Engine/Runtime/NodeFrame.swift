@@ -10,7 +10,7 @@ struct NodeFrame: Sendable {
 
   var isCancelled: Bool {
     graph.isStopping || graph.runMade(for: node)?.isToldToStop ?? false
-      || !worker.ignoresEarlierCancel && Task.isCancelled
+      || !worker.ignoresTaskCancellation && Task.isCancelled
   }
 
   /// The run of the node. For a task that the body has left behind, a run that has ended.

@@ -60,8 +60,19 @@ extension Run {
   /// What a cancelled body calls to clean up ignores the earlier cancellation of the task (Q1). Only its own cancellation, such as a timeout,
   /// counts for it.
   var isCancelled: Bool {
-    if !ignoresEarlierCancel, Task.isCancelled || slotOwner !== self && slotOwner.isToldToStop { return true }
+    if !ignoresTaskCancellation, Task.isCancelled { return true }
+    if !ignoresEarlierCancel, isPartOfBody, slotOwner.isToldToStop { return true }
     return isToldToStop
+  }
+
+  /// Whether the cancellation of a task within the body came with that of the body's own task. A task group that cancels its child tasks
+  /// cancels what these call, and not the body.
+  var isTaskOfBodyCancelled: Bool {
+    if ignoresTaskCancellation { return true }
+    return core.withState { _ in
+      // A worker's task is cancelled only with the run.
+      isDecided || (isDrivenByWorker ? !hasStarted : watchedTask?.isCancelled ?? true)
+    }
   }
 
   /// Whether a produced child has failed and stops the body.
@@ -75,7 +86,7 @@ extension Run {
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
     try await whileToldToGoOn {
-      if ignoresEarlierCancel { return try await operation() }
+      if ignoresTaskCancellation { return try await operation() }
       return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
     } onStop: {
       onCancel()

@@ -56,7 +56,7 @@ extension Run {
           }
         }
       } onCancel: {
-        if !isDrivenByWorker, !ignoresEarlierCancel { cancelLikeParent() }
+        if !isDrivenByWorker, !ignoresTaskCancellation { cancelLikeParent() }
       }
     }
   }

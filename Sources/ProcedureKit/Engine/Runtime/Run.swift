@@ -58,6 +58,9 @@ final class Run: @unchecked Sendable {
   let cleansUp: Bool
   /// Whether the run cleans up, or is within a run that does: the cancel of the task, and of the body around, does not count.
   let ignoresEarlierCancel: Bool
+  /// Whether that cancellation has cancelled the task, too, so that the task says nothing about this run. The task of a body that `run` executes in its
+  /// caller's is not cancelled with the body (C3): a task group in such a call cancels its procedures as elsewhere.
+  let ignoresTaskCancellation: Bool
   /// The run whose slot the body uses.
   private let slotRun: Run?
   /// The run under whose id this one reports; `nil` for itself. Stored, so that deep layers do not search for it.
@@ -110,11 +113,16 @@ final class Run: @unchecked Sendable {
     switch kind {
     case .call:
       let mayIgnore = parent.map { !$0.isStopping } ?? false
-      cleansUp = mayIgnore && (Task.isCancelled || parent?.isToldToStop ?? false)
+      let isTaskCancelled = Task.isCancelled && parent?.isTaskOfBodyCancelled ?? false
+      cleansUp = mayIgnore && (isTaskCancelled || parent?.isToldToStop ?? false)
       ignoresEarlierCancel = cleansUp || mayIgnore && parent?.ignoresEarlierCancel ?? false
+      let isTaskCancelledWithBody = cleansUp ? parent?.slotOwner.kind != .structured : parent?.ignoresTaskCancellation
+      ignoresTaskCancellation = ignoresEarlierCancel && (isTaskCancelledWithBody ?? false || isTaskCancelled)
     case .level, .copy, .node, .bareNode, .graphWorker:
-      (cleansUp, ignoresEarlierCancel) = (false, parent?.ignoresEarlierCancel ?? false)
-    case .structured, .added: (cleansUp, ignoresEarlierCancel) = (false, false)
+      cleansUp = false
+      ignoresEarlierCancel = parent?.ignoresEarlierCancel ?? false
+      ignoresTaskCancellation = parent?.ignoresTaskCancellation ?? false
+    case .structured, .added: (cleansUp, ignoresEarlierCancel, ignoresTaskCancellation) = (false, false, false)
     }
   }
 

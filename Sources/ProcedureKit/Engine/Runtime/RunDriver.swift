@@ -131,14 +131,14 @@ extension Run {
           }
         }
       } onCancel: {
-        if !ignoresEarlierCancel { cancelLikeParent() }
+        if !ignoresTaskCancellation { cancelLikeParent() }
       }
     }
     return core.withState { _ in details?.step.take() } ?? .finish
   }
 
   /// Whether the task was cancelled that drives the run, and the cancel counts for it.
-  var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresEarlierCancel && Task.isCancelled }
+  var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
 
   /// The task was cancelled that executes the body.
   @usableFromInline
@@ -514,7 +514,7 @@ extension Run {
 
   /// Executes the body. A cancel of the caller's task is one of the run, and reaches its children at once.
   private func tellingOfCancel<R>(_ body: () async throws -> R) async rethrows -> R {
-    if isDrivenByWorker || ignoresEarlierCancel { return try await body() }
+    if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
     let task = TaskIdentity.current
     let isWatched = core.withState { _ in
       watchedTask = task
