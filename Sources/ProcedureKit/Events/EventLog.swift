@@ -4,6 +4,7 @@ import Synchronization
 final class EventLog: Sendable {
   private struct Contents {
     var events: ContiguousArray<ProcedureEvent>
+    var cursorCount = 0
     /// The number of events that each cursor has read; a cursor without an entry has read none.
     var positions: [ObjectIdentifier: Int] = [:]
     var readers: [(cursor: ObjectIdentifier, waiter: Waiter)] = []
@@ -24,6 +25,9 @@ final class EventLog: Sendable {
       if !contents.readers.isEmpty { effects += contents.readers.takeAll().map { .resume($0.waiter) } }
     }
   }
+
+  /// Whether there are subscribers at this moment.
+  var isRead: Bool { contents.withLock { $0.cursorCount > 0 } }
 
   /// Ends the log: no event follows.
   func close() {
@@ -46,10 +50,14 @@ final class EventLog: Sendable {
 
     fileprivate init(_ log: EventLog) {
       self.log = log
+      log.contents.withLock { $0.cursorCount += 1 }
     }
 
     deinit {
-      log.contents.withLock { _ = $0.positions.removeValue(forKey: id) }
+      log.contents.withLock { contents in
+        contents.positions[id] = nil
+        contents.cursorCount -= 1
+      }
     }
 
     func take() -> ProcedureEvent? {

@@ -40,7 +40,7 @@ public struct ProcedureEvent: Sendable {
   /// The kind of an event.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     private enum Name: UInt8 {
-      case didAttach, willExecute, didExecute, reused, retrying, didCancel, willProduce, didProduce
+      case didAttach, willExecute, didExecute, reused, retrying, didCancel, willProduce, didProduce, didAwait
       case willFinish, didFinish, gap, progress
     }
 
@@ -64,6 +64,11 @@ public struct ProcedureEvent: Sendable {
     public static var willProduce: Kind { Kind(name: .willProduce) }
     /// The body has added a ``ProcedureEvent/child``.
     public static var didProduce: Kind { Kind(name: .didProduce) }
+    /// A wait of the run for another one has ended: for the value or the end of a procedure, for a procedure that the body runs on a queue, for
+    /// the nodes of a graph, or, after the body, for produced children. See ``ProcedureEvent/awaited``.
+    ///
+    /// Only those who are subscribed at that moment receive the event: a run that waits again and again would otherwise need ever more memory.
+    public static var didAwait: Kind { Kind(name: .didAwait) }
     /// The run has come one percent or more further; see ``ProcedureEvent/progress`` and ``ProgressReporter``.
     public static var progress: Kind { Kind(name: .progress) }
     /// The ``ProcedureEvent/outcome`` is decided.
@@ -136,19 +141,41 @@ extension ProcedureEvent {
     }
   }
 
+  /// The run that was awaited, of ``Kind-swift.struct/didAwait``; of several nodes or children, the one that ended last.
+  public var awaited: ProcedureIdentity? {
+    if case .didAwait(let run, _, _)? = details?.step { run } else { nil }
+  }
+
+  /// How long the run has stood in line for its slot, of ``Kind-swift.struct/willExecute`` and ``Kind-swift.struct/didAwait``.
+  ///
+  /// `nil` if that is not known, as for the nodes of a graph, which are executed in the slots of the graph's workers.
+  public var slotWait: Duration? {
+    switch details?.step {
+    case .willExecute(_, _, let wait, _), .didAwait(_, _, let wait): wait < 0 ? nil : .nanoseconds(wait)
+    default: kind == .willExecute && slotNumber >= 0 && !isOfNode ? .zero : nil
+    }
+  }
+
+  /// The collection of which the run is an element, of ``Kind-swift.struct/didAttach``: the name of the procedure that
+  /// ``ProcedureQueue/map(_:with:limit:onFailure:elementName:)``, the functions of a ``GraphBuilder`` or
+  /// ``ProcedureQueue/results(of:over:limit:ordered:elementName:)-16roi`` execute for each element. `nil` for every other run.
+  public var collection: String? {
+    if case .didAttach(_, let collection)? = details?.step { collection } else { nil }
+  }
+
   /// The name that ``Procedure/reusing(_:_:)`` gave to the value, of ``Kind-swift.struct/reused``.
   public var reuseName: String? {
     if case .reused(let name)? = details?.step { name } else { nil }
   }
 
-  /// The number of the slot in which the body executes, from 0, of ``Kind-swift.struct/willExecute`` and
-  /// ``Kind-swift.struct/didExecute``: no two bodies that execute on a queue have the same one. `nil` for a body without a slot, for
+  /// The number of the slot in which the body executes, from 0, of ``Kind-swift.struct/willExecute``, ``Kind-swift.struct/didExecute`` and
+  /// ``Kind-swift.struct/didAwait``, after which a body can have another slot than before: no two bodies that execute on a queue have the same one. `nil` for a body without a slot, for
   /// one that has its slot since before anybody observed the queue, and in the events of a handle that were before its first subscriber.
   public var slot: Int? { slotNumber < 0 ? nil : Int(slotNumber) }
 
   /// The procedures for whose ends the run waits, of ``Kind-swift.struct/didAttach``.
   public var dependencies: [ProcedureID] {
-    if case .didAttach(let dependencies)? = details?.step { dependencies } else { [] }
+    if case .didAttach(let dependencies, _)? = details?.step { dependencies } else { [] }
   }
 
   /// The time that the run has spent in each part of its life, of ``Kind-swift.struct/didFinish``.
@@ -172,8 +199,9 @@ extension ProcedureEvent {
 extension ProcedureEvent {
   /// Internal. A kind with its details.
   enum Step: Sendable {
-    case didAttach(after: [ProcedureID] = [])
-    case willExecute(attempt: Int, slot: Int32 = -1, cause: ExecutionCause? = nil)
+    case didAttach(after: [ProcedureID] = [], elementOf: String? = nil)
+    /// The wait for the slot is in nanoseconds; negative if it is not known.
+    case willExecute(attempt: Int, slot: Int32 = -1, slotWait: Int64 = -1, cause: ExecutionCause? = nil)
     case didExecute(attempt: Int, slot: Int32 = -1)
     case reused(by: String)
     case retrying(attempt: Int, delay: Duration, error: any Error)
@@ -182,6 +210,7 @@ extension ProcedureEvent {
     case didProduce(ProcedureIdentity)
     case willFinish(ProcedureOutcome<Void>)
     case didFinish(ProcedureOutcome<Void>, ProcedureMetrics? = nil)
+    case didAwait(ProcedureIdentity, slot: Int32 = -1, slotWait: Int64 = -1)
     case gap(Int)
     case progress(ProcedureProgress)
   }
@@ -209,9 +238,10 @@ extension ProcedureEvent {
     var slot: Int32 = -1
     var hasDetails = true
     switch step {
-    case .didAttach(let dependencies): (kind, hasDetails) = (.didAttach, !dependencies.isEmpty)
-    case .willExecute(let number, let place, let cause):
-      (kind, hasDetails, attempt, slot) = (.willExecute, cause != nil, number, place)
+    case .didAttach(let dependencies, let collection):
+      (kind, hasDetails) = (.didAttach, !dependencies.isEmpty || collection != nil)
+    case .willExecute(let number, let place, let slotWait, let cause):
+      (kind, hasDetails, attempt, slot) = (.willExecute, cause != nil || slotWait > 0, number, place)
     case .didExecute(let number, let place): (kind, hasDetails, attempt, slot) = (.didExecute, false, number, place)
     case .willFinish(let outcome): (kind, hasDetails) = (.willFinish, outcome.value == nil)
     case .didFinish(let outcome, let metrics): (kind, hasDetails) = (.didFinish, outcome.value == nil || metrics != nil)
@@ -220,6 +250,7 @@ extension ProcedureEvent {
     case .didCancel: kind = .didCancel
     case .willProduce: kind = .willProduce
     case .didProduce: kind = .didProduce
+    case .didAwait(_, let place, _): (kind, slot) = (.didAwait, place)
     case .gap: kind = .gap
     case .progress: kind = .progress
     }
@@ -244,14 +275,15 @@ extension ProcedureEvent: CustomStringConvertible {
 
   private var words: String {
     switch details?.step {
-    case .willExecute(let attempt, _, let cause?): "(attempt: \(attempt), since \(cause))"
+    case .willExecute(let attempt, _, _, let cause?): "(attempt: \(attempt), since \(cause))"
     case .reused(let name): "(by: \(name.quoted))"
     case .retrying(let attempt, let delay, let error):
       "(attempt: \(attempt), delay: \(delay.inWords), error: \(error))"
     case .didCancel(let reason): reason.map { "(reason: \($0))" } ?? ""
-    case .willProduce(let child), .didProduce(let child): "(\(child))"
+    case .willProduce(let run), .didProduce(let run), .didAwait(let run, _, _): "(\(run))"
     case .gap(let count): "(\(count))"
     case .progress(let progress): "(\(progress))"
+    case .willExecute(let attempt, _, _, nil): "(attempt: \(attempt))"
     case nil where kind == .willExecute || kind == .didExecute: "(attempt: \(attempt))"
     default: outcome.map { "(\($0))" } ?? ""
     }

@@ -3,11 +3,16 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   private let element: ProcedureTask<Element, Output>
   private let limit: Int
   private let policy: ElementFailurePolicy
+  /// Returns the name of an element; `nil` names each element by its index.
+  private let elementName: (@Sendable (Element) -> String)?
 
-  init(_ element: ProcedureTask<Element, Output>, limit: Int, policy: ElementFailurePolicy) {
+  init(
+    _ element: ProcedureTask<Element, Output>, limit: Int, policy: ElementFailurePolicy,
+    elementName: (@Sendable (Element) -> String)?
+  ) {
     require(
       limit >= 1, "The limit for \"\(element.name)\" on each element is \(limit); with less than 1 nothing could run")
-    (self.element, self.limit, self.policy) = (element, limit, policy)
+    (self.element, self.limit, self.policy, self.elementName) = (element, limit, policy, elementName)
   }
 
   /// The work on a whole array.
@@ -19,15 +24,14 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   }
 
   private func graph(of elements: [Element]) -> ProcedureGraph<Void, [Output?]> {
-    ProcedureGraph<Void, [Output?]>(element.name) { builder in
-      let nodes = elements.enumerated().map { index, value in
-        builder.add(
+    ProcedureGraph<Void, [Output?]>(element.name, elementsOf: element.name, combining: { $0 }) { builder in
+      elements.enumerated().map { index, value in
+        let name = elementName.map { $0(value) } ?? "\(element.name)[\(index)]"
+        return builder.add(
           ProcedureTask<Void, Output?>(
-            Level.Traits(
-              name: "\(element.name)[\(index)]", rawPriority: element.priority?.rawValue, key: element.level.traits.key)
+            Level.Traits(name: name, rawPriority: element.priority?.rawValue, key: element.level.traits.key)
           ) { _ in try await output(of: value) })
       }
-      return builder.add(from: nodes)
     }
     .limit(limit)
     .errorPolicy(policy == .collect ? .continue : .failFast)
@@ -48,11 +52,13 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
 
 extension ElementWork {
   /// Work that returns the elements for which a predicate returns `true`, and `nil` for the others.
-  init(keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy)
-  where Output == Element? {
+  init(
+    keeping predicate: ProcedureTask<Element, Bool>, limit: Int, policy: ElementFailurePolicy,
+    elementName: (@Sendable (Element) -> String)?
+  ) where Output == Element? {
     let evaluation = ProcedureTask<Element, Element?>(predicate.name, priority: predicate.priority) { element in
       try await predicate.executeWithinBody(element) ? element : nil
     }
-    self.init(evaluation, limit: limit, policy: policy)
+    self.init(evaluation, limit: limit, policy: policy, elementName: elementName)
   }
 }

@@ -8,31 +8,33 @@ extension GraphBuilder {
   ///     queue.
   ///   - limit: The largest number of concurrent elements. A value below 1 traps.
   ///   - policy: The response to the failure of an element.
+  ///   - elementName: Returns the name of an element in errors, events and diagrams. `nil` uses the name of the procedure with the index of the
+  ///     element: `resize[3]`.
   /// - Returns: A node with the values, in the order of the elements.
   public func map<Element, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast
+    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
   ) -> Node<[P.Output]> where P.Input == Element {
-    let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy)
+    let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy, elementName: elementName)
     return add(work.task.named("map \(work.task.name)"), from: elements)
   }
 
-  /// Adds a node like ``map(_:with:limit:onFailure:)`` that omits every `nil`.
+  /// Adds a node like ``map(_:with:limit:onFailure:elementName:)`` that omits every `nil`.
   public func compactMap<Element, Output, P: Procedure>(
     _ elements: Node<[Element]>, with procedure: P, limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast
+    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
   ) -> Node<[Output]> where P.Input == Element, P.Output == Output? {
-    let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy)
+    let work = ElementWork(procedure.procedureTask, limit: limit, policy: policy, elementName: elementName)
     return add(work.task.named("compactMap \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 
-  /// Adds a node like ``map(_:with:limit:onFailure:)`` that keeps the elements for which a procedure returns `true`, in their
+  /// Adds a node like ``map(_:with:limit:onFailure:elementName:)`` that keeps the elements for which a procedure returns `true`, in their
   /// order.
   public func filter<Element, P: Procedure>(
     _ elements: Node<[Element]>, with predicate: P, limit: Int = .max,
-    onFailure policy: ElementFailurePolicy = .failFast
+    onFailure policy: ElementFailurePolicy = .failFast, elementName: (@Sendable (Element) -> String)? = nil
   ) -> Node<[Element]> where P.Input == Element, P.Output == Bool {
-    let work = ElementWork(keeping: predicate.procedureTask, limit: limit, policy: policy)
+    let work = ElementWork(keeping: predicate.procedureTask, limit: limit, policy: policy, elementName: elementName)
     return add(work.task.named("filter \(work.task.name)").map { $0.compactMap(\.self) }, from: elements)
   }
 

@@ -184,11 +184,13 @@ public final class GraphBuilder {
 
   /// Ends the building.
   ///
-  /// - Parameter output: The node with the value of the graph; `nil` for a graph without a value.
+  /// - Parameters:
+  ///   - outputs: The nodes with the value of the graph; none for a graph without a value.
+  ///   - collection: The collection of which each node is an element, if any.
   /// - Returns: The plan of every run of the graph.
-  func finish(output: NodeReference?) -> GraphPlan {
+  func finish(outputs: [NodeReference], elementsOf collection: String?) -> GraphPlan {
     isBuilt = true
-    if let output { requireOwn(output, for: "the result") }
-    return draft.plan(output: output)
+    for output in outputs { requireOwn(output, for: "the result") }
+    return draft.plan(outputs: outputs, elementsOf: collection)
   }
 }

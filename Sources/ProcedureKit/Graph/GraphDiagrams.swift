@@ -41,10 +41,8 @@ extension ProcedureGraph {
         arrows.append(arrow("n\(node)", "n\(edge >> 1)", edge & 1 == 1))
       }
     }
-    if let outputNode {
-      nodes.append(line("output", "\(Output.self)", true))
-      arrows.append(arrow(outputNode < 0 ? "input" : "n\(outputNode)", "output", isAcceptedOutput))
-    }
+    if !outputNodes.isEmpty { nodes.append(line("output", "\(Output.self)", true)) }
+    for node in outputNodes { arrows.append(arrow(node < 0 ? "input" : "n\(node)", "output", isAcceptedOutput)) }
     return nodes + arrows
   }
 }

@@ -36,16 +36,19 @@ struct GraphDraft {
 
   /// Makes the plan of every run of the graph.
   ///
-  /// - Parameter output: The node with the value of the graph; `nil` for a graph without a value.
+  /// - Parameters:
+  ///   - outputs: The nodes with the value of the graph; none for a graph without a value.
+  ///   - collection: The collection of which each node is an element, if any.
   /// - Returns: The plan.
-  func plan(output: NodeReference?) -> GraphPlan {
+  func plan(outputs: [NodeReference], elementsOf collection: String?) -> GraphPlan {
     var layout = layout
-    layout.countConsumers(inputs: inputs, output: output?.slot)
-    let acceptedOutput = output.map { $0.edge == .acceptsFailure ? $0.slot - 1 : -1 } ?? -1
+    layout.countConsumers(inputs: inputs, outputs: outputs.map(\.slot))
+    let acceptedOutput = outputs.first { $0.edge == .acceptsFailure }.map { $0.slot - 1 } ?? -1
     let edges = DraftEdges(inputs: inputs, inputEnds: inputEnds, dependencies: dependencies)
     let shape = GraphShape(count: bodies.count, edges: edges, priorities: priorities, acceptedOutput: acceptedOutput)
     return GraphPlan(
-      shape: shape, bodies: bodies, traits: traits, layout: layout, inputs: inputs, inputEnds: inputEnds)
+      shape: shape, bodies: bodies, traits: traits, layout: layout, inputs: inputs, inputEnds: inputEnds,
+      collection: collection)
   }
 }
 

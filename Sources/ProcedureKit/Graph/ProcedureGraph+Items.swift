@@ -51,15 +51,15 @@ extension ProcedureGraph where Input == Void {
     let items = Array(items)
     let ids = items.map(id)
     return GraphItemsError.order(of: ids, needs: items.map(needs), graph: name).map { order in
-      ProcedureGraph(name) { builder in
+      ProcedureGraph(
+        name, combining: { values in Dictionary(uniqueKeysWithValues: zip(ids, values)) }
+      ) { builder in
         var nodes = [Node<P.Output>?](repeating: nil, count: items.count)
         for index in order.order {
           let task = procedure(items[index]).procedureTask.relabelled { $0.name = "\(ids[index])" }
           nodes[index] = builder.add(task, from: order.needs[index].compactMap { nodes[$0] })
         }
-        return builder.add("gather", from: nodes.compactMap(\.self)) { values in
-          Dictionary(uniqueKeysWithValues: zip(ids, values))
-        }
+        return nodes.compactMap(\.self)
       }
     }
   }

@@ -22,7 +22,8 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   public let name: String
   let plan: GraphPlan
   private let takeOutput: @Sendable (GraphValues) -> Output
-  let outputSlot: Int32?
+  /// The slots of the values from which the value of the graph is made; empty for a graph without a value.
+  private let outputSlots: [Int32]
   private var policy: ErrorPolicy?
   private var width = Int.max
 
@@ -34,7 +35,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Node<Output>) {
     let builder = GraphBuilder(graphName: name)
     let output = build(builder, builder.addInput(of: Input.self))
-    self.init(builder, output: output.reference, takeOutput: output.source.take)
+    self.init(builder, outputs: [output.reference], takeOutput: output.source.take)
   }
 
   /// Makes a graph without an input and with a value.
@@ -47,7 +48,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   public init(_ name: String = "ProcedureGraph", _ build: (GraphBuilder, Node<Input>) -> Void) where Output == Void {
     let builder = GraphBuilder(graphName: name)
     build(builder, builder.addInput(of: Input.self))
-    self.init(builder, output: nil) { _ in }
+    self.init(builder, outputs: []) { _ in }
   }
 
   /// Makes a graph without an input and without a value. A graph without nodes does nothing.
@@ -58,13 +59,34 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.init(name) { (builder, _: Node<Void>) -> Void in build(builder) }
   }
 
+  /// Makes a graph whose value is made of the values of several nodes, without a node that gathers them.
+  ///
+  /// - Parameters:
+  ///   - name: The name in errors, events and diagrams.
+  ///   - collection: The collection of which each node is an element, if any.
+  ///   - combine: Returns the value of the graph, given the values of the nodes.
+  ///   - build: Adds the nodes, and returns those with the values.
+  init<Value>(
+    _ name: String, elementsOf collection: String? = nil, combining combine: @escaping @Sendable ([Value]) -> Output,
+    _ build: (GraphBuilder) -> [Node<Value>]
+  ) where Input == Void {
+    let builder = GraphBuilder(graphName: name)
+    _ = builder.addInput(of: Input.self)
+    let nodes = build(builder)
+    let sources = nodes.map(\.source)
+    self.init(builder, outputs: nodes.map(\.reference), elementsOf: collection) { values in
+      combine(sources.map { $0.take(values) })
+    }
+  }
+
   private init(
-    _ builder: GraphBuilder, output: NodeReference?, takeOutput: @escaping @Sendable (GraphValues) -> Output
+    _ builder: GraphBuilder, outputs: [NodeReference], elementsOf collection: String? = nil,
+    takeOutput: @escaping @Sendable (GraphValues) -> Output
   ) {
     name = builder.graphName
     self.takeOutput = takeOutput
-    outputSlot = output?.slot
-    plan = builder.finish(output: output)
+    outputSlots = outputs.map(\.slot)
+    plan = builder.finish(outputs: outputs, elementsOf: collection)
   }
 
   /// The number of nodes.
@@ -111,18 +133,16 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     let run = GraphRun(plan ?? self.plan, in: context.run, limit: width, stopsAtFirstFailure: policy != .continue)
     run.values.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
     try await run.execute()
-    if let outputSlot, let error = run.values.error(of: outputSlot), !isAcceptedOutput { throw error }
+    if !isAcceptedOutput { for slot in outputSlots { if let error = run.values.error(of: slot) { throw error } } }
     return takeOutput(run.values)
   }
 
-  /// The node with the value of the graph; -1 for the graph's input; `nil` for a graph without a value.
-  var outputNode: Int32? {
-    outputSlot.map { $0 - 1 }
-  }
+  /// The nodes with the value of the graph; -1 for the graph's input; none for a graph without a value.
+  var outputNodes: [Int32] { outputSlots.map { $0 - 1 } }
 
   /// Whether the output is the result of a node, and so has a value even if the node failed.
   var isAcceptedOutput: Bool {
-    outputNode.map { $0 >= 0 && $0 == plan.shape.acceptedOutput } ?? false
+    plan.shape.acceptedOutput >= 0
   }
 }
 

@@ -20,9 +20,10 @@ package struct ByteText: Hashable, Comparable, Sendable, CustomStringConvertible
   /// The text.
   package var description: String { text }
 
-  /// Returns a value by which equal keys of a user are found: of a text the bytes, of everything else what its own `==` says.
+  /// Returns a value by which equal keys of a user are found: of a text, or a part of one, the bytes; of everything else what its own `==`
+  /// says.
   static func key(_ value: some Hashable) -> AnyHashable {
-    if let text = value as? String { return AnyHashable(ByteText(text)) }
+    if let text = value as? any StringProtocol { return AnyHashable(ByteText(String(text))) }
     return AnyHashable(value)
   }
 }

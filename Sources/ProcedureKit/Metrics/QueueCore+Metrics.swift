@@ -34,6 +34,12 @@ extension Run {
     return metrics
   }
 
+  /// How long the body has stood in line for its slot, in nanoseconds; negative if that is not known. Called under the lock.
+  func slotWait(_ state: QueueCore.State) -> Int64 {
+    // The slot of another run was taken for something else.
+    slotOwner === self ? state.machine.meters?.slotWait(of: member) ?? -1 : -1
+  }
+
   /// The number of the slot in which the body executes; -1 if that is not known. Called under the lock.
   func slotNumber(_ state: QueueCore.State) -> Int32 { state.machine.meters?.slot(of: slotOwner.member) ?? -1 }
 }

@@ -54,8 +54,7 @@ public struct QueueSnapshot: Codable, Sendable {
     case conditions([String])
     /// The queue is suspended.
     case resumption
-    /// Other runs hold resources that the procedure claims. The array is empty if the procedure only stands behind earlier
-    /// claims.
+    /// Other runs hold resources that the procedure claims, or have claimed them earlier.
     case resources([ExclusionWait])
     /// Other runs hold the slots, or come first.
     case slot
@@ -166,7 +165,34 @@ extension QueueCore {
   }
 }
 
-/// The look of a snapshot at one run, or one level of a run. Made under the lock.
+/// The look of a snapshot at one wait of a body.
+private enum BodyWaitLook: Sendable {
+  case procedure(ProcedureIdentity)
+  /// The leader of the execution of a key.
+  case execution(SharedWorkTable.Key, Run)
+  case other(QueueSnapshot.Wait)
+
+  /// `nil` for a wait that is over, although the body has not gone on yet. Made under the lock.
+  init?(_ wait: RunWait) {
+    switch wait {
+    case .run(let awaited):
+      if awaited.isFinished { return nil }
+      self = .procedure(awaited.identity)
+    case .execution(let table, let key, let follower):
+      guard let leader = table.leader(key, of: follower) else { return nil }
+      self = .execution(key, leader)
+    case .conditions(let names): self = .other(.conditions(names))
+    case .idle(let queue): self = .other(.idleness(of: queue.name))
+    case .room(let queue, _): self = .other(.room(on: queue.name))
+    case .eventsOfRun(let run): self = .other(.events(of: run.name))
+    case .events(let name): self = .other(.events(of: name))
+    case .rateLimit: self = .other(.rateLimit)
+    }
+  }
+}
+
+/// The look of a snapshot at one run, or one level of a run. Made under the lock, and kept until the lock is released: the release of a last
+/// reference to another run can call the user.
 private struct RunLook: Sendable {
   let run: Run
   let state: ProcedureState
@@ -177,14 +203,17 @@ private struct RunLook: Sendable {
   private let isReturning: Bool
   /// The limit of the key, if the run waits for a slot of its key.
   private let limitOfKey: Int?
-  private let waits: [RunWait]
+  private let waits: [BodyWaitLook]
   private let pauseEnd: ProcedureInstant?
-  private let dependencies: [any ProcedureDependency]
+  /// The dependencies that have not ended.
+  private let dependencies: [ProcedureIdentity]
+  /// The resources that the run claims, and the other runs that hold them.
+  private let holders: [(key: ResourceKey, holder: Run)]
   private let children: [ProcedureIdentity]
   private let conditions: [String]
   private let graph: GraphRun?
   /// The nodes of the graph at the instant of the snapshot.
-  private let nodes: (executing: [Int32], waiting: [Int32], limit: Int?)
+  private let nodes: GraphRun.UnfinishedNodes
 
   init(_ run: Run, _ state: QueueCore.State) {
     let (machine, details) = (state.machine, run.details)
@@ -198,14 +227,16 @@ private struct RunLook: Sendable {
     let owner = run.kind == .node && run.slotOwner.member >= 0 ? run.slotOwner.member : run.member
     isReturning = machine[owner].isReturning
     limitOfKey = machine.isKeyFull(owner) ? machine.turns.limit : nil
-    waits = details?.waits.values.map(\.wait) ?? []
+    waits = details?.waits.values.compactMap { BodyWaitLook($0.wait) } ?? []
     pauseEnd = details?.pauseEnd
-    dependencies = details?.dependencies ?? []
+    // Other queues may have ended a dependency or released a resource, and not yet have reached this run: it waits for nothing then.
+    dependencies = details?.dependencies.filter { !$0.ofRun.dependencyRun.isFinished }.map(\.identity) ?? []
+    holders = phase == .claiming ? run.core.resources.holders(of: run) : []
     let produced = details.map { Array($0.children.values.filter { $0.kind == .added }) } ?? []
     children = produced.map(\.identity).sorted { $0.id < $1.id }
     conditions = phase == .evaluating ? run.closures?.conditions.elements.map(\.name) ?? [] : []
     graph = details?.graph
-    nodes = graph?.unfinishedNodes ?? ([], [], nil)
+    nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 
   /// The wait that is shown for a run of several levels: that of the outermost one which waits, or of the pause that the state is about.
@@ -217,18 +248,20 @@ private struct RunLook: Sendable {
   /// The wait of the run.
   func wait(_ isSuspended: Bool) -> QueueSnapshot.Wait? {
     switch phase {
-    case .pending:
-      .dependencies(
-        dependencies.filter { !$0.ofRun.dependencyRun.isFinished }.map(\.identity))
+    case .pending: dependencies.isEmpty ? nil : .dependencies(dependencies)
     case .held: .resumption
     case .evaluating: .conditions(conditions)
     case .pausing: .pause(until: pauseEnd)
-    case .claiming: .resources(run.core.resources.waits(of: run))
+    case .claiming: holders.isEmpty ? nil : .resources(holders.map { exclusion($0.key, $0.holder) })
     case .ready: isSuspended && run.isReported ? .resumption : waitForSlot
     case .starting, .executing: isReturning ? waitForSlot : waitOfBody
     case .finishing: children.isEmpty ? nil : .children(children)
     case .finished: nil
     }
+  }
+
+  private func exclusion(_ key: any CustomStringConvertible & Sendable, _ holder: Run) -> ExclusionWait {
+    ExclusionWait(procedure: run.levelIdentity, key: key, holder: holder.levelIdentity)
   }
 
   private var waitForSlot: QueueSnapshot.Wait {
@@ -241,17 +274,10 @@ private struct RunLook: Sendable {
     var other: QueueSnapshot.Wait?
     for wait in waits {
       switch wait {
-      case .run(let run): procedures.append(run.identity)
-      case .conditions(let names): return .conditions(names)
-      case .idle(let queue): other = .idleness(of: queue.name)
-      case .room(let queue, _): other = .room(on: queue.name)
-      case .execution(let table, let key, let follower):
-        let leader = table.leader(key, of: follower)
-        other = .resources(
-          leader.map { [ExclusionWait(procedure: run.levelIdentity, key: key, holder: $0.levelIdentity)] } ?? [])
-      case .eventsOfRun(let run): other = .events(of: run.name)
-      case .events(let name): other = .events(of: name)
-      case .rateLimit: other = .rateLimit
+      case .procedure(let procedure): procedures.append(procedure)
+      case .execution(let key, let leader): other = .resources([exclusion(key, leader)])
+      case .other(.conditions(let names)): return .conditions(names)
+      case .other(let wait): other = wait
       }
     }
     if !procedures.isEmpty { return .procedures(Set(procedures).sorted { $0.id < $1.id }) }
@@ -263,13 +289,16 @@ private struct RunLook: Sendable {
   func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
     guard let graph else { return [] }
     let wait: QueueSnapshot.Wait = isSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot
+    // The queue may have been resumed, and its worker wait for the slot.
+    let waitOfHeld: QueueSnapshot.Wait = isSuspended ? .resumption : .slot
     func entry(_ node: Int32, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
       QueueSnapshot.Entry(
         procedure: graph.identity(of: node), state: wait == nil ? .executing : .waiting, parent: run.identity, key: key,
         slot: nil,
         progress: nil, executionCause: nil, wait: wait)
     }
-    return nodes.executing.map { entry($0, nil) } + nodes.waiting.map { entry($0, wait) }
+    return nodes.executing.map { entry($0, nil) } + nodes.held.map { entry($0, waitOfHeld) }
+      + nodes.waiting.map { entry($0, wait) }
   }
 }
 

@@ -54,6 +54,8 @@ final class Level: Sendable {
     var timeout: Duration?
     var deadline: Deadline?
     var errorPolicy: ErrorPolicy?
+    /// The collection of which the run is an element.
+    var collection: String?
     /// Whether the body may ask for a pause, as a retry does.
     var mayPause = false
     var conditions = SharedList<Condition>()

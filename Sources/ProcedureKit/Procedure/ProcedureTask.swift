@@ -126,6 +126,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     let own = level.traits
     return configure(input).resolved(for: input).changing {
       ($0.name, $0.rawPriority, $0.key, $0.weight) = (own.name, own.rawPriority, own.key, own.weight)
+      $0.collection = own.collection
     }
   }
 
@@ -136,7 +137,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   ) -> ProcedureTask<I, O> {
     let own = level.traits
     var traits = Level.Traits(
-      name: name, rawPriority: own.rawPriority, key: own.key, version: own.version, weight: own.weight)
+      name: name, rawPriority: own.rawPriority, key: own.key, version: own.version, weight: own.weight,
+      collection: own.collection)
     change(&traits)
     return ProcedureTask<I, O>(traits, operation)
   }

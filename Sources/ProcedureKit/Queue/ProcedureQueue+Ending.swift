@@ -36,7 +36,7 @@ extension ProcedureQueue {
   /// end of a suspension. A procedure that pauses, before its first attempt or between two, is cancelled, too.
   ///
   /// Procedures with an executing body go on, with all their parts: nodes of a graph, produced children, nested calls and elements of
-  /// ``results(of:over:limit:ordered:)-1k82i`` are parts of a body, also while they wait. A call of `run` by the body of another queue's procedure
+  /// ``results(of:over:limit:ordered:elementName:)-16roi`` are parts of a body, also while they wait. A call of `run` by the body of another queue's procedure
   /// is no part on this queue. Callers that wait for room are not cancelled, and are admitted in the place of the cancelled procedures.
   ///
   /// - Parameter reason: The reason of the cancel. `nil` stands for `CancellationError`.

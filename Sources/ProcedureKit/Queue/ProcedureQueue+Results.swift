@@ -27,29 +27,36 @@ extension ProcedureQueue {
   ///   - limit: The largest number of elements between the sequence and the caller; below 1 traps. `nil` uses the width of the
   ///     queue at the call, and traps if the width is not limited.
   ///   - isOrdered: `true` for the values in the order of the elements; `false` for each value as soon as it is there.
+  ///   - elementName: Returns the name of the run of an element in errors, events and snapshots. `nil` uses the name of the procedure.
   /// - Returns: The values. Several iterations are independent of each other.
   /// - Complexity: O(1) memory for each of `limit` elements.
   public nonisolated func results<P: Procedure, Inputs: Sequence & Sendable>(
-    of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true
+    of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true,
+    elementName: (@Sendable (P.Input) -> String)? = nil
   ) -> some AsyncSequence<P.Output, any Error> & Sendable where Inputs.Element == P.Input {
     let task = procedure.procedureTask
-    return ResultSequence(queue: self, task: task, limit: resultLimit(limit, task.name), isOrdered: isOrdered) {
+    return ResultSequence(
+      queue: self, task: task, limit: resultLimit(limit, task.name), isOrdered: isOrdered, elementName: elementName
+    ) {
       var iterator = inputs.makeIterator()
       return .atOnce { iterator.next() }
     }
   }
 
   /// Returns the values of a procedure for each element of an asynchronous sequence, a few at a time, while the caller iterates;
-  /// see ``results(of:over:limit:ordered:)-1k82i`` for a plain sequence.
+  /// see ``results(of:over:limit:ordered:elementName:)-16roi`` for a plain sequence.
   ///
   /// A task of the queue reads `inputs`, so that an element starts as soon as it comes, also while the caller is busy with a
   /// value. The task has the task-local values that the queue's ``Configuration/contextCarriers`` carry. An error of `inputs` is thrown
   /// after the values of the elements before it. When the iteration ends early, the reading task is cancelled.
   public nonisolated func results<P: Procedure, Inputs: AsyncSequence & Sendable>(
-    of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true
+    of procedure: P, over inputs: Inputs, limit: Int? = nil, ordered isOrdered: Bool = true,
+    elementName: (@Sendable (P.Input) -> String)? = nil
   ) -> some AsyncSequence<P.Output, any Error> & Sendable where Inputs.Element == P.Input {
     let task = procedure.procedureTask
-    return ResultSequence(queue: self, task: task, limit: resultLimit(limit, task.name), isOrdered: isOrdered) {
+    return ResultSequence(
+      queue: self, task: task, limit: resultLimit(limit, task.name), isOrdered: isOrdered, elementName: elementName
+    ) {
       .read { isWanted, take in
         var iterator = inputs.makeAsyncIterator()
         while await isWanted(), let input = try await iterator.next() { try await take(input) }
@@ -78,6 +85,7 @@ struct ResultSequence<Input: Sendable, Output: Sendable>: AsyncSequence, Sendabl
   let task: ProcedureTask<Input, Output>
   let limit: Int
   let isOrdered: Bool
+  let elementName: (@Sendable (Input) -> String)?
   let makeInputs: @Sendable () -> ResultInputs<Input>
 
   func makeAsyncIterator() -> Iterator { Iterator(flow: ResultFlow(self)) }

@@ -10,6 +10,7 @@ extension QueueMachine {
 
   /// A run, or a body that goes on, stands in line for a slot, or beside it for its key.
   mutating func lineUp(_ member: MemberID) {
+    if meters != nil { meters?.linedUp(member, at: now) }
     let (key, priority, order) = (members[Int(member)].key, members[Int(member)].priority, members[Int(member)].order)
     guard key >= 0 else { return show(member, at: order) }
     turns.linedUp(member, of: key, goesOn: members[Int(member)].goesOn, priority: priority, order: order)

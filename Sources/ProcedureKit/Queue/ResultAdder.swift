@@ -3,6 +3,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   let exchange: ResultExchange<Output>
   private let queue: ProcedureQueue
   private let task: ProcedureTask<Input, Output>
+  private let elementName: (@Sendable (Input) -> String)?
   private let parent: ProcedureContext?
   private let isOrdered: Bool
 
@@ -13,7 +14,11 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     parent = ProcedureContext.current?.run.living.map { ProcedureContext($0) }
     let priority = Task.currentPriority.rawValue
     // The reader has another task, and another priority.
-    task = sequence.task.relabelled { $0.rawPriority = $0.rawPriority ?? priority }
+    task = sequence.task.relabelled { traits in
+      traits.rawPriority = traits.rawPriority ?? priority
+      traits.collection = traits.name
+    }
+    elementName = sequence.elementName
   }
 
   /// Reserves room for one more procedure. Returns `false` if there is none at once and the caller is not to wait.
@@ -27,6 +32,8 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Adds a procedure for which room was reserved.
   func add(_ input: Input) -> ProcedureHandle<Output> {
+    var task = task
+    if let name = elementName?(input) { task = task.relabelled { $0.name = name } }
     if let parent { return parent.add(task, input, to: queue.core, isElement: true) }
     return queue.submit(task, input, after: [], hasRoom: queue.core.limitsWaiting)
   }

@@ -11,6 +11,7 @@ extension Run {
     if let log = details?.log { return log }
     let log = EventLog(past: pastEvents)
     madeDetails.log = log
+    setLogged()
     return log
   }
 
@@ -23,7 +24,9 @@ extension Run {
       past.insert(
         ProcedureEvent(of: subject(attempt), at: ProcedureInstant(nanoseconds: nanoseconds), step), at: index)
     }
-    add(.didAttach(after: details?.dependencies.map(\.identity.id) ?? []), at: attached)
+    add(
+      .didAttach(after: details?.dependencies.map(\.identity.id) ?? [], elementOf: level.traits.collection),
+      at: attached)
     add(.willExecute(attempt: 1), at: started)
     if started >= 0 { add(.didExecute(attempt: 1), at: ended) }
     if let details, let cancel = details.cancel {

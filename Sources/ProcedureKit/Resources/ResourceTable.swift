@@ -195,16 +195,16 @@ public final class ResourceTable: Sendable {
 
   // MARK: Looking
 
-  /// Returns the resources that a run waits for, with the holders.
-  func waits(of run: Run) -> [ExclusionWait] {
-    let found = state.withLock { state in
+  /// Returns the resources that a run waits for, with the runs that hold them. A caller that has a lock keeps the runs until it has released
+  /// the lock, since the release of a last reference to a run can call the user.
+  func holders(of run: Run) -> [(key: ResourceKey, holder: Run)] {
+    state.withLock { state in
       state.table.blockers(of: run.id.number).flatMap { blocker in
         (blocker.holders.isEmpty ? blocker.earlierWaiters : blocker.holders).compactMap { holder in
-          state.claimants[holder].flatMap { run in state.pools[blocker.resource].map { (run, $0.key) } }
+          state.claimants[holder].flatMap { run in state.pools[blocker.resource].map { ($0.key, run) } }
         }
       }
     }
-    return found.map { ExclusionWait(procedure: run.levelIdentity, key: $0.1, holder: $0.0.levelIdentity) }
   }
 
   /// Adds the waits of a run for its resources to a graph of waits, and returns the runs that block the claim.

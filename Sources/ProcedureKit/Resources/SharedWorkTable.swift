@@ -33,6 +33,8 @@ final class SharedWorkTable: Sendable {
 
   fileprivate struct Execution {
     var leader: Run
+    /// The highest priority of a follower, also of one that has left since.
+    var priority: UInt8 = 0
     /// The followers in order; those before `first` were called.
     var followers: ContiguousArray<Follower> = []
     var first = 0
@@ -49,13 +51,14 @@ final class SharedWorkTable: Sendable {
 
   /// Joins the execution of a key, or leads a new one. A leader calls `finished` or `abandoned`. O(1).
   func join(_ key: Key, _ run: Run) -> Role {
-    state.withLock { state in
+    let priority = run.currentPriority
+    return state.withLock { state in
       guard let leader = state.executions[key]?.leader else {
         state.executions[key] = Execution(leader: run)
         return .leads
       }
       let follower = Follower(run)
-      state.executions[key]?.followers.append(follower)
+      state.executions[key]?.append(follower, priority)
       return .follows(follower, leader: leader)
     }
   }
@@ -74,21 +77,22 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// The leader was cancelled: the next follower leads. Without one, the execution is over.
+  /// The leader was cancelled: the next follower leads, with the highest priority of all followers (Q7). Without one, the execution is over.
   func abandoned(_ key: Key) {
     while true {
-      let next = state.withLock { state -> Follower? in
+      let (next, priority) = state.withLock { state -> (Follower?, UInt8) in
         guard let next = state.executions[key]?.popFirst() else {
           state.executions[key] = nil
-          return nil
+          return (nil, 0)
         }
         state.executions[key]?.leader = next.run
         state.assignments[ObjectIdentifier(next)] = .leads
-        return next
+        return (next, state.executions[key]?.priority ?? 0)
       }
       guard let next else { return }
       // The others wait for the new leader, which looks for a deadlock when it waits itself.
       next.run.setAwaited()
+      next.run.core.raise(next.run.slotOwner, to: priority)
       if next.wakeup.call() { return }
       _ = take(next)
     }
@@ -119,6 +123,11 @@ final class SharedWorkTable: Sendable {
 
 extension SharedWorkTable.Execution {
   fileprivate var waiting: ArraySlice<SharedWorkTable.Follower> { followers[first...] }
+
+  fileprivate mutating func append(_ follower: SharedWorkTable.Follower, _ priority: UInt8) {
+    followers.append(follower)
+    self.priority = max(self.priority, priority)
+  }
 
   fileprivate mutating func popFirst() -> SharedWorkTable.Follower? {
     guard first < followers.count else { return nil }

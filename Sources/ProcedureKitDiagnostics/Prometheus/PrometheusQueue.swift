@@ -15,12 +15,12 @@ struct PrometheusQueue {
   /// Adds up snapshots, in the order of the first of each name.
   static func merged(_ snapshots: [QueueSnapshot]) -> [PrometheusQueue] {
     var queues: [PrometheusQueue] = []
-    var indices: [String: Int] = [:]
+    var indices: [ByteText: Int] = [:]
     for snapshot in snapshots {
       let name = snapshot.name.shortened(to: 200)
-      let index = indices[name] ?? queues.count
+      let index = indices[ByteText(name)] ?? queues.count
       if index == queues.count {
-        indices[name] = index
+        indices[ByteText(name)] = index
         queues.append(PrometheusQueue(name: name))
       }
       queues[index].add(snapshot)

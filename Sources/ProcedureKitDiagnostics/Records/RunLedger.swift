@@ -39,11 +39,15 @@ struct RunLedger {
       record.parent = event.parent
       record.graph = event.graph
       switch event.kind {
-      case .didAttach: record.dependencies = event.dependencies
+      case .didAttach: (record.dependencies, record.collection) = (event.dependencies, event.collection)
       case .willExecute:
-        record.executions.append(.init(attempt: event.attempt, slot: event.slot, begin: time))
+        record.executions.append(
+          .init(attempt: event.attempt, slot: event.slot, slotWait: event.slotWait, begin: time))
         record.executionCause = record.executionCause ?? event.executionCause
       case .didExecute: record.endExecution(at: time)
+      case .didAwait:
+        guard let awaited = event.awaited, record.awaits.count < Self.awaitLimit else { break }
+        record.awaits.append(.init(run: awaited.id, end: time, slot: event.slot, slotWait: event.slotWait))
       case .reused:
         record.outcome = .reused
         record.reason = event.reuseName
@@ -65,6 +69,8 @@ struct RunLedger {
   }
 
   private static let reasonLimit = 2_000
+  /// How many waits of one run are kept: a body may wait any number of times.
+  private static let awaitLimit = 10_000
 
   private mutating func update(_ id: ProcedureID, _ new: RunRecord, _ change: (inout RunRecord) -> Void) {
     change(&records[id, default: new])

@@ -10,14 +10,33 @@ public struct RunRecord: Sendable, Identifiable {
     public var attempt: Int
     /// The number of the slot; `nil` for a body without one.
     public var slot: Int?
+    /// How long the run stood in line for the slot before; `nil` if that is not known.
+    public var slotWait: Duration?
     /// The time at which the body was called.
     public var begin: Duration
     /// The time at which the body ended; `nil` while it executes.
     public var end: Duration?
 
     /// Creates an execution.
-    public init(attempt: Int, slot: Int? = nil, begin: Duration, end: Duration? = nil) {
-      (self.attempt, self.slot, self.begin, self.end) = (attempt, slot, begin, end)
+    public init(attempt: Int, slot: Int? = nil, slotWait: Duration? = nil, begin: Duration, end: Duration? = nil) {
+      (self.attempt, self.slot, self.slotWait, self.begin, self.end) = (attempt, slot, slotWait, begin, end)
+    }
+  }
+
+  /// A wait of the body for another run that has ended.
+  public struct Await: Sendable {
+    /// The awaited run.
+    public var run: ProcedureID
+    /// The time at which the body continued.
+    public var end: Duration
+    /// The number of the slot in which the body continued; `nil` for a body without one.
+    public var slot: Int?
+    /// How long the body stood in line for the slot; `nil` if that is not known.
+    public var slotWait: Duration?
+
+    /// Creates a wait.
+    public init(run: ProcedureID, end: Duration, slot: Int? = nil, slotWait: Duration? = nil) {
+      (self.run, self.end, self.slot, self.slotWait) = (run, end, slot, slotWait)
     }
   }
 
@@ -47,8 +66,14 @@ public struct RunRecord: Sendable, Identifiable {
   public var parent: ProcedureID?
   /// The run of the graph, if this run is a node.
   public var graph: ProcedureID?
-  /// The runs for whose ends this run has waited.
+  /// The runs for whose ends this run has waited before it started.
   public var dependencies: [ProcedureID] = []
+  /// The waits of the body for other runs, in the order of their ends.
+  ///
+  /// A record has the first 10,000 of a run; the time of later ones counts as that of the body.
+  public var awaits: [Await] = []
+  /// The collection of which the run is an element, as the name of a `map`.
+  public var collection: String?
   /// The time at which the run was admitted.
   public var begin: Duration
   /// The time at which the run ended; `nil` if the run has not.

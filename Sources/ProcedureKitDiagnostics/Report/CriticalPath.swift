@@ -2,87 +2,83 @@ public import ProcedureKit
 
 /// The chain of runs that decided how long a recording took: shortening a run that is not part of it shortens nothing.
 ///
-/// The path ends with the run that ended last. Before each run stands the dependency that ended last, of the run itself or, if the
-/// run has none, of the run around it. Instead of a run with nodes or children, the path has those of them that ended last. A wait for a
-/// slot or a resource belongs to the run that waited.
+/// The path ends with the run that ended last, and leads back in time, at each moment to what happened last before the path could continue:
+/// from a body that has awaited another run to that run, from a run that has waited for a slot to the run that released the slot, from a run that has
+/// waited for dependencies to the one that ended last, and from a nested run, a child or a node to the run around it. The durations of all steps add up to
+/// the whole time: a wait that leads nowhere, as for a resource, a condition or a pause, belongs to the run that waited.
 public struct CriticalPath: Sendable {
-  /// One run of the path.
+  /// One run of the path, for a part of its life.
   public struct Step: Sendable {
     /// The run.
     public let id: ProcedureID
     /// The name of the procedure.
     public let name: String
-    /// The time between the end of the former run, or the run's own beginning, and the end of this run.
-    public let duration: Duration
+    /// How much of the path's duration the run has taken.
+    public var duration: Duration { times.total }
     /// The part of the duration in which the body executed.
-    public let executing: Duration
+    public var executing: Duration { times.executing }
+    /// The parts of the duration.
+    public internal(set) var times: ProcedureMetrics
   }
 
-  /// The runs, in the order of time.
+  /// A step, or all steps of the elements of one collection.
+  public struct Row: Sendable {
+    /// The name of the procedure, or of the collection.
+    public let name: String
+    /// How many runs the row stands for.
+    public internal(set) var count: Int
+    /// The parts of the duration, of all runs together.
+    public internal(set) var times: ProcedureMetrics
+    /// The run with the longest duration, with the sum of its times in the row.
+    public internal(set) var slowest: Step
+    /// How much of the path's duration the runs have taken.
+    public var duration: Duration { times.total }
+  }
+
+  /// The runs, in the order of time. A body that has awaited several others one after another is there several times.
   public let steps: [Step]
+  /// The steps, in the order of time, of which those of the elements of one `map` are one row.
+  public let rows: [Row]
 
   /// The sum of the durations of all steps.
   public var duration: Duration { steps.reduce(.zero) { $0 + $1.duration } }
 
-  /// Finds the path in a recording. O(n log n) for n runs.
+  /// Finds the path in a recording. O(n log n) for n runs and waits.
   public init(_ recording: RunRecording) {
-    let search = Search(recording.runs)
-    steps = search.path
+    var search = PathSearch(recording.runs)
+    steps = search.path()
+    rows = Self.rows(of: steps, in: search)
   }
 
-  private struct Search {
-    private let runs: [ProcedureID: RunRecord]
-    /// Of each run, the child or node that ended last.
-    private var lastParts: [ProcedureID: RunRecord] = [:]
-
-    init(_ all: [RunRecord]) {
-      runs = Dictionary(all.map { ($0.id, $0) }) { first, _ in first }
-      for run in all {
-        guard let parent = run.parent, let end = run.end else { continue }
-        if let end = runs[parent]?.end, let own = run.end, own > end { continue }
-        if lastParts[parent]?.end ?? .zero <= end { lastParts[parent] = run }
+  private static func rows(of steps: [Step], in search: PathSearch) -> [Row] {
+    struct Collection: Hashable {
+      let parent: ProcedureID?
+      let name: ByteText
+    }
+    var rows: [Row] = []
+    var indices: [Collection: Int] = [:]
+    // An element whose body awaits others has several steps.
+    var elements: [ProcedureID: Step] = [:]
+    for step in steps {
+      let run = search.lives[step.id]?.run
+      let collection = run?.collection.map { Collection(parent: run?.parent, name: ByteText($0)) }
+      guard let collection else {
+        rows.append(Row(name: step.name, count: 1, times: step.times, slowest: step))
+        continue
+      }
+      var element = step
+      let earlier = elements[step.id]
+      if let earlier { element.times += earlier.times }
+      elements[step.id] = element
+      if let index = indices[collection] {
+        if earlier == nil { rows[index].count += 1 }
+        rows[index].times += step.times
+        if element.duration > rows[index].slowest.duration { rows[index].slowest = element }
+      } else {
+        indices[collection] = rows.count
+        rows.append(Row(name: collection.name.text, count: 1, times: step.times, slowest: step))
       }
     }
-
-    var path: [Step] {
-      var steps: [Step] = []
-      var seen: Set<ProcedureID> = []
-      var next = runs.values.filter { $0.end != nil && $0.outcome != .skipped }
-        .max { ($0.end!, $1.id) < ($1.end!, $0.id) }
-        .map(lastLeaf)
-      while let run = next, seen.insert(run.id).inserted {
-        let former = predecessor(of: run)
-        steps.append(step(run, after: former?.end))
-        next = former
-      }
-      return steps.reversed()
-    }
-
-    private func lastLeaf(of run: RunRecord) -> RunRecord {
-      var (run, count) = (run, 0)
-      while let part = lastParts[run.id], part.id != run.id, count < runs.count { (run, count) = (part, count + 1) }
-      return run
-    }
-
-    private func predecessor(of run: RunRecord) -> RunRecord? {
-      var current: RunRecord? = run
-      var count = 0
-      while let record = current, count <= runs.count {
-        let last = record.dependencies.compactMap { runs[$0] }.filter { $0.end != nil }.max { $0.end! < $1.end! }
-        if let last { return lastLeaf(of: last) }
-        current = record.parent.flatMap { runs[$0] }
-        count += 1
-      }
-      return nil
-    }
-
-    private func step(_ run: RunRecord, after former: Duration?) -> Step {
-      let end = run.end ?? run.begin
-      let begin = min(max(former ?? run.begin, run.begin), end)
-      let executing = run.executions.reduce(Duration.zero) { sum, execution in
-        sum + max((execution.end ?? execution.begin) - max(execution.begin, begin), .zero)
-      }
-      return Step(id: run.id, name: run.name, duration: end - begin, executing: min(executing, end - begin))
-    }
+    return rows
   }
 }

@@ -14,15 +14,19 @@ extension RunReport {
     }
     body += "<h2>Timeline</h2>\n<div class=\"picture\">\(Timeline(recording).svg)</div>\n"
     body += section(
-      "Critical path, \(criticalPath.duration.short)", ["procedure", "adds", "executing", "share"], criticalPath.steps
-    ) { step in
-      [cell(step.name)] + [step.duration.short, step.executing.short, share(step.duration)].map(number)
+      "Critical path, \(criticalPath.duration.short)", ["procedure", "adds", "executing", "share", "waits"],
+      criticalPath.rows
+    ) { row in
+      [cell(row.name)] + [row.duration.short, row.times.executing.short, share(row.duration)].map(number)
+        + [cell(explanation(of: row) ?? "")]
     }
-    body += section("Time", ["procedure", "executing", "runs", "longest", "waiting", "share"], groups) { group in
+    body += section("Time", ["procedure", "executing", "runs", "longest", "waiting", "share", "slowest"], groups) {
+      group in
       let numbers = [
         group.executing.short, "\(group.count)", group.longest.short, group.waiting.short, share(group.executing),
       ]
-      return [cell(group.name)] + numbers.map(number)
+      let hasSlowest = group.count > 1 && !group.slowest.hasBytes(of: group.name)
+      return [cell(group.name)] + numbers.map(number) + [cell(hasSlowest ? group.slowest : "")]
     }
     if !others.isEmpty {
       body += section("Not executed to the end", ["procedure", "why"], others) {

@@ -22,19 +22,37 @@ extension RunReport {
     if !groups.isEmpty {
       lines += ["", Self.row(["executing", "runs", "longest", "waiting", "share"], of: "Time")]
       lines += Self.list(groups) { group in
-        Self.row(
+        let row = Self.row(
           [
             group.executing.short, "\(group.count)", group.longest.short, group.waiting.short, share(group.executing),
           ], of: "  " + group.name)
+        // Elements have names of their own.
+        guard group.count > 1, !group.slowest.hasBytes(of: group.name) else { return row }
+        return row + "\n    " + TerminalText.line("slowest: \(group.slowest)", columns: Self.width - 4).text
       }
     }
-    if !criticalPath.steps.isEmpty {
-      lines += ["", Self.row(["adds", "executing", "share"], of: "Critical path, \(criticalPath.duration.short)")]
-      lines += Self.list(criticalPath.steps) { step in
-        Self.row([step.duration.short, step.executing.short, share(step.duration)], of: "  " + step.name)
-      }
-    }
+    lines += pathLines
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The rows of the path that take longest, in the order of time, each with its waits in a line of its own.
+  private var pathLines: [String] {
+    let rows = criticalPath.rows
+    guard !rows.isEmpty else { return [] }
+    var lines = ["", Self.row(["adds", "executing", "share"], of: "Critical path, \(criticalPath.duration.short)")]
+    let longest = rows.indices.sorted { (rows[$1].duration, $0) < (rows[$0].duration, $1) }.prefix(Self.listLimit)
+      .sorted()
+    for row in longest.map({ rows[$0] }) {
+      lines.append(Self.row([row.duration.short, row.times.executing.short, share(row.duration)], of: "  " + row.name))
+      if let explanation = explanation(of: row) {
+        lines.append("    " + TerminalText.line(explanation, columns: Self.width - 4).text)
+      }
+    }
+    if rows.count > longest.count {
+      let rest = criticalPath.duration - longest.reduce(.zero) { $0 + rows[$1].duration }
+      lines.append("  … and \(rows.count - longest.count) more, \(rest.short)")
+    }
+    return lines
   }
 
   static func cause(of run: RunRecord) -> String { run.executionCause.map { "\($0)".shortened(to: 400) } ?? "" }

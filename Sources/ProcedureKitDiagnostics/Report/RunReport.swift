@@ -8,9 +8,9 @@ import ProcedureKit
 /// try Data(report.html.utf8).write(to: URL(filePath: "report.html"))
 /// ```
 public struct RunReport: Sendable {
-  /// The runs of one name.
+  /// The runs of one name, or the elements of a `map`.
   public struct Group: Sendable {
-    /// The name of the procedures.
+    /// The name of the procedures, or of the `map`.
     public var name: String
     /// How many runs there were.
     public var count: Int
@@ -18,6 +18,8 @@ public struct RunReport: Sendable {
     public var executing: Duration
     /// How long the longest of them has executed.
     public var longest: Duration
+    /// The name of the run that has executed longest.
+    public var slowest: String
     /// How long they have waited for dependencies, conditions, resources and slots, together.
     public var waiting: Duration
   }
@@ -43,17 +45,24 @@ public struct RunReport: Sendable {
     criticalPath = CriticalPath(recording)
     // A graph, or a run with children, executes as long as they do: their time is told once.
     let parents = Set(recording.runs.compactMap(\.parent))
-    var groups: [String: Group] = [:]
+    var groups: [ByteText: Group] = [:]
     for run in recording.runs where !parents.contains(run.id) && !run.executions.isEmpty {
-      let name = run.name.shortened(to: 200)
-      var group = groups[name] ?? Group(name: name, count: 0, executing: .zero, longest: .zero, waiting: .zero)
+      let name = (run.collection ?? run.name).shortened(to: 200)
+      var group =
+        groups[ByteText(name)]
+        ?? Group(
+          name: name, count: 0, executing: .zero, longest: .zero, slowest: run.name.shortened(to: 200), waiting: .zero)
       group.count += 1
       group.executing += run.executionTime
-      group.longest = max(group.longest, run.executionTime)
+      if run.executionTime > group.longest {
+        (group.longest, group.slowest) = (run.executionTime, run.name.shortened(to: 200))
+      }
       if let metrics = run.metrics { group.waiting += metrics.pending + metrics.evaluating + metrics.waiting }
-      groups[name] = group
+      groups[ByteText(name)] = group
     }
-    self.groups = groups.values.sorted { ($1.executing, $0.name) < ($0.executing, $1.name) }
+    self.groups = groups.values.sorted {
+      ($1.executing, ByteText($0.name)) < ($0.executing, ByteText($1.name))
+    }
     let ended = recording.runs.filter { $0.end != nil }.sorted { ($0.end!, $0.id) < ($1.end!, $1.id) }
     failures = ended.filter { $0.outcome == .failed }
     others = ended.filter { ![.failed, .finished].contains($0.outcome) }
@@ -68,6 +77,25 @@ public struct RunReport: Sendable {
     let all = recording.duration.inSeconds
     return all > 0 ? "\(Int((duration.inSeconds / all * 100).rounded())) %" : "–"
   }
+
+  /// Returns what a row of the critical path has waited for, and its slowest run if there are several; `nil` if there is nothing to say.
+  func explanation(of row: CriticalPath.Row) -> String? {
+    let times = row.times
+    let waits = [
+      ("dependencies", times.pending), ("conditions", times.evaluating), ("resources", times.claiming),
+      ("a slot", times.waiting - times.claiming),
+    ].filter { isNotable($0.1) }
+    var parts =
+      row.count > 1
+      ? ["\(row.count) runs, slowest: \(row.slowest.name.shortened(to: 100)), \(row.slowest.duration.short)"] : []
+    if !waits.isEmpty { parts.append("waited for " + waits.map { "\($0.0) \($0.1.short)" }.joined(separator: ", ")) }
+    if isNotable(times.paused) { parts.append("paused \(times.paused.short)") }
+    if isNotable(times.finishing) { parts.append("finishing \(times.finishing.short)") }
+    return parts.isEmpty ? nil : parts.joined(separator: "; ")
+  }
+
+  /// Whether a part of the critical path is not just the time that a computer needs to go from one run to the next.
+  private func isNotable(_ duration: Duration) -> Bool { duration > .zero && duration * 200 >= criticalPath.duration }
 
   /// Returns why a run has ended as it did, in one line.
   func explanation(of run: RunRecord) -> String {

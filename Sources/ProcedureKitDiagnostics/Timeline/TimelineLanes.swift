@@ -1,3 +1,5 @@
+import ProcedureKit
+
 /// Which lane each execution of a recording is drawn in: that of its slot, or a further one where executions overlap, since a slot was lent.
 struct TimelineLanes {
   /// An execution of a run.
@@ -21,7 +23,7 @@ struct TimelineLanes {
   /// Lays out all executions. O(n log n + n l) for n executions and the l lanes of a slot.
   init(_ recording: RunRecording) {
     struct Slot: Hashable {
-      let queue: String
+      let queue: ByteText
       let number: Int
     }
     struct Placed {
@@ -30,12 +32,14 @@ struct TimelineLanes {
       var begin, end: Duration
       var free = Duration.zero
     }
-    let queues = recording.runs.reduce(into: [String: Int]()) { $0[$1.queue] = $0[$1.queue] ?? $0.count }
+    let queues = recording.runs.reduce(into: [ByteText: Int]()) {
+      $0[ByteText($1.queue)] = $0[ByteText($1.queue)] ?? $0.count
+    }
     var placed: [Placed] = []
     for (run, record) in recording.runs.enumerated() {
       for (index, execution) in record.executions.enumerated() {
         let end = max(execution.end ?? recording.duration, execution.begin)
-        let slot = Slot(queue: record.queue, number: execution.slot ?? .max)
+        let slot = Slot(queue: ByteText(record.queue), number: execution.slot ?? .max)
         placed.append(Placed(run: run, execution: index, depth: 0, slot: slot, begin: execution.begin, end: end))
       }
     }
@@ -57,7 +61,7 @@ struct TimelineLanes {
     for slot in slots {
       first[slot] = names.count
       let end = slot.number == .max ? ", no slot" : " \(slot.number)"
-      let name = TerminalText.line(slot.queue, columns: Self.nameLimit - end.count).text + end
+      let name = TerminalText.line(slot.queue.text, columns: Self.nameLimit - end.count).text + end
       names += (0..<ends[slot, default: []].count).map { $0 == 0 ? name : "" }
     }
     bars = placed.map {

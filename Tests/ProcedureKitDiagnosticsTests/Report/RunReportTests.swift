@@ -27,10 +27,11 @@ import Testing
   @Test("The critical path leads through the dependency that ended last")
   func path() {
     let path = CriticalPath(graph().0)
-    #expect(path.steps.map(\.name) == ["load", "resize", "write"])
-    #expect(path.steps.map(\.duration) == [.milliseconds(10), .milliseconds(30), .milliseconds(5)])
-    #expect(path.steps.map(\.executing) == [.milliseconds(10), .milliseconds(28), .milliseconds(5)])
-    #expect(path.duration == .milliseconds(45))
+    #expect(path.steps.map(\.name) == ["load", "resize", "write", "graph"])
+    #expect(path.steps.map(\.duration) == [10, 30, 5, 1].map { .milliseconds($0) })
+    #expect(path.steps.map(\.executing) == [10, 28, 5, 1].map { .milliseconds($0) })
+    #expect(path.steps[1].times.waiting == .milliseconds(2))
+    #expect(path.duration == .milliseconds(46))
   }
 
   @Test("A circle of dependencies, unknown runs and nothing at all end the search", arguments: 0..<20)
@@ -40,7 +41,8 @@ import Testing
       recording.runs[index].dependencies = [recording.runs[(index + 1) % recording.runs.count].id]
       recording.runs[index].parent = recording.runs[index / 2].id
     }
-    #expect(CriticalPath(recording).steps.count <= recording.runs.count)
+    // Of another run between two steps of one, no more than there are waits.
+    #expect(CriticalPath(recording).duration <= recording.duration)
   }
 
   @Test("The path of a queue's own runs is at most as long as the recording")
@@ -57,8 +59,11 @@ import Testing
     _ = await second.outcome
     let recording = await recorder.finish()
     let path = CriticalPath(recording)
-    #expect(path.steps.map(\.name) == ["first", "a", "b"])
-    #expect(path.duration <= recording.duration)
+    // The graph takes moments in between.
+    #expect(path.steps.map(\.name).filter { $0 != "graph" } == ["first", "a", "b"])
+    let end = try #require(recording.runs.first { $0.name == "graph" }?.end)
+    let begin = try #require(recording.runs.first { $0.name == "first" }?.begin)
+    #expect(path.duration == end - begin)
   }
 
   @Test("The text names what took the time, and why runs have failed, were skipped or reused")
@@ -74,8 +79,9 @@ import Testing
     #expect(text.contains("  resize: no memory\n"))
     #expect(text.contains("  write: skipped, since resize failed\n"))
     #expect(text.contains(/resize +28 ms +1 +28 ms +0 s +56 %\n/))
-    // The time of a graph is the time of its nodes.
-    #expect(!text.contains("  graph"))
+    // The time of a graph is the time of its nodes, but for what the graph itself adds to the critical path.
+    #expect(text.matches(of: #/  graph/#).count == 1)
+    #expect(text.contains(/graph +6 ms +6 ms +12 %\n/))
   }
 
   @Test("A long explanation is there as a whole, in lines of at most 80 columns")
@@ -87,6 +93,25 @@ import Testing
     let text = RunReport(recording).text
     #expect(text.split(whereSeparator: \.isWhitespace).filter { $0.hasPrefix("word") }.map(String.init) == words)
     #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+  }
+
+  @Test("Two spellings of a name are two rows, two queues on the timeline, and two queues of Prometheus")
+  func spellings() throws {
+    let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+    var recording = graph().0
+    for (index, name) in [(1, composed), (2, decomposed), (4, composed)] {
+      (recording.runs[index].name, recording.runs[index].queue) = (name, name)
+      recording.runs[index].executions[0].slot = 0
+    }
+    let groups = RunReport(recording).groups.filter { $0.name == composed }
+    #expect(groups.map(\.count).sorted() == [1, 2])
+    #expect(Set(groups.map { Array($0.name.utf8) }).count == 2)
+    // Slots: that of the graph, that of the node of the queue "q", and one of each spelling, of which one has two lanes.
+    #expect(TimelineLanes(recording).names.count { !$0.isEmpty } == 4)
+    let snapshots = [ProcedureQueue(composed), ProcedureQueue(decomposed), ProcedureQueue(composed)].map {
+      $0.snapshot()
+    }
+    #expect(PrometheusQueue.merged(snapshots).count == 2)
   }
 
   @Test("The page needs nothing from elsewhere")

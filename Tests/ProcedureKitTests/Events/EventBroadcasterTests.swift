@@ -144,6 +144,8 @@ extension Int: BroadcastEvent {}
         .didExecute(attempt: 2), .didFinish(.finished(()), ProcedureMetrics(attempts: 2)),
         .retrying(attempt: 2, delay: .seconds(1), error: Broken()), .didCancel(reason: nil),
         .didCancel(reason: Broken()), .willProduce(child), .didProduce(child), .reused(by: "cache"), .gap(3),
+        .didAttach(elementOf: "map"), .willExecute(attempt: 1, slot: 4, slotWait: 7),
+        .didAwait(child, slot: 2, slotWait: 7), .didAwait(child),
       ] + outcomes.map { .willFinish($0) } + outcomes.map { .didFinish($0, nil) }
     let parent = ProcedureID.reserve()
     for step in steps {
@@ -153,7 +155,8 @@ extension Int: BroadcastEvent {}
       #expect(event.parent == parent && event.graph == parent)
       // Each property is there for the kinds that have it, and for no other.
       switch step {
-      case .willExecute(let attempt, let slot, _), .didExecute(let attempt, let slot):
+      case .didAwait(_, let slot, _): #expect(event.attempt == 3 && event.slot == (slot < 0 ? nil : Int(slot)))
+      case .willExecute(let attempt, let slot, _, _), .didExecute(let attempt, let slot):
         #expect(event.attempt == Int(Int32(clamping: attempt)) && event.slot == (slot < 0 ? nil : Int(slot)))
       case .retrying(let attempt, let delay, _): #expect(event.attempt == attempt && event.delay == delay)
       default: #expect(event.attempt == 3 && event.delay == nil)
@@ -175,7 +178,17 @@ extension Int: BroadcastEvent {}
       } else {
         #expect(event.metrics == nil)
       }
-      if case .didAttach(let others) = step { #expect(event.dependencies == others) }
+      if case .didAttach(let others, let collection) = step {
+        #expect(event.dependencies == others && event.collection == collection)
+      } else {
+        #expect(event.dependencies.isEmpty && event.collection == nil)
+      }
+      switch step {
+      case .willExecute(_, _, let wait, _), .didAwait(_, _, let wait):
+        #expect(event.slotWait == (wait < 0 ? nil : .nanoseconds(wait)))
+      default: #expect(event.slotWait == nil)
+      }
+      #expect(event.awaited == (event.kind == .didAwait ? child : nil))
       #expect(event.child == ([.willProduce, .didProduce].contains(event.kind) ? child : nil))
       #expect(event.reuseName == (event.kind == .reused ? "cache" : nil))
       #expect(event.lostCount == (event.kind == .gap ? 3 : nil))

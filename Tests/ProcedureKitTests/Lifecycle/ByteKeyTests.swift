@@ -58,6 +58,10 @@ private let decomposed = "cafe\u{301}"
     #expect(InternedKey.of(1) == InternedKey.of(1))
     #expect(InternedKey.of(composed) != InternedKey.of(decomposed))
     #expect(InternedKey.of(composed) == InternedKey.of("caf" + "\u{e9}"))
+    // A part of a text is the key that a text of the same bytes is.
+    #expect(InternedKey.of(Substring(composed)) == InternedKey.of(composed))
+    #expect(InternedKey.of("a \(composed)".dropFirst(2)) == InternedKey.of(composed))
+    #expect(InternedKey.of(Substring(decomposed)) != InternedKey.of(Substring(composed)))
   }
 
   @Test("A need is the bytes of an id, and ids that are one key of the graph's value are refused")

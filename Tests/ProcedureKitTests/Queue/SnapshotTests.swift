@@ -229,3 +229,64 @@ extension SnapshotTests {
     try await plain.value
   }
 }
+
+extension SnapshotTests {
+  @Test("A node that a worker holds since the queue is suspended waits for the queue to be resumed")
+  func heldNode() async throws {
+    let (queue, release) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Signal())
+    let handle = queue.add(
+      ProcedureGraph("graph") { g in
+        let first = g.add("first") { await release.wait() }
+        _ = g.add("second", after: [first]) {}
+        _ = g.add(ProcedureTask("third") {}.condition("yes") { true }, after: [first])
+      })
+    try await eventually { queue.snapshot().procedures.contains { $0.procedure.name == "first" && $0.wait == nil } }
+    await queue.suspend()
+    release.set()
+    try await eventually { !queue.snapshot().procedures.contains { $0.procedure.name == "first" } }
+    func wait(of name: String) -> QueueSnapshot.Wait? {
+      queue.snapshot().procedures.first { $0.procedure.name == name }?.wait
+    }
+    try await eventually { wait(of: "second") == .resumption && wait(of: "third") == .resumption }
+    await queue.resume()
+    try await handle.value
+  }
+
+  @Test("No snapshot has an empty wait, and no node vanishes from one before it has ended")
+  func oneInstant() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2, resources: ResourceTable())
+    let looker = Task.detached {
+      var (gone, seen): (Set<ProcedureID>, Set<ProcedureID>) = ([], [])
+      var (empty, returned) = (0, 0)
+      while !Task.isCancelled {
+        let entries = queue.snapshot().procedures
+        for entry in entries {
+          switch entry.wait {
+          case .dependencies([]), .resources([]), .procedures([]), .conditions([]): empty += 1
+          default: break
+          }
+        }
+        let nodes = Set(entries.filter { $0.procedure.name.hasPrefix("node") }.map(\.procedure.id))
+        returned += nodes.intersection(gone).count
+        gone.formUnion(seen.subtracting(nodes))
+        seen.formUnion(nodes)
+        // Of a program that runs in one thread, too.
+        await Task.yield()
+      }
+      return (empty, returned, seen.count)
+    }
+    for _ in 0..<TestDepth.size(400) {
+      let first = queue.add(ProcedureTask("first") { await Task.yield() }.exclusive("SnapshotTests"))
+      let second = queue.add(ProcedureTask("second") {}.exclusive("SnapshotTests"), after: [first])
+      let graph = ProcedureGraph("graph") { g in
+        let nodes = (0..<4).map { number in g.add("node \(number)") { await Task.yield() } }
+        g.add(ProcedureTask("node 4") { await Task.yield() }.exclusive("SnapshotTests nodes"), after: nodes)
+      }
+      try await queue.run(graph)
+      try await second.value
+    }
+    looker.cancel()
+    let (empty, returned, seen) = await looker.value
+    #expect(empty == 0 && returned == 0 && seen > 0)
+  }
+}

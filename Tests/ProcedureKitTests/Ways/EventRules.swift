@@ -70,7 +70,7 @@ extension Rule {
       }
       for run in Dictionary(grouping: recorder.events, by: \.id).values {
         let isRetried = stage.way == .secondAttempt
-        let own = run.filter { $0.child == nil }
+        let own = run.filter { $0.child == nil && $0.awaited == nil }
         #expect(own.map(\.attempt) == (isRetried ? [0, 1, 1, 1, 2, 2, 2, 2] : [0, 1, 1, 1, 1]), "\(run)")
       }
       // One who subscribes late reads the same.

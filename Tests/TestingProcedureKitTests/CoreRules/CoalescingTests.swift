@@ -259,6 +259,50 @@ struct CoalescingTests {
     }
   }
 
+  @Test("Q7: a run that takes over an execution has the highest priority of those that wait for it")
+  func priorityOfNextLeader() async throws {
+    let (queue, closed) = (ProcedureQueue("q", maxConcurrentProcedures: 1), ProcedureQueue("closed", isSuspended: true))
+    // A suspended queue without a reference resumes.
+    defer { withExtendedLifetime(closed) {} }
+    let opening = closed.add(ProcedureTask("opening") {})
+    let (order, executions) = (Locked<[String]>([]), Locked(0))
+    let (permission, mayProduce) = AsyncStream.makeStream(of: Void.self)
+    let work = ProcedureTask("work") {
+      let isFirst = executions { count in
+        count += 1
+        return count == 1
+      }
+      if isFirst { return try await opening.value }
+      for await _ in permission {}
+      try await ProcedureContext.current!.produce(ProcedureTask("part") { order { $0.append("part") } }).value
+    }.coalesced(by: "k")
+    // Each run waits where it has to before the next one comes: one that waits for its slot could be overtaken.
+    func isFollowing(_ handle: ProcedureHandle<Void>) -> Bool {
+      let entry = queue.snapshot().procedures.first { $0.procedure == handle.identity }
+      if case .resources? = entry?.wait { return true }
+      return false
+    }
+    let first = queue.add(work.priority(.low))
+    try await eventually { queue.snapshot().procedures.first?.wait == .procedures([opening.identity]) }
+    let low = queue.add(work.priority(.low))
+    try await eventually { isFollowing(low) }
+    let high = queue.add(work.priority(.high))
+    try await eventually { isFollowing(high) }
+    first.cancel()
+    _ = await first.outcome
+    try await eventually { executions.value == 2 }
+    // The next run has the only slot now, and lends it to its child.
+    let others = (0..<3).map { number in
+      queue.add(ProcedureTask("other", priority: .medium) { order { $0.append("other \(number)") } })
+    }
+    mayProduce.finish()
+    try await low.value
+    try await high.value
+    for other in others { try await other.value }
+    #expect(order.value == ["part", "other 0", "other 1", "other 2"])
+    opening.cancel()
+  }
+
   @Test("The next run takes over the execution of a cancelled one, also in a pause")
   func takesOver() async throws {
     try await exploreRace("cancelled", schedules: TestDepth.count(1_000)) { env in

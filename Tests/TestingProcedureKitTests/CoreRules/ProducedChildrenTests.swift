@@ -150,7 +150,7 @@ struct ProducedChildrenTests {
     for await event in events { kinds.append("\(event.kind)".prefix { $0 != "(" }.description) }
     #expect(
       kinds == [
-        "didAttach", "willExecute", "willProduce", "didProduce", "didExecute", "willFinish", "didFinish",
+        "didAttach", "willExecute", "willProduce", "didProduce", "didExecute", "didAwait", "willFinish", "didFinish",
       ])
     let late = try #require(escaped.value).produce(ProcedureTask("late") {})
     let error = await late.outcome.error(as: ProcedureError.self)

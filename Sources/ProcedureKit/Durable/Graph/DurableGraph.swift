@@ -12,8 +12,8 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
     self.graph = graph
     self.encode = encode
     plan = DurablePlan(
-      graph.plan, name: key ?? graph.name, version: .version(version, of: key ?? graph.name), output: graph.outputNode,
-      journal: journal, remembersFailures: remembersFailures)
+      graph.plan, name: key ?? graph.name, version: .version(version, of: key ?? graph.name),
+      outputs: Set(graph.outputNodes), journal: journal, remembersFailures: remembersFailures)
   }
 
   /// The name of the graph.

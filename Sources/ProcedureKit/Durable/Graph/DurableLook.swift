@@ -50,12 +50,12 @@ struct DurableLook: Sendable {
 
   /// Finds the values that are needed: by the caller, or by a node that is executed.
   private mutating func findNeeded(_ plan: DurablePlan) {
-    var needed = plan.sinks
-    if let output = plan.output { needed.insert(output) }
+    var needed = plan.sinks.union(plan.outputs)
     for node in fates.indices.reversed().map(Int32.init) {
       let isNeeded = needed.contains(node)
       switch fates[Int(node)] {
-      case .reused: fates[Int(node)] = .reused(isLoaded: node == plan.output || isNeeded && !plan.sinks.contains(node))
+      case .reused:
+        fates[Int(node)] = .reused(isLoaded: plan.outputs.contains(node) || isNeeded && !plan.sinks.contains(node))
       case .executed where !plan.isRemembered(node) && !isNeeded: fates[Int(node)] = .skipped
       case .executed: needed.formUnion(plan.dependencies[Int(node)])
       case .skipped: break

@@ -15,14 +15,14 @@ final class DurablePlan: Sendable {
   let codecs: [(any NodeCodec)?]
   /// The nodes that no node depends on.
   let sinks: Set<Int32>
-  /// The node with the value of the graph.
-  let output: Int32?
+  /// The nodes with the value of the graph.
+  let outputs: Set<Int32>
 
   init(
-    _ graph: GraphPlan, name: String, version: UInt32, output: Int32?, journal: any ProcedureJournal,
+    _ graph: GraphPlan, name: String, version: UInt32, outputs: Set<Int32>, journal: any ProcedureJournal,
     remembersFailures: Bool
   ) {
-    (self.graph, self.name, self.version, self.output) = (graph, name, version, output)
+    (self.graph, self.name, self.version, self.outputs) = (graph, name, version, outputs)
     (self.journal, self.remembersFailures) = (journal, remembersFailures)
     let nodes = Int32(0)..<Int32(graph.bodies.count)
     var layout = graph.layout

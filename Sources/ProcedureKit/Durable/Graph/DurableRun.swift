@@ -29,7 +29,7 @@ final class DurableRun: Sendable {
     }
     return GraphPlan(
       shape: graph.shape, bodies: bodies, traits: traits, layout: plan.layout, inputs: graph.inputs,
-      inputEnds: graph.inputEnds)
+      inputEnds: graph.inputEnds, collection: graph.collection)
   }
 
   /// A node as a procedure that is reused, or executed and remembered.

@@ -4,6 +4,6 @@ extension ProcedureEvent {
   ///
   /// See `durable(in:as:version:rememberingFailures:)`. The node has the same reason in ``QueueSnapshot/Entry/executionCause``.
   public var executionCause: ExecutionCause? {
-    if case .willExecute(_, _, let cause)? = details?.step { cause } else { nil }
+    if case .willExecute(_, _, _, let cause)? = details?.step { cause } else { nil }
   }
 }

@@ -46,6 +46,7 @@ final class GraphCountdown: Sendable {
   /// to be decided. `nil` if ``GraphProgress`` has to be asked.
   func successor(among released: Released) -> Int32? {
     guard released.first >= 0, released.others == nil, shape.priorities.isEmpty, !isStopping else { return nil }
+    values.nodeTaken(released.first)
     return released.first
   }
 

@@ -58,6 +58,7 @@ struct GraphProgress {
   /// A worker that had taken a node does not execute it yet: it is the first again of those that are ready.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
+    countdown.values.nodePutBack(node)
     orders.first -= 1
     ready.insert(node, priority: shape.priority(of: node), order: orders.first)
   }
@@ -78,6 +79,7 @@ struct GraphProgress {
     let goesOn = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if goesOn {
       for node in released.others ?? [] { insert(node) }
+      countdown.values.nodeTaken(released.first)
       return continuing(with: released.first)
     }
     executing -= 1
@@ -135,6 +137,7 @@ struct GraphProgress {
   private mutating func takeNext() -> Int32 {
     guard !isStopping, executing < limit, let node = ready.first() else { return -1 }
     ready.remove(node)
+    countdown.values.nodeTaken(node)
     executing += 1
     return node
   }

@@ -41,8 +41,8 @@ struct ValueKind: Sendable {
 ///
 /// Invariant of a node: `missing` starts as the number of dependencies. A dependency that has settled subtracts one, after the
 /// dependency's value or error has been written; the last one releases the node, and sees everything written before. A skipped node has
-/// `skipped`, or a little less, so that no dependency counts down to zero. From the start of the body on, the counter tells whether
-/// the node executes, executes and has a run, or has ended.
+/// `skipped`, or a little less, so that no dependency counts down to zero. Once a worker has taken the node, the counter tells whether
+/// the node executes, is held by a suspended queue, executes and has a run, is a run of its own, or has ended.
 @usableFromInline
 final class GraphValues: @unchecked Sendable {
   private static let unproduced: Int32 = 1 << 30
@@ -50,6 +50,8 @@ final class GraphValues: @unchecked Sendable {
   private static let executing: Int32 = -1
   private static let executingAsRun: Int32 = -2
   private static let ended: Int32 = -3
+  private static let held: Int32 = -4
+  private static let isRun: Int32 = -5
 
   private let layout: ValueLayout
   private let nodeCount: Int
@@ -178,8 +180,20 @@ final class GraphValues: @unchecked Sendable {
     counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
   }
 
-  /// The body of a node starts.
-  func nodeStarted(_ node: Int32) { counters[Int(node)].store(Self.executing, ordering: .releasing) }
+  /// A worker has taken a node, which executes from now on.
+  func nodeTaken(_ node: Int32) { counters[Int(node)].store(Self.executing, ordering: .releasing) }
+
+  /// The worker of a node waits for the queue to be resumed.
+  func nodeHeld(_ node: Int32) { counters[Int(node)].store(Self.held, ordering: .releasing) }
+
+  /// A worker does not execute the node that it has taken.
+  func nodePutBack(_ node: Int32) { counters[Int(node)].store(0, ordering: .releasing) }
+
+  /// A node that has more than a body is a run of the queue from now on, unless it has another run already.
+  func nodeBecameRun(_ node: Int32) {
+    _ = counters[Int(node)].compareExchange(
+      expected: Self.executing, desired: Self.isRun, ordering: .acquiringAndReleasing)
+  }
 
   /// Returns whether a node executes, and has no run so far; the node has a run from now on.
   func nodeNeedsRun(_ node: Int32) -> Bool {
@@ -193,8 +207,17 @@ final class GraphValues: @unchecked Sendable {
     counters[Int(node)].exchange(Self.ended, ordering: .sequentiallyConsistent) == Self.executingAsRun
   }
 
-  /// Returns whether the body of a node executes.
-  func isExecuting(_ node: Int32) -> Bool {
-    [Self.executing, Self.executingAsRun].contains(counters[Int(node)].load(ordering: .acquiring))
+  /// What a node does that a worker has taken, and that is no run of the queue with more than a body.
+  enum Stage {
+    case executing, held
+  }
+
+  /// Returns what a node does; `nil` if no worker has taken the node, if the node is a run, and if it has ended.
+  func stage(of node: Int32) -> Stage? {
+    switch counters[Int(node)].load(ordering: .acquiring) {
+    case Self.executing, Self.executingAsRun: .executing
+    case Self.held: .held
+    default: nil
+    }
   }
 }

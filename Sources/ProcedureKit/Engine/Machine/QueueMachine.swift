@@ -156,6 +156,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   }
 
   private mutating func hold(_ member: MemberID) {
+    meters?.leftLine(member)
     move(member, to: .held)
     held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
   }
@@ -258,6 +259,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func returnGivenUp(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
     leaveLine(member)
+    meters?.leftLine(member)
     members[Int(member)].isReturning = false
     keyChanged(members[Int(member)].key)
   }

@@ -55,7 +55,8 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     switch self {
     case .pending: .pending
     case .evaluating: .evaluating
-    case .held, .claiming, .ready: .waiting
+    case .claiming: .claiming
+    case .held, .ready: .waiting
     case .pausing: .paused
     case .starting, .executing: .executing
     case .finishing, .finished: .finishing

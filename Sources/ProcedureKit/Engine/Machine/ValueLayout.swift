@@ -23,10 +23,10 @@ struct ValueLayout: Sendable {
     return (Int32(slots.count - 1), Int32(offset))
   }
 
-  /// Counts the consumers of each value: `inputs` has twice the slot of each input of each node, `output` is the slot of the graph's value.
-  mutating func countConsumers(inputs: ContiguousArray<Int32>, output: Int32?) {
+  /// Counts the consumers of each value: `inputs` has twice the slot of each input of each node, `outputs` are the slots of the graph's value.
+  mutating func countConsumers(inputs: ContiguousArray<Int32>, outputs: [Int32]) {
     guard countsConsumers else { return }
     for input in inputs { slots[Int(input >> 1)].consumers += 1 }
-    if let output { slots[Int(output)].consumers += 1 }
+    for output in outputs { slots[Int(output)].consumers += 1 }
   }
 }

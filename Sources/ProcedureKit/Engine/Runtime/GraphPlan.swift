@@ -10,13 +10,15 @@ final class GraphPlan: Sendable {
   let inputs: ContiguousArray<Int32>
   /// For each node, where its inputs end in `inputs`.
   let inputEnds: ContiguousArray<Int32>
+  /// The collection of which each node is an element, as the name of a `map`; `nil` for a graph of other nodes.
+  let collection: String?
 
   init(
     shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>,
-    layout: ValueLayout, inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>
+    layout: ValueLayout, inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>, collection: String?
   ) {
     (self.shape, self.bodies, self.traits, self.layout) = (shape, bodies, traits, layout)
-    (self.inputs, self.inputEnds) = (inputs, inputEnds)
+    (self.inputs, self.inputEnds, self.collection) = (inputs, inputEnds, collection)
   }
 
   /// Where the value of a node lies; the first slot is that of the graph's input.

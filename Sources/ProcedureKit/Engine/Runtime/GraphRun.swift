@@ -6,6 +6,8 @@ final class GraphRun: Sendable {
     var progress: GraphProgress
     var failures: [ProcedureFailure] = []
     var isCancelled = false
+    /// The node that has ended last; -1 if none has.
+    var latest: Int32 = -1
     var inbox: GroupInbox?
     /// The worker that waits for a slot.
     var startingWorker: Run?
@@ -65,6 +67,8 @@ final class GraphRun: Sendable {
     } onCancel: {
       self.cancel()
     }
+    let latest = state.withLock(\.latest)
+    if latest >= 0 { run.didAwait(identity(of: latest)) }
     finishUnstartedNodes()
     try throwIfFailed()
   }
@@ -92,15 +96,38 @@ final class GraphRun: Sendable {
     throw ProcedureError.partsFailed(procedure: run.identity, failures: failures)
   }
 
-  /// The nodes at one instant: those that execute and are no runs, those that wait for a slot, and the limit of the graph if they wait for
-  /// that. Called under the lock of the queue, which is taken before that of the graph.
-  var unfinishedNodes: (executing: [Int32], waiting: [Int32], limit: Int?) {
+  /// The nodes at one instant that are no runs of the queue, or not yet.
+  struct UnfinishedNodes: Sendable {
+    /// A worker has taken them.
+    var executing: [Int32] = []
+    /// A worker has taken them while the queue was suspended.
+    var held: [Int32] = []
+    /// They wait for a slot.
+    var waiting: [Int32] = []
+    /// The limit of the graph, if the waiting nodes wait for that.
+    var limit: Int?
+  }
+
+  /// The nodes at this instant. Called under the lock of the queue, which is taken before that of the graph.
+  var unfinishedNodes: UnfinishedNodes {
     state.withLock { state in
-      let executing = (0..<Int32(plan.traits.count)).filter { isBare($0) && values.isExecuting($0) }
-      return (
-        executing, state.progress.isStopping ? [] : state.progress.ready.all.sorted(), state.progress.reachedLimit
-      )
+      var nodes = UnfinishedNodes(limit: state.progress.reachedLimit)
+      for node in 0..<Int32(plan.traits.count) {
+        switch values.stage(of: node) {
+        case .executing: nodes.executing.append(node)
+        case .held: nodes.held.append(node)
+        case nil: break
+        }
+      }
+      if !state.progress.isStopping { nodes.waiting = state.progress.ready.all.sorted() }
+      return nodes
     }
+  }
+
+  /// The run of a node that has more than a body has come to the queue, which shows the node from now on. Called under the lock of the queue.
+  func nodeArrived(_ id: ProcedureID) {
+    guard id.number >= firstID.number, id.number - firstID.number < plan.traits.count else { return }
+    values.nodeBecameRun(Int32(id.number - firstID.number))
   }
 
   func identity(of node: Int32) -> ProcedureIdentity {
@@ -164,7 +191,6 @@ final class GraphRun: Sendable {
   }
 
   func nodeStarts(_ node: Int32, by worker: Run) {
-    values.nodeStarted(node)
     nodeMoved()
     guard broadcaster.isObserved, isBare(node) else { return }
     let (instant, slot) = (run.core.time.now, run.core.withState { worker.slotNumber($0) })
@@ -180,11 +206,16 @@ final class GraphRun: Sendable {
     }
     let released = countdown.nodeSucceeded(node)
     if let next = countdown.successor(among: released) { return GraphProgress.Advance(next: next) }
-    return carryOut(state.withLock { $0.progress.nodeSucceeded(releasing: released) })
+    return carryOut(
+      state.withLock { state in
+        state.latest = node
+        return state.progress.nodeSucceeded(releasing: released)
+      })
   }
 
   func nodeAbandoned(_ node: Int32) -> GraphProgress.Advance {
-    carryOut(state.withLock { $0.progress.nodeAbandoned() })
+    values.nodePutBack(node)
+    return carryOut(state.withLock { $0.progress.nodeAbandoned() })
   }
 
   func nodeFailed(_ node: Int32, _ error: any Error, _ nodeRun: Run?, hasExecuted: Bool) -> GraphProgress.Advance {
@@ -202,6 +233,7 @@ final class GraphRun: Sendable {
     let released = countdown.release(byStopping: node, skipped)
     let (advance, counts) = state.withLock { state in
       let wasStopping = state.progress.isStopping
+      state.latest = node
       let (advance, isUnaccepted) = state.progress.nodeStopped(node, ending, releasing: released)
       let counts = isUnaccepted && !wasStopping
       if counts { state.failures.append(ProcedureFailure(procedure: identity(of: node), error: error)) }
@@ -296,7 +328,8 @@ final class GraphRun: Sendable {
     let dependencies = plan.shape.dependencies()
     for node in plan.traits.indices {
       report(
-        .didAttach(after: dependencies[node].map { identity(of: $0).id }), of: Int32(node), at: start)
+        .didAttach(after: dependencies[node].map { identity(of: $0).id }, elementOf: plan.collection), of: Int32(node),
+        at: start)
     }
   }
 

@@ -26,9 +26,11 @@ struct GraphWorker {
   private func executeNode(_ node: Int32) async -> GraphProgress.Advance {
     if graph.isStopping { return graph.nodeAbandoned(node) }
     if worker.core.isGated {
+      graph.values.nodeHeld(node)
       await worker.core.waitWhileSuspended(worker)
       if Task.isCancelled, !worker.ignoresTaskCancellation { graph.taskWasCancelled() }
       if graph.isStopping { return graph.nodeAbandoned(node) }
+      graph.values.nodeTaken(node)
     }
     graph.nodeStarts(node, by: worker)
     let frame = NodeFrame(graph: graph, worker: worker, node: node)

@@ -16,7 +16,9 @@ extension QueueCore {
       guard step == .start else { return false }
       state.machine.bodyStarted(run.member)
       run.hasStarted = true
-      run.record(.willExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
+      run.record(
+        .willExecute(attempt: 1, slot: run.slotNumber(state), slotWait: run.slotWait(state)), at: reading.instant,
+        &effects)
       return true
     }
     return (run, starts)
@@ -131,7 +133,9 @@ extension QueueCore {
       }
       run.attached = run.stamp(reading.instant).nanoseconds
       let step = arrived(run, priority: priority, needs: needs, &state, &effects)
-      run.record(.didAttach(after: dependencies.map(\.identity.id)), at: reading.instant, &effects)
+      run.record(
+        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.level.traits.collection),
+        at: reading.instant, &effects)
       if limitsWaiting { state.room.admitted(run, state.machine) }
       next = step
       if state.cancelsArrivals { effects.add(.cancel(run)) }
@@ -189,7 +193,9 @@ extension QueueCore {
       state.machine.bodyStarted(member)
       run.hasStarted = true
       run.started = run.stamp(reading.instant).nanoseconds
-      run.record(.willExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
+      run.record(
+        .willExecute(attempt: 1, slot: run.slotNumber(state), slotWait: run.slotWait(state)), at: reading.instant,
+        &effects)
     }
     return run
   }
@@ -347,7 +353,11 @@ extension Run {
         &state,
         &effects)
       // The graph has reported its nodes.
-      if kind != .node { record(.didAttach(), at: reading.instant, &effects) }
+      if kind == .node {
+        parent?.details?.graph?.nodeArrived(id)
+      } else {
+        record(.didAttach(), at: reading.instant, &effects)
+      }
       return state.cancelsArrivals ? .cancelled : .admitted(step)
     }
     guard case .admitted = admission else { return admission }

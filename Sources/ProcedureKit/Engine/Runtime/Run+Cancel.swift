@@ -141,7 +141,10 @@ extension Run {
     let (former, stops, settling) = core.withState { _ -> (Run?, Bool, Waiter?) in
       // A refused child was never one.
       guard let details, let former = details.children.removeValue(forKey: child.id) else { return (nil, false, nil) }
-      if production != .none { details.producedCount -= 1 }
+      if production != .none {
+        details.producedCount -= 1
+        details.lastChild = child.identity
+      }
       if let failure { details.failures.append(failure) }
       let stops = failure != nil && errorPolicy != .continue
       return (former, stops, details.producedCount == 0 ? details.settling.take() : nil)

@@ -10,6 +10,7 @@ extension Run {
     var decided = decide()
     while decided == nil {
       await settle()
+      if let child = core.withState({ _ in details?.lastChild }) { didAwait(child) }
       decided = decide()
     }
     guard let outcome = decided else { return }

@@ -6,15 +6,14 @@ extension Run {
     _ effects: inout QueueCore.Effects
   ) {
     guard core.broadcaster.isObserved || details?.log != nil, isReported, kind != .bareNode else { return }
-    recordForced(step(), at: instant(), &effects)
+    recordForced(step(), at: instant(), in: details?.log, &effects)
   }
 
   /// Records an event, also one of a node, whose other events its graph reports.
   private func recordForced(
     _ step: @autoclosure () -> ProcedureEvent.Step, at instant: @autoclosure () -> ProcedureInstant,
-    _ effects: inout QueueCore.Effects
+    in log: EventLog?, _ effects: inout QueueCore.Effects
   ) {
-    let log = details?.log
     guard log != nil || core.broadcaster.isObserved else { return }
     let event = ProcedureEvent(of: subject(), at: stamp(instant()), step())
     var woken: [EventEffect] = []
@@ -24,6 +23,22 @@ extension Run {
     for effect in woken { effects.add(.event(effect)) }
   }
 
+  /// A wait of the body for another run has ended. Costs one atomic load without subscribers, and the lock if the run has a log all the same: since
+  /// it was subscribed to before, has produced, retried or reported progress. Those who subscribe later do not receive the event, since a body
+  /// may wait any number of times.
+  func didAwait(_ awaited: ProcedureIdentity) {
+    let run = reported
+    guard run.core.broadcaster.isObserved || run.hasLog, run.id != awaited.id else { return }
+    let reading = run.core.time.reading()
+    run.core.send { state, effects in
+      guard run.outcome == nil else { return }
+      let log = run.details?.log.flatMap { $0.isRead ? $0 : nil }
+      let slotWait = state.machine.meters?.slotWait(of: slotOwner.member) ?? -1
+      run.recordForced(
+        .didAwait(awaited, slot: slotNumber(state), slotWait: slotWait), at: reading.instant, in: log, &effects)
+    }
+  }
+
   /// Records an event that not every run has, under the id of the reporting run.
   func report(_ step: ProcedureEvent.Step) {
     let run = reported
@@ -31,7 +46,7 @@ extension Run {
     run.core.send { _, effects in
       guard run.outcome == nil else { return }
       if run.kind == .added { _ = run.madeLog }
-      run.recordForced(step, at: reading.instant, &effects)
+      run.recordForced(step, at: reading.instant, in: run.details?.log, &effects)
     }
   }
 

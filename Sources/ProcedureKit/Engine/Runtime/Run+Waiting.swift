@@ -133,7 +133,10 @@ extension Run {
       await wakeup.waitUntilCalled()
       return true
     }
-    if unregister(wakeup) { return .ended }
+    if unregister(wakeup) {
+      waiting.didAwait(identity)
+      return .ended
+    }
     return wakeup.refusal.map { .refused($0) } ?? (isCalled ? .ended : .cancelled)
   }
 

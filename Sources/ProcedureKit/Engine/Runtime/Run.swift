@@ -177,8 +177,14 @@ final class Run: @unchecked Sendable {
   /// Somebody learns of the outcome.
   func setObserved() { marks.bitwiseOr(Self.observedMark, ordering: .relaxed) }
 
+  /// Whether the events of the run are kept in a log.
+  var hasLog: Bool { marks.load(ordering: .relaxed) & Self.loggedMark != 0 }
+
+  func setLogged() { marks.bitwiseOr(Self.loggedMark, ordering: .relaxed) }
+
   private static let finishedMark: UInt8 = 1
   private static let observedMark: UInt8 = 2
+  private static let loggedMark: UInt8 = 4
 
   /// Whether the run has an id and events of its own.
   var isReported: Bool { kind.isReported }
@@ -270,6 +276,8 @@ final class RunDetails {
   var producedCount = 0
   var failures: [ProcedureFailure] = []
   var isStopping = false
+  /// The produced child that has ended last.
+  var lastChild: ProcedureIdentity?
   /// What the run is to its parent.
   var production = Production.none
   /// The driver that waits for the children.

@@ -57,6 +57,7 @@ extension Run {
     if let parent, !isPartOfBody, kind != .graphWorker {
       // The body around the run waits for it: a node or a copy has a slot of its own.
       await parent.withSlotReleased(for: .run(self), at: self) { await admitAndDrive(priority: rawPriority) }
+      parent.didAwait(identity)
     } else {
       await admitAndDrive(priority: rawPriority)
     }
@@ -551,7 +552,8 @@ extension Run {
         details?.isRetrying = false
         let (attempt, cause) = (details?.currentAttempt ?? 1, details?.executionCause)
         record(
-          .willExecute(attempt: attempt, slot: slotNumber(state), cause: cause), at: reading.instant, &effects)
+          .willExecute(attempt: attempt, slot: slotNumber(state), slotWait: slotWait(state), cause: cause),
+          at: reading.instant, &effects)
       }
       return body
     }
@@ -604,7 +606,7 @@ extension Run {
       core.send { _, effects in
         attached = reading.instant.nanoseconds
         // The graph has reported its nodes.
-        if kind != .node { record(.didAttach(), at: reading.instant, &effects) }
+        if kind != .node { record(.didAttach(elementOf: level.traits.collection), at: reading.instant, &effects) }
       }
       return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
     }

@@ -11,6 +11,8 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
   public var evaluating: Duration
   /// The time in which the run waited for resources, for its slot, or for room on the queue.
   public var waiting: Duration
+  /// The part of ``waiting`` in which the run waited for resources.
+  public var claiming: Duration
   /// The time in which the body executed; for several attempts, the sum.
   public var executing: Duration
   /// The time of the pauses: of a delay, between attempts, between repetitions.
@@ -23,14 +25,14 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
 
   /// Creates metrics from their parts.
   public init(
-    pending: Duration = .zero, evaluating: Duration = .zero, waiting: Duration = .zero, executing: Duration = .zero,
-    paused: Duration = .zero, finishing: Duration = .zero, attempts: Int = 0
+    pending: Duration = .zero, evaluating: Duration = .zero, waiting: Duration = .zero, claiming: Duration = .zero,
+    executing: Duration = .zero, paused: Duration = .zero, finishing: Duration = .zero, attempts: Int = 0
   ) {
-    (self.pending, self.evaluating, self.waiting) = (pending, evaluating, waiting)
+    (self.pending, self.evaluating, self.waiting, self.claiming) = (pending, evaluating, waiting, claiming)
     (self.executing, self.paused, self.finishing, self.attempts) = (executing, paused, finishing, attempts)
   }
 
-  /// Decodes metrics, including those of versions without ``finishing``.
+  /// Decodes metrics, including those of versions without ``finishing`` or ``claiming``.
   ///
   /// - Throws: `DecodingError`.
   public init(from decoder: any Decoder) throws {
@@ -38,12 +40,13 @@ public struct ProcedureMetrics: Hashable, Codable, Sendable {
     func duration(_ key: CodingKeys) throws -> Duration { try container.decode(Duration.self, forKey: key) }
     self.init(
       pending: try duration(.pending), evaluating: try duration(.evaluating), waiting: try duration(.waiting),
+      claiming: try container.decodeIfPresent(Duration.self, forKey: .claiming) ?? .zero,
       executing: try duration(.executing), paused: try duration(.paused),
       finishing: try container.decodeIfPresent(Duration.self, forKey: .finishing) ?? .zero,
       attempts: try container.decode(Int.self, forKey: .attempts))
   }
 
-  /// The sum of all durations, saturated.
+  /// The sum of all durations, saturated, without ``claiming``, which is a part of another one.
   public var total: Duration {
     [evaluating, waiting, executing, paused, finishing].reduce(pending) { $0.addingSaturated($1) }
   }

@@ -74,6 +74,7 @@ extension ProcedureMetrics {
     sum.pending = sum.pending.addingSaturated(other.pending)
     sum.evaluating = sum.evaluating.addingSaturated(other.evaluating)
     sum.waiting = sum.waiting.addingSaturated(other.waiting)
+    sum.claiming = sum.claiming.addingSaturated(other.claiming)
     sum.executing = sum.executing.addingSaturated(other.executing)
     sum.paused = sum.paused.addingSaturated(other.paused)
     sum.finishing = sum.finishing.addingSaturated(other.finishing)

@@ -8,7 +8,7 @@
 struct RunMeters: Sendable {
   /// A part of the life of a run, to which the time counts.
   enum Part: UInt8, Sendable {
-    case pending, evaluating, waiting, executing, paused, finishing
+    case pending, evaluating, claiming, waiting, executing, paused, finishing
   }
 
   private struct Meter {
@@ -16,21 +16,26 @@ struct RunMeters: Sendable {
     var since: Int64 = -1
     var part = Part.pending
     var slot: Int32 = -1
+    /// The instant since which the run stands in line for its slot; negative if it does not.
+    var lineStart: Int64 = -1
+    /// How long the run has stood in line for its latest slot.
+    var slotWait: Int64 = 0
     /// The number of the arrival, by which a run is known after another one has taken its place.
     var arrival: UInt64 = 0
     /// The place and the arrival of the reported run that this run is a part of; the run itself, if it is no part.
     var reported: (member: Int32, arrival: UInt64)
     /// How many slots the run and its parts hold.
     var slotCount: Int32 = 0
-    /// How many parts of the run are evaluated, wait, and pause.
-    var partCounts: (evaluating: Int32, waiting: Int32, paused: Int32) = (0, 0, 0)
+    /// How many parts of the run are evaluated, claim resources, wait for a slot, and pause.
+    var partCounts: (evaluating: Int32, claiming: Int32, waiting: Int32, paused: Int32) = (0, 0, 0, 0)
     /// The time in each part, in nanoseconds.
-    var times: (Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0)
+    var times: (Int64, Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0, 0)
 
     /// The part of the run's life to which the time counts now.
     private var countedPart: Part {
       guard part == .executing, slotCount == 0 else { return part }
       if partCounts.paused > 0 { return .paused }
+      if partCounts.claiming > 0 { return .claiming }
       if partCounts.waiting > 0 { return .waiting }
       return partCounts.evaluating > 0 ? .evaluating : .executing
     }
@@ -41,16 +46,18 @@ struct RunMeters: Sendable {
       switch countedPart {
       case .pending: times.0 += time
       case .evaluating: times.1 += time
-      case .waiting: times.2 += time
-      case .executing: times.3 += time
-      case .paused: times.4 += time
-      case .finishing: times.5 += time
+      case .claiming: times.2 += time
+      case .waiting: times.3 += time
+      case .executing: times.4 += time
+      case .paused: times.5 += time
+      case .finishing: times.6 += time
       }
     }
 
     mutating func count(_ part: Part, by change: Int32) {
       switch part {
       case .evaluating: partCounts.evaluating += change
+      case .claiming: partCounts.claiming += change
       case .waiting: partCounts.waiting += change
       case .paused: partCounts.paused += change
       case .pending, .executing, .finishing: break
@@ -99,10 +106,22 @@ struct RunMeters: Sendable {
     changeReported(of: member, at: instant) { $0.slotCount += change }
   }
 
+  /// A run stands in line for a slot.
+  mutating func linedUp(_ member: Int32, at instant: Int64) {
+    if isKnown(member) { meters[Int(member)].lineStart = instant }
+  }
+
+  /// A run that has stood in line for a slot does not need it.
+  mutating func leftLine(_ member: Int32) {
+    if isKnown(member) { meters[Int(member)].lineStart = -1 }
+  }
+
   /// A run has got a slot: the lowest number that is free. O(w / 64) for w slots in use.
   mutating func slotTaken(_ member: Int32, at instant: Int64) {
     guard isKnown(member) else { return }
     changeSlotCount(of: member, by: 1, at: instant)
+    let lineStart = meters[Int(member)].lineStart
+    (meters[Int(member)].slotWait, meters[Int(member)].lineStart) = (lineStart < 0 ? 0 : instant - lineStart, -1)
     let word = slots.firstIndex { $0 != .max } ?? slots.count
     if word == slots.count { slots.append(0) }
     let bit = (~slots[word]).trailingZeroBitCount
@@ -125,6 +144,9 @@ struct RunMeters: Sendable {
   /// The number of the slot of a run; -1 if the run has none, or is not known.
   func slot(of member: Int32) -> Int32 { isKnown(member) ? meters[Int(member)].slot : -1 }
 
+  /// How long a run has stood in line for its latest slot, in nanoseconds; negative if the run is not known, or has no slot.
+  func slotWait(of member: Int32) -> Int64 { slot(of: member) < 0 ? -1 : meters[Int(member)].slotWait }
+
   /// The metrics of a run at an instant, without its attempts; `nil` if the run is not known.
   func metrics(of member: Int32, at instant: Int64) -> ProcedureMetrics? {
     guard isKnown(member) else { return nil }
@@ -132,8 +154,9 @@ struct RunMeters: Sendable {
     meter.pass(to: instant)
     let times = meter.times
     return ProcedureMetrics(
-      pending: .nanoseconds(times.0), evaluating: .nanoseconds(times.1), waiting: .nanoseconds(times.2),
-      executing: .nanoseconds(times.3), paused: .nanoseconds(times.4), finishing: .nanoseconds(times.5))
+      pending: .nanoseconds(times.0), evaluating: .nanoseconds(times.1), waiting: .nanoseconds(times.2 + times.3),
+      claiming: .nanoseconds(times.2), executing: .nanoseconds(times.4), paused: .nanoseconds(times.5),
+      finishing: .nanoseconds(times.6))
   }
 
   private func isKnown(_ member: Int32) -> Bool {

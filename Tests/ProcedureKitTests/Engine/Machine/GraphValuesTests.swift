@@ -37,7 +37,7 @@ import TestingProcedureKit
       slots.append(ValueSlot(index: slot.index, offset: slot.offset))
       inputs += ContiguousArray(repeating: slot.index * 2, count: count)
     }
-    layout.countConsumers(inputs: inputs, output: nil)
+    layout.countConsumers(inputs: inputs, outputs: [])
     return (GraphValues(layout, dependencyCounts: [0, 2]), slots, bytes)
   }
 

@@ -1,0 +1,97 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+@Suite("The event didAwait", .timeLimit(.atDepth))
+struct AwaitEventTests {
+  enum Way: CaseIterable, Sendable {
+    case value, result, outcome, run, results, graph, graphCall, map, childValue, childAtTheEnd
+  }
+
+  private func body(_ way: Way, _ queue: ProcedureQueue) -> ProcedureTask<Void, Void> {
+    let inner = ProcedureTask("inner") { await Task.yield() }
+    if way == .graph {
+      return ProcedureGraph("outer") { g in _ = g.add(inner) }.procedureTask
+    }
+    return ProcedureTask("outer") {
+      switch way {
+      case .value: try await queue.add(inner).value
+      case .result: _ = await queue.add(inner).result
+      case .outcome: _ = await queue.add(inner).outcome
+      case .run: try await queue.run(inner)
+      case .results:
+        for try await _ in queue.results(of: ProcedureTask("inner") { (_: Int) in }, over: [1], limit: 1) {}
+      case .graphCall: try await ProcedureGraph("graph") { g in _ = g.add(inner) }()
+      case .map: _ = try await queue.map([1], with: ProcedureTask("inner") { (_: Int) in })
+      case .childValue: try await ProcedureContext.current!.produce(inner).value
+      case .childAtTheEnd: ProcedureContext.current?.produce(inner)
+      case .graph: break
+      }
+    }
+  }
+
+  @Test("Each way of waiting for another run ends with the event, in the awaiting run", arguments: Way.allCases)
+  func ways(_ way: Way) async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let events = queue.events
+    // The body continues only when the inner run could have ended before it began to wait: then there is no wait, and no event.
+    await queue.suspend()
+    let handle = queue.add(body(way, queue))
+    await queue.resume()
+    try await handle.value
+    await queue.shutDown()
+    let all = await events.reduce(into: [ProcedureEvent]()) { $0.append($1) }
+    #expect(all.orderViolations().isEmpty)
+    let awaits = all.filter { $0.kind == .didAwait && $0.id == handle.id }
+    #expect(awaits.map { $0.awaited?.name } == ["inner"], "\(all)")
+    // The awaited run has ended before.
+    let end = try #require(all.firstIndex { $0.kind == .didFinish && $0.id == awaits.first?.awaited?.id })
+    let wait = try #require(all.firstIndex { $0.kind == .didAwait && $0.id == handle.id })
+    #expect(end < wait)
+    // A body continues in a slot; after the body, there is none.
+    #expect((awaits.first?.slot == nil) == (way == .childAtTheEnd))
+  }
+
+  @Test("A subscriber of the handle receives the event while it listens, and a later one does not")
+  func subscribers() async throws {
+    let (queue, goOn) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Signal())
+    let handle = queue.add(
+      ProcedureTask("outer") {
+        await goOn.wait()
+        try await queue.run(ProcedureTask("inner") {})
+      }.retry(.constant(.seconds(1)), maxAttempts: 1))
+    let listening = handle.events
+    goOn.set()
+    try await handle.value
+    func kinds(_ events: AsyncStream<ProcedureEvent>) async -> [ProcedureEvent.Kind] {
+      await events.reduce(into: []) { $0.append($1.kind) }
+    }
+    #expect(await kinds(listening).count { $0 == .didAwait } == 1)
+    let other = queue.add(ProcedureTask("other") { try await queue.run(ProcedureTask("inner") {}) })
+    try await other.value
+    #expect(await kinds(other.events) == [.didAttach, .willExecute, .didExecute, .willFinish, .didFinish])
+  }
+
+  @Test("A wait that is cancelled or refused, and one for a run that has ended before, have no event")
+  func without() async throws {
+    let (queue, suspended) = (ProcedureQueue("q"), ProcedureQueue("suspended", isSuspended: true))
+    let events = queue.events
+    let never = suspended.add(ProcedureTask("never") {})
+    let ended = queue.add(ProcedureTask("ended") {})
+    try await ended.value
+    let body = queue.add(
+      ProcedureTask("outer") {
+        try await ended.value
+        try await never.value
+      })
+    try await eventually { queue.snapshot().procedures.first?.wait == .procedures([never.identity]) }
+    body.cancel()
+    _ = await body.outcome
+    await queue.shutDown()
+    var kinds: [ProcedureEvent.Kind] = []
+    for await event in events where event.id == body.id { kinds.append(event.kind) }
+    #expect(!kinds.contains(.didAwait) && kinds.contains(.didFinish))
+    never.cancel()
+  }
+}
