@@ -10,18 +10,15 @@ package enum DiagramText {
   ///   - limit: The largest number of characters.
   /// - Returns: The text, with every character that means something anywhere in Mermaid or HTML as an entity of Mermaid.
   package static func mermaid(_ name: String, limit: Int = limit) -> String {
-    var label = ""
-    for scalar in name.shortened(to: limit).unicodeScalars {
+    name.shortened(to: limit).replacingScalars { scalar in
       switch scalar {
-      case "a"..."z", "A"..."Z", "0"..."9", " ", ".", ",", "-", "_", "/": label.unicodeScalars.append(scalar)
-      case "\"": label += "#quot;"
-      case "<": label += "#lt;"
-      case ">": label += "#gt;"
-      case _ where scalar.isASCII: label += "#\(scalar.value);"
-      default: label.unicodeScalars.append(scalar)
+      case "a"..."z", "A"..."Z", "0"..."9", " ", ".", ",", "-", "_", "/": nil
+      case "\"": "#quot;"
+      case "<": "#lt;"
+      case ">": "#gt;"
+      default: scalar.isASCII ? "#\(scalar.value);" : nil
       }
     }
-    return label
   }
 
   /// Returns the content of a quoted label of Graphviz, which also knows the entities of HTML there.
@@ -31,16 +28,13 @@ package enum DiagramText {
   ///   - limit: The largest number of characters.
   /// - Returns: The text.
   package static func dot(_ name: String, limit: Int = limit) -> String {
-    // Scalar by scalar: a quote with an accent or a joiner is another character for Swift, and a quote for Graphviz.
-    var label = ""
-    for scalar in name.shortened(to: limit).unicodeScalars {
+    name.shortened(to: limit).replacingScalars { scalar in
       switch scalar {
-      case "&": label += "&amp;"
-      case "\\": label += "\\\\"
-      case "\"": label += "\\\""
-      default: label.unicodeScalars.append(scalar)
+      case "&": "&amp;"
+      case "\\": "\\\\"
+      case "\"": "\\\""
+      default: nil
       }
     }
-    return label
   }
 }

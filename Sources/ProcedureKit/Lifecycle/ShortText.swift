@@ -35,6 +35,17 @@ extension StringProtocol {
     return result
   }
 
+  /// The text with some scalars replaced. Scalar by scalar: a quote with an accent or a joiner is another character for Swift, and a quote for
+  /// every other language. O(n).
+  ///
+  /// - Parameter replacement: Returns the text for a scalar; `nil` keeps the scalar.
+  /// - Returns: The text.
+  package func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
+    unicodeScalars.reduce(into: "") { text, scalar in
+      if let other = replacement(scalar) { text += other } else { text.unicodeScalars.append(scalar) }
+    }
+  }
+
   /// The name in quotation marks, for a message: in one line of at most 200 characters.
   package var quoted: String { "\"\(shortened(to: 200))\"" }
 }

@@ -42,15 +42,13 @@ struct PrometheusPage {
   }
 
   private static func escape(_ value: String) -> String {
-    var result = ""
-    for scalar in value.unicodeScalars {
+    value.replacingScalars { scalar in
       switch scalar {
-      case "\\": result += "\\\\"
-      case "\"": result += "\\\""
-      case "\n": result += "\\n"
-      default: result.unicodeScalars.append(scalar)
+      case "\\": "\\\\"
+      case "\"": "\\\""
+      case "\n": "\\n"
+      default: nil
       }
     }
-    return result
   }
 }

@@ -16,11 +16,11 @@ extension RemoteCall.Key: LosslessStringConvertible {
   public var description: String { "\(Self.escaped(run))/\(Self.escaped(node))/\(attempt)" }
 
   private static func escaped(_ part: String) -> String {
-    part.unicodeScalars.reduce(into: "") { text, scalar in
+    part.replacingScalars { scalar in
       switch scalar {
-      case "/": text += "%2F"
-      case "%": text += "%25"
-      default: text.unicodeScalars.append(scalar)
+      case "/": "%2F"
+      case "%": "%25"
+      default: nil
       }
     }
   }
