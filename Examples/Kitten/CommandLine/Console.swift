@@ -1,7 +1,7 @@
 import Foundation
 import ProcedureKit
 
-/// Standard output and standard error, without control characters of names; whoever reads them may have gone, which is no reason to stop.
+/// Standard output and standard error, without control characters of names. A reader that has closed them is no reason to stop.
 enum Console {
   static func print(_ text: String, terminator: String = "\n") {
     try? FileHandle.standardOutput.write(contentsOf: Data((text.inLines + terminator).utf8))

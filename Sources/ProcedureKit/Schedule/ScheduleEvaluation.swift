@@ -30,14 +30,14 @@ struct ScheduleEvaluation: Sendable {
     let part: Int
     let side: Side
     /// The delay of the first operand, while the second one is asked.
-    let former: Duration?
+    let firstDelay: Duration?
   }
 
   /// What follows for a part.
   private enum Answer {
     case delay(Duration?)
     /// The operand has to answer first.
-    case ask(Side, former: Duration? = nil)
+    case ask(Side, firstDelay: Duration? = nil)
   }
 
   private let expression: ScheduleExpression
@@ -55,8 +55,8 @@ struct ScheduleEvaluation: Sendable {
     var answer = asked(part, &generator)
     while true {
       switch answer {
-      case .ask(let side, let former):
-        frames.append(Frame(part: part, side: side, former: former))
+      case .ask(let side, let firstDelay):
+        frames.append(Frame(part: part, side: side, firstDelay: firstDelay))
         part = position(of: side, in: part)
         answer = asked(part, &generator)
       case .delay(let delay):
@@ -103,11 +103,11 @@ struct ScheduleEvaluation: Sendable {
       return .delay(delay)
     case .and:
       guard let delay else { return .delay(nil) }
-      return frame.side == .first ? .ask(.second, former: delay) : .delay(max(frame.former ?? delay, delay))
+      return frame.side == .first ? .ask(.second, firstDelay: delay) : .delay(max(frame.firstDelay ?? delay, delay))
     case .or:
-      if frame.side == .first { return .ask(.second, former: delay) }
-      guard let delay, let former = frame.former else { return .delay(delay ?? frame.former) }
-      return .delay(min(former, delay))
+      if frame.side == .first { return .ask(.second, firstDelay: delay) }
+      guard let delay, let firstDelay = frame.firstDelay else { return .delay(delay ?? frame.firstDelay) }
+      return .delay(min(firstDelay, delay))
     case .then:
       guard frame.side == .first, delay == nil else { return .delay(delay) }
       parts[frame.part]?.first = nil

@@ -49,12 +49,14 @@ import TestingProcedureKit
   private let clock = VirtualClock()
   private let queue: ProcedureQueue
 
-  init() {
-    var configuration = ProcedureQueue.Configuration("layered", maxConcurrentProcedures: 1)
+  init() { queue = Self.makeQueue("layered", width: 1, clock) }
+
+  private static func makeQueue(_ name: String, width: Int, _ clock: VirtualClock) -> ProcedureQueue {
+    var configuration = ProcedureQueue.Configuration(name, maxConcurrentProcedures: width)
     configuration.clock = clock
     configuration.executor = clock.executor
     configuration.collectsTotals = true
-    queue = ProcedureQueue(configuration)
+    return ProcedureQueue(configuration)
   }
 
   private func flaky() -> ProcedureTask<Void, Int> {
@@ -116,11 +118,7 @@ import TestingProcedureKit
 
   @Test("A run whose copies pause and execute at the same time executes; it pauses while all of them pause")
   func copies() async throws {
-    var configuration = ProcedureQueue.Configuration("wide", maxConcurrentProcedures: 2)
-    configuration.clock = clock
-    configuration.executor = clock.executor
-    configuration.collectsTotals = true
-    let queue = ProcedureQueue(configuration)
+    let queue = Self.makeQueue("wide", width: 2, clock)
     let number = Box(0)
     // The first copy fails at 0 s, pauses until 10 s; the second starts at 2 s, and executes until 5 s.
     let task = ProcedureTask("copy") { [clock] in
@@ -206,11 +204,7 @@ import TestingProcedureKit
 
   @Test("The retries of both copies of a hedge count, and the run pauses while both copies do")
   func retryingCopies() async throws {
-    var configuration = ProcedureQueue.Configuration("wide", maxConcurrentProcedures: 2)
-    configuration.clock = clock
-    configuration.executor = clock.executor
-    configuration.collectsTotals = true
-    let queue = ProcedureQueue(configuration)
+    let queue = Self.makeQueue("wide", width: 2, clock)
     // The second copy starts half a second after the first one, and is in its third attempt when the first one succeeds.
     let task = ProcedureTask("copy") { [clock] in
       let attempt = ProcedureContext.current?.attempt ?? 0

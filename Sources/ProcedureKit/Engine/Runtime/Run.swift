@@ -78,7 +78,7 @@ final class Run: @unchecked Sendable {
   var hasStarted = false
   /// The worker that executes the body, which a cancel of the run cancels.
   var worker: Worker?
-  /// The task that executes the body, while a cancel of that task cancels the run; `nil` for a task of a worker.
+  /// The task that executes the body, while a cancellation of that task cancels the run; `nil` for a task of a worker.
   var watchedTask: TaskIdentity?
   var body: Body?
   /// The conditions and hooks, until the run has ended.
