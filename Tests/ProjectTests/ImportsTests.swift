@@ -30,7 +30,7 @@ import Testing
       "ProcedureKit", "AppKit", "Foundation", "Synchronization", "UIKit", "UserNotifications",
     ],
     "Sources/ProcedureKitWallet": ["ProcedureKit", "PassKit"],
-    "Sources/ProcedureKit/Lifecycle/ExploredLocks.swift": ["ExploredLocks"],
+    "Sources/ProcedureKit/Support/ExploredLocks.swift": ["ExploredLocks"],
     "Sources/ExploredLocks": ["Synchronization"],
     "Sources/TestingProcedureKit": ["ExploredLocks", "ProcedureKit", "Synchronization", "Testing"],
     "Sources/TestingProcedureKit/Traits/TestProcess.swift": ["Foundation"],  // environment variables, files of seeds

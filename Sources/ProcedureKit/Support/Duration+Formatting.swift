@@ -1,3 +1,52 @@
+/// Durations in messages. `Duration.description` prints every digit.
+extension Duration {
+  /// The duration for people: `12.3 milliseconds`, `1 second`, `90 seconds`.
+  ///
+  /// The text has three significant digits, in the largest unit that gives at least one; long durations are whole
+  /// seconds.
+  var inWords: String {
+    var step = Self.nanosecond
+    while step < Self.second, attoseconds.magnitude >= step * 1_000 { step *= 10 }
+    let rounded = magnitude(roundedTo: step)
+    return words(for: rounded, in: Self.units.first { rounded >= $0.size } ?? Self.units[0], places: 3)
+  }
+
+  /// The duration in seconds with microseconds, for comparing many at a glance: `12.000345 seconds`.
+  var inSeconds: String {
+    words(for: magnitude(roundedTo: Self.nanosecond * 1_000), in: Self.units[0], places: 6)
+  }
+
+  /// Returns the absolute number of attoseconds, rounded to a multiple of `step`.
+  private func magnitude(roundedTo step: UInt128) -> UInt128 {
+    (attoseconds.magnitude + step / 2) / step * step
+  }
+
+  private func words(for rounded: UInt128, in unit: (size: UInt128, name: String), places: Int) -> String {
+    let number = Self.decimal(rounded, of: unit.size, places: places)
+    return "\(attoseconds < 0 && rounded > 0 ? "-" : "")\(number) \(unit.name)\(number == "1" ? "" : "s")"
+  }
+
+  private static let second: UInt128 = 1_000_000_000_000_000_000
+  private static let nanosecond: UInt128 = 1_000_000_000
+
+  private static let units: [(size: UInt128, name: String)] = [
+    (second, "second"), (second / 1_000, "millisecond"), (second / 1_000_000, "microsecond"),
+    (nanosecond, "nanosecond"),
+  ]
+
+  /// Returns `amount` in multiples of `unit`, with up to `places` decimal places and without trailing zeros.
+  private static func decimal(_ amount: UInt128, of unit: UInt128, places: Int) -> String {
+    let (whole, rest) = amount.quotientAndRemainder(dividingBy: unit)
+    var digits = ""
+    var left = rest
+    for _ in 0..<places where left > 0 {
+      digits += "\(left * 10 / unit)"
+      left = left * 10 % unit
+    }
+    return digits.isEmpty ? "\(whole)" : "\(whole).\(digits)"
+  }
+}
+
 /// Arithmetic that saturates instead of trapping.
 extension Duration {
   /// The range of a queue's clock: about 292 years.
