@@ -3,7 +3,7 @@ import Testing
 /// The tables of states and phases in the documentation, against the enums and the machine's table of successors.
 @Suite struct PhaseTableTests {
   static let page = "Sources/ProcedureKit/ProcedureKit.docc/ProcedureKit.md"
-  static let states = "Sources/ProcedureKit/Lifecycle/ProcedureState.swift"
+  static let states = "Sources/ProcedureKit/Procedure/ProcedureState.swift"
   static let phases = "Sources/ProcedureKit/Engine/Machine/RunPhase.swift"
 
   static func states(in text: String) -> [String] { text.matches(of: /\n  case (\w+)/).map { String($0.1) } }

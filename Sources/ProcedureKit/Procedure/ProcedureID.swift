@@ -38,3 +38,24 @@ extension Dictionary where Key: Comparable {
   /// The values in the order of creation of their keys, so that equal runs act in equal orders. O(n log n).
   var inOrder: [Value] { count < 2 ? Array(values) : sorted { $0.key < $1.key }.map(\.value) }
 }
+
+/// The identity and the name of a run, for errors and events.
+public struct ProcedureIdentity: Hashable, Codable, Sendable, Identifiable, CustomStringConvertible {
+  /// The run's identity.
+  public let id: ProcedureID
+  /// The procedure's name.
+  public let name: String
+
+  /// Makes the identity of a run.
+  ///
+  /// - Parameters:
+  ///   - id: The run's identity.
+  ///   - name: The procedure's name.
+  public init(id: ProcedureID, name: String) {
+    self.id = id
+    self.name = name
+  }
+
+  /// The run in messages: `"Resize" (#42)`; a scope has no number. A long name is cut, and has no control characters there.
+  public var description: String { id == .ofNoRun ? name.quoted : "\(name.quoted) (\(id))" }
+}
