@@ -1,0 +1,43 @@
+/// How a graph, or a procedure with children, responds when one of its nodes or children fails.
+///
+/// A graph does not respond to a failure that every consumer takes as ``Node/asResult``.
+public enum ErrorPolicy: Sendable, Hashable {
+  /// The first failure cancels all executing parts, starts no further part, and becomes the error of the graph or the
+  /// procedure.
+  case failFast
+  /// Every part that does not depend on a failed part still executes. The graph or the procedure then fails with
+  /// ``ProcedureError/Kind/partsFailed``, which carries all errors.
+  case `continue`
+}
+
+/// How the work on a collection responds when one of its elements fails.
+///
+/// To have a `Result` for each element, in its place, use ``Procedure/asResult``: `map(urls, with: Download().asResult)`.
+///
+/// An element whose condition is not satisfied is ignored, not failed; every policy omits ignored elements.
+public enum ElementFailurePolicy: Sendable, Hashable {
+  /// The first failure cancels the remaining elements, and fails the collection with the error.
+  case failFast
+  /// All elements are processed. The collection then fails with ``ProcedureError/Kind/partsFailed``.
+  case collect
+  /// Failed elements are omitted from the result.
+  case drop
+}
+
+/// The failure of one node of a graph, one element of a collection, one child, or the body with children.
+public struct ProcedureFailure: Sendable {
+  /// The failed run.
+  public let procedure: ProcedureIdentity
+  /// The error of the run.
+  public let error: any Error
+
+  /// Pairs a run with its error.
+  ///
+  /// - Parameters:
+  ///   - procedure: The failed run.
+  ///   - error: The error of the run.
+  public init(procedure: ProcedureIdentity, error: any Error) {
+    self.procedure = procedure
+    self.error = error
+  }
+}
