@@ -165,3 +165,65 @@ extension ProcedureQueue {
     }
   }
 }
+
+/// The order in which a queue starts procedures of equal priority.
+public enum QueueFairness: Sendable, Hashable {
+  /// Procedures start in order of admission.
+  case admissionOrder
+  /// Keys take turns, and the procedures of one key start in order of admission. ``Procedure/keyed(by:)`` sets the key.
+  ///
+  /// A key that gets work comes behind the other keys with work, and so does a key after each start of one of its procedures. With k
+  /// keys that have work, the first procedure of a key therefore starts after at most k further starts of its priority, however long
+  /// the backlogs of other keys are. All procedures without a key have one turn together. The parts of a body, which are nested
+  /// runs and nodes of graphs, take no turns: they go on with the body.
+  case byKey
+}
+
+/// The response to a procedure that is added to a full queue: as many procedures as allowed, in all or of the key, wait to be
+/// started.
+public enum QueueOverflow: Sendable, Hashable {
+  /// The queue refuses the procedure, which fails with ``ProcedureError/Kind/queueFull``.
+  case refuse
+  /// The procedure takes the place of the oldest waiting procedure with an equal key. The replaced procedure is cancelled,
+  /// with ``ProcedureError/Kind/replaced`` as the reason. Without an equal key among the waiting procedures, the
+  /// queue refuses the new procedure. ``Procedure/keyed(by:)`` sets the key; all procedures without a key count as equal.
+  case replaceOldest
+  /// The procedure takes the place of the newest waiting procedure with an equal key; see ``replaceOldest``.
+  case replaceNewest
+}
+
+/// The functions that a queue calls for every procedure, and awaits. A slow hook delays the procedure; see
+/// ``ProcedureQueue/Configuration/hooks``.
+///
+/// The hooks of a queue enclose the hooks of the procedures: the queue's `onWillExecute` is called before the procedure's
+/// hook, and all other hooks of the queue are called after the procedure's hooks. The hooks are called for procedures that
+/// are run, added or produced on the queue, and for the nodes of graphs that are executed. The hooks are not called for a
+/// refused procedure: a procedure is refused by a queue that is shut down or full, or because the producer has ended. To watch without delaying
+/// the procedures, use ``ProcedureQueue/events``.
+public struct ProcedureHooks: Sendable {
+  /// Called when a procedure has a slot, before the body. If the hook throws, the body is not executed, and the procedure fails.
+  public var onWillExecute: (@concurrent @Sendable (ProcedureIdentity) async throws -> Void)?
+  /// Called when a body has ended, with the outcome of the body. If the hook throws, the procedure fails.
+  public var onDidExecute: (@concurrent @Sendable (ProcedureIdentity, ProcedureOutcome<Void>) async throws -> Void)?
+  /// Called when a procedure was cancelled, with the reason; after the body, if the body was executing.
+  public var onDidCancel: (@concurrent @Sendable (ProcedureIdentity, (any Error)?) async -> Void)?
+  /// Called when the outcome is decided, before the outcome can be read. If the hook throws, the procedure fails; a cancelled
+  /// procedure stays cancelled.
+  public var onWillFinish: (@concurrent @Sendable (ProcedureIdentity, ProcedureOutcome<Void>) async throws -> Void)?
+  /// Called when the outcome can be read. The queue is not idle before the hook has returned.
+  public var onDidFinish: (@concurrent @Sendable (ProcedureIdentity, ProcedureOutcome<Void>) async -> Void)?
+
+  /// Makes hooks that are all `nil`.
+  public init() {}
+
+  /// Whether a hook is called at the end of a run.
+  var hasFinishHooks: Bool { onDidCancel != nil || onWillFinish != nil || onDidFinish != nil }
+}
+
+/// The destination of the failures of added procedures.
+enum FailureHandling: Sendable {
+  /// A scope collects the failures, cancels the rest as the policy says, and throws at its end; `afterwards` is as for `unobserved`.
+  case scope(ErrorPolicy, afterwards: (@Sendable (ProcedureFailure) -> Void)?)
+  /// The function is called with each failure that no handle has shown to anybody; `nil` writes to the log.
+  case unobserved((@Sendable (ProcedureFailure) -> Void)?)
+}

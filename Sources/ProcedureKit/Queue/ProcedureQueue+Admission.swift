@@ -1,3 +1,84 @@
+extension ProcedureQueue {
+  /// Adds a procedure if the queue takes it at once, and throws the reason if not.
+  ///
+  /// ```swift
+  /// do {
+  ///   return try await queue.tryAdd(Convert(), input: request).value
+  /// } catch let error as ProcedureError where error.kind == .queueFull {
+  ///   throw TooManyRequests()
+  /// }
+  /// ```
+  ///
+  /// Never replaces another procedure, whatever ``QueueOverflow`` says, and never overtakes a caller that waits for room. On a
+  /// queue without a limit, the function is equal to ``add(_:input:after:)-(_,_,[ProcedureDependency])`` until the queue is shut down. To wait for room, use
+  /// ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])``.
+  ///
+  /// A refusal counts in ``QueueTotals/refusedCount``, and has no events.
+  ///
+  /// - Parameters:
+  ///   - procedure: The procedure to run.
+  ///   - input: The input of the procedure.
+  ///   - dependencies: Procedures that have to finish successfully before.
+  /// - Returns: The run.
+  /// - Throws: ``ProcedureError/Kind/queueFull`` if as many procedures wait as the queue, or the limit of the key, allows; the
+  ///   error names the key in the second case. ``ProcedureError/Kind/queueShutDown`` after a shutdown.
+  /// - Complexity: O(1), and O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  @discardableResult
+  public nonisolated func tryAdd<P: Procedure>(
+    _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
+  ) throws(ProcedureError) -> ProcedureHandle<P.Output> {
+    let task = procedure.procedureTask.resolved(for: input)
+    return ProcedureHandle(
+      try core.tryAdd(task.level, task.closures, after: dependencies, body: task.body(with: input)))
+  }
+
+  /// Adds a procedure without an input if the queue takes it at once; see ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
+  ///
+  /// - Throws: ``ProcedureError/Kind/queueFull`` or ``ProcedureError/Kind/queueShutDown``.
+  @discardableResult
+  public nonisolated func tryAdd<P: Procedure>(
+    _ procedure: P, after dependencies: [any ProcedureDependency] = []
+  ) throws(ProcedureError) -> ProcedureHandle<P.Output> where P.Input == Void {
+    try tryAdd(procedure, input: (), after: dependencies)
+  }
+
+  /// Adds a procedure with the values of other procedures as the input, as soon as there is room.
+  ///
+  /// The function waits for room as ``enqueue(_:input:after:)-(_,_,[ProcedureDependency])`` does; the run waits for the other procedures. Cancelling
+  /// the caller before there is room ends the wait, and the procedure is not added.
+  ///
+  /// - Parameters:
+  ///   - procedure: The procedure to run. Its input is the value, or the tuple of the values.
+  ///   - first: The procedure of the first value.
+  ///   - rest: The procedures of the other values.
+  ///   - dependencies: Further procedures that have to finish successfully before.
+  /// - Returns: The run.
+  /// - Throws: `CancellationError`, or the reason of the cancel.
+  /// - Complexity: O(d) for d dependencies; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
+  @discardableResult @concurrent
+  public nonisolated func enqueue<First: Sendable, each Rest: Sendable, P: Procedure>(
+    _ procedure: P, from first: ProcedureHandle<First>, _ rest: repeat ProcedureHandle<each Rest>,
+    after dependencies: [any ProcedureDependency] = []
+  ) async throws -> ProcedureHandle<P.Output> where P.Input == (First, repeat each Rest) {
+    let task = procedure.procedureTask
+    try await core.reserveRoom(for: task.level.traits.key)
+    return submit(task, from: first, repeat each rest, after: dependencies, hasRoom: core.limitsWaiting)
+  }
+
+  /// Adds a procedure with an array of the values of other procedures as the input, as soon as there is room; see
+  /// ``enqueue(_:from:_:after:)-(_,_,_,[ProcedureDependency])``. Cancelling the caller before there is room ends the wait.
+  @discardableResult @concurrent
+  public nonisolated func enqueue<Value: Sendable, P: Procedure>(
+    _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
+  ) async throws -> ProcedureHandle<P.Output> where P.Input == [Value] {
+    let task = procedure.procedureTask
+    try await core.reserveRoom(for: task.level.traits.key)
+    return submit(task, after: dependencies + handles, hasRoom: core.limitsWaiting) {
+      handles.map(\.successfulValue)
+    }
+  }
+}
+
 /// The functions that add a procedure, with one dependency instead of an array: `after: a` is `after: [a]`.
 extension ProcedureQueue {
   /// Adds a procedure that starts after another one; see ``add(_:input:after:)-(_,_,[ProcedureDependency])``.
