@@ -58,3 +58,41 @@ extension Node {
     self.init(builder: builder, source: Source(slot: slot), edge: .requiresSuccess)
   }
 }
+
+/// Internal. A node's builder, slot and kind of edge, as ``GraphBuilder`` needs them.
+@usableFromInline
+struct NodeReference: Sendable {
+  let builder: ProcedureID
+  let slot: Int32
+  let edge: GraphShape.Edge
+}
+
+/// A ``Node`` without the type of its value, for the parameter `after:`, so that nodes of different types stand in one array.
+///
+/// Only `Node` conforms: a dependency of another type traps.
+public protocol GraphDependency: Sendable {}
+
+/// Internal. A dependency with its entry in a builder.
+protocol ReferencedNode: GraphDependency {
+  var reference: NodeReference { get }
+}
+
+extension GraphDependency {
+  /// The node's entry in its builder. Traps for a type of another module.
+  var reference: NodeReference {
+    guard let node = self as? any ReferencedNode else { fatalError("\(Self.self) is no node of a ProcedureGraph") }
+    return node.reference
+  }
+}
+
+extension ProcedureTask {
+  /// The traits of a node, and the function that it calls: the body as it is, or a run where there is more.
+  @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
+    let traits = NodeTraits(
+      name: name, priority: level.traits.rawPriority,
+      isPlain: level.isPlain && level.traits.key == nil && configure == nil, version: level.traits.version,
+      weight: Float(level.traits.weight))
+    guard !traits.isPlain else { return (traits, operation) }
+    return (traits, { input in try await RunDriver.runNode(self, input) })
+  }
+}

@@ -2,7 +2,7 @@ import Synchronization
 
 /// One execution of a graph: who is ready, what has failed, and the workers.
 final class GraphRun: Sendable {
-  private struct State {
+  struct State {
     var progress: GraphProgress
     var failures: [ProcedureFailure] = []
     var isCancelled = false
@@ -23,10 +23,10 @@ final class GraphRun: Sendable {
   let values: GraphValues
   private let countdown: GraphCountdown
   let run: Run
-  private let broadcaster: EventBroadcaster<ProcedureEvent>
+  let broadcaster: EventBroadcaster<ProcedureEvent>
   private let stopsAtFirstFailure: Bool
   let firstID: ProcedureID
-  private let state: Mutex<State>
+  let state: Mutex<State>
   /// The runs that nodes with nothing but a body needed, until the bodies end.
   private let nodeRuns = Mutex<[Int32: Run]>([:])
   let isObservedFromStart: Bool
@@ -184,7 +184,7 @@ final class GraphRun: Sendable {
   // MARK: Events of nodes
 
   /// Whether a node is no run, so that the graph reports its events.
-  private func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
+  func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
   private func nodeMoved() {
     if run.core.stallReport != nil { run.core.send { state, _ in state.machine.nodeMoved() } }
@@ -318,59 +318,6 @@ final class GraphRun: Sendable {
           if !self.state.withLock(\.progress.isComplete) { self.taskWasCancelled() }
         }
       })
-  }
-
-  // MARK: Events
-
-  private func announceNodes() {
-    guard isObservedFromStart else { return }
-    state.withLock { $0.observed = Set(0..<Int32(plan.traits.count)) }
-    let dependencies = plan.shape.dependencies()
-    for node in plan.traits.indices {
-      report(
-        .didAttach(after: dependencies[node].map { identity(of: $0).id }, elementOf: plan.collection), of: Int32(node),
-        at: start)
-    }
-  }
-
-  func report(
-    _ step: @autoclosure () -> ProcedureEvent.Step, of node: Int32, attempt: Int = 0,
-    at instant: ProcedureInstant? = nil
-  ) {
-    guard broadcaster.isObserved else { return }
-    let identity = identity(of: node)
-    var effects: [EventEffect] = []
-    let subject = ProcedureEvent.Subject(
-      id: identity.id, name: identity.name, attempt: attempt, parent: run.identity.id, isNode: true)
-    let event = ProcedureEvent(of: subject, at: instant ?? run.core.time.now, step())
-    broadcaster.send(event, &effects)
-    for effect in effects { effect.perform() }
-  }
-
-  private var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: run.inheritedReason) }
-
-  private func reportEnd(
-    of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, _ nodeRun: Run? = nil, hasExecuted: Bool
-  ) {
-    guard isObservedFromStart || broadcaster.isObserved else { return }
-    let begin = state.withLock { state in
-      state.observed.remove(node)
-      return state.starts.removeValue(forKey: node)
-    }
-    // The run of a node that has more than a body has reported its end.
-    guard !hasExecuted || isBare(node) else { return }
-    let (outcome, attempt, end) = (outcome(), hasExecuted ? 1 : 0, run.core.time.now)
-    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt, at: end) }
-    if hasExecuted { report(.didExecute(attempt: 1, slot: begin?.slot ?? -1), of: node, at: end) }
-    report(.willFinish(outcome), of: node, attempt: attempt, at: end)
-    report(
-      .didFinish(outcome, metrics(from: begin?.instant, to: end, attempt, nodeRun)), of: node, attempt: attempt, at: end
-    )
-  }
-
-  private func finishUnstartedNodes() {
-    let unstarted = state.withLock { $0.observed }
-    for node in unstarted.sorted() { reportEnd(of: node, cancelledOutcome, hasExecuted: false) }
   }
 }
 

@@ -1,0 +1,111 @@
+import Synchronization
+
+extension GraphRun {
+  // MARK: Events
+
+  func announceNodes() {
+    guard isObservedFromStart else { return }
+    state.withLock { $0.observed = Set(0..<Int32(plan.traits.count)) }
+    let dependencies = plan.shape.dependencies()
+    for node in plan.traits.indices {
+      report(
+        .didAttach(after: dependencies[node].map { identity(of: $0).id }, elementOf: plan.collection), of: Int32(node),
+        at: start)
+    }
+  }
+
+  func report(
+    _ step: @autoclosure () -> ProcedureEvent.Step, of node: Int32, attempt: Int = 0,
+    at instant: ProcedureInstant? = nil
+  ) {
+    guard broadcaster.isObserved else { return }
+    let identity = identity(of: node)
+    var effects: [EventEffect] = []
+    let subject = ProcedureEvent.Subject(
+      id: identity.id, name: identity.name, attempt: attempt, parent: run.identity.id, isNode: true)
+    let event = ProcedureEvent(of: subject, at: instant ?? run.core.time.now, step())
+    broadcaster.send(event, &effects)
+    for effect in effects { effect.perform() }
+  }
+
+  var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: run.inheritedReason) }
+
+  func reportEnd(
+    of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, _ nodeRun: Run? = nil, hasExecuted: Bool
+  ) {
+    guard isObservedFromStart || broadcaster.isObserved else { return }
+    let begin = state.withLock { state in
+      state.observed.remove(node)
+      return state.starts.removeValue(forKey: node)
+    }
+    // The run of a node that has more than a body has reported its end.
+    guard !hasExecuted || isBare(node) else { return }
+    let (outcome, attempt, end) = (outcome(), hasExecuted ? 1 : 0, run.core.time.now)
+    if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt, at: end) }
+    if hasExecuted { report(.didExecute(attempt: 1, slot: begin?.slot ?? -1), of: node, at: end) }
+    report(.willFinish(outcome), of: node, attempt: attempt, at: end)
+    report(
+      .didFinish(outcome, metrics(from: begin?.instant, to: end, attempt, nodeRun)), of: node, attempt: attempt, at: end
+    )
+  }
+
+  func finishUnstartedNodes() {
+    let unstarted = state.withLock { $0.observed }
+    for node in unstarted.sorted() { reportEnd(of: node, cancelledOutcome, hasExecuted: false) }
+  }
+}
+
+extension GraphRun {
+  /// The metrics of a node that has only a body: all the time before its start counts as pending. `run` is the run of a node that needed one.
+  func metrics(
+    from begin: ProcedureInstant?, to end: ProcedureInstant, _ attempts: Int, _ run: Run?
+  ) -> ProcedureMetrics? {
+    guard isObservedFromStart, begin != nil || attempts == 0 else { return nil }
+    let begin = begin ?? end
+    guard var metrics = run?.metrics else {
+      return ProcedureMetrics(
+        pending: start.duration(to: begin), executing: begin.duration(to: end), attempts: attempts)
+    }
+    // The run was made while the body executed already.
+    metrics.pending += start.duration(to: begin)
+    metrics.executing += max(start.duration(to: end) - metrics.total, .zero)
+    return metrics
+  }
+
+  /// How long a node has waited before it came to the queue, if it was there for `time`; zero if that is not known.
+  func timeSinceStart(to end: ProcedureInstant, without time: Duration) -> Duration {
+    start.nanoseconds < 0 ? .zero : max(start.duration(to: end) - time, .zero)
+  }
+}
+
+extension GraphRun {
+  /// The part of the graph in the tree of progress, made with those of all runs around if there is none.
+  var progressPart: ProgressPart { progressPart(in: run.progressPart) }
+
+  func progressPart(in around: ProgressPart) -> ProgressPart {
+    let (part, isNew) = around.graph(firstID) {
+      let total = plan.traits.reduce(0) { $0 + Double($1.weight) }
+      let core = run.core
+      return ProgressPart(
+        firstID, in: around, ProgressState(total: total), nodeCount: plan.traits.count, now: { core.time.now })
+    }
+    guard isNew else { return part }
+    // From now on, each node counts when it ends; those that have ended before count here, some of them twice, which has no effect.
+    values.countEnds()
+    for node in plan.traits.indices where values.hasEnded(Int32(node)) { countEnd(of: Int32(node), in: part) }
+    return part
+  }
+
+  /// A node reports that has not ended.
+  func nodeCame(_ id: ProcedureID) {
+    let node = Int(id.number - firstID.number)
+    progressPart.nodeCame(node, id, weight: Double(plan.traits[node].weight))
+  }
+
+  /// A node has ended while somebody reads or reports progress.
+  func countEnd(of node: Int32) { countEnd(of: node, in: progressPart) }
+
+  private func countEnd(of node: Int32, in part: ProgressPart) {
+    part.nodeEnded(Int(node), firstID.advanced(by: Int(node)), weight: Double(plan.traits[Int(node)].weight))
+  }
+}
