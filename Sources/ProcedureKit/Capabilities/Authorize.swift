@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Authorizes a capability: reads the status, requests authorization if necessary, and reads the status again.
 ///
 /// Requests for capabilities of one type never overlap in the process. Callers with an equal capability and an equal
@@ -53,5 +55,121 @@ extension Authorize where C.Status.Requirement == Void {
   /// Makes a procedure that authorizes a capability without a requirement.
   public init(_ capability: C) {
     self.init(capability, ())
+  }
+}
+
+/// Reads the authorization of a capability, without asking anybody.
+public struct GetAuthorizationStatus<C: Capability>: InputlessProcedure {
+  private let capability: C
+
+  /// Makes a procedure that reads the authorization of a capability.
+  public init(_ capability: C) {
+    self.capability = capability
+  }
+
+  /// "status of" and the name of the capability.
+  public var name: String { "status of \(capability.name)" }
+
+  /// Reads the status. Cancelling the caller cancels the capability's functions.
+  ///
+  /// - Returns: The status; `nil` if the capability is not available.
+  /// - Throws: The capability's errors.
+  public func execute() async throws -> C.Status? {
+    guard await capability.isAvailable() else { return nil }
+    return try await capability.authorizationStatus()
+  }
+}
+
+/// Internal. The authorization requests of the process: at most one at a time for each capability type, in order of
+/// arrival.
+///
+/// A request asks for a capability and a requirement. Callers with an equal request share one answer, including a
+/// refusal. A caller with another request reads the status at its turn and asks only if the status is insufficient. An
+/// error or a cancel is not an answer.
+enum AuthorizationRequests {
+  /// The open requests, by identity.
+  private static let openRequests = Mutex<[ObjectIdentifier: (question: Question, isAnswered: Bool)]>([:])
+
+  /// Authorizes `capability`, and asks if the status does not meet `requirement`. The caller holds no slot meanwhile.
+  ///
+  /// Cancelling the caller ends a wait for its turn at once, and cancels a request under way.
+  ///
+  /// - Returns: The status that meets the requirement.
+  /// - Throws: ``CapabilityError``; the capability's errors; `CancellationError`;
+  ///   ``ProcedureError/Kind/exclusionDeadlock`` if the request under way waits for a resource that an
+  ///   enclosing body holds.
+  static func authorize<C: Capability>(_ capability: C, _ requirement: C.Status.Requirement) async throws -> C.Status {
+    guard await capability.isAvailable() else { throw CapabilityError.unavailable(capability: capability.name) }
+    let question = Question(of: capability, requirement)
+    openRequests.withLock { $0[ObjectIdentifier(question)] = (question, false) }
+    defer { _ = openRequests.withLock { $0.removeValue(forKey: ObjectIdentifier(question)) } }
+    let status = try await capability.authorizationStatus()
+    if status.meets(requirement) { return status }
+    return try await Prompts.takeTurn(Prompts.Kind(type: TypeCategory(C.self)), named: "authorize \(capability.name)") {
+      try await ask(capability, requirement, question)
+    }
+  }
+
+  private static func ask<C: Capability>(
+    _ capability: C, _ requirement: C.Status.Requirement, _ question: Question
+  ) async throws -> C.Status {
+    var status = try await capability.authorizationStatus()
+    if !status.meets(requirement), !isAnswered(question) {
+      try await capability.requestAuthorization(requirement)
+      status = try await capability.authorizationStatus()
+      try ProcedureContext.checkCancellation()
+      markAnswered(question)
+    }
+    guard status.meets(requirement) else {
+      throw CapabilityError.unauthorized(capability: capability.name, status: status)
+    }
+    return status
+  }
+
+  private static func isAnswered(_ question: Question) -> Bool {
+    openRequests.withLock { $0[ObjectIdentifier(question)]?.isAnswered ?? false }
+  }
+
+  /// Marks all equal requests as answered. The values are compared without the lock.
+  ///
+  /// - Complexity: O(n) for n open requests.
+  private static func markAnswered(_ question: Question) {
+    let equal = openRequests.withLock { $0.values.map(\.question) }.filter(question.isSame)
+    openRequests.withLock { requests in
+      for question in equal { requests[ObjectIdentifier(question)]?.isAnswered = true }
+    }
+  }
+}
+
+extension AuthorizationRequests {
+  /// A request: a capability and a requirement.
+  fileprivate final class Question: Sendable {
+    private let type: ObjectIdentifier
+    private let subject: any Sendable
+    private let requirement: any Sendable
+
+    init<C: Capability>(of capability: C, _ requirement: C.Status.Requirement) {
+      type = ObjectIdentifier(C.self)
+      subject = capability
+      self.requirement = requirement
+    }
+
+    func isSame(as other: Question) -> Bool {
+      type == other.type && areSame(subject, other.subject) && areSame(requirement, other.requirement)
+    }
+  }
+}
+
+/// Returns whether two values are known to be equal: equal `Equatable` values, one object, or values of an empty type.
+private func areSame<T>(_ one: T, _ other: Any) -> Bool {
+  guard let other = other as? T else { return false }
+  if let one = one as? any Equatable { return one.equals(other) }
+  if T.self is AnyObject.Type { return (one as AnyObject) === (other as AnyObject) }
+  return MemoryLayout<T>.size == 0
+}
+
+extension Equatable {
+  fileprivate func equals(_ other: Any) -> Bool {
+    (other as? Self) == self
   }
 }

@@ -34,3 +34,28 @@ extension Capability {
     String(describing: Self.self)
   }
 }
+
+/// The authorization of a program to use a ``Capability``.
+public protocol AuthorizationStatus: Sendable {
+  /// The type of a requirement; `Void` if the capability is either allowed or not.
+  associatedtype Requirement: Sendable
+
+  /// Returns whether the status meets `requirement`.
+  func meets(_ requirement: Requirement) -> Bool
+}
+
+/// The reason why a capability cannot be used.
+public enum CapabilityError: Error, Sendable, CustomStringConvertible {
+  /// The capability does not exist on this system.
+  case unavailable(capability: String)
+  /// The status of the capability does not meet the requirement.
+  case unauthorized(capability: String, status: any AuthorizationStatus)
+
+  /// The error as a sentence, with the name of the capability.
+  public var description: String {
+    switch self {
+    case .unavailable(let capability): "\(capability) is not available here"
+    case .unauthorized(let capability, let status): "\(capability) is not authorized as needed: \(status)"
+    }
+  }
+}
