@@ -289,3 +289,47 @@ extension ProcedureEvent: CustomStringConvertible {
     }
   }
 }
+
+/// The reason why a node of a durable graph is executed, although there is a journal.
+public enum ExecutionCause: Hashable, Codable, Sendable, CustomStringConvertible {
+  /// The journal has no value of the node, in any version and for any input.
+  case notRemembered
+  /// The version of the node, or of the graph, was another one.
+  case versionChanged
+  /// The values of these dependencies have changed, or the node depends on others.
+  case dependenciesChanged([String])
+  /// These dependencies are executed, so that their values are not known yet.
+  case dependenciesExecuted([String])
+  /// The value of this type is not `Codable`, and a node that is executed, or the caller, needs it.
+  case notCodable(String)
+
+  /// The reason in a sentence: "its version has changed".
+  public var description: String {
+    switch self {
+    case .notRemembered: "the journal has no value of it"
+    case .versionChanged: "its version, or that of the graph, has changed"
+    case .dependenciesChanged(let names): "its dependencies have changed: \(Self.list(names))"
+    case .dependenciesExecuted(let names): "its dependencies are executed: \(Self.list(names))"
+    case .notCodable(let type): "its value, a \(type), is not Codable, and is needed"
+    }
+  }
+
+  private static func list(_ names: [String]) -> String { names.map(\.quoted).joined(separator: ", ") }
+}
+
+extension ProcedureEvent {
+  /// Why a node of a durable graph is executed although the journal has a value of the node, or of others of the graph; of
+  /// ``Kind-swift.struct/willExecute``. `nil` for every other run, and for a node that is executed for the first time.
+  ///
+  /// See `durable(in:as:version:rememberingFailures:)`. The node has the same reason in ``QueueSnapshot/Entry/executionCause``.
+  public var executionCause: ExecutionCause? {
+    if case .willExecute(_, _, _, let cause)? = details?.step { cause } else { nil }
+  }
+}
+
+extension ProcedureEvent {
+  /// How far the run is, of ``Kind-swift.struct/progress``.
+  public var progress: ProcedureProgress? {
+    if case .progress(let progress)? = details?.step { progress } else { nil }
+  }
+}
