@@ -4,7 +4,9 @@ import Testing
 @Suite struct ImportsTests {
   static let allowed: [String: Set<String>] = [
     "Sources/ProcedureKit": ["Synchronization"],
-    "Sources/ProcedureKit/Logging/Messages/StandardError.swift": ["Darwin", "Glibc", "Musl", "Android", "WinSDK"],
+    "Sources/ProcedureKit/Observability/StandardErrorLogHandler.swift": [
+      "Darwin", "Glibc", "Musl", "Android", "WinSDK",
+    ],
     "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation", "Synchronization"],
     "Sources/ProcedureKitFoundation/Durable/JournalExecutor.swift": ["Dispatch"],
     "Sources/ProcedureKitNetwork/Reachability/Condition+Network.swift": ["ProcedureKit", "Network"],

@@ -1,3 +1,16 @@
+/// Writes each message as one line to standard error; see ``ProcedureLogMessage/description``.
+///
+/// One call writes one line, so that lines of several tasks do not mix. A failed write is ignored.
+public struct StandardErrorLogHandler: ProcedureLogHandler {
+  /// Creates the handler.
+  public init() {}
+
+  /// Writes the line.
+  public func handle(_ message: ProcedureLogMessage) {
+    StandardError.write(message.description)
+  }
+}
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)

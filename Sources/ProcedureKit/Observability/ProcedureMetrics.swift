@@ -1,0 +1,218 @@
+/// The time that one run has spent in each part of its life, and its attempts.
+///
+/// Waits and pauses count wherever a modifier stands. While one layer of a procedure pauses and another one executes, as the copies of a hedge
+/// can, the time counts as executing.
+///
+/// All durations are measured on the clock of the queue. See ``ProcedureEvent/metrics``.
+public struct ProcedureMetrics: Hashable, Codable, Sendable {
+  /// The time in which the run waited for its dependencies.
+  public var pending: Duration
+  /// The time in which conditions were evaluated.
+  public var evaluating: Duration
+  /// The time in which the run waited for resources, for its slot, or for room on the queue.
+  public var waiting: Duration
+  /// The part of ``waiting`` in which the run waited for resources.
+  public var claiming: Duration
+  /// The time in which the body executed; for several attempts, the sum.
+  public var executing: Duration
+  /// The time of the pauses: of a delay, between attempts, between repetitions.
+  public var paused: Duration
+  /// The time after the body, in which the run waited for children that the body produced, and called its end hooks.
+  public var finishing: Duration
+  /// The number of attempts that have started, including the retries of every layer of the procedure and of the procedures that its body calls; 0
+  /// if the body was never called.
+  public var attempts: Int
+
+  /// Creates metrics from their parts.
+  public init(
+    pending: Duration = .zero, evaluating: Duration = .zero, waiting: Duration = .zero, claiming: Duration = .zero,
+    executing: Duration = .zero, paused: Duration = .zero, finishing: Duration = .zero, attempts: Int = 0
+  ) {
+    (self.pending, self.evaluating, self.waiting, self.claiming) = (pending, evaluating, waiting, claiming)
+    (self.executing, self.paused, self.finishing, self.attempts) = (executing, paused, finishing, attempts)
+  }
+
+  /// Decodes metrics, including those of versions without ``finishing`` or ``claiming``.
+  ///
+  /// - Throws: `DecodingError`.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func duration(_ key: CodingKeys) throws -> Duration { try container.decode(Duration.self, forKey: key) }
+    self.init(
+      pending: try duration(.pending), evaluating: try duration(.evaluating), waiting: try duration(.waiting),
+      claiming: try container.decodeIfPresent(Duration.self, forKey: .claiming) ?? .zero,
+      executing: try duration(.executing), paused: try duration(.paused),
+      finishing: try container.decodeIfPresent(Duration.self, forKey: .finishing) ?? .zero,
+      attempts: try container.decode(Int.self, forKey: .attempts))
+  }
+
+  /// The sum of all durations, saturated, without ``claiming``, which is a part of another one.
+  public var total: Duration {
+    [evaluating, waiting, executing, paused, finishing].reduce(pending) { $0.addingSaturated($1) }
+  }
+}
+
+/// What has happened on a queue since it was made: counts, times and latencies.
+///
+/// Collected if ``ProcedureQueue/Configuration/collectsTotals`` is set. Procedures of `run`, `add` and `produce` count; nodes of
+/// graphs are parts of the procedure that runs the graph. See ``QueueSnapshot/totals``.
+public struct QueueTotals: Hashable, Codable, Sendable {
+  /// How many procedures have finished with a value, reused ones included.
+  public private(set) var finishedCount = 0
+  /// How many procedures have failed, refused ones included.
+  public private(set) var failedCount = 0
+  /// How many procedures were cancelled.
+  public private(set) var cancelledCount = 0
+  /// How many procedures were ignored, since a condition was not satisfied.
+  public private(set) var ignoredCount = 0
+  /// How many procedures have finished with a value that was there already.
+  public private(set) var reusedCount = 0
+  /// How many procedures the queue has refused: it was full or shut down, or a deadline had passed. A refusal that
+  /// ``ProcedureQueue/tryAdd(_:input:after:)-(_,_,[ProcedureDependency])`` throws counts, too.
+  public private(set) var refusedCount = 0
+  /// How many attempts have followed a failed one, in any layer of a procedure, and in the nodes of graphs.
+  public private(set) var retryCount = 0
+  /// The sums of the times of all procedures.
+  public private(set) var times = ProcedureMetrics()
+  /// How long procedures have waited for dependencies, conditions, resources and slots, each in all.
+  public private(set) var waiting = DurationHistogram()
+  /// How long bodies have executed, for each procedure that has started.
+  public private(set) var executing = DurationHistogram()
+
+  /// Creates totals of nothing.
+  public init() {}
+
+  /// How many procedures have ended.
+  public var count: Int { finishedCount + failedCount + cancelledCount + ignoredCount }
+
+  /// Adds the totals of another queue, or of another time.
+  public mutating func merge(_ other: QueueTotals) {
+    finishedCount += other.finishedCount
+    failedCount += other.failedCount
+    cancelledCount += other.cancelledCount
+    ignoredCount += other.ignoredCount
+    reusedCount += other.reusedCount
+    refusedCount += other.refusedCount
+    retryCount += other.retryCount
+    times += other.times
+    waiting.merge(other.waiting)
+    executing.merge(other.executing)
+  }
+
+  /// Counts the retries of a node, which is otherwise a part of its graph.
+  mutating func countNode(_ metrics: ProcedureMetrics) { retryCount += max(metrics.attempts - 1, 0) }
+
+  /// Counts a run that has ended; one without metrics was refused.
+  mutating func count(_ outcome: ProcedureOutcome<Void>, _ metrics: ProcedureMetrics?, isReused: Bool) {
+    switch outcome {
+    case .finished: finishedCount += 1
+    case .failed: failedCount += 1
+    case .cancelled: cancelledCount += 1
+    case .ignored: ignoredCount += 1
+    }
+    if isReused { reusedCount += 1 }
+    guard let metrics else {
+      refusedCount += 1
+      return
+    }
+    retryCount += max(metrics.attempts - 1, 0)
+    times += metrics
+    waiting.record(metrics.pending.addingSaturated(metrics.evaluating).addingSaturated(metrics.waiting))
+    if metrics.attempts > 0 { executing.record(metrics.executing) }
+  }
+}
+
+extension ProcedureMetrics {
+  /// Adds all times and attempts, saturated.
+  public static func += (sum: inout ProcedureMetrics, other: ProcedureMetrics) {
+    sum.pending = sum.pending.addingSaturated(other.pending)
+    sum.evaluating = sum.evaluating.addingSaturated(other.evaluating)
+    sum.waiting = sum.waiting.addingSaturated(other.waiting)
+    sum.claiming = sum.claiming.addingSaturated(other.claiming)
+    sum.executing = sum.executing.addingSaturated(other.executing)
+    sum.paused = sum.paused.addingSaturated(other.paused)
+    sum.finishing = sum.finishing.addingSaturated(other.finishing)
+    sum.attempts += other.attempts
+  }
+}
+
+/// How many durations were how long: fixed buckets, so that histograms of several queues can be merged.
+///
+/// The bounds are 1, 2.5 and 5 times each power of ten from a microsecond to a thousand seconds; the last bucket has no bound. Memory and
+/// the time to record a duration are constant.
+public struct DurationHistogram: Hashable, Codable, Sendable {
+  /// The upper bounds of all buckets but the last, in order.
+  public static let bounds: [Duration] = (0..<10).flatMap { power -> [Duration] in
+    let unit = (0..<power).reduce(1_000) { unit, _ in unit * 10 }
+    return [.nanoseconds(unit), .nanoseconds(unit * 5 / 2), .nanoseconds(unit * 5)]
+  }
+
+  /// The number of durations in each bucket, at most as long as its bound; one bucket more than ``bounds``.
+  public private(set) var counts: [Int]
+  /// The sum of all durations, saturated.
+  public private(set) var sum: Duration
+
+  /// Creates an empty histogram.
+  public init() {
+    counts = Array(repeating: 0, count: Self.bounds.count + 1)
+    sum = .zero
+  }
+
+  /// Decodes a histogram.
+  ///
+  /// - Throws: `DecodingError` if there are more or fewer counts than buckets, or a count is negative.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    counts = try container.decode([Int].self, forKey: .counts)
+    sum = try container.decode(Duration.self, forKey: .sum)
+    guard counts.count == Self.bounds.count + 1, counts.allSatisfy({ $0 >= 0 }) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .counts, in: container,
+        debugDescription: "a histogram has \(Self.bounds.count + 1) counts, of which none is negative")
+    }
+  }
+
+  /// The number of all durations.
+  public var count: Int { counts.reduce(0, +) }
+
+  /// Adds a duration. Negative ones count as zero.
+  public mutating func record(_ duration: Duration) {
+    let index = Self.bounds.partitioningIndex { duration <= $0 }
+    counts[index] += 1
+    sum = sum.addingSaturated(max(duration, .zero))
+  }
+
+  /// Adds all durations of another histogram.
+  public mutating func merge(_ other: DurationHistogram) {
+    for (index, count) in zip(counts.indices, other.counts) { counts[index] += count }
+    sum = sum.addingSaturated(other.sum)
+  }
+
+  /// Returns the bound of the bucket that the given part of the durations does not exceed.
+  ///
+  /// - Parameter part: The part, from 0 to 1: 0.99 for the bound that all but a hundredth keep. Other values are clamped.
+  /// - Returns: The bound; `nil` for an empty histogram, and if the duration is in the last bucket, which has no bound.
+  public func quantile(_ part: Double) -> Duration? {
+    let all = count
+    guard all > 0 else { return nil }
+    let rank = max(1, Int((Double(all) * min(max(part, 0), 1)).rounded(.up)))
+    var passed = 0
+    for (index, count) in counts.enumerated() {
+      passed += count
+      if passed >= rank { return index < Self.bounds.count ? Self.bounds[index] : nil }
+    }
+    return nil
+  }
+}
+
+extension [Duration] {
+  /// The index of the first element for which the predicate holds; elements after it have to, too.
+  fileprivate func partitioningIndex(_ predicate: (Duration) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if predicate(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

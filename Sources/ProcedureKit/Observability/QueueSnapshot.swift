@@ -1,0 +1,160 @@
+/// A queue at one moment: the procedures on the queue, and the wait of each procedure.
+///
+/// All entries are of the same moment. Of a graph, the nodes that execute or wait are shown after the graph, with the graph as
+/// their parent; nodes whose dependencies have not finished are not shown.
+public struct QueueSnapshot: Codable, Sendable {
+  /// The queue's name.
+  public let name: String
+  /// How many bodies may execute at once.
+  public let maxConcurrentProcedures: Int
+  /// How many slots are taken at this moment.
+  public let slotsInUse: Int
+  /// How many added procedures may wait; see ``ProcedureQueue/Configuration/maxWaitingProcedures``.
+  public let maxWaitingProcedures: Int
+  /// How many bodies of one key may execute at once; see ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
+  public let maxConcurrentProceduresPerKey: Int
+  /// How many added procedures of one key may wait; see ``ProcedureQueue/Configuration/maxWaitingProceduresPerKey``.
+  public let maxWaitingProceduresPerKey: Int
+  /// Whether the queue starts no procedure until the queue is resumed.
+  public let isSuspended: Bool
+  /// Whether the queue admits no further procedures.
+  public let isShutDown: Bool
+  /// What has happened on the queue, if ``ProcedureQueue/Configuration/collectsTotals`` is set.
+  public let totals: QueueTotals?
+  /// Every procedure that has not finished, in order of admission.
+  public internal(set) var procedures: [Entry]
+
+  /// One procedure on the queue.
+  public struct Entry: Codable, Sendable {
+    /// The id and the name of the run.
+    public let procedure: ProcedureIdentity
+    /// The state of the run.
+    public let state: ProcedureState
+    /// The run whose body runs or has produced this run, or the graph of this node; `nil` for a run of its own.
+    public let parent: ProcedureIdentity?
+    /// The description of the run's key, or of the key of the run around; see ``Procedure/keyed(by:)``.
+    public let key: String?
+    /// The number of the slot in which the body executes, as ``ProcedureEvent/slot`` tells; `nil` without one, and if the queue is neither
+    /// observed nor collects totals. A node has the slot of its graph's worker, which is shown for a node with modifiers only.
+    public let slot: Int?
+    /// How far the run is, if progress is reported or read; see ``ProgressReporter``. Nodes with nothing but a body have none.
+    public let progress: Double?
+    /// Why a node of a durable graph is executed although the journal has a value of the node, or of others of the graph; `nil` for every
+    /// other run.
+    public let executionCause: ExecutionCause?
+    /// The wait of the run; `nil` while the body works, or waits for anything that is not the library's.
+    public let wait: Wait?
+  }
+
+  /// The wait that keeps a procedure from going on.
+  public enum Wait: Codable, Hashable, Sendable {
+    /// The procedure waits for dependencies.
+    case dependencies([ProcedureIdentity])
+    /// The conditions of these names are being evaluated.
+    case conditions([String])
+    /// The queue is suspended.
+    case resumption
+    /// Other runs hold resources that the procedure claims, or have claimed them earlier.
+    case resources([ExclusionWait])
+    /// Other runs hold the slots, or come first.
+    case slot
+    /// Other runs of the described key hold all `limit` slots that each key may have, or come first. See
+    /// ``ProcedureQueue/Configuration/maxConcurrentProceduresPerKey``.
+    case key(String, limit: Int)
+    /// The procedure pauses between two attempts, or before the first. `until` is the end of the pause, if known.
+    case pause(until: ProcedureInstant?)
+    /// The body awaits these procedures, and lends the slot meanwhile.
+    case procedures([ProcedureIdentity])
+    /// The body waits until all procedures of the queue of this name have finished.
+    case idleness(of: String)
+    /// The body waits for room on the full queue of this name.
+    case room(on: String)
+    /// The body waits for an event of the procedure or the queue of this name.
+    case events(of: String)
+    /// The body has ended or waits, and children that the body has produced have not finished.
+    case children([ProcedureIdentity])
+    /// The graph waits for its nodes.
+    case nodes
+    /// The node waits until fewer than this number of nodes execute; see ``ProcedureGraph/limit(_:)``.
+    case graphLimit(Int)
+    /// The procedure waits for its turn at a ``RateLimiter``.
+    case rateLimit
+  }
+}
+
+extension QueueSnapshot: CustomStringConvertible {
+  /// The queue in logs: a line for the queue, and a line for each procedure.
+  public var description: String {
+    let head =
+      "queue \(name.quoted): \(slotsInUse) \(slotsInUse == 1 ? "slot" : "slots") in use"
+      + "\(isSuspended ? ", suspended" : "")\(isShutDown ? ", shut down" : "")"
+    return ([head] + procedures.map { "  \($0)" }).joined(separator: "\n")
+  }
+}
+
+extension QueueSnapshot.Entry: CustomStringConvertible {
+  /// The procedure in logs: `"mail" (#6) pending, waits for "copy" (#2)`.
+  public var description: String {
+    "\(procedure)\(key.map { " of key \($0.quoted)" } ?? "") \(state)\(wait.map { ", waits for \($0)" } ?? "")"
+      + (executionCause.map { ", again, since \($0)" } ?? "")
+  }
+}
+
+extension QueueSnapshot.Wait: CustomStringConvertible {
+  /// The awaited procedures, conditions or resources, in logs.
+  public var description: String {
+    switch self {
+    case .dependencies(let procedures), .procedures(let procedures):
+      procedures.map(\.description).joined(separator: ", ")
+    case .conditions(let names): "its conditions " + names.map(\.quoted).joined(separator: ", ")
+    case .resources([]): "its turn to claim what it needs"
+    case .resources(let waits): waits.map { "\($0.resource.quoted), which \($0.holder) holds" }.joined(separator: ", ")
+    case .resumption: "the queue to be resumed"
+    case .slot: "a slot"
+    case .key(let key, let limit): "one of the \(limit) \(limit == 1 ? "slot" : "slots") of its key \(key.quoted)"
+    case .pause(let end): end.map { "the end of its pause, at \($0)" } ?? "the end of its pause"
+    case .idleness(let queue): "all procedures of the queue \(queue.quoted)"
+    case .room(let queue): "room on the queue \(queue.quoted)"
+    case .events(let name): "an event of \(name.quoted)"
+    case .children(let children): "its children " + children.map(\.description).joined(separator: ", ")
+    case .nodes: "its nodes"
+    case .graphLimit(let limit): "one of the \(limit) nodes that may execute at once"
+    case .rateLimit: "its turn at a rate limiter"
+    }
+  }
+}
+
+extension ProcedureQueue {
+  /// Returns the procedures on the queue at this moment, with the wait of each procedure.
+  ///
+  /// The function can be called from anywhere, including synchronous code.
+  ///
+  /// - Complexity: O(n log n) for n procedures on the queue.
+  public nonisolated func snapshot() -> QueueSnapshot { core.snapshot() }
+}
+
+/// The look of a snapshot at one wait of a body.
+enum BodyWaitLook: Sendable {
+  case procedure(ProcedureIdentity)
+  /// The leader of the execution of a key.
+  case execution(SharedWorkTable.Key, Run)
+  case other(QueueSnapshot.Wait)
+
+  /// `nil` for a wait that is over, although the body has not gone on yet. Made under the lock.
+  init?(_ wait: RunWait) {
+    switch wait {
+    case .run(let awaited):
+      if awaited.isFinished { return nil }
+      self = .procedure(awaited.identity)
+    case .execution(let table, let key, let follower):
+      guard let leader = table.leader(key, of: follower) else { return nil }
+      self = .execution(key, leader)
+    case .conditions(let names): self = .other(.conditions(names))
+    case .idle(let queue): self = .other(.idleness(of: queue.name))
+    case .room(let queue, _): self = .other(.room(on: queue.name))
+    case .eventsOfRun(let run): self = .other(.events(of: run.name))
+    case .events(let name): self = .other(.events(of: name))
+    case .rateLimit: self = .other(.rateLimit)
+    }
+  }
+}

@@ -1,0 +1,178 @@
+extension QueueCore {
+  /// Returns the runs that are there, with the wait of each.
+  func snapshot() -> QueueSnapshot {
+    let (empty, looks) = withState { state in
+      let looks = state.machine.present.compactMap { member in
+        state.machine[member].payload.map { RunLook($0, state) }
+      }
+      let empty = QueueSnapshot(
+        name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
+        maxWaitingProcedures: state.room.limit, maxConcurrentProceduresPerKey: state.machine.turns.limit,
+        maxWaitingProceduresPerKey: state.room.limitPerKey, isSuspended: state.machine.isSuspended,
+        isShutDown: state.isShutDown, totals: state.totals, procedures: [])
+      return (empty, looks)
+    }
+    let parts = Dictionary(grouping: looks, by: { ObjectIdentifier($0.run.reported) })
+    let runs = Set(looks.map(\.run.id))
+    var snapshot = empty
+    for look in looks where look.run.isReported {
+      let levels = parts[ObjectIdentifier(look.run)] ?? []
+      let key = look.run.key.map { "\($0.value)" }
+      snapshot.procedures.append(
+        QueueSnapshot.Entry(
+          procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity, key: key,
+          slot: look.slot, progress: look.progress, executionCause: look.executionCause,
+          wait: look.wait(amongThoseOf: levels, empty.isSuspended)))
+      let nodes = levels.flatMap { $0.nodes(key, empty.isSuspended) }
+      snapshot.procedures += nodes.filter { !runs.contains($0.procedure.id) }
+    }
+    return snapshot
+  }
+}
+
+/// The look of a snapshot at one run, or one level of a run. Made under the lock, and kept until the lock is released: the release of a last
+/// reference to another run can call the user.
+private struct RunLook: Sendable {
+  let run: Run
+  let state: ProcedureState
+  private let phase: RunPhase
+  let slot: Int?
+  let progress: Double?
+  let executionCause: ExecutionCause?
+  private let isReturning: Bool
+  /// The limit of the key, if the run waits for a slot of its key.
+  private let limitOfKey: Int?
+  let waits: [BodyWaitLook]
+  private let pauseEnd: ProcedureInstant?
+  /// The dependencies that have not ended.
+  let dependencies: [ProcedureIdentity]
+  /// The resources that the run claims, and the other runs that hold them.
+  private let holders: [(key: ResourceKey, holder: Run)]
+  let children: [ProcedureIdentity]
+  let conditions: [String]
+  let graph: GraphRun?
+  /// The nodes of the graph at the instant of the snapshot.
+  let nodes: GraphRun.UnfinishedNodes
+
+  init(_ run: Run, _ state: QueueCore.State) {
+    let (machine, details) = (state.machine, run.details)
+    let number = run.slotNumber(state)
+    slot = number < 0 ? nil : Int(number)
+    (progress, executionCause) = (details?.progress?.shown.fraction, details?.executionCause)
+    self.run = run
+    self.state = run.state(machine)
+    phase = machine[run.member].phase
+    // The body of a node uses the slot of a worker, which has the key of the node.
+    let owner = run.kind == .node && run.slotOwner.member >= 0 ? run.slotOwner.member : run.member
+    isReturning = machine[owner].isReturning
+    limitOfKey = machine.isKeyFull(owner) ? machine.turns.limit : nil
+    waits = details?.waits.values.compactMap { BodyWaitLook($0.wait) } ?? []
+    pauseEnd = details?.pauseEnd
+    // Other queues may have ended a dependency or released a resource, and not yet have reached this run: it waits for nothing then.
+    dependencies = details?.dependencies.filter { !$0.ofRun.dependencyRun.isFinished }.map(\.identity) ?? []
+    holders = phase == .claiming ? run.core.resources.holders(of: run) : []
+    let produced = details.map { Array($0.children.values.filter { $0.kind == .added }) } ?? []
+    children = produced.map(\.identity).sorted { $0.id < $1.id }
+    conditions = phase == .evaluating ? run.closures?.conditions.elements.map(\.name) ?? [] : []
+    graph = details?.graph
+    nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
+  }
+
+  /// The wait that is shown for a run of several levels: that of the outermost one which waits, or of the pause that the state is about.
+  func wait(amongThoseOf levels: [RunLook], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
+    let pausing = state == .pausing ? levels.first { $0.phase == .pausing } : nil
+    return pausing?.wait(isSuspended) ?? levels.lazy.compactMap { $0.wait(isSuspended) }.first
+  }
+
+  /// The wait of the run.
+  func wait(_ isSuspended: Bool) -> QueueSnapshot.Wait? {
+    switch phase {
+    case .pending: dependencies.isEmpty ? nil : .dependencies(dependencies)
+    case .held: .resumption
+    case .evaluating: .conditions(conditions)
+    case .pausing: .pause(until: pauseEnd)
+    case .claiming: holders.isEmpty ? nil : .resources(holders.map { exclusion($0.key, $0.holder) })
+    case .ready: isSuspended && run.isReported ? .resumption : waitForSlot
+    case .starting, .executing: isReturning ? waitForSlot : waitOfBody
+    case .finishing: children.isEmpty ? nil : .children(children)
+    case .finished: nil
+    }
+  }
+
+  private func exclusion(_ key: any CustomStringConvertible & Sendable, _ holder: Run) -> ExclusionWait {
+    ExclusionWait(procedure: run.levelIdentity, key: key, holder: holder.levelIdentity)
+  }
+
+  private var waitForSlot: QueueSnapshot.Wait {
+    guard let limitOfKey, let key = run.key else { return .slot }
+    return .key("\(key.value)", limit: limitOfKey)
+  }
+
+  private var waitOfBody: QueueSnapshot.Wait? {
+    var procedures: [ProcedureIdentity] = []
+    var other: QueueSnapshot.Wait?
+    for wait in waits {
+      switch wait {
+      case .procedure(let procedure): procedures.append(procedure)
+      case .execution(let key, let leader): other = .resources([exclusion(key, leader)])
+      case .other(.conditions(let names)): return .conditions(names)
+      case .other(let wait): other = wait
+      }
+    }
+    if !procedures.isEmpty { return .procedures(Set(procedures).sorted { $0.id < $1.id }) }
+    if graph != nil { return .nodes }
+    return other ?? (waits.isEmpty || children.isEmpty ? nil : .children(children))
+  }
+
+  /// The nodes of a graph that execute or wait for a slot and are no runs of their own.
+  func nodes(_ key: String?, _ isSuspended: Bool) -> [QueueSnapshot.Entry] {
+    guard let graph else { return [] }
+    let wait: QueueSnapshot.Wait = isSuspended ? .resumption : nodes.limit.map { .graphLimit($0) } ?? .slot
+    // The queue may have been resumed, and its worker wait for the slot.
+    let waitOfHeld: QueueSnapshot.Wait = isSuspended ? .resumption : .slot
+    func entry(_ node: Int32, _ wait: QueueSnapshot.Wait?) -> QueueSnapshot.Entry {
+      QueueSnapshot.Entry(
+        procedure: graph.identity(of: node), state: wait == nil ? .executing : .waiting, parent: run.identity, key: key,
+        slot: nil,
+        progress: nil, executionCause: nil, wait: wait)
+    }
+    return nodes.executing.map { entry($0, nil) } + nodes.held.map { entry($0, waitOfHeld) }
+      + nodes.waiting.map { entry($0, wait) }
+  }
+}
+
+extension Run {
+  /// The public state for the phase.
+  var state: ProcedureState { core.withState { self.state($0.machine) } }
+
+  /// Whether a layer of the procedure pauses, and the run and its layers hold no slot. Called under the lock.
+  private func isPausedByPart(_ machine: QueueMachine<Run>) -> Bool {
+    var (parts, isPaused) = ([self], false)
+    while let part = parts.popLast() {
+      let entry = machine[part.member]
+      if entry.holdsSlot { return false }
+      isPaused = isPaused || entry.phase == .pausing
+      for child in part.details?.children.values ?? [:].values where !child.isReported && child.member >= 0 {
+        parts.append(child)
+      }
+    }
+    return isPaused
+  }
+
+  /// The state of the run (L1). Called under the lock.
+  func state(_ machine: QueueMachine<Run>) -> ProcedureState {
+    guard member >= 0 else { return outcome == nil ? .pending : .finished }
+    if outcome != nil { return .finished }
+    let entry = machine[member]
+    switch entry.phase {
+    case .pending: return .pending
+    case .held: return entry.needs.contains(.conditions) ? .evaluating : .waiting
+    case .evaluating: return .evaluating
+    case .pausing: return .pausing
+    case .claiming, .ready: return .waiting
+    case .starting, .executing: return isPausedByPart(machine) ? .pausing : .executing
+    case .finishing: return .finishing
+    case .finished: return .finished
+    }
+  }
+}
