@@ -4,7 +4,7 @@ import Testing
 @Suite struct PhaseTableTests {
   static let page = "Sources/ProcedureKit/ProcedureKit.docc/ProcedureKit.md"
   static let states = "Sources/ProcedureKit/Procedure/ProcedureState.swift"
-  static let phases = "Sources/ProcedureKit/Engine/Machine/RunPhase.swift"
+  static let phases = "Sources/ProcedureKit/Scheduler/Machine/RunPhase.swift"
 
   static func states(in text: String) -> [String] { text.matches(of: /\n  case (\w+)/).map { String($0.1) } }
 
