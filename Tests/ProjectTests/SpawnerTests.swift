@@ -4,7 +4,7 @@ import Testing
 /// What starts an unstructured task decides its executor, its priority and its end: one file of a module does.
 @Suite struct SpawnerTests {
   static let spawners: Set = [
-    "Sources/ProcedureKit/Engine/Tasks/Spawner.swift", "Sources/ProcedureKitProcess/Running/LaunchedProcess.swift",
+    "Sources/ProcedureKit/Scheduler/Tasks/Spawner.swift", "Sources/ProcedureKitProcess/Running/LaunchedProcess.swift",
     "Sources/ProcedureKitFoundation/Progress/ProcedureHandle+Progress.swift",
     "Sources/ProcedureKitFoundation/Signals/ProcessSignals.swift",
     "Sources/ProcedureKitDiagnostics/Feeds/ReaderTask.swift", "Sources/TestingProcedureKit/Tasks/KitSpawner.swift",
