@@ -1,0 +1,292 @@
+/// Leads a run through its phases: one switch over the steps that the machine decides.
+///
+/// The caller of `run` loops until the end. A worker returns at a wait, and takes the next run.
+enum RunDriver {
+  /// Runs a task without a queue: within a body as a part of this body, elsewhere without limit.
+  static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+    let task = task.resolved(for: input)
+    if let parent = ProcedureContext.current?.run.living {
+      return try await drive(
+        Run(
+          parent.core, task.level, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
+          closures: task.closures), task, input)
+    }
+    return try await drive(Run(.unqueued, task.level, .structured, parent: nil, closures: task.closures), task, input)
+  }
+
+  /// Runs a task as a level, or an attempt, of the body that executes. In a task that the body has left behind, the task is a call.
+  static func runLevel<Input, Output>(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
+  ) async throws -> Output {
+    guard let parent = ProcedureContext.current?.run, !parent.isFinished else { return try await run(task, input) }
+    let task = task.resolved(for: input)
+    return try await drive(
+      Run(
+        parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt),
+        slotOf: parent.slotOwner, closures: task.closures), task, input)
+  }
+
+  /// Runs a task as the node of a graph that executes.
+  static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+    guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLevel(task, input) }
+    let task = task.resolved(for: input)
+    return try await drive(frame.makeRun(task.level, task.closures), task, input)
+  }
+
+  /// Drives a run in the caller's task to its end.
+  static func drive<Input, Output>(
+    _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
+  ) async throws -> Output {
+    run.body = task.body(with: input)
+    return try await run.driveToEnd(admitted: task.level.traits.rawPriority)
+  }
+}
+
+extension Run {
+  /// The run, or the nearest run around it, that has not finished: a task that a body has left behind is no part of this body any more.
+  var living: Run? {
+    for run in ancestors where run.core.withState({ _ in run.member >= 0 }) { return run }
+    return nil
+  }
+
+  /// Admits the run, drives it in the current task, and returns its value.
+  func driveToEnd<Output: Sendable>(admitted rawPriority: UInt8?, as type: Output.Type = Output.self) async throws
+    -> Output
+  {
+    let parent = parent
+    if let parent, !isPartOfBody, kind != .graphWorker {
+      // The body around the run waits for it: a node or a copy has a slot of its own.
+      await parent.withSlotReleased(for: .run(self), at: self) { await admitAndDrive(priority: rawPriority) }
+      parent.didAwait(identity)
+    } else {
+      await admitAndDrive(priority: rawPriority)
+    }
+    guard let outcome else { preconditionFailure("\(levelIdentity) has ended without an outcome") }
+    if case .finished(let value) = outcome { return value as! Output }
+    if isPartOfBody, let parent {
+      // A call, or a node, has released nothing of its parent, which may hold nothing yet, or any more: a condition, a hook of the end, or a
+      // task that a body has left behind can call.
+      if kind == .level, let error = await parent.reclaim([parent] + parent.enclosingLevels) { throw error }
+      await parent.reacquireSlot(of: slotOwner)
+    }
+    return try outcome.map { $0 as! Output }.get(of: levelIdentity)
+  }
+
+  @inline(__always)
+  private func admitAndDrive(priority rawPriority: UInt8?) async {
+    let step = admit(priority: rawPriority)
+    await drive(from: step)
+    if hasKeyOfNode { await slotOwner.switchKey(to: slotOwner) }
+  }
+
+  // MARK: Before the body
+
+  /// Evaluates the conditions (K1). `nil` if the decision leads an added run on, and not this task.
+  func evaluate() async -> RunStep? {
+    let conditions = core.withState { _ in closures }?.conditions.elements ?? []
+    let work = CancellableWork()
+    let wait = RunWait.conditions(conditions.map(\.name))
+    if isDrivenByWorker {
+      addWait(wait, work)
+      // The decision leads the run on, and this task remains with the conditions that ignore their cancellation.
+      await whileCancellable {
+        await evaluate(conditions, by: work) { self.conditionsDecided($0, work) }
+      } onCancel: {
+        work.cancel()
+      }
+      removeWait(work)
+      return nil
+    }
+    let evaluation = await withSlotOfBodyReleased(for: wait, at: work) {
+      leavesConditionsBehind ? await self.decision(of: conditions) : await self.evaluation(of: conditions, by: work)
+    }
+    if isTaskCancelled { cancelLikeParent() }
+    guard let evaluation else { return .wait }
+    return core.send { state, effects in
+      guard member >= 0, state.machine[member].phase == .evaluating else { return .finish }
+      guard let outcome = outcome(of: evaluation) else {
+        return state.machine.conditionsSatisfied(member, &effects.next)
+      }
+      endedWithoutStart(outcome, &state)
+      return .finish
+    }
+  }
+
+  /// Evaluates conditions in a child of this task, with the context and the executor of the run. Nothing is decided if the run has ended
+  /// or its queue was suspended before.
+  func evaluate(
+    _ conditions: [Condition], by work: CancellableWork, decide: @escaping Condition.Decision
+  ) async {
+    await withBindings {
+      await ProcedureContext.bound.withValue(ProcedureContext(self)) {
+        await withTaskExecutorPreference(self.core.executor) {
+          await work.execute(startsAtOnce: false) {
+            if self.core.withState({ state in self.member >= 0 && state.machine.evaluationStarts(self.member) }) {
+              await Condition.evaluateAll(conditions, decide: decide)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Leads an added run on.
+  private func conditionsDecided(_ evaluation: ConditionEvaluation, _ key: AnyObject) {
+    removeWait(key)
+    if let outcome = outcome(of: evaluation) { return end(outcome) }
+    core.send { state, effects in
+      guard member >= 0, state.machine[member].phase == .evaluating else { return }
+      let step = state.machine.conditionsSatisfied(member, &effects.next)
+      if step != .wait { QueueCore.hand(step, to: self, &effects) }
+    }
+  }
+
+  /// Evaluates conditions and waits for all of their tasks. `nil` if the conditions were not evaluated.
+  func evaluation(of conditions: [Condition], by work: CancellableWork) async -> ConditionEvaluation? {
+    let decision = ResultBox<ConditionEvaluation>()
+    await whileCancellable {
+      await evaluate(conditions, by: work) { decision.store(.success($0)) }
+    } onCancel: {
+      work.cancel()
+    }
+    return try? decision.result?.get()
+  }
+
+  /// Evaluates conditions and waits for the decision alone. `nil` if the run was cancelled before, or the conditions were not evaluated.
+  private func decision(of conditions: [Condition]) async -> ConditionEvaluation? {
+    let (decision, isOver) = (ResultBox<ConditionEvaluation>(), Wakeup())
+    let task = Spawner.startBeside(executor: core.executor) { [self] in
+      await evaluate(conditions, by: CancellableWork()) {
+        decision.store(.success($0))
+        isOver.call()
+      }
+      isOver.call()
+    }
+    await whileCancellable {
+      await isOver.waitUntilCalled()
+    } onCancel: {
+      task.cancel()
+      isOver.leave()
+    }
+    if isTaskCancelled { cancelLikeParent() }
+    // A child that a condition produced has failed: the conditions were cancelled, and they decide.
+    if decision.result == nil, core.withState({ _ in details?.cancel == nil && !isDecided }) { await task.value }
+    return try? decision.result?.get()
+  }
+
+  /// The outcome of a run whose conditions are not satisfied; `nil` if they are.
+  func outcome(of evaluation: ConditionEvaluation) -> Outcome? {
+    switch evaluation {
+    case .satisfied: nil
+    case .ignored(let condition): .ignored(by: condition)
+    case .failed(let condition, let error):
+      .failed(ProcedureError.conditionFailed(procedure: levelIdentity, condition: condition, underlying: error))
+    }
+  }
+
+  /// Starts the delay of the level, or the pause that its body asked for (T1).
+  func startPause() -> RunStep {
+    let delay = core.withState { _ in details?.pauseEnd == nil ? level.traits.delay : nil }
+    return pause(for: delay ?? .zero)
+  }
+
+  func pause(for duration: Duration) -> RunStep {
+    guard duration > .zero else { return pauseEnded() }
+    let timers = core.timers
+    let end = timers.now.advanced(by: duration.saturated.roundedUpToNanoseconds)
+    core.withState { _ in madeDetails.pauseEnd = end }
+    let timer = timers.schedule(at: end) { [self] in
+      core.send { state, effects in
+        guard member >= 0, state.machine[member].phase == .pausing else { return }
+        details?.pauseTimer = nil
+        let step = state.machine.pauseEnded(member, &effects.next)
+        if step != .wait { QueueCore.hand(step, to: self, &effects) }
+      }
+    }
+    let isPausing = core.withState { state in
+      guard member >= 0, state.machine[member].phase == .pausing else { return false }
+      details?.pauseTimer = timer
+      return true
+    }
+    if !isPausing { timers.cancel(timer) }
+    return .wait
+  }
+
+  private func pauseEnded() -> RunStep {
+    core.send { state, effects in
+      guard member >= 0, state.machine[member].phase == .pausing else { return .wait }
+      details?.pauseTimer = nil
+      return state.machine.pauseEnded(member, &effects.next)
+    }
+  }
+
+  /// Claims the resources of the level; after a pause, together with those of the levels around it (R1, R2).
+  func claim() -> RunStep {
+    let answer: ResourceTable.Answer
+    if isRetaking {
+      core.withState { _ in madeDetails.hasReclaimed = true }
+      answer = core.resources.request(([self] + enclosingLevels).lackingResources, for: self)
+    } else {
+      answer = core.resources.request(level.traits.demands.elements, for: self)
+    }
+    switch answer {
+    case .granted:
+      if let step = core.send({ state, effects in nextStepWithClaim(&state, &effects) }) { return step }
+    case .waits: break
+    case .refused(let error): claimRefused(error)
+    }
+    // The run may have ended before its claim.
+    if core.withState({ _ in isDecided }) { core.resources.ended(self) }
+    return .wait
+  }
+
+  /// Whether the run claims after a pause: with the levels around it, if there are any.
+  private var isRetaking: Bool { hasStarted && kind == .level }
+
+  /// The next step of a run that has its resources; `nil` if the run was cancelled before. Called under the lock.
+  private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep? {
+    guard member >= 0, state.machine[member].phase == .claiming else { return nil }
+    if isRetaking { enclosingLevels.giveBackClaimsOfEnded(&effects) }
+    if state.machine.claimLapses(member) {
+      giveBackClaim(&effects)
+      return .wait
+    }
+    return state.machine.claimGranted(member, &effects.next)
+  }
+
+  /// Gives the resources back that the run claims again once its queue continues, or not at all. Called under the lock, which is taken before
+  /// that of the table.
+  func giveBackClaim(_ effects: inout QueueCore.Effects) {
+    for other in core.resources.giveBack(self) { effects.add(.claimGranted(other)) }
+  }
+
+  /// The resources that the run has waited for are its own now.
+  func claimGranted() {
+    let reclaiming = core.withState { _ in details?.reclaiming ?? [] }
+    guard reclaiming.isEmpty else {
+      // Not the grant of a claim that was given back since.
+      for (wakeup, level) in reclaiming where core.resources.isHeld(by: level) { wakeup.call() }
+      return
+    }
+    core.send { state, effects in claimGranted(&state, &effects) }
+  }
+
+  /// The resources that the run has waited for are its own now. Called under the lock.
+  func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+    if !(details?.reclaiming ?? []).isEmpty { return effects.add(.claimGranted(self)) }
+    if let step = nextStepWithClaim(&state, &effects), step != .wait { QueueCore.hand(step, to: self, &effects) }
+  }
+
+  /// The claim is refused, since it would wait for ever.
+  func claimRefused(_ error: ProcedureError) {
+    core.send { state, effects in
+      if let details, !details.reclaiming.isEmpty {
+        details.claimRefusal = error
+        return effects.call(details.reclaiming.takeAll().map(\.wakeup))
+      }
+      guard member >= 0, state.machine[member].phase == .claiming else { return }
+      endedWithoutStart(.failed(error), &state)
+      QueueCore.hand(.finish, to: self, &effects)
+    }
+  }
+}

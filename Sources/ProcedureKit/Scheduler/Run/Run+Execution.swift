@@ -1,0 +1,363 @@
+extension Run {
+  // MARK: The steps
+
+  /// Goes on with an added run from a step that leads on, in the task of whoever caused the step, or in a task of the queue.
+  func goOn(from first: RunStep) {
+    var step = first
+    while true {
+      switch step {
+      case .wait, .start: return
+      case .pause: step = startPause()
+      case .claim: step = claim()
+      case .evaluate: return core.startTask { await self.drive(from: .evaluate) }
+      case .finish:
+        let needsTask = hasHooksOfEnd || level.hasDidExecuteHooks && endsPausedBody
+        if needsTask || !finishAtOnce() { core.startTask { await self.drive(from: .finish) } }
+        return
+      }
+    }
+  }
+
+  func drive(from first: RunStep) async {
+    var (step, starts) = (first, 0)
+    while true {
+      switch step {
+      case .wait:
+        if isDrivenByWorker { return }
+        step = await nextStep()
+      case .evaluate:
+        guard let next = await evaluate() else { return }
+        step = next
+      case .pause: step = startPause()
+      case .claim: step = claim()
+      case .start:
+        starts += 1
+        if starts % 128 == 0 { await Task.yield() }
+        step = await execute()
+      case .finish: return await finish()
+      }
+    }
+  }
+
+  /// Waits for the next step. A part of a body releases the body's slot until then.
+  private func nextStep() async -> RunStep {
+    if let step = core.withState({ _ in details?.step.take() }) { return step }
+    await withSlotOfBodyReleased {
+      await withTaskCancellationHandler {
+        await Waiter.suspend { waiter in
+          core.withState { _ in
+            guard madeDetails.step == nil else { return false }
+            details?.caller = waiter
+            return true
+          }
+        }
+      } onCancel: {
+        if !ignoresTaskCancellation { cancelLikeParent() }
+      }
+    }
+    return core.withState { _ in details?.step.take() } ?? .finish
+  }
+
+  /// Whether the task was cancelled that drives the run, and the cancel counts for it.
+  var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
+
+  /// The task was cancelled that executes the body.
+  @usableFromInline
+  func callerWasCancelled() { cancelLikeParent() }
+
+  /// Cancels the run since the task was cancelled that executes it: for the reason of the run around it, if it has one.
+  func cancelLikeParent() {
+    // A failed child has cancelled the task, and not the run. The first cancellation counts.
+    if isToldToStop { return }
+    cancel(parent.flatMap(\.inheritedReason))
+  }
+
+  /// The reason for which the run, or a run around it, was cancelled or stopped.
+  var inheritedReason: (any Error)? {
+    for run in ancestors {
+      let (reason, stop, graph) = run.core.withState { _ in (run.cancellation?.reason, run.failFast, run.details?.graph)
+      }
+      if let reason = reason ?? (stop ?? graph?.failFast).map({ .stopped(run.identity, by: $0) }) { return reason }
+    }
+    return nil
+  }
+
+  // MARK: The body
+
+  /// Executes the body by a worker. The run that the worker goes on with, or `nil`.
+  @inline(__always)
+  func executeByWorker(_ worker: Worker) async -> Run? {
+    // The visit that gave the run to the worker has started it then.
+    if level.startsPlainly, hasStarted, let body {
+      let result: Result<any Sendable, any Error>
+      do {
+        result = .success(
+          try await ProcedureContext.bound.withValue(ProcedureContext(self)) { try await body(self, .execute) })
+      } catch {
+        result = .failure(error)
+      }
+      if let next = core.endedPlainly(self, result, worker) { return next.run }
+      bodyEnded(result)
+      await finish()
+    } else {
+      await drive(from: .start)
+    }
+    return core.nextRun(for: worker, after: self)
+  }
+
+  /// Calls the hooks and the body.
+  func execute() async -> RunStep {
+    // Only the driver writes `hasStarted`.
+    let isFirst = !hasStarted
+    if isFirst, hasKeyOfNode { await switchKey(to: self) }
+    let hasBindings = kind == .added && !core.carriers.isEmpty
+    if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
+      core.withState { _ in madeDetails.result = .failure(error) }
+      return .finish
+    }
+    let needsTask = !isDrivenByWorker && (level.traits.timeout != nil || level.traits.deadline != nil || kind == .copy)
+    let end: BodyEnd
+    if needsTask || hasBindings {
+      let box = ResultBox<BodyEnd>()
+      await withBindings {
+        guard needsTask else { return box.store(.success(await self.callBody(isFirst: isFirst))) }
+        let work = CancellableWork()
+        await self.whileCancellable {
+          await work.execute(startsAtOnce: !self.isDeep) { box.store(.success(await self.callBody(isFirst: isFirst))) }
+        } onCancel: {
+          work.cancel()
+        }
+      }
+      end = (try? box.result?.get()) ?? .notStarted
+    } else {
+      end = await callBody(isFirst: isFirst)
+    }
+    switch end {
+    case .notStarted, .ended: return .finish
+    case .pause(let pause): return paused(pause)
+    }
+  }
+
+  private enum BodyEnd: Sendable {
+    /// The body has ended, or a hook before it has thrown: the result is stored.
+    case ended
+    case pause(Duration)
+    /// The run was cancelled before.
+    case notStarted
+  }
+
+  private func callBody(isFirst: Bool) async -> BodyEnd {
+    await ProcedureContext.bound.withValue(ProcedureContext(self)) {
+      do {
+        if isFirst {
+          if level.reuses, try await reuse() { return .ended }
+          try await callWillExecuteHooks()
+        }
+      } catch {
+        core.withState { _ in madeDetails.result = .failure(error) }
+        return .ended
+      }
+      guard let body = startBody() else { return .notStarted }
+      var result: Result<any Sendable, any Error>
+      do {
+        result = .success(try await tellingOfCancel { try await execute(body) })
+      } catch let pause as Pause {
+        return .pause(pause.duration)
+      } catch {
+        result = .failure(error)
+      }
+      if let hooks = bodyEnded(result) { await callDidExecuteHooks(hooks, result) }
+      return .ended
+    }
+  }
+
+  func execute(_ body: @escaping Body) async throws -> any Sendable {
+    // A layer executes where the layer around it does, in the same task.
+    guard let executor = core.executor, !isDrivenByWorker, kind != .level || !core.withState({ _ in isInWatchedTask })
+    else { return try await intercepted(body) }
+    return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
+  }
+
+  /// Executes the body within the queue's interceptor, which sees the error of an attempt, and no pause.
+  private func intercepted(_ body: @escaping Body) async throws -> any Sendable {
+    guard let interceptor = core.interceptor, isReported else { return try await body(self, .execute) }
+    let result = ResultBox<any Sendable>()
+    do {
+      try await interceptor(ProcedureContext(self)) {
+        do {
+          result.store(.success(try await body(self, .execute)))
+        } catch {
+          result.store(.failure(error))
+          guard let pause = error as? Pause else { throw error }
+          if let error = pause.error { throw error }
+        }
+      }
+    } catch {
+      if case .failure(let pause as Pause)? = result.result { throw pause }
+      throw error
+    }
+    guard let result = result.result else { throw ProcedureError.bodySkipped(procedure: identity, queue: core.name) }
+    return try result.get()
+  }
+
+  /// Looks for a value that is there already, and ends the body with it. Whether there is one.
+  private func reuse() async throws -> Bool {
+    if let timeout = level.traits.timeout { arm(timeout) }
+    let (body, name) = core.withState { _ in (self.body, self.closures?.reuse?.name) }
+    guard let body, let name, let reused = try await body(self, .reuse) as? Level.Reused else { return false }
+    core.withState { _ in
+      madeDetails.result = .success(reused.value)
+      reported.madeDetails.isReused = true
+    }
+    report(.reused(by: name))
+    log.debug("reuses \(name)")
+    return true
+  }
+
+  /// Calls the hooks before the body. The time of a timeout starts after the hooks of the queue, which it is not around.
+  private func callWillExecuteHooks() async throws {
+    if isReported, let hook = core.hooks?.onWillExecute { try await hook(identity) }
+    if let timeout = level.traits.timeout, !level.reuses { arm(timeout) }
+    guard level.hasWillExecuteHooks, let body = core.withState({ _ in body }) else { return }
+    _ = try await body(self, .hooks)
+  }
+
+  /// Executes the body. A cancel of the caller's task is one of the run, and reaches its children at once.
+  private func tellingOfCancel<R>(_ body: () async throws -> R) async rethrows -> R {
+    if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
+    let task = TaskIdentity.current
+    let isWatched = core.withState { _ in
+      watchedTask = task
+      return isInWatchedTask
+    }
+    defer { core.withState { _ in watchedTask = nil } }
+    // A cancellation of the task cancels the run around this one, which passes it on. With a handler for each of 10,000 layers, the runtime would
+    // walk through all of them for each layer.
+    if isWatched { return try await body() }
+    return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
+  }
+
+  /// Whether the body executes in the task of the body around it, whose cancellation reaches this run by way of the other one. Called under
+  /// the lock.
+  private var isInWatchedTask: Bool {
+    guard let parent, parent.core === core, let watchedTask else { return false }
+    return parent.watchedTask == watchedTask
+  }
+
+  /// The body is about to execute; `nil` if the run was cancelled before.
+  private func startBody() -> Body? {
+    let reading = core.time.reading()
+    if isTaskCancelled { cancelLikeParent() }
+    // The timer may be about to say so.
+    if let deadline = level.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
+    return core.send { state, effects in
+      guard cancellation == nil, member >= 0 else { return nil }
+      state.machine.bodyStarted(member)
+      details?.abandonPause = nil
+      if !hasStarted || details?.isRetrying ?? false {
+        if !hasStarted { started = stamp(reading.instant).nanoseconds }
+        hasStarted = true
+        if !isReported, details?.isRetrying ?? false { reported.madeDetails.innerRetryCount += 1 }
+        details?.isRetrying = false
+        let (attempt, cause) = (details?.currentAttempt ?? 1, details?.executionCause)
+        record(
+          .willExecute(attempt: attempt, slot: slotNumber(state), slotWait: slotWait(state), cause: cause),
+          at: reading.instant, &effects)
+      }
+      return body
+    }
+  }
+
+  /// The body has ended. The hooks that are called then, if there are any.
+  @discardableResult
+  func bodyEnded(_ result: Result<any Sendable, any Error>?) -> Level.Hooks? {
+    let reading = core.time.reading()
+    return core.send { state, effects in
+      if let result { madeDetails.result = result }
+      // The end of the attempt before a pause was recorded then.
+      if !(details?.isRetrying ?? false) {
+        ended = stamp(reading.instant).nanoseconds
+        record(
+          .didExecute(attempt: details?.currentAttempt ?? 1, slot: slotNumber(state)), at: reading.instant, &effects)
+      }
+      let hasHooks = level.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
+      return hasHooks ? closures?.hooks ?? Level.Hooks() : nil
+    }
+  }
+
+  func callDidExecuteHooks(_ hooks: Level.Hooks, _ result: Result<any Sendable, any Error>) async {
+    let cancel =
+      core.withState { _ in cancellation } ?? (isTaskCancelled && !isStopping ? Cancel(reason: inheritedReason) : nil)
+    let ending = cancel.map { outcome(of: $0) } ?? Outcome(result)
+    do {
+      for hook in hooks.didExecute.elements { try await hook(ending) }
+      if isReported, let hook = core.hooks?.onDidExecute { try await hook(identity, ending.withoutValue) }
+    } catch {
+      core.withState { _ in madeDetails.result = .failure(error) }
+    }
+  }
+
+  // MARK: Limits
+
+  /// Starts the clock of the timeout: as the body starts to execute (C5).
+  private func arm(_ timeout: Duration) {
+    let identity = levelIdentity
+    schedule(after: timeout) { [self] in
+      cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true))
+    }
+  }
+
+  /// The error if the deadline has passed: no queue has refused the run, which is attached and ends.
+  func lateness(_ deadline: Deadline) -> ProcedureError? {
+    let remaining = deadline.remaining
+    guard remaining > .zero else {
+      let reading = core.time.reading()
+      core.send { _, effects in
+        attached = reading.instant.nanoseconds
+        // The graph has reported its nodes.
+        if kind != .node { record(.didAttach(elementOf: level.traits.collection), at: reading.instant, &effects) }
+      }
+      return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
+    }
+    core.withState { _ in madeDetails.timeToDeadline = remaining }
+    return nil
+  }
+
+  /// Starts the timer of the deadline. The run has arrived: a timer that ends before would find nothing to cancel.
+  func startDeadline() {
+    guard let deadline = level.traits.deadline else { return }
+    schedule(after: deadline.remaining) { [self] in deadlinePassed() }
+  }
+
+  private func deadlinePassed() {
+    let (duration, hasStarted) = core.withState { _ in (details?.timeToDeadline ?? .zero, self.hasStarted) }
+    cancel(ProcedureError.timedOut(procedure: levelIdentity, duration: duration, hasStarted: hasStarted))
+  }
+
+  func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
+    let timer = core.timers.schedule(after: duration, action)
+    let isDecided = core.withState { _ in
+      if !self.isDecided { madeDetails.timers.append(timer) }
+      return self.isDecided
+    }
+    if isDecided { core.timers.cancel(timer) }
+  }
+
+  /// Whether the run is deep within others, so that a child task that starts at once might meet the end of the stack.
+  private var isDeep: Bool { ancestors.dropFirst(16).contains { _ in true } }
+
+  // MARK: Task locals
+
+  /// Binds what the queue's carriers captured when the run was added.
+  func withBindings(_ operation: @escaping @Sendable () async -> Void) async {
+    guard let bindings = core.withState({ _ in details?.bindings }), !bindings.isEmpty else { return await operation() }
+    await Self.bind(bindings[...], operation)
+  }
+
+  static func bind(
+    _ bindings: ArraySlice<ContextCarrier.Binding>, _ operation: @escaping @Sendable () async -> Void
+  ) async {
+    guard let first = bindings.first else { return await operation() }
+    await first { await bind(bindings.dropFirst(), operation) }
+  }
+}

@@ -1,0 +1,93 @@
+/// Thrown by the body of a level that pauses, to its driver.
+struct Pause: Error {
+  let duration: Duration
+  /// The error of the attempt before the pause, if any.
+  var error: (any Error)?
+}
+
+extension Run {
+  // MARK: Pauses
+
+  /// The body pauses: the run gives its slot and its claim back.
+  func paused(_ duration: Duration) -> RunStep {
+    let levels = [self] + enclosingLevels
+    giveBackResources(levels)
+    let needs: QueueMachine<Run>.Needs = levels.contains { $0.level.needs.contains(.claim) } ? .claim : []
+    let isCancelled = core.send { state, effects in
+      guard cancellation == nil else { return true }
+      state.machine.paused(member, needs: needs, &effects.next)
+      return false
+    }
+    return isCancelled ? .finish : pause(for: duration)
+  }
+
+  /// Gives back what levels of the procedure hold, until `reclaim`.
+  func giveBackResources(_ levels: [Run]) {
+    for level in levels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
+  }
+
+  /// Claims what the levels have released for a pause, all of it together. The error if that is refused, or the run cancelled.
+  func reclaim(_ levels: [Run]) async -> (any Error)? {
+    while true {
+      let lacking = levels.lackingResources
+      guard let innermost = lacking.first else { return nil }
+      // The run may have a claim already, which was kept for a nested run.
+      let claimant = core.resources.isHeld(by: self) ? innermost : self
+      let wakeup = Wakeup()
+      core.withState { _ in
+        claimant.madeDetails.hasReclaimed = true
+        claimant.details?.reclaiming.append((wakeup, innermost))
+      }
+      let answer = core.resources.request(lacking, for: claimant)
+      if case .waits = answer {
+        await withSlotReleased {
+          if await !wait(at: wakeup) { _ = core.resources.withdraw(claimant) }
+        }
+      }
+      let isOver = if case .refused = answer { true } else { wakeup.wasLeft }
+      let refusal = core.send { _, effects in
+        lacking.giveBackClaimsOfEnded(&effects)
+        claimant.details?.reclaiming.removeAll { $0.wakeup === wakeup }
+        // Another part of the body that waits for the same claim makes a request of its own.
+        if isOver { effects.call(claimant.details?.reclaiming.map(\.wakeup) ?? []) }
+        return claimant.details?.claimRefusal.take()
+      }
+      if case .refused(let error) = answer { return error }
+      if let refusal { return refusal }
+      if isCancelled { return inheritedReason ?? CancellationError() }
+    }
+  }
+
+  /// Waits at a wakeup until it is called, or the run is cancelled. Whether it was called.
+  func wait(at wakeup: Wakeup) async -> Bool {
+    await whileCancellable {
+      await wakeup.waitUntilCalled()
+    } onCancel: {
+      wakeup.leave()
+    }
+    return !wakeup.wasLeft
+  }
+
+  // MARK: The state of a level that pauses
+
+  /// The state that the last step of a retry or a repeat has left, if any.
+  func pacing<State: Sendable>() -> State? { core.withState { _ in details?.pacing as? State } }
+
+  func setPacing(_ state: any Sendable) { core.withState { _ in madeDetails.pacing = state } }
+}
+
+extension [Run] {
+  /// The levels, of one queue, that need resources and do not hold them. A level that has ended needs none any more.
+  var lackingResources: [Run] {
+    filter { level in
+      !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level)
+        && !level.core.withState { _ in level.isDecided }
+    }
+  }
+
+  /// Gives back what was claimed for levels that have ended since: a task that a body has left behind can pause within them. Called under the
+  /// lock.
+  func giveBackClaimsOfEnded(_ effects: inout QueueCore.Effects) {
+    for level in self where level.isDecided { level.giveBackClaim(&effects) }
+  }
+}
