@@ -87,7 +87,7 @@ final class QueueCore: Sendable {
   let executions = SharedWorkTable()
   let hooks: ProcedureHooks?
   let interceptor: Interceptor?
-  private let failureHandling: FailureHandling
+  let failureHandling: FailureHandling
   let broadcaster = EventBroadcaster<ProcedureEvent>()
   let limitsWaiting: Bool
   let stallReport: StallReport?
@@ -98,8 +98,8 @@ final class QueueCore: Sendable {
   let usesKeys: Bool
   /// Whether bodies execute as they are: no executor of its own, no hooks and no interceptor.
   @usableFromInline let isPlain: Bool
-  private let state: Mutex<State>
-  private let gate: Atomic<Bool>
+  let state: Mutex<State>
+  let gate: Atomic<Bool>
 
   init(
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
@@ -240,183 +240,5 @@ final class QueueCore: Sendable {
       partOf: run.isReported ? -1 : run.reported.member, &effects.next)
     run.member = member
     return step
-  }
-
-  // MARK: The queue as a whole
-
-  func suspend() {
-    send { state, effects in
-      for run in state.machine.suspended() { run.giveBackClaim(&effects) }
-      gate.store(true, ordering: .releasing)
-    }
-  }
-
-  func resume() {
-    send { state, effects in resumed(&state, &effects) }
-  }
-
-  private func resumed(_ state: inout State, _ effects: inout Effects) {
-    state.machine.resumed(&effects.next)
-    gate.store(false, ordering: .releasing)
-    effects.call(state.resumption.takeAll())
-  }
-
-  /// Waits while the queue is suspended: a graph that executes starts no further node (Q2).
-  func waitWhileSuspended(_ run: Run) async {
-    while gate.load(ordering: .acquiring), !run.isToldToStop {
-      let wakeup = Wakeup()
-      let isSuspended = withState { state in
-        guard state.machine.isSuspended else { return false }
-        state.resumption.append(wakeup)
-        return true
-      }
-      guard isSuspended else { return }
-      _ = await run.withSlotReleased { await run.wait(at: wakeup) }
-    }
-  }
-
-  /// Whether the queue is suspended, without the lock.
-  var isGated: Bool { gate.load(ordering: .relaxed) }
-
-  /// The last reference to the queue has gone: it goes on if it was suspended, since nobody could resume it, and its events end with its last run.
-  func release() {
-    send { state, effects in
-      state.isReleased = true
-      resumed(&state, &effects)
-      Self.wakeIfIdle(&state, &effects)
-    }
-  }
-
-  func events(bufferingNewest newest: Int) -> AsyncStream<ProcedureEvent> {
-    broadcaster.subscribe(limit: eventLimit(newest: newest)).stream { [name] in
-      await ProcedureContext.lendingSlot(forEventOf: name, $0)
-    }
-  }
-  func eventLimit(newest: Int) -> EventLimit<ProcedureEvent> {
-    EventLimit(newest: newest) { [name] in .gap($0, before: $1, on: name) }
-  }
-  func changeWidth(to width: Int) { send { state, effects in state.machine.widthChanged(to: width, &effects.next) } }
-  var width: Int { withState { $0.machine.width } }
-  var isSuspended: Bool { withState { $0.machine.isSuspended } }
-
-  /// The runs that are there, in the order of their admission.
-  func runs() -> [Run] {
-    withState { state in state.machine.present.compactMap { state.machine[$0].payload } }
-  }
-
-  /// Cancels every run at once: none of them starts because another one has ended by that.
-  func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
-    cancelRuns(includesLater: includesLater) { _, _ in Cancel(reason: reason) }
-  }
-
-  /// Cancels at once the runs for which `choose`, called under the lock, returns a cancel.
-  func cancelRuns(includesLater: Bool = false, _ choose: (Run, QueueMachine<Run>.Member) -> Cancel?) {
-    let reading = time.reading()
-    send { state, effects in
-      if includesLater { state.cancelsArrivals = true }
-      for member in state.machine.present {
-        let entry = state.machine[member]
-        guard let run = entry.payload, run.isReported, let cancel = choose(run, entry) else { continue }
-        run.mark(cancel.reason, at: reading, &state, &effects)
-      }
-    }
-  }
-
-  /// The queue takes nothing more; what is there goes on although the queue was suspended.
-  func shutDown() {
-    send { state, effects in
-      state.isShutDown = true
-      resumed(&state, &effects)
-      for caller in state.room.takeAll(state.machine) { effects.add(.giveRoom(caller)) }
-      Self.wakeIfIdle(&state, &effects)
-    }
-  }
-
-  /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same (Q4).
-  func waitUntilIdle() async {
-    let bodies = ProcedureContext.current?.run.living?.ancestors.filter { $0.core === self } ?? []
-    let wakeup = Wakeup()
-    send { state, effects in
-      for body in bodies where body.member >= 0 { state.machine.idleWaitStarted(body.member) }
-      if bodies.isEmpty { state.emptyWaiters.append(wakeup) } else { state.idleWaiters.append(wakeup) }
-      Self.wakeIfIdle(&state, &effects)
-    }
-    if !wakeup.isOver {
-      await ProcedureContext.waiting(for: .idle(self), at: wakeup) { await wakeup.waitUntilCalled() }
-    }
-    withState { state in
-      for body in bodies where body.member >= 0 { state.machine.idleWaitEnded(body.member) }
-    }
-  }
-
-  func wakeIfIdle() {
-    send { state, effects in Self.wakeIfIdle(&state, &effects) }
-  }
-
-  @inline(__always)
-  static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
-    if state.isReleased || state.isShutDown, state.machine.count == 0 { effects.add(.endEvents) }
-    if !state.emptyWaiters.isEmpty, state.machine.count == 0 { effects.call(state.emptyWaiters.takeAll()) }
-    if !state.idleWaiters.isEmpty, state.machine.isIdle { effects.call(state.idleWaiters.takeAll()) }
-  }
-
-  /// The runs for which a run waits that waits for this queue to be idle.
-  func runs(awaitedBy run: Run) -> [Run] {
-    let isInside = run.ancestors.contains { $0.core === self }
-    return withState { state in
-      state.machine.present.compactMap { member in
-        let entry = state.machine[member]
-        return entry.isPart || (isInside && entry.idleWaits > 0) ? nil : entry.payload
-      }
-    }
-  }
-
-  // MARK: Failures
-
-  var failures: [ProcedureFailure] { withState(\.failures) }
-
-  /// Returns the failures of a scope at its end. Failures after that are unobserved ones.
-  func endScope() -> [ProcedureFailure] {
-    withState { state in
-      state.isScopeOver = true
-      return state.failures
-    }
-  }
-
-  /// A run has an outcome: a scope collects the failures of added runs. Called under the lock.
-  @inline(__always)
-  func ended(_ run: Run, _ outcome: Run.Outcome, _ state: inout State, _ effects: inout Effects) {
-    guard case .failed(let error) = outcome, run.isAddedByUser, case .scope(let policy, _) = failureHandling,
-      !state.isScopeOver
-    else { return }
-    run.setObserved()
-    // A dependency in this scope has been collected itself.
-    if (error as? ProcedureError)?.kind == .dependencyFailed, !(run.details?.failsFromOutside ?? false) { return }
-    if policy == .failFast { effects.add(.cancelAll) }
-    state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
-  }
-
-  func tellOfUnobserved(_ failure: ProcedureFailure) {
-    switch failureHandling {
-    case .scope(_, let handler), .unobserved(let handler): handler.map { $0(failure) } ?? logUnobserved(failure)
-    }
-  }
-
-  // MARK: Priority
-
-  /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims (Q7).
-  func raise(_ run: Run, to priority: UInt8) {
-    let (isClaiming, dependencies, children) = withState { state -> (Bool, [any ProcedureDependency], [Run]) in
-      guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return (false, [], []) }
-      return (
-        state.machine[run.member].phase == .claiming, run.details?.dependencies ?? [],
-        run.details.map { $0.children.inOrder } ?? []
-      )
-    }
-    if isClaiming { resources.raise(run, to: priority) }
-    guard !(dependencies.isEmpty && children.isEmpty) else { return }
-    Trampoline.call {
-      for other in dependencies.map(\.ofRun.dependencyRun) + children { other.core.raise(other, to: priority) }
-    }
   }
 }

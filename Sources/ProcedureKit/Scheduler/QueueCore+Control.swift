@@ -1,0 +1,340 @@
+import Synchronization
+
+extension QueueCore {
+  // MARK: The queue as a whole
+
+  func suspend() {
+    send { state, effects in
+      for run in state.machine.suspended() { run.giveBackClaim(&effects) }
+      gate.store(true, ordering: .releasing)
+    }
+  }
+
+  func resume() {
+    send { state, effects in resumed(&state, &effects) }
+  }
+
+  func resumed(_ state: inout State, _ effects: inout Effects) {
+    state.machine.resumed(&effects.next)
+    gate.store(false, ordering: .releasing)
+    effects.call(state.resumption.takeAll())
+  }
+
+  /// Waits while the queue is suspended: a graph that executes starts no further node (Q2).
+  func waitWhileSuspended(_ run: Run) async {
+    while gate.load(ordering: .acquiring), !run.isToldToStop {
+      let wakeup = Wakeup()
+      let isSuspended = withState { state in
+        guard state.machine.isSuspended else { return false }
+        state.resumption.append(wakeup)
+        return true
+      }
+      guard isSuspended else { return }
+      _ = await run.withSlotReleased { await run.wait(at: wakeup) }
+    }
+  }
+
+  /// Whether the queue is suspended, without the lock.
+  var isGated: Bool { gate.load(ordering: .relaxed) }
+
+  /// The last reference to the queue has gone: it goes on if it was suspended, since nobody could resume it, and its events end with its last run.
+  func release() {
+    send { state, effects in
+      state.isReleased = true
+      resumed(&state, &effects)
+      Self.wakeIfIdle(&state, &effects)
+    }
+  }
+
+  func events(bufferingNewest newest: Int) -> AsyncStream<ProcedureEvent> {
+    broadcaster.subscribe(limit: eventLimit(newest: newest)).stream { [name] in
+      await ProcedureContext.lendingSlot(forEventOf: name, $0)
+    }
+  }
+  func eventLimit(newest: Int) -> EventLimit<ProcedureEvent> {
+    EventLimit(newest: newest) { [name] in .gap($0, before: $1, on: name) }
+  }
+  func changeWidth(to width: Int) { send { state, effects in state.machine.widthChanged(to: width, &effects.next) } }
+  var width: Int { withState { $0.machine.width } }
+  var isSuspended: Bool { withState { $0.machine.isSuspended } }
+
+  /// The runs that are there, in the order of their admission.
+  func runs() -> [Run] {
+    withState { state in state.machine.present.compactMap { state.machine[$0].payload } }
+  }
+
+  /// Cancels every run at once: none of them starts because another one has ended by that.
+  func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
+    cancelRuns(includesLater: includesLater) { _, _ in Cancel(reason: reason) }
+  }
+
+  /// Cancels at once the runs for which `choose`, called under the lock, returns a cancel.
+  func cancelRuns(includesLater: Bool = false, _ choose: (Run, QueueMachine<Run>.Member) -> Cancel?) {
+    let reading = time.reading()
+    send { state, effects in
+      if includesLater { state.cancelsArrivals = true }
+      for member in state.machine.present {
+        let entry = state.machine[member]
+        guard let run = entry.payload, run.isReported, let cancel = choose(run, entry) else { continue }
+        run.mark(cancel.reason, at: reading, &state, &effects)
+      }
+    }
+  }
+
+  /// The queue takes nothing more; what is there goes on although the queue was suspended.
+  func shutDown() {
+    send { state, effects in
+      state.isShutDown = true
+      resumed(&state, &effects)
+      for caller in state.room.takeAll(state.machine) { effects.add(.giveRoom(caller)) }
+      Self.wakeIfIdle(&state, &effects)
+    }
+  }
+
+  /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same (Q4).
+  func waitUntilIdle() async {
+    let bodies = ProcedureContext.current?.run.living?.ancestors.filter { $0.core === self } ?? []
+    let wakeup = Wakeup()
+    send { state, effects in
+      for body in bodies where body.member >= 0 { state.machine.idleWaitStarted(body.member) }
+      if bodies.isEmpty { state.emptyWaiters.append(wakeup) } else { state.idleWaiters.append(wakeup) }
+      Self.wakeIfIdle(&state, &effects)
+    }
+    if !wakeup.isOver {
+      await ProcedureContext.waiting(for: .idle(self), at: wakeup) { await wakeup.waitUntilCalled() }
+    }
+    withState { state in
+      for body in bodies where body.member >= 0 { state.machine.idleWaitEnded(body.member) }
+    }
+  }
+
+  func wakeIfIdle() {
+    send { state, effects in Self.wakeIfIdle(&state, &effects) }
+  }
+
+  @inline(__always)
+  static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
+    if state.isReleased || state.isShutDown, state.machine.count == 0 { effects.add(.endEvents) }
+    if !state.emptyWaiters.isEmpty, state.machine.count == 0 { effects.call(state.emptyWaiters.takeAll()) }
+    if !state.idleWaiters.isEmpty, state.machine.isIdle { effects.call(state.idleWaiters.takeAll()) }
+  }
+
+  /// The runs for which a run waits that waits for this queue to be idle.
+  func runs(awaitedBy run: Run) -> [Run] {
+    let isInside = run.ancestors.contains { $0.core === self }
+    return withState { state in
+      state.machine.present.compactMap { member in
+        let entry = state.machine[member]
+        return entry.isPart || (isInside && entry.idleWaits > 0) ? nil : entry.payload
+      }
+    }
+  }
+
+  // MARK: Failures
+
+  var failures: [ProcedureFailure] { withState(\.failures) }
+
+  /// Returns the failures of a scope at its end. Failures after that are unobserved ones.
+  func endScope() -> [ProcedureFailure] {
+    withState { state in
+      state.isScopeOver = true
+      return state.failures
+    }
+  }
+
+  /// A run has an outcome: a scope collects the failures of added runs. Called under the lock.
+  @inline(__always)
+  func ended(_ run: Run, _ outcome: Run.Outcome, _ state: inout State, _ effects: inout Effects) {
+    guard case .failed(let error) = outcome, run.isAddedByUser, case .scope(let policy, _) = failureHandling,
+      !state.isScopeOver
+    else { return }
+    run.setObserved()
+    // A dependency in this scope has been collected itself.
+    if (error as? ProcedureError)?.kind == .dependencyFailed, !(run.details?.failsFromOutside ?? false) { return }
+    if policy == .failFast { effects.add(.cancelAll) }
+    state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
+  }
+
+  func tellOfUnobserved(_ failure: ProcedureFailure) {
+    switch failureHandling {
+    case .scope(_, let handler), .unobserved(let handler): handler.map { $0(failure) } ?? logUnobserved(failure)
+    }
+  }
+
+  // MARK: Priority
+
+  /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims (Q7).
+  func raise(_ run: Run, to priority: UInt8) {
+    let (isClaiming, dependencies, children) = withState { state -> (Bool, [any ProcedureDependency], [Run]) in
+      guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return (false, [], []) }
+      return (
+        state.machine[run.member].phase == .claiming, run.details?.dependencies ?? [],
+        run.details.map { $0.children.inOrder } ?? []
+      )
+    }
+    if isClaiming { resources.raise(run, to: priority) }
+    guard !(dependencies.isEmpty && children.isEmpty) else { return }
+    Trampoline.call {
+      for other in dependencies.map(\.ofRun.dependencyRun) + children { other.core.raise(other, to: priority) }
+    }
+  }
+}
+
+extension QueueCore {
+  /// Decides whether a timer has to look for a stall. Called under the lock, after each event.
+  func watchForStall(_ state: inout State, _ effects: inout Effects) {
+    let canMove = state.machine.count > 0 && !state.machine.isSuspended
+    if state.stall.changed(canMove: canMove, changes: state.machine.changeCount) { effects.add(.watchForStall) }
+  }
+
+  /// Schedules or cancels the timer.
+  func adjustStallTimer() {
+    guard let stallReport else { return }
+    switch withState({ $0.stall.adjusted(changes: $0.machine.changeCount) }) {
+    case .none: break
+    case .cancel(let timer): timers.cancel(timer)
+    case .schedule(let number):
+      // The queue may go while the timer is pending.
+      let calls = timers.calledCount
+      let timer = timers.schedule(after: stallReport.timeout) { [weak self] in
+        self?.stallTimerWentOff(number, callsBefore: calls)
+      }
+      if !withState({ $0.stall.scheduled(timer, number: number) }) { timers.cancel(timer) }
+    }
+  }
+
+  private func stallTimerWentOff(_ number: UInt64, callsBefore: Int) {
+    // Another timer that has gone off since may have woken a task that has not come to the queue yet.
+    let awaitsTimer = timers.count > 0 || timers.calledCount > callsBefore + 1
+    let finding = withState { state in
+      state.stall.timerWentOff(number: number, changes: state.machine.changeCount, awaitsTimer: awaitsTimer)
+    }
+    switch finding {
+    case .nothing: break
+    case .lookAgain: adjustStallTimer()
+    case .stall: stallReport?.tell(self)
+    }
+  }
+}
+
+extension QueueCore {
+  /// Waits until there is room for one more run, on the queue and of its key, and reserves it.
+  ///
+  /// - Throws: `CancellationError`, or the reason of the cancel, if the caller is cancelled before there is room;
+  ///   `exclusionDeadlock` if the caller is a body for which the queue waits.
+  func reserveRoom(for key: InternedKey?) async throws {
+    guard limitsWaiting else { return }
+    let id = key.map(ObjectIdentifier.init)
+    if withState({ $0.room.reserve(for: id, $0.machine) }) { return }
+    let wakeup = Wakeup()
+    let hasRoom = send { state, _ in
+      if state.isShutDown { state.room.reserved(id) }
+      if state.isShutDown || state.room.reserve(for: id, state.machine) { return true }
+      state.room.enter(WaitingRoom.Caller(wakeup: wakeup, key: id))
+      return false
+    }
+    guard !hasRoom else { return }
+    if let run = ProcedureContext.current?.run.living {
+      await ProcedureContext.waiting(for: .room(self, key), at: wakeup) { _ = await run.wait(at: wakeup) }
+    } else {
+      _ = await wakeup.wait()
+    }
+    let refusal = wakeup.refusal
+    guard wakeup.wasLeft || refusal != nil else { return }
+    // The room may be enough for another caller.
+    send { state, _ in state.room.callerLeft() }
+    throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
+  }
+
+  /// Reserves room for one more run if there is room at once and the queue admits the run; nobody is overtaken or replaced.
+  func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
+    if withState(\.isShutDown), !isAround(ProcedureContext.current?.run.living) { return false }
+    return !limitsWaiting || withState { $0.room.reserve(for: key.map(ObjectIdentifier.init), $0.machine) }
+  }
+
+  /// The runs one of which has to start so that there is room; none if there is room, or room is about to be used.
+  func runsWaiting(for key: InternedKey?) -> [Run] {
+    let id = key.map(ObjectIdentifier.init)
+    return withState { state in
+      guard let waitsForKey = state.room.waitsForKey(id, state.machine) else { return [] }
+      return state.machine.present.compactMap { member in
+        let entry = state.machine[member]
+        guard entry.takesRoom, entry.phase.isBeforeStart, let run = entry.payload else { return nil }
+        return waitsForKey && run.keyID != id ? nil : run
+      }
+    }
+  }
+}
+
+extension QueueCore {
+  /// The log of the queue, else the log of the process.
+  var log: ProcedureLog { ownLog ?? .shared }
+
+  /// The metadata of messages of a run.
+  func logFacts(of run: ProcedureIdentity, attempt: Int?, parent: ProcedureID?) -> ProcedureLog.Metadata {
+    var facts = ["procedure.id": "\(run.id)", "procedure.name": run.name]
+    if let attempt { facts["attempt"] = "\(attempt)" }
+    if self !== QueueCore.unqueued { facts["queue.name"] = name }
+    if let parent { facts["parent"] = "\(parent)" }
+    return facts
+  }
+
+  /// Tells of a failure that no handle can show any more.
+  func logUnobserved(_ failure: ProcedureFailure) {
+    log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
+      .warning(
+        "\(failure.procedure) failed, and its handle was dropped unread (await its value, or set onUnobservedFailure): "
+          + "\(failure.error)")
+  }
+
+  /// Tells that nothing moves on the queue.
+  func logStall() {
+    log.from { [name] in ["queue.name": name] }.warning("nothing moves on the \(snapshot())")
+  }
+}
+
+extension QueueCore {
+  /// Whether runs are measured at this moment.
+  var isMeasured: Bool { collectsTotals || broadcaster.isObserved }
+}
+
+extension QueueCore.State {
+  /// Begins or ends measuring, and tells the machine the instant of the next event. Called under the lock.
+  mutating func measure(at instant: ProcedureInstant?) {
+    guard let instant else {
+      machine.meters = nil
+      return
+    }
+    machine.now = instant.nanoseconds
+    if machine.meters == nil { machine.meters = RunMeters() }
+  }
+
+  /// Counts a run that has ended, or was refused.
+  mutating func count(_ run: Run, _ outcome: Run.Outcome, _ metrics: ProcedureMetrics?) {
+    if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
+    guard run.kind == .added || run.kind == .structured else { return }
+    totals?.count(outcome.withoutValue, metrics, isReused: run.details?.isReused ?? false)
+  }
+}
+
+extension Run {
+  /// The metrics of the run at its end; `nil` if the run was not measured from its beginning. Called under the lock.
+  func metrics(at instant: ProcedureInstant, _ state: QueueCore.State) -> ProcedureMetrics? {
+    guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
+    metrics.attempts = hasStarted ? (details?.latestAttempt ?? 1) + (details?.innerRetryCount ?? 0) : 0
+    // A node has waited for other nodes since its graph began.
+    if kind == .node, let graph = parent?.details?.graph {
+      metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)
+    }
+    return metrics
+  }
+
+  /// How long the body has stood in line for its slot, in nanoseconds; negative if that is not known. Called under the lock.
+  func slotWait(_ state: QueueCore.State) -> Int64 {
+    // The slot of another run was taken for something else.
+    slotOwner === self ? state.machine.meters?.slotWait(of: member) ?? -1 : -1
+  }
+
+  /// The number of the slot in which the body executes; -1 if that is not known. Called under the lock.
+  func slotNumber(_ state: QueueCore.State) -> Int32 { state.machine.meters?.slot(of: slotOwner.member) ?? -1 }
+}
