@@ -16,6 +16,8 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "ProcedureKit", targets: ["ProcedureKit"]),
+    .library(name: "ProcedureKitDurable", targets: ["ProcedureKitDurable"]),
+    .library(name: "ProcedureKitRemote", targets: ["ProcedureKitRemote"]),
     .library(name: "ProcedureKitFoundation", targets: ["ProcedureKitFoundation"]),
     .library(name: "ProcedureKitNetwork", targets: ["ProcedureKitNetwork"]),
     .library(name: "ProcedureKitProcess", targets: ["ProcedureKitProcess"]),
@@ -43,6 +45,10 @@ let package = Package(
       dependencies: [.byName(name: "ExploredLocks", condition: .when(traits: ["ExploredLocks"]))],
       swiftSettings: settings),
     .target(name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(
+      name: "ProcedureKitDurable", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], swiftSettings: settings),
+    .target(
+      name: "ProcedureKitRemote", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], swiftSettings: settings),
     .target(name: "LoadedLibraries", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     .target(name: "ProcedureKitNetwork", dependencies: ["ProcedureKit", "LoadedLibraries"], swiftSettings: settings),
     .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
@@ -65,7 +71,8 @@ let package = Package(
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit", "ExploredLocks"], swiftSettings: settings),
 
     .executableTarget(
-      name: "kitten", dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation"],
+      name: "kitten",
+      dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitDurable", "ProcedureKitFoundation"],
       path: "Examples/Kitten",
       resources: [.copy("Resources")],
       swiftSettings: settings),
@@ -73,7 +80,8 @@ let package = Package(
     .executableTarget(
       name: "Benchmark",
       dependencies: [
-        "ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation", "ProcedureKitNetwork", "LoopbackServer",
+        "ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitDurable", "ProcedureKitFoundation",
+        "ProcedureKitNetwork", "LoopbackServer",
       ],
       path: "Examples/Benchmark",
       swiftSettings: settings),
@@ -92,21 +100,33 @@ let package = Package(
 
     .executableTarget(
       name: "temporal",
-      dependencies: ["ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation", "LoadedLibraries"],
+      dependencies: [
+        "ProcedureKit", "ProcedureKitDiagnostics", "ProcedureKitFoundation", "ProcedureKitRemote", "LoadedLibraries",
+      ],
       path: "Examples/Temporal", exclude: ["README.md", "survive"], swiftSettings: settings),
 
-    .target(name: "TestSupport", dependencies: ["ProcedureKit"], path: "Tests/TestSupport", swiftSettings: settings),
+    .target(
+      name: "TestSupport", dependencies: ["ProcedureKit", "TestingProcedureKit"], path: "Tests/TestSupport",
+      swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitTests", dependencies: ["ProcedureKit", "TestingProcedureKit", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitFoundationTests",
+      dependencies: ["ProcedureKitFoundation", "TestingProcedureKit", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "ProcedureKitDurableTests",
       dependencies: [
-        "ProcedureKitDiagnostics", "ProcedureKitFoundation", "TestingProcedureKit", "TestSupport", "journal-worker",
+        "ProcedureKitDiagnostics", "ProcedureKitDurable", "ProcedureKitFoundation", "TestingProcedureKit",
+        "TestSupport", "journal-worker",
       ],
       swiftSettings: settings),
     .executableTarget(
-      name: "journal-worker", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], path: "Tests/JournalWorker",
+      name: "journal-worker", dependencies: ["ProcedureKit", "ProcedureKitDurable"], path: "Tests/JournalWorker",
+      swiftSettings: settings),
+    .testTarget(
+      name: "ProcedureKitRemoteTests",
+      dependencies: ["ProcedureKitFoundation", "ProcedureKitRemote", "TestingProcedureKit", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "ProcedureKitNetworkTests",
@@ -132,7 +152,8 @@ let package = Package(
       name: "StressTests", dependencies: ["TestingProcedureKit", "TestSupport"], swiftSettings: settings),
     .testTarget(name: "ProjectTests", swiftSettings: settings),
     .testTarget(
-      name: "KittenTests", dependencies: ["kitten", "ProcedureKit", "ProcedureKitFoundation"], swiftSettings: settings),
+      name: "KittenTests", dependencies: ["kitten", "ProcedureKit", "ProcedureKitDurable", "ProcedureKitFoundation"],
+      swiftSettings: settings),
     .testTarget(
       name: "TaskRunnerTests",
       dependencies: ["taskrunner", "ProcedureKit", "ProcedureKitFoundation", "ProcedureKitProcess"],
@@ -142,7 +163,8 @@ let package = Package(
       dependencies: ["crawler", "ProcedureKit", "ProcedureKitNetwork", "LoopbackServer", "TestingProcedureKit"],
       swiftSettings: settings),
     .testTarget(
-      name: "TemporalTests", dependencies: ["temporal", "ProcedureKit", "ProcedureKitFoundation"],
+      name: "TemporalTests",
+      dependencies: ["temporal", "ProcedureKit", "ProcedureKitFoundation", "ProcedureKitRemote"],
       swiftSettings: settings),
     .testTarget(name: "LoopbackServerTests", dependencies: ["LoopbackServer"], swiftSettings: settings),
     .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: settings),

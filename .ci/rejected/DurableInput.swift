@@ -1,5 +1,6 @@
 // error: the input of a durable graph must be Encodable
 import ProcedureKit
+import ProcedureKitDurable
 
 struct Picture: Sendable {}
 

@@ -1,5 +1,6 @@
 // error: only a procedure with an Encodable input and a Codable value can be remembered
 import ProcedureKit
+import ProcedureKitDurable
 
 struct Picture: Sendable {}
 

@@ -1,6 +1,7 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitDiagnostics
+import ProcedureKitDurable
 import ProcedureKitFoundation
 
 /// Makes pictures of kittens smaller. `kitten --help` tells how to use it.

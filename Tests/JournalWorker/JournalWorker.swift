@@ -1,6 +1,6 @@
 import Foundation
 import ProcedureKit
-import ProcedureKitFoundation
+import ProcedureKitDurable
 
 /// A process to be killed: runs a durable graph of 30 nodes, and notes each start of a body in a file.
 ///

@@ -7,8 +7,12 @@ import Testing
     "Sources/ProcedureKit/Observability/StandardErrorLogHandler.swift": [
       "Darwin", "Glibc", "Musl", "Android", "WinSDK",
     ],
+    "Sources/ProcedureKitRemote": ["ProcedureKit", "ProcedureKitFoundation"],
     "Sources/ProcedureKitFoundation": ["ProcedureKit", "Foundation", "Synchronization"],
-    "Sources/ProcedureKitFoundation/Durable/JournalExecutor.swift": ["Dispatch"],
+    "Sources/ProcedureKitDurable": ["ProcedureKit", "ProcedureKitFoundation", "Foundation"],
+    "Sources/ProcedureKitDurable/Journal/FileJournal.swift": [
+      "ProcedureKit", "ProcedureKitFoundation", "Dispatch", "Foundation",
+    ],
     "Sources/ProcedureKitNetwork/Reachability/Condition+Network.swift": ["ProcedureKit", "Network"],
     "Sources/ProcedureKitNetwork": [
       "ProcedureKit", "LoadedLibraries", "Synchronization", "Foundation", "FoundationNetworking",

@@ -1,4 +1,5 @@
 import ProcedureKit
+import ProcedureKitRemote
 import Testing
 
 @testable import temporal

@@ -1,6 +1,7 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
+import ProcedureKitRemote
 import Testing
 
 @testable import temporal

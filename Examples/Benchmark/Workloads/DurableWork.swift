@@ -1,5 +1,6 @@
 import Foundation
 import ProcedureKit
+import ProcedureKitDurable
 import ProcedureKitFoundation
 
 /// W9: nodes that have nothing to do with one another, the value of each written to a file.

@@ -1,6 +1,6 @@
 import ProcedureKit
 import ProcedureKitDiagnostics
-import ProcedureKitFoundation
+import ProcedureKitDurable
 
 /// The whole job.
 struct Thumbnails {

@@ -1,6 +1,7 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
+import ProcedureKitRemote
 
 /// Runs the graph. Started again under the same name of the job, it continues: values that it has recorded are reused, and a call that is
 /// under way, or finished, is found at the server by its key.

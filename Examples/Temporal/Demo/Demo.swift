@@ -2,6 +2,7 @@ import Foundation
 import ProcedureKit
 import ProcedureKitDiagnostics
 import ProcedureKitFoundation
+import ProcedureKitRemote
 
 /// A graph whose resizes of the kitten are executed by two worker processes, by way of a Temporal server.
 @main struct Demo {

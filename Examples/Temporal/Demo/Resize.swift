@@ -1,6 +1,7 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
+import ProcedureKitRemote
 
 /// The order for one resize. Pictures are too large for messages: the order has their places.
 struct ResizeOrder: Codable, Hashable, Sendable {

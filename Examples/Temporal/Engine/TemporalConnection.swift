@@ -1,6 +1,7 @@
 import Foundation
 import ProcedureKit
 import ProcedureKitFoundation
+import ProcedureKitRemote
 
 /// The connection to a Temporal server: its namespace and one task queue.
 public struct TemporalConnection: Sendable {

@@ -1,4 +1,5 @@
-public import ProcedureKit
+import ProcedureKit
+public import ProcedureKitRemote
 
 /// Executes calls as standalone activities of a Temporal server.
 ///

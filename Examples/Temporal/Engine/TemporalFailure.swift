@@ -1,4 +1,5 @@
 import ProcedureKit
+import ProcedureKitRemote
 
 /// The failure of an activity.
 struct TemporalFailure {

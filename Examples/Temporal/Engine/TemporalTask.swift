@@ -1,5 +1,6 @@
 import ProcedureKit
 import ProcedureKitFoundation
+import ProcedureKitRemote
 
 /// One attempt of an activity.
 struct TemporalTask: RemoteTask {

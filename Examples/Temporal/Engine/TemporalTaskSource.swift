@@ -1,4 +1,5 @@
-public import ProcedureKit
+import ProcedureKit
+public import ProcedureKitRemote
 
 /// The activities that wait in a task queue of a Temporal server.
 public struct TemporalTaskSource: RemoteTaskSource {

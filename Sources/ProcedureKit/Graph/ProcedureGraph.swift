@@ -20,7 +20,7 @@
 public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   /// The name in errors, events and diagrams.
   public let name: String
-  let plan: GraphPlan
+  package let plan: GraphPlan
   private let takeOutput: @Sendable (GraphValues) -> Output
   /// The slots of the values from which the value of the graph is made; empty for a graph without a value.
   private let outputSlots: [Int32]
@@ -128,7 +128,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
     ProcedureTask(name) { input in try await execute(input, in: .ofBody(name)) }
   }
 
-  func execute(_ value: Input, by plan: GraphPlan? = nil, in context: ProcedureContext) async throws -> Output {
+  package func execute(_ value: Input, by plan: GraphPlan? = nil, in context: ProcedureContext) async throws -> Output {
     let policy = policy ?? context.run.errorPolicy
     let run = GraphRun(plan ?? self.plan, in: context.run, limit: width, stopsAtFirstFailure: policy != .continue)
     run.values.put(value, into: ValueSlot<Input>(index: 0, offset: 0))
@@ -138,7 +138,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// The nodes with the value of the graph; -1 for the graph's input; none for a graph without a value.
-  var outputNodes: [Int32] { outputSlots.map { $0 - 1 } }
+  package var outputNodes: [Int32] { outputSlots.map { $0 - 1 } }
 
   /// Whether the output is the result of a node, and so has a value even if the node failed.
   var isAcceptedOutput: Bool {

@@ -85,7 +85,7 @@ extension Run {
 
 extension Error {
   /// Whether the error reports a cancelled or ignored run instead of a failure.
-  var isNoFailure: Bool {
+  package var isNoFailure: Bool {
     if (self as? ProcedureError)?.kind == .ignored { return true }
     return self is CancellationError
   }
@@ -158,7 +158,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
 }
 
 extension Result {
-  var isSuccess: Bool {
+  package var isSuccess: Bool {
     if case .success = self { true } else { false }
   }
 }

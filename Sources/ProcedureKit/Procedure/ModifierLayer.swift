@@ -2,8 +2,10 @@
 ///
 /// A modifier either joins the level before it or opens a level around it. From the inside to the outside a level consists of
 /// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the hooks of the end.
+///
+/// `package` for `ProcedureKitDurable`.
 @usableFromInline
-final class Level: Sendable {
+package final class Level: Sendable {
   typealias Outcome = ProcedureOutcome<any Sendable>
 
   struct Hooks: Sendable {
@@ -32,21 +34,28 @@ final class Level: Sendable {
   }
 
   /// The look for a value that is there already.
-  struct Reuse: Sendable {
+  package struct Reuse: Sendable {
     let name: String
     let find: @concurrent @Sendable (any Sendable) async throws -> Reused?
+
+    /// For the procedures that `ProcedureKitDurable` remembers, too.
+    package init(name: String, find: @escaping @concurrent @Sendable (any Sendable) async throws -> Reused?) {
+      (self.name, self.find) = (name, find)
+    }
   }
 
   /// A value that is used instead of executing the body.
-  struct Reused: Sendable {
+  package struct Reused: Sendable {
     let value: any Sendable
+
+    package init(value: any Sendable) { self.value = value }
   }
 
-  struct Traits: Sendable {
+  package struct Traits: Sendable {
     var name: String
     var rawPriority: UInt8?
     var key: InternedKey?
-    var version: UInt32 = 1
+    package var version: UInt32 = 1
     /// How much the progress counts in that of the parent or graph.
     var weight = 1.0
     var demands = SharedList<ResourceRequest.Demand>()
@@ -60,7 +69,7 @@ final class Level: Sendable {
     var mayPause = false
     var conditions = SharedList<Condition>()
     var hooks = Hooks()
-    var reuse: Reuse?
+    package var reuse: Reuse?
   }
 
   /// The traits, without closures.
@@ -118,5 +127,12 @@ struct SharedList<Element: Sendable>: Sendable {
       parts.removeLast()
     }
     parts.append(last)
+  }
+}
+
+extension Level.Traits {
+  /// For the nodes of durable graphs, which `ProcedureKitDurable` makes.
+  package init(name: String, rawPriority: UInt8?) {
+    self.init(name: name, rawPriority: rawPriority, key: nil)
   }
 }

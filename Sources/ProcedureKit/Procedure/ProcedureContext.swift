@@ -36,7 +36,7 @@ public struct ProcedureContext: Sendable {
     frame = .node(node)
   }
 
-  var run: Run {
+  package var run: Run {
     switch frame {
     case .run(let run): run
     case .node(let node): node.run
@@ -165,7 +165,7 @@ public struct ProcedureContext: Sendable {
   }
 
   /// The context of a body. Traps outside of any procedure.
-  static func ofBody(_ name: @autoclosure () -> String) -> ProcedureContext {
+  package static func ofBody(_ name: @autoclosure () -> String) -> ProcedureContext {
     guard let context = current else {
       preconditionFailure("ProcedureTask \"\(name())\": a part of a body is executed outside of any procedure")
     }

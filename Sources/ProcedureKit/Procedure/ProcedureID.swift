@@ -5,7 +5,7 @@ import Synchronization
 /// A procedure is a value and can run many times; every run has its own identity. Identities grow in the order of
 /// creation, which is useful only for sorting.
 public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
-  let number: UInt64
+  package let number: UInt64
 
   /// Returns whether the identity `lhs` was created before `rhs`.
   public static func < (lhs: ProcedureID, rhs: ProcedureID) -> Bool {
@@ -23,7 +23,7 @@ public struct ProcedureID: Hashable, Comparable, Codable, Sendable, CustomString
   private static let next = Atomic<UInt64>(1)
 
   /// Reserves `count` consecutive identities and returns the first.
-  static func reserve(_ count: Int = 1) -> ProcedureID {
+  package static func reserve(_ count: Int = 1) -> ProcedureID {
     let amount = UInt64(count)
     return ProcedureID(number: next.wrappingAdd(amount, ordering: .relaxed).oldValue)
   }

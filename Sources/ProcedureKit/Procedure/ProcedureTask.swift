@@ -41,7 +41,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self.init(procedure.name) { try await procedure.execute($0) }
   }
 
-  init(_ traits: Level.Traits, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output) {
+  package init(_ traits: Level.Traits, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output) {
     level = Level(traits)
     closures = Level.Closures(traits)
     self.operation = operation
@@ -114,7 +114,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Returns the task with another name, priority or key, which no input changes.
-  func relabelled(_ change: (inout Level.Traits) -> Void) -> ProcedureTask {
+  package func relabelled(_ change: (inout Level.Traits) -> Void) -> ProcedureTask {
     guard let configure else { return changing(change) }
     return ProcedureTask(configuring: wrapped(change) { try await executeAsLevel($0) }, configure)
   }
@@ -131,7 +131,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Opens a level around the task: under its name and priority, with another body.
-  func wrapped<I: Sendable, O: Sendable>(
+  package func wrapped<I: Sendable, O: Sendable>(
     _ change: (inout Level.Traits) -> Void = { _ in },
     _ operation: @escaping @concurrent @Sendable (I) async throws -> O
   ) -> ProcedureTask<I, O> {
@@ -149,7 +149,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Runs the task as a level of the body that executes.
-  func executeAsLevel(_ input: Input, attempt: Int? = nil) async throws -> Output {
+  package func executeAsLevel(_ input: Input, attempt: Int? = nil) async throws -> Output {
     try await RunDriver.runLevel(self, input, attempt: attempt)
   }
 }

@@ -14,7 +14,7 @@ public actor ProcedureQueue {
   /// A queue without limits, for callers without a queue.
   public static let shared = ProcedureQueue("shared")
 
-  @usableFromInline nonisolated let core: QueueCore
+  @usableFromInline package nonisolated let core: QueueCore
 
   /// Creates a queue.
   ///

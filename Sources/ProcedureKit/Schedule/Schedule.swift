@@ -13,7 +13,7 @@
 /// Delays saturate: every delay lies between zero and 292 years.
 public struct Schedule: Sendable {
   /// Internal. What was written.
-  let expression: ScheduleExpression
+  package let expression: ScheduleExpression
 
   init(_ expression: ScheduleExpression) { self.expression = expression }
 

@@ -2,7 +2,9 @@
 ///
 /// The parts lie in an array, and a part is added when its first delay is asked for. The evaluation is a loop instead of a recursion, so that
 /// a schedule of 100,000 steps does not overflow the stack.
-struct ScheduleEvaluation: Sendable {
+///
+/// `package` for `ProcedureKitDurable`.
+package struct ScheduleEvaluation: Sendable {
   private enum Side: Sendable { case first, second }
 
   /// A step of the schedule that was asked for a delay, and has not ended.
@@ -46,10 +48,10 @@ struct ScheduleEvaluation: Sendable {
   /// The functions that compute delays, at the positions of their parts.
   private var sources: [(any DelaySource)?] = []
 
-  init(_ expression: ScheduleExpression) { self.expression = expression }
+  package init(_ expression: ScheduleExpression) { self.expression = expression }
 
   /// Takes the next delay, saturated; `nil` from the end on. O(n) for n steps of the schedule.
-  mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
+  package mutating func next(using generator: inout any RandomNumberGenerator) -> Duration? {
     var frames: [Frame] = []
     var part = parts.isEmpty ? add(expression) : 0
     var answer = asked(part, &generator)

@@ -3,7 +3,9 @@
 /// A combinator adds one node, whatever the size of its operands. The tree is a value: one node can be part of many schedules.
 ///
 /// Invariant of `@unchecked Sendable`: the operands change only in `deinit`, in nodes that nothing else refers to.
-final class ScheduleExpression: @unchecked Sendable {
+///
+/// `package` for `ProcedureKitDurable`.
+package final class ScheduleExpression: @unchecked Sendable {
   enum Step: Sendable {
     /// Delays that a function computes.
     case computed(any DelaySource)

@@ -268,7 +268,7 @@ extension QueueCore {
 
 extension QueueCore {
   /// The log of the queue, else the log of the process.
-  var log: ProcedureLog { ownLog ?? .shared }
+  package var log: ProcedureLog { ownLog ?? .shared }
 
   /// The metadata of messages of a run.
   func logFacts(of run: ProcedureIdentity, attempt: Int?, parent: ProcedureID?) -> ProcedureLog.Metadata {

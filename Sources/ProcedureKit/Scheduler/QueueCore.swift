@@ -4,8 +4,10 @@ import Synchronization
 ///
 /// `send` is the only door to the machine. The effects on others are performed after the lock has been left; nothing of a user's is called or
 /// released under the lock.
+///
+/// `package` for `ProcedureKitRemote`.
 @usableFromInline
-final class QueueCore: Sendable {
+package final class QueueCore: Sendable {
   /// The queue of procedures without a queue: without limit, on the continuous clock.
   static let unqueued = QueueCore(name: "no queue")
 
@@ -79,7 +81,7 @@ final class QueueCore: Sendable {
 
   let name: String
   let time: QueueTime
-  let timers: Timers
+  package let timers: Timers
   @usableFromInline let executor: (any TaskExecutor)?
   let carriers: [ContextCarrier]
   let resources: ResourceTable

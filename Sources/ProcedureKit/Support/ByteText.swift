@@ -33,7 +33,7 @@ extension String {
   package func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
   /// Whether a text comes before another one: in Swift's order, and in the order of the bytes where Swift sees one text.
-  func precedes(_ other: String) -> Bool { self == other ? ByteText(self) < ByteText(other) : self < other }
+  package func precedes(_ other: String) -> Bool { self == other ? ByteText(self) < ByteText(other) : self < other }
 }
 
 extension Hasher {

@@ -4,7 +4,7 @@ extension Duration {
   ///
   /// The text has three significant digits, in the largest unit that gives at least one; long durations are whole
   /// seconds.
-  var inWords: String {
+  package var inWords: String {
     var step = Self.nanosecond
     while step < Self.second, attoseconds.magnitude >= step * 1_000 { step *= 10 }
     let rounded = magnitude(roundedTo: step)
@@ -65,7 +65,7 @@ extension Duration {
   }
 
   /// The nearest duration between zero and ``longest``.
-  var saturated: Duration {
+  package var saturated: Duration {
     min(max(self, .zero), .longest)
   }
 

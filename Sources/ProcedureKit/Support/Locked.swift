@@ -1,25 +1,31 @@
 import Synchronization
 
 /// Internal. A value under a lock. A reference, so that closures can share the value.
-final class Locked<Value: Sendable>: Sendable {
+///
+/// `package` for `ProcedureKitDurable` and `ProcedureKitRemote`.
+package final class Locked<Value: Sendable>: Sendable {
   private let contents: Mutex<Value>
 
-  init(_ value: Value) {
+  package init(_ value: Value) {
     contents = Mutex(value)
   }
 
   /// Calls a function with the value, under the lock. The function must not call what belongs to a user.
-  func withLock<R: Sendable, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+  package func withLock<R: Sendable, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
     try contents.withLock { value throws(E) in try body(&value) }
   }
 }
 
 /// Internal. Where a task leaves a result for others. The first result counts.
-final class ResultBox<Value: Sendable>: Sendable {
+///
+/// `package` for `ProcedureKitRemote`.
+package final class ResultBox<Value: Sendable>: Sendable {
   private let contents = Mutex(Result<Value, any Error>?.none)
 
-  /// The result; `nil` while there is none.
-  var result: Result<Value, any Error>? { contents.withLock(\.self) }
+  package init() {}
 
-  func store(_ result: Result<Value, any Error>) { contents.withLock { if $0 == nil { $0 = result } } }
+  /// The result; `nil` while there is none.
+  package var result: Result<Value, any Error>? { contents.withLock(\.self) }
+
+  package func store(_ result: Result<Value, any Error>) { contents.withLock { if $0 == nil { $0 = result } } }
 }

@@ -4,6 +4,6 @@
 /// - Parameters:
 ///   - isRight: The condition that a correct program meets.
 ///   - message: The mistake, the value concerned, and the reason.
-func require(_ isRight: Bool, _ message: @autoclosure () -> String) {
+package func require(_ isRight: Bool, _ message: @autoclosure () -> String) {
   if !isRight { fatalError(message().inLines) }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import ProcedureKit
-import ProcedureKitFoundation
+import ProcedureKitDurable
 import Synchronization
 import Testing
 

@@ -105,4 +105,11 @@ import TestingProcedureKit
     #expect(try await roundTrip.execute(Kitten(name: "Tom")).name == "Tom")
     #expect(try await !save.execute(Kitten(name: "Tom")).isEmpty)
   }
+
+  @Test("A file is known by the bytes of its path")
+  func spellings() {
+    let spellings = ["caf\u{e9}", "cafe\u{301}"]
+    #expect(FileAccess(spellings[0], .read) != FileAccess(spellings[1], .read))
+    #expect(FileAccess(spellings[0], .read) == FileAccess(spellings[0], .read))
+  }
 }

@@ -94,17 +94,4 @@ private let decomposed = "cafe\u{301}"
     #expect(Set([composed, decomposed, "e\u{323}\u{307}", "e\u{307}\u{323}"].map(ByteText.init)).count == 4)
     #expect(decomposed.precedes(composed) && !composed.precedes(decomposed) && !composed.precedes(composed))
   }
-
-  @Test("Two spellings are two procedures for a worker, two works for an engine and two keys for a journal")
-  func remote() async throws {
-    #expect(RemoteName(composed, version: 1) != RemoteName(decomposed, version: 1))
-    let keys = [composed, decomposed].flatMap { text in
-      [RemoteCall.Key(run: text, node: "n"), RemoteCall.Key(run: "r", node: text)]
-    }
-    #expect(Set(keys).count == 4)
-    let paths = [composed, decomposed].map { JournalKey(path: $0, fingerprint: Fingerprint(of: [])) }
-    #expect(Set(paths).count == 2)
-    #expect(
-      JournalRecord.Dependency(name: composed, prefix: 1) != JournalRecord.Dependency(name: decomposed, prefix: 1))
-  }
 }

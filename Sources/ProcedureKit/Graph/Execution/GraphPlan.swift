@@ -1,19 +1,21 @@
 /// Internal. A graph, built once and walked by every run of it: flat, immutable, shared.
-final class GraphPlan: Sendable {
-  let shape: GraphShape
+///
+/// `package` for `ProcedureKitDurable`.
+package final class GraphPlan: Sendable {
+  package let shape: GraphShape
   /// For each node, in the order in which they were added: what it executes.
-  let bodies: ContiguousArray<NodeBody>
+  package let bodies: ContiguousArray<NodeBody>
   /// For each node what is known of it besides.
-  let traits: ContiguousArray<NodeTraits>
-  let layout: ValueLayout
+  package let traits: ContiguousArray<NodeTraits>
+  package let layout: ValueLayout
   /// What the nodes take, one node after another: numbers of slots, doubled, plus one where a failure is accepted.
-  let inputs: ContiguousArray<Int32>
+  package let inputs: ContiguousArray<Int32>
   /// For each node, where its inputs end in `inputs`.
-  let inputEnds: ContiguousArray<Int32>
+  package let inputEnds: ContiguousArray<Int32>
   /// The collection of which each node is an element, as the name of a `map`; `nil` for a graph of other nodes.
-  let collection: String?
+  package let collection: String?
 
-  init(
+  package init(
     shape: GraphShape, bodies: ContiguousArray<NodeBody>, traits: ContiguousArray<NodeTraits>,
     layout: ValueLayout, inputs: ContiguousArray<Int32>, inputEnds: ContiguousArray<Int32>, collection: String?
   ) {
@@ -22,12 +24,12 @@ final class GraphPlan: Sendable {
   }
 
   /// Where the value of a node lies; the first slot is that of the graph's input.
-  func slot(of node: Int32) -> Int32 {
+  package func slot(of node: Int32) -> Int32 {
     node + 1
   }
 
   /// The slots from which a node takes its input.
-  func inputs(of node: Int32) -> some Sequence<Int32> {
+  package func inputs(of node: Int32) -> some Sequence<Int32> {
     inputs[(node == 0 ? 0 : Int(inputEnds[Int(node) - 1]))..<Int(inputEnds[Int(node)])].lazy.map { $0 >> 1 }
   }
 }
@@ -35,24 +37,30 @@ final class GraphPlan: Sendable {
 /// Internal. The body of a node: takes the inputs from the values of a run, executes the work, and stores the value there.
 ///
 /// A structure, since an array of closures would wrap each closure in one more.
-struct NodeBody: Sendable {
-  let execute: @Sendable (GraphValues) async throws -> Void
+///
+/// `package` for `ProcedureKitDurable`.
+package struct NodeBody: Sendable {
+  package let execute: @Sendable (GraphValues) async throws -> Void
+
+  package init(execute: @escaping @Sendable (GraphValues) async throws -> Void) { self.execute = execute }
 }
 
 /// Internal. What is known of a node besides its types.
+///
+/// `package` for `ProcedureKitDurable`.
 @usableFromInline
-struct NodeTraits: Sendable {
-  @usableFromInline let name: String
+package struct NodeTraits: Sendable {
+  @usableFromInline package let name: String
   /// The raw value of a priority: of one itself the compiler does not know how large it is.
-  let priority: UInt8?
+  package let priority: UInt8?
   /// Whether the node has nothing but a body.
   let isPlain: Bool
-  let version: UInt32
+  package let version: UInt32
   /// How much the progress of the node counts.
-  let weight: Float
+  package let weight: Float
 
   @usableFromInline
-  init(name: String, priority: UInt8? = nil, isPlain: Bool = true, version: UInt32 = 1, weight: Float = 1) {
+  package init(name: String, priority: UInt8? = nil, isPlain: Bool = true, version: UInt32 = 1, weight: Float = 1) {
     (self.name, self.priority, self.isPlain, self.version, self.weight) = (name, priority, isPlain, version, weight)
   }
 }
@@ -61,7 +69,9 @@ struct NodeTraits: Sendable {
 ///
 /// Nodes are numbered in the order in which they were added, so that every edge leads from a smaller number to a larger
 /// one: there can be no cycle.
-struct GraphShape: Sendable {
+///
+/// `package` for `ProcedureKitDurable`.
+package struct GraphShape: Sendable {
   /// The response of a node to a dependency that does not succeed.
   enum Edge: Sendable {
     /// It is not executed.
@@ -144,7 +154,7 @@ struct GraphShape: Sendable {
 
 extension GraphShape {
   /// The dependencies of each node. O(n + e) for n nodes and e edges.
-  func dependencies() -> [[Int32]] {
+  package func dependencies() -> [[Int32]] {
     var dependencies = Array(repeating: [Int32](), count: max(offsets.count - 1, 0))
     for node in dependencies.indices {
       for successor in successors[successorRange(of: Int32(node))] {
@@ -156,19 +166,21 @@ extension GraphShape {
 }
 
 /// Internal. Where each value of a graph lies, and how many consumers take the value. Laid out once, when the graph is built.
-struct ValueLayout: Sendable {
-  struct Slot: Sendable {
-    let offset: Int32
-    var consumers: Int32 = 0
+///
+/// `package` for `ProcedureKitDurable`.
+package struct ValueLayout: Sendable {
+  package struct Slot: Sendable {
+    package let offset: Int32
+    package var consumers: Int32 = 0
     let destroy: (@Sendable (GraphValues, Int32) -> Void)?
-    let type: Any.Type
+    package let type: Any.Type
   }
 
   private(set) var size = 0
   private(set) var alignment = 1
-  var slots: ContiguousArray<Slot> = []
+  package var slots: ContiguousArray<Slot> = []
   /// Whether a value has to be destroyed, so that consumers are counted.
-  private(set) var countsConsumers = false
+  package private(set) var countsConsumers = false
 
   /// Lays out one more value, and returns the index and the offset of the value's slot.
   mutating func addSlot(for kind: ValueKind) -> (index: Int32, offset: Int32) {

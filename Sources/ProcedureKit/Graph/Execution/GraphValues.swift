@@ -1,13 +1,15 @@
 import Synchronization
 
 /// Internal. Where a value lies in the memory of a graph's run.
+///
+/// `package` for `ProcedureKitDurable`.
 @usableFromInline
-struct ValueSlot<Value>: Sendable {
-  @usableFromInline let index: Int32
-  @usableFromInline let offset: Int32
+package struct ValueSlot<Value>: Sendable {
+  @usableFromInline package let index: Int32
+  @usableFromInline package let offset: Int32
 
   @usableFromInline
-  init(index: Int32, offset: Int32) { (self.index, self.offset) = (index, offset) }
+  package init(index: Int32, offset: Int32) { (self.index, self.offset) = (index, offset) }
 }
 
 /// Internal. How much memory a value of a type takes, and how a value is destroyed.
@@ -43,8 +45,10 @@ struct ValueKind: Sendable {
 /// dependency's value or error has been written; the last one releases the node, and sees everything written before. A skipped node has
 /// `skipped`, or a little less, so that no dependency counts down to zero. Once a worker has taken the node, the counter tells whether
 /// the node executes, is held by a suspended queue, executes and has a run, is a run of its own, or has ended.
+///
+/// `package` for `ProcedureKitDurable`.
 @usableFromInline
-final class GraphValues: @unchecked Sendable {
+package final class GraphValues: @unchecked Sendable {
   private static let unproduced: Int32 = 1 << 30
   private static let skipped: Int32 = .max
   private static let executing: Int32 = -1
@@ -91,14 +95,14 @@ final class GraphValues: @unchecked Sendable {
 
   /// Writes a value, once, by the value's producer.
   @inlinable
-  func put<Value>(_ value: consuming Value, into slot: ValueSlot<Value>) {
+  package func put<Value>(_ value: consuming Value, into slot: ValueSlot<Value>) {
     (memory + Int(slot.offset)).initializeMemory(as: Value.self, to: value)
     if !Self.isBits(Value.self) { valueProduced(in: slot.index) }
   }
 
   /// Returns a consumer's copy of a value; the last consumer gets the value itself.
   @inlinable
-  func take<Value>(_ slot: ValueSlot<Value>) -> Value {
+  package func take<Value>(_ slot: ValueSlot<Value>) -> Value {
     let pointer = (memory + Int(slot.offset)).assumingMemoryBound(to: Value.self)
     if Self.isBits(Value.self) { return pointer.pointee }
     if claimLastShare(of: slot.index) { return pointer.move() }
@@ -119,7 +123,7 @@ final class GraphValues: @unchecked Sendable {
 
   /// Counts a consumer down that has taken a copy of the value, or that will never take the value.
   @usableFromInline
-  func giveUpShare(of slot: Int32) {
+  package func giveUpShare(of slot: Int32) {
     if layout.slots[Int(slot)].destroy != nil { countDown(slot, by: 1) }
   }
 
@@ -149,7 +153,7 @@ final class GraphValues: @unchecked Sendable {
   /// Records why the producer of a slot has not produced a value.
   func recordError(_ error: any Error, of slot: Int32) { errors.withLock { $0[slot] = error } }
 
-  func error(of slot: Int32) -> (any Error)? { errors.withLock { $0[slot] } }
+  package func error(of slot: Int32) -> (any Error)? { errors.withLock { $0[slot] } }
 
   // MARK: Nodes
 

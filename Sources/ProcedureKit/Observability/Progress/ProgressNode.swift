@@ -1,7 +1,9 @@
 /// One run in the tree of progress, or one graph.
 ///
 /// There is a part only where progress is reported or read, and then also for all runs around. A part calls nothing under its lock, which is taken last.
-final class ProgressPart: Sendable {
+///
+/// `package` for `ProcedureKitRemote`.
+package final class ProgressPart: Sendable {
   private struct State {
     var progress: ProgressState
     /// The version that each reader has read.
@@ -41,7 +43,7 @@ final class ProgressPart: Sendable {
   var shown: ProcedureProgress { state.withLock { $0.progress.shown } }
 
   /// The fraction that is shown; `nil` if the part has ended.
-  var fractionUnderWay: Double? { state.withLock { $0.progress.hasEnded ? nil : $0.progress.shown.fraction } }
+  package var fractionUnderWay: Double? { state.withLock { $0.progress.hasEnded ? nil : $0.progress.shown.fraction } }
 
   // MARK: Changes
 

@@ -32,7 +32,7 @@ final class ProgressReader: EventReader {
 
 extension Run {
   /// The part of the reporting run in the tree of progress, made with those of all runs around if there is none.
-  var progressPart: ProgressPart {
+  package var progressPart: ProgressPart {
     let run = reported
     if let part = run.core.withState({ _ in run.details?.progress }) { return part }
     let (core, started) = (run.core, run.core.withState { _ in run.started })

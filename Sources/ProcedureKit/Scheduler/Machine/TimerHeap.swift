@@ -2,9 +2,11 @@
 ///
 /// Inserting, cancelling any timer and taking the next due one are O(log n); a timer that is inserted in the order of deadlines
 /// goes to the end in O(1). Timers of one deadline come in the order in which they were inserted.
-struct TimerHeap: Sendable {
+///
+/// `package` for `ProcedureKitRemote`.
+package struct TimerHeap: Sendable {
   /// A pending timer, or one that was: numbers are not used again.
-  struct ID: Hashable, Sendable {
+  package struct ID: Hashable, Sendable {
     /// A position for the data of the timer; used again once the timer is not pending.
     let slot: Int32
     fileprivate let sequence: UInt64

@@ -1,7 +1,9 @@
 /// Leads a run through its phases: one switch over the steps that the machine decides.
 ///
 /// The caller of `run` loops until the end. A worker returns at a wait, and takes the next run.
-enum RunDriver {
+///
+/// `package` for `ProcedureKitDurable`.
+package enum RunDriver {
   /// Runs a task without a queue: within a body as a part of this body, elsewhere without limit.
   static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
     let task = task.resolved(for: input)
@@ -27,7 +29,9 @@ enum RunDriver {
   }
 
   /// Runs a task as the node of a graph that executes.
-  static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
+  package static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws
+    -> Output
+  {
     guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLevel(task, input) }
     let task = task.resolved(for: input)
     return try await drive(frame.makeRun(task.level, task.closures), task, input)

@@ -141,3 +141,10 @@ extension GraphRun {
     run.log.info("the node \(identity(of: node)) has failed, and stops the graph: \(error)")
   }
 }
+
+extension Run {
+  /// Keeps why a node of a durable graph is executed again, for the event of its start and for snapshots.
+  package func noteExecutionCause(_ cause: ExecutionCause) {
+    core.withState { _ in madeDetails.executionCause = cause }
+  }
+}

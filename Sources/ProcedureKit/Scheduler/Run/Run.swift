@@ -7,8 +7,10 @@ import Synchronization
 ///
 /// Invariant of `@unchecked Sendable`: what is `var` is guarded by the lock of `core`, but for `outcome`, which is written once under that lock
 /// before the run is marked as finished, and read after.
+///
+/// `package` for `ProcedureKitDurable` and `ProcedureKitRemote`.
 @usableFromInline
-final class Run: @unchecked Sendable {
+package final class Run: @unchecked Sendable {
   /// The purpose of a call of the body.
   @usableFromInline
   enum BodyStage: Sendable {
@@ -47,7 +49,7 @@ final class Run: @unchecked Sendable {
     }
   }
 
-  @usableFromInline let core: QueueCore
+  @usableFromInline package let core: QueueCore
   @usableFromInline let level: Level
   let id: ProcedureID
   let kind: Kind
@@ -190,7 +192,7 @@ final class Run: @unchecked Sendable {
   var isReported: Bool { kind.isReported }
 
   /// The run under whose id this one reports.
-  var reported: Run { reportingRun ?? self }
+  package var reported: Run { reportingRun ?? self }
 
   var identity: ProcedureIdentity {
     let run = reported
@@ -198,7 +200,7 @@ final class Run: @unchecked Sendable {
   }
 
   /// The identity of the run, under the name of its own level.
-  var levelIdentity: ProcedureIdentity { ProcedureIdentity(id: reported.id, name: name) }
+  package var levelIdentity: ProcedureIdentity { ProcedureIdentity(id: reported.id, name: name) }
 
   /// The run whose slot the body uses: its own, or that of the run around it.
   var slotOwner: Run { slotRun ?? self }

@@ -5,7 +5,9 @@ import Synchronization
 /// Invariant: the child's task is used only while it is alive: whoever cancels pins it under the lock, at a moment at which
 /// it executes the work, calls `cancel()` outside of the lock, because that runs handlers of the user's, and unpins; a child
 /// that is pinned does not end.
-final class CancellableWork: Sendable {
+///
+/// `package` for `ProcedureKitRemote`.
+package final class CancellableWork: Sendable {
   private struct Child: @unchecked Sendable {
     let task: UnsafeCurrentTask
   }
@@ -21,15 +23,17 @@ final class CancellableWork: Sendable {
 
   private let state = Mutex(State())
 
+  package init() {}
+
   /// Executes the operation in the current task, which `cancel` cancels until the operation has ended.
-  func executeHere(_ operation: () async -> Void) async {
+  package func executeHere(_ operation: () async -> Void) async {
     start()
     await operation()
     await end()
   }
 
   /// Executes the work, once, in a child. Cancelling the caller cancels the work, as ``cancel()`` does.
-  func execute(startsAtOnce: Bool, _ operation: @escaping @Sendable () async -> Void) async {
+  package func execute(startsAtOnce: Bool, _ operation: @escaping @Sendable () async -> Void) async {
     await Spawner.runChild(startsAtOnce: startsAtOnce) { [self] in
       start()
       await operation()
@@ -38,7 +42,7 @@ final class CancellableWork: Sendable {
   }
 
   /// Cancels the work, also if it starts only later. It may still come to something.
-  func cancel() {
+  package func cancel() {
     let child = state.withLock { state -> Child? in
       state.isCancelled = true
       if state.child != nil { state.pins += 1 }

@@ -1,7 +1,9 @@
 import Synchronization
 
 /// Internal. A wait for a call, which the waiting task may leave, or which may be refused, before the call: only the first of the three counts.
-final class Wakeup: Sendable {
+///
+/// `package` for `ProcedureKitRemote`.
+package final class Wakeup: Sendable {
   private enum State {
     case waiting(Waiter?)
     case called
@@ -14,9 +16,11 @@ final class Wakeup: Sendable {
   let id = ProcedureID.reserve()
   private let state = Mutex(State.waiting(nil))
 
+  package init() {}
+
   /// Calls the waiting task. Returns `false` if the task has left, or was called before.
   @discardableResult
-  func call() -> Bool { end(as: .called) }
+  package func call() -> Bool { end(as: .called) }
 
   /// Leaves, if the call has not come.
   func leave() { _ = end(as: .left) }
@@ -25,7 +29,7 @@ final class Wakeup: Sendable {
   func refuse(_ error: ProcedureError) { _ = end(as: .refused(error)) }
 
   /// Waits for the call; cancelling the caller leaves at once. Returns whether the call came.
-  func wait() async -> Bool {
+  package func wait() async -> Bool {
     await withTaskCancellationHandler {
       await waitUntilCalled()
     } onCancel: {
@@ -35,7 +39,7 @@ final class Wakeup: Sendable {
   }
 
   /// Waits until the wakeup is called or left, also if the caller is cancelled.
-  func waitUntilCalled() async {
+  package func waitUntilCalled() async {
     await Waiter.suspend { waiter in
       state.withLock { state in
         guard case .waiting = state else { return false }
@@ -46,7 +50,7 @@ final class Wakeup: Sendable {
   }
 
   /// Whether the wakeup was called or left.
-  var isOver: Bool { state.withLock { if case .waiting = $0 { false } else { true } } }
+  package var isOver: Bool { state.withLock { if case .waiting = $0 { false } else { true } } }
 
   /// Whether the wakeup was left before the call.
   var wasLeft: Bool { state.withLock { if case .left = $0 { true } else { false } } }

@@ -1,11 +1,13 @@
 /// Internal. A queue's time: the only place in the library that reads a clock, or sleeps on one.
-struct QueueTime: Sendable {
+///
+/// `package` for `ProcedureKitRemote`.
+package struct QueueTime: Sendable {
   private let stopwatch: any Stopwatch
   /// Whether this is the system's clock. It goes on whatever is executed, and nobody can tell who sleeps on it; one of the
   /// user's may stand still.
   let isSystem: Bool
 
-  init(_ clock: any Clock<Duration>) {
+  package init(_ clock: any Clock<Duration>) {
     isSystem = clock is ContinuousClock
     stopwatch = isSystem ? SystemStopwatch() : Self.stopwatch(clock)
   }
@@ -76,6 +78,8 @@ private final class RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Du
 /// The resolution is one nanosecond. Only instants of one queue can be compared.
 public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, CustomStringConvertible {
   let nanoseconds: Int64
+
+  package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   /// The time since the creation of the queue.
   public var sinceStart: Duration { .nanoseconds(nanoseconds) }

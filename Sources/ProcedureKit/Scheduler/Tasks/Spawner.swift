@@ -1,5 +1,7 @@
 /// Internal. The one place that creates unstructured tasks, and the children that execute bodies.
-enum Spawner {
+///
+/// `package` for `ProcedureKitRemote`.
+package enum Spawner {
   /// Starts the task that owns a group of a queue's workers.
   ///
   /// The task is unstructured, because added procedures outlive the caller of `add`, and detached, so that it carries nothing of that caller.
@@ -40,7 +42,7 @@ enum Spawner {
   /// Starts the task that sleeps for the timers of a queue, or the task that sends the answer of a remote worker, which awaits the task.
   ///
   /// The task is detached: a due timer has nothing to do with the task that set the timer, and a cancelled worker still answers. `Timers` cancels the sleeper.
-  static func startDetached(
+  package static func startDetached(
     executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {
     Task.detached(executorPreference: executor) { await body() }

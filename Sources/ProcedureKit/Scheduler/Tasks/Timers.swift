@@ -6,22 +6,24 @@ import Synchronization
 /// after another in the order of deadlines; an action should be short. A nearer timer replaces the sleep. A cancelled timer ends the sleep on a
 /// user's clock, so that a test finds nobody asleep in vain. On the system's clock the sleep goes on instead: work with timeouts
 /// would otherwise start and cancel a task each time.
-final class Timers: Sendable {
-  typealias Action = @Sendable () -> Void
+///
+/// `package` for `ProcedureKitRemote`.
+package final class Timers: Sendable {
+  package typealias Action = @Sendable () -> Void
 
   private let time: QueueTime
   private let executor: (any TaskExecutor)?
   private let state: Mutex<State>
   private let called = Atomic<Int>(0)
 
-  init(time: QueueTime, executor: (any TaskExecutor)?) {
+  package init(time: QueueTime, executor: (any TaskExecutor)?) {
     self.time = time
     self.executor = executor
     state = Mutex(State(lingers: time.isSystem))
   }
 
   /// The present time.
-  var now: ProcedureInstant { time.now }
+  package var now: ProcedureInstant { time.now }
 
   /// The number of timers that are pending, or due and not called yet.
   var count: Int { state.withLock { $0.heap.count + $0.dueCount - calledCount } }
@@ -30,12 +32,12 @@ final class Timers: Sendable {
   var calledCount: Int { called.load(ordering: .acquiring) }
 
   /// Has `action` called once `duration` has passed, at once if it is not positive.
-  func schedule(after duration: Duration, _ action: @escaping Action) -> TimerHeap.ID {
+  package func schedule(after duration: Duration, _ action: @escaping Action) -> TimerHeap.ID {
     schedule(at: time.now.advanced(by: duration.saturated.roundedUpToNanoseconds), action)
   }
 
   /// Has `action` called at that instant, at once if the instant has passed.
-  func schedule(at deadline: ProcedureInstant, _ action: @escaping Action) -> TimerHeap.ID {
+  package func schedule(at deadline: ProcedureInstant, _ action: @escaping Action) -> TimerHeap.ID {
     let (id, change) = state.withLock { state in (state.insert(deadline, action), state.arm()) }
     perform(change)
     return id
@@ -43,7 +45,7 @@ final class Timers: Sendable {
 
   /// Returns whether the cancel came in time: then the action is never called; otherwise it has been, or is about to be.
   @discardableResult
-  func cancel(_ id: TimerHeap.ID) -> Bool {
+  package func cancel(_ id: TimerHeap.ID) -> Bool {
     // The action leaves the lock before it is released: it may hold the last reference to an object of the user's.
     let (action, change) = state.withLock { state in (state.remove(id), state.arm()) }
     perform(change)
@@ -53,7 +55,7 @@ final class Timers: Sendable {
   /// Waits until `duration` has passed, in the current task. Cancelling the task ends the wait at once.
   ///
   /// - Throws: `CancellationError`.
-  func pause(for duration: Duration) async throws {
+  package func pause(for duration: Duration) async throws {
     try Task.checkCancellation()
     guard duration > .zero else { return }
     let wakeup = Wakeup()
@@ -65,7 +67,7 @@ final class Timers: Sendable {
   }
 
   /// Ends the sleeping task, which keeps the timers, and calls nothing that is pending.
-  func close() {
+  package func close() {
     // The pending actions leave the lock before they are released, as above.
     let former = state.withLock { state in
       let former = state

@@ -1,3 +1,4 @@
+import TestSupport
 import TestingProcedureKit
 
 @testable import ProcedureKit

@@ -1,0 +1,132 @@
+public import ProcedureKit
+internal import ProcedureKitFoundation
+
+/// A graph that remembers the values of its nodes in a journal, and executes only the missing nodes; see
+/// `durable(in:as:version:rememberingFailures:)`.
+public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
+  private let graph: ProcedureGraph<Input, Output>
+  private let plan: DurablePlan
+  private let encode: @Sendable (Input, any ProcedureCoder) throws -> [UInt8]
+
+  init(
+    _ graph: ProcedureGraph<Input, Output>, in journal: any ProcedureJournal, as key: String?, version: Int,
+    remembersFailures: Bool, encode: @escaping @Sendable (Input, any ProcedureCoder) throws -> [UInt8]
+  ) {
+    self.graph = graph
+    self.encode = encode
+    plan = DurablePlan(
+      graph.plan, name: key ?? graph.name, version: .version(version, of: key ?? graph.name),
+      outputs: Set(graph.outputNodes), journal: journal, remembersFailures: remembersFailures)
+  }
+
+  /// The name of the graph.
+  public var name: String { graph.name }
+
+  /// Runs the graph without a queue, or as a part of the calling body. Cancelling the caller cancels the graph; the function
+  /// returns when all executing nodes have ended.
+  ///
+  /// - Parameter input: The input of the graph.
+  /// - Returns: The value of the output node.
+  /// - Throws: The errors of `ProcedureGraph.execute(_:)`, and ``JournalError`` or the journal's own errors.
+  @concurrent public func execute(_ input: Input) async throws -> Output {
+    try await procedureTask.execute(input)
+  }
+
+  /// The graph as a task.
+  public var procedureTask: ProcedureTask<Input, Output> {
+    ProcedureTask(name) { input in
+      let run = try await DurableRun(plan, input: fingerprint(of: input))
+      return try await graph.execute(input, by: run.graph(), in: .ofBody(name))
+    }
+  }
+
+  /// Returns what a run would do at this moment, and why. Executes nothing. Cancelling the caller has no effect.
+  ///
+  /// - Parameter input: The input of the graph.
+  /// - Returns: The nodes that the run would reuse, and those that it would execute.
+  /// - Throws: The errors of the journal, and ``JournalError`` if the input cannot be encoded.
+  public func resumptionPlan(for input: Input) async throws -> ResumptionPlan {
+    try await ResumptionPlan(plan, input: fingerprint(of: input))
+  }
+
+  private func fingerprint(of input: Input) throws -> Fingerprint {
+    do {
+      return Fingerprint(of: try encode(input, plan.journal.coder))
+    } catch {
+      throw JournalError(
+        .valueNotEncodable, journal: plan.journal.name, "cannot take the input of \"\(name)\"", underlying: error)
+    }
+  }
+}
+
+extension DurableGraph: InputlessProcedure where Input == Void {
+  /// Runs a graph without an input; see ``execute(_:)``.
+  ///
+  /// - Throws: The errors of ``execute(_:)``.
+  @concurrent public func execute() async throws -> Output {
+    try await execute(())
+  }
+
+  /// Returns what a run would do at this moment, and why; see ``resumptionPlan(for:)``.
+  ///
+  /// - Throws: The errors of ``resumptionPlan(for:)``.
+  public func resumptionPlan() async throws -> ResumptionPlan {
+    try await resumptionPlan(for: ())
+  }
+}
+
+extension ProcedureGraph where Input: Encodable {
+  /// Returns the graph with a journal: a run that was killed is continued by the next one.
+  ///
+  /// ```swift
+  /// let durable = thumbnails.durable(in: journal)
+  /// let images = try await queue.run(durable, input: "kitten.ppm")
+  /// ```
+  ///
+  /// The value of each node is written when the node has finished, and before any node that depends on it starts. A new run takes
+  /// the values that are there: these nodes have the event `reused` with the name of the journal. A node is executed again if its
+  /// name, its `version(_:)`, the version or the name of the graph, or the value of a dependency has changed, and so is
+  /// everything that depends on the node. The log says why, and so do `ProcedureEvent.executionCause`,
+  /// `QueueSnapshot.Entry.executionCause` and, before the run, ``DurableGraph/resumptionPlan(for:)``.
+  ///
+  /// A value is remembered if it is `Codable`, or if the node has no value. A node with another value is executed again if a node that
+  /// is executed needs the value, or if no node depends on it. A cancelled node is not remembered. A nested graph is one node, whose
+  /// nodes are remembered if the nested graph is durable itself. The `keyed(by:)` of a node has no effect.
+  ///
+  /// Each body is executed at least once: a body that was executing when the process was killed is executed again.
+  ///
+  /// - Parameters:
+  ///   - journal: The journal. An append that fails, fails the node.
+  ///   - key: The name of the graph in the journal. `nil` uses the graph's name. Two graphs in one journal need different names.
+  ///   - version: The version of all nodes. Another version executes all nodes again. Less than 0 traps.
+  ///   - rememberingFailures: Whether a failure is remembered, too: a later run fails with ``RememberedFailure``.
+  /// - Returns: The graph with the journal.
+  public func durable(
+    in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
+  ) -> DurableGraph<Input, Output> {
+    DurableGraph(self, in: journal, as: key, version: version, remembersFailures: rememberingFailures) { input, coder in
+      try coder.encode(input)
+    }
+  }
+}
+
+extension ProcedureGraph where Input == Void {
+  /// Returns a graph without an input with a journal; see `durable(in:as:version:rememberingFailures:)`.
+  public func durable(
+    in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
+  ) -> DurableGraph<Input, Output> {
+    DurableGraph(self, in: journal, as: key, version: version, remembersFailures: rememberingFailures) { _, _ in [] }
+  }
+}
+
+extension ProcedureGraph {
+  /// Does not exist: the input of a durable graph is a part of each key.
+  @available(*, unavailable, message: "the input of a durable graph must be Encodable, since each key depends on it")
+  public func durable(
+    in journal: any ProcedureJournal, as key: String? = nil, version: Int = 1, rememberingFailures: Bool = false
+  ) -> DurableGraph<Input, Output> {
+    fatalError(
+      "durable(in:as:version:rememberingFailures:) of \"\(name)\" needs an Encodable input: make \(Input.self) Encodable"
+    )
+  }
+}

@@ -1,0 +1,156 @@
+internal import ProcedureKit
+internal import ProcedureKitFoundation
+
+/// Internal. What all durable runs of a graph share: the keys, dependencies and codecs of the nodes.
+final class DurablePlan: Sendable {
+  let graph: GraphPlan
+  let name: String
+  let version: UInt32
+  let journal: any ProcedureJournal
+  let remembersFailures: Bool
+  /// The layout, in which the journal is a consumer of each `Codable` value.
+  let layout: ValueLayout
+  /// The path of each node in the journal: unique, and equal in each process.
+  let paths: [String]
+  /// The dependencies of each node: the inputs in their order, then the others by their paths. The graph's input is -1.
+  let dependencies: [[Int32]]
+  /// `nil` for a node whose value is not `Codable`.
+  let codecs: [(any NodeCodec)?]
+  /// The nodes that no node depends on.
+  let sinks: Set<Int32>
+  /// The nodes with the value of the graph.
+  let outputs: Set<Int32>
+
+  init(
+    _ graph: GraphPlan, name: String, version: UInt32, outputs: Set<Int32>, journal: any ProcedureJournal,
+    remembersFailures: Bool
+  ) {
+    (self.graph, self.name, self.version, self.outputs) = (graph, name, version, outputs)
+    (self.journal, self.remembersFailures) = (journal, remembersFailures)
+    let nodes = Int32(0)..<Int32(graph.bodies.count)
+    var layout = graph.layout
+    codecs = nodes.map { graph.layout.codec(of: graph.slot(of: $0)) }
+    for node in nodes where codecs[Int(node)] != nil { layout.addJournal(to: graph.slot(of: node)) }
+    self.layout = layout
+    let paths = Self.paths(of: graph.traits.map(\.name), in: name)
+    let all = graph.shape.dependencies()
+    dependencies = nodes.map { node in
+      let inputs = graph.inputs(of: node).map { $0 - 1 }
+      return inputs + Set(all[Int(node)]).subtracting(inputs).sorted { paths[Int($0)].precedes(paths[Int($1)]) }
+    }
+    self.paths = paths
+    sinks = Set(nodes).subtracting(dependencies.joined())
+  }
+
+  /// Returns the paths of nodes: nodes of one name are numbered, in the order in which they were added.
+  private static func paths(of names: [String], in graph: String) -> [String] {
+    var (taken, counts): (Set<ByteText>, [ByteText: Int]) = (Set(names.map(ByteText.init)), [:])
+    return names.map { name in
+      let key = ByteText(name)
+      var path = name
+      while counts[key, default: 0] > 0 {
+        counts[key, default: 0] += 1
+        path = "\(name)#\(counts[key, default: 0])"
+        if taken.insert(ByteText(path)).inserted { break }
+      }
+      counts[key, default: 0] = max(counts[key, default: 0], 1)
+      return "\(graph)/\(path)"
+    }
+  }
+
+  func isRemembered(_ node: Int32) -> Bool { codecs[Int(node)] != nil }
+
+  /// The name of a dependency in explanations.
+  func name(of dependency: Int32) -> String { dependency < 0 ? "the input" : graph.traits[Int(dependency)].name }
+
+  func versions(of node: Int32) -> [UInt32] { [version, graph.traits[Int(node)].version] }
+
+  /// Returns the key of a node whose dependencies have these fingerprints.
+  func key(of node: Int32, _ fingerprints: [Fingerprint]) -> JournalKey {
+    let path = paths[Int(node)]
+    var parts = ["node", name, path].map { Array($0.utf8) } + versions(of: node).map(\.littleEndianBytes)
+    for (dependency, fingerprint) in zip(dependencies[Int(node)], fingerprints) {
+      parts += [Array((dependency < 0 ? "" : paths[Int(dependency)]).utf8), fingerprint.bytes]
+    }
+    return JournalKey(path: path, fingerprint: Fingerprint(parts: parts))
+  }
+
+  /// Returns the dependencies of a node with these fingerprints, as an entry keeps them.
+  func recordedDependencies(of node: Int32, _ fingerprints: [Fingerprint]) -> [JournalRecord.Dependency] {
+    zip(dependencies[Int(node)], fingerprints).map { .init(name: name(of: $0), prefix: $1.prefix) }
+  }
+
+  /// Returns the fingerprint of a value that a node has.
+  static func fingerprint(of content: [UInt8], of key: JournalKey) -> Fingerprint {
+    Fingerprint(parts: [Array("value".utf8), key.fingerprint.bytes, content])
+  }
+
+  /// Returns the fingerprint of a failure.
+  static func fingerprint(ofFailure description: String) -> Fingerprint {
+    Fingerprint(parts: [Array("failure".utf8), Array(description.utf8)])
+  }
+}
+
+extension DurablePlan {
+  func typeName(of node: Int32) -> String { "\(layout.slots[Int(graph.slot(of: node))].type)" }
+
+  /// Explains why the journal has no value of a node whose dependencies have these fingerprints.
+  func cause(of node: Int32, _ fingerprints: [Fingerprint]) async throws -> ExecutionCause {
+    // An entry that something other than a node has written under the path explains nothing, and does no harm.
+    guard let latest = try await journal.latestKey(at: paths[Int(node)]), let bytes = try await journal.read(latest),
+      let record = JournalRecord(bytes), record.versions.count == 2
+    else { return .notRemembered }
+    if record.versions != versions(of: node) { return .versionChanged }
+    let (now, before) = (recordedDependencies(of: node, fingerprints), record.dependencies)
+    let names = Set(now.map { ByteText($0.name) })
+    let changed = now.filter { !before.contains($0) } + before.filter { !names.contains(ByteText($0.name)) }
+    return changed.isEmpty ? .notRemembered : .dependenciesChanged(changed.map(\.name))
+  }
+}
+
+/// Internal. Encodes and decodes the value of one node, whose type is known only when the graph is made.
+protocol NodeCodec: Sendable {
+  /// Returns the encoded value, and gives up the journal's share of the value.
+  func encode(_ values: GraphValues, _ coder: any ProcedureCoder) throws -> [UInt8]
+
+  /// Decodes the value, which the node's consumers take then.
+  func decode(_ bytes: [UInt8], into values: GraphValues, _ coder: any ProcedureCoder) throws
+}
+
+/// Internal. The codec of a node with a `Codable` value.
+struct CodableNode<Value: Codable>: NodeCodec {
+  let slot: ValueSlot<Value>
+
+  func encode(_ values: GraphValues, _ coder: any ProcedureCoder) throws -> [UInt8] {
+    try coder.encode(values.take(slot))
+  }
+
+  func decode(_ bytes: [UInt8], into values: GraphValues, _ coder: any ProcedureCoder) throws {
+    values.put(try coder.decode(Value.self, from: bytes), into: slot)
+    values.giveUpShare(of: slot.index)
+  }
+}
+
+/// Internal. The codec of a node without a value, whose entry says only that the node has finished.
+struct VoidNode: NodeCodec {
+  func encode(_ values: GraphValues, _ coder: any ProcedureCoder) -> [UInt8] { [] }
+
+  func decode(_ bytes: [UInt8], into values: GraphValues, _ coder: any ProcedureCoder) {}
+}
+
+extension ValueLayout {
+  /// Returns the codec of the value in a slot, or `nil` if the value is not `Codable`.
+  func codec(of slot: Int32) -> (any NodeCodec)? {
+    let (type, offset) = (slots[Int(slot)].type, slots[Int(slot)].offset)
+    if type == Void.self { return VoidNode() }
+    func open<Value: Codable>(_ type: Value.Type) -> any NodeCodec {
+      CodableNode<Value>(slot: ValueSlot(index: slot, offset: offset))
+    }
+    return (type as? any Codable.Type).map { open($0) }
+  }
+
+  /// Adds one consumer to a slot: the journal.
+  mutating func addJournal(to slot: Int32) {
+    if countsConsumers { slots[Int(slot)].consumers += 1 }
+  }
+}

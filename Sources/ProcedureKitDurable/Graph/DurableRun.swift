@@ -1,0 +1,236 @@
+internal import ProcedureKit
+
+/// Internal. One run of a durable graph: which nodes take their values from the journal, and the fingerprints of those that execute.
+final class DurableRun: Sendable {
+  private let plan: DurablePlan
+  private let look: DurableLook
+  private let input: Fingerprint
+  /// The fingerprints of the values that are there.
+  private let fingerprints: Locked<[Fingerprint?]>
+
+  private var journal: any ProcedureJournal { plan.journal }
+
+  init(_ plan: DurablePlan, input: Fingerprint) async throws {
+    self.plan = plan
+    self.input = input
+    look = try await DurableLook(plan, input: input, isolation: plan.journal as? any Actor)
+    fingerprints = Locked(look.fingerprints)
+  }
+
+  /// The graph in which each node looks into the journal before its body, and writes after it.
+  func graph() -> GraphPlan {
+    let graph = plan.graph
+    var (bodies, traits) = (graph.bodies, graph.traits)
+    for index in bodies.indices {
+      let task = traits[index]
+      traits[index] = NodeTraits(
+        name: task.name, priority: task.priority, isPlain: false, version: task.version, weight: task.weight)
+      bodies[index] = NodeBody { values in
+        try await RunDriver.runNode(self.task(of: Int32(index), task, graph.bodies[index], values), ())
+      }
+    }
+    return GraphPlan(
+      shape: graph.shape, bodies: bodies, traits: traits, layout: plan.layout, inputs: graph.inputs,
+      inputEnds: graph.inputEnds, collection: graph.collection)
+  }
+
+  /// A node as a procedure that is reused, or executed and remembered.
+  private func task(
+    of node: Int32, _ traits: NodeTraits, _ body: NodeBody, _ values: GraphValues
+  ) -> ProcedureTask<Void, Void> {
+    let isSkipped = look.fates[Int(node)] == .skipped
+    var level = Level.Traits(name: traits.name, rawPriority: traits.priority)
+    level.reuse = Level.Reuse(name: isSkipped ? "not needed again" : journal.name) { _ in
+      try await self.find(node, values) ? Level.Reused(value: ()) : nil
+    }
+    return ProcedureTask(level) { try await self.execute(node, body, values) }
+  }
+
+  /// Puts the value of a node in its place, if the journal has the value. Whether the node is finished.
+  private func find(_ node: Int32, _ values: GraphValues) async throws -> Bool {
+    let path = plan.paths[Int(node)]
+    switch look.fates[Int(node)] {
+    case .skipped: break
+    case .reused(let isLoaded):
+      guard isLoaded, let key = look.keys[Int(node)] else { break }
+      guard let record = try await journal.record(for: key), !record.isFailure else {
+        throw JournalError(
+          .entryMissing, journal: journal.name,
+          "has lost the entry of \(path) since the run started: run again, and let no other program change a journal in use"
+        )
+      }
+      // The keys of the nodes that depend on the value were made of the earlier one.
+      guard DurablePlan.fingerprint(of: record.content, of: key) == look.fingerprints[Int(node)] else {
+        throw JournalError(
+          .entryMissing, journal: journal.name,
+          "has another value of \(path) than when the run started, since another run has executed the node, too: run again"
+        )
+      }
+      try put(record, of: node, values)
+    case .executed:
+      guard plan.isRemembered(node) else {
+        if look.isContinued { explain(.notCodable(plan.typeName(of: node))) }
+        return false
+      }
+      guard let known = known(node, values) else { return false }
+      let key = plan.key(of: node, known)
+      if key != look.keys[Int(node)] || look.failures[node] != nil, let record = try await journal.record(for: key) {
+        if let failure = record.failure {
+          guard plan.remembersFailures else { return false }
+          throw RememberedFailure(path: path, description: failure)
+        }
+        try put(record, of: node, values)
+        fingerprints.withLock { $0[Int(node)] = DurablePlan.fingerprint(of: record.content, of: key) }
+        break
+      }
+      explain(try await plan.cause(of: node, known))
+      return false
+    }
+    for input in plan.graph.inputs(of: node) { values.giveUpShare(of: input) }
+    return true
+  }
+
+  /// Tells why a node is executed again: in the log, in the event of the start, and in snapshots.
+  private func explain(_ cause: ExecutionCause) {
+    guard cause != .notRemembered, let context = ProcedureContext.current else { return }
+    context.log.info("executes again: \(cause)")
+    context.run.reported.noteExecutionCause(cause)
+  }
+
+  private func put(_ record: JournalRecord, of node: Int32, _ values: GraphValues) throws {
+    do {
+      try plan.codecs[Int(node)]?.decode(record.content, into: values, journal.coder)
+    } catch {
+      throw JournalError(
+        .valueNotDecodable, journal: journal.name,
+        "has a value of \(plan.paths[Int(node)]) that cannot be decoded as \(plan.typeName(of: node)): give the node "
+          + "another version if its type has changed", underlying: error)
+    }
+  }
+
+  /// Executes a node and writes its value, before anything that depends on the node starts.
+  private func execute(_ node: Int32, _ body: NodeBody, _ values: GraphValues) async throws {
+    let known = known(node, values)
+    do {
+      try await body.execute(values)
+    } catch {
+      if plan.remembersFailures, plan.isRemembered(node), let known, !error.isNoFailure, !isCancelled {
+        try await append(Array("\(error)".utf8), isFailure: true, of: node, known)
+      }
+      throw error
+    }
+    guard let codec = plan.codecs[Int(node)] else {
+      let key = known.map { plan.key(of: node, $0) }
+      return fingerprints.withLock { $0[Int(node)] = key?.fingerprint }
+    }
+    if isCancelled { return }
+    let content: [UInt8]
+    do {
+      content = try codec.encode(values, journal.coder)
+    } catch {
+      throw JournalError(
+        .valueNotEncodable, journal: journal.name, "cannot take the value of \(plan.paths[Int(node)])",
+        underlying: error)
+    }
+    guard let known else { return }
+    let key = try await append(content, isFailure: false, of: node, known)
+    fingerprints.withLock { $0[Int(node)] = DurablePlan.fingerprint(of: content, of: key) }
+  }
+
+  @discardableResult
+  private func append(
+    _ content: [UInt8], isFailure: Bool, of node: Int32, _ known: [Fingerprint]
+  ) async throws -> JournalKey {
+    let key = plan.key(of: node, known)
+    let record = JournalRecord(
+      isFailure: isFailure, versions: plan.versions(of: node),
+      dependencies: plan.recordedDependencies(of: node, known), content: content)
+    try await journal.append(record.bytes, for: key)
+    return key
+  }
+
+  /// The fingerprints of the dependencies of a node that starts; `nil` if one of them has none, because it was cancelled.
+  private func known(_ node: Int32, _ values: GraphValues) -> [Fingerprint]? {
+    let dependencies = plan.dependencies[Int(node)]
+    let known = fingerprints.withLock { fingerprints in
+      dependencies.map { $0 < 0 ? input : fingerprints[Int($0)] }
+    }
+    var complete: [Fingerprint] = []
+    for (dependency, fingerprint) in zip(dependencies, known) {
+      let failure = fingerprint == nil ? values.error(of: plan.graph.slot(of: dependency)) : nil
+      guard let fingerprint = fingerprint ?? failure.map({ DurablePlan.fingerprint(ofFailure: "\($0)") }) else {
+        return nil
+      }
+      complete.append(fingerprint)
+    }
+    return complete
+  }
+
+  private var isCancelled: Bool { ProcedureContext.isCurrentCancelled }
+}
+
+/// Internal. What a run knows of each node before the first node starts: which entries are there, and which nodes nobody needs.
+struct DurableLook: Sendable {
+  enum Fate: Sendable, Equatable {
+    /// The value comes from the journal. It is decoded only if a node that is executed takes it, or the caller.
+    case reused(isLoaded: Bool)
+    /// The value is not `Codable`, and all that depends on it comes from the journal.
+    case skipped
+    case executed
+  }
+
+  private(set) var fates: [Fate]
+  /// The keys of the nodes whose dependencies are known.
+  private(set) var keys: [JournalKey?]
+  /// The fingerprints of the nodes whose values are known, or would be the same whenever they are computed.
+  private(set) var fingerprints: [Fingerprint?]
+  /// The nodes that have failed in an earlier run, whose failure is remembered.
+  private(set) var failures: [Int32: String] = [:]
+
+  /// Whether an earlier run has left something.
+  var isContinued: Bool { fates.contains { if case .reused = $0 { true } else { false } } }
+
+  /// Reads the journal, isolated to the journal if that is an actor: no read has to change the thread. Others wait meanwhile.
+  ///
+  /// - Throws: The errors of the journal.
+  /// - Complexity: One read for each node whose dependencies are in the journal.
+  init(_ plan: DurablePlan, input: Fingerprint, isolation: isolated (any Actor)?) async throws {
+    let nodes = Int32(0)..<Int32(plan.graph.bodies.count)
+    fates = Array(repeating: .executed, count: nodes.count)
+    keys = Array(repeating: nil, count: nodes.count)
+    fingerprints = Array(repeating: nil, count: nodes.count)
+    for node in nodes {
+      let known = plan.dependencies[Int(node)].compactMap { $0 < 0 ? input : fingerprints[Int($0)] }
+      guard known.count == plan.dependencies[Int(node)].count else { continue }
+      let key = plan.key(of: node, known)
+      keys[Int(node)] = key
+      guard plan.isRemembered(node) else {
+        fingerprints[Int(node)] = key.fingerprint
+        continue
+      }
+      guard let record = try await plan.journal.record(for: key) else { continue }
+      if let failure = record.failure {
+        failures[node] = failure
+      } else {
+        fingerprints[Int(node)] = DurablePlan.fingerprint(of: record.content, of: key)
+        fates[Int(node)] = .reused(isLoaded: false)
+      }
+    }
+    findNeeded(plan)
+  }
+
+  /// Finds the values that are needed: by the caller, or by a node that is executed.
+  private mutating func findNeeded(_ plan: DurablePlan) {
+    var needed = plan.sinks.union(plan.outputs)
+    for node in fates.indices.reversed().map(Int32.init) {
+      let isNeeded = needed.contains(node)
+      switch fates[Int(node)] {
+      case .reused:
+        fates[Int(node)] = .reused(isLoaded: plan.outputs.contains(node) || isNeeded && !plan.sinks.contains(node))
+      case .executed where !plan.isRemembered(node) && !isNeeded: fates[Int(node)] = .skipped
+      case .executed: needed.formUnion(plan.dependencies[Int(node)])
+      case .skipped: break
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+public import ProcedureKit
+
+/// What a run of a durable graph would do at this moment: which nodes it would reuse, and why it would execute the others.
+///
+/// ```swift
+/// let plan = try await thumbnails.resumptionPlan(for: "kitten.ppm")
+/// ```
+public struct ResumptionPlan: Sendable, CustomStringConvertible {
+  /// One node.
+  public struct Entry: Sendable {
+    /// The name of the node.
+    public let name: String
+    /// What a run would do with the node.
+    public let action: Action
+  }
+
+  /// What a run would do with a node.
+  public enum Action: Hashable, Sendable {
+    /// The value is in the journal.
+    case reuse
+    /// The node throws the failure that the journal remembers.
+    case fail(String)
+    /// The value is not `Codable`, and nothing that would be executed needs it.
+    case skip
+    /// The node is executed.
+    case execute(ExecutionCause)
+  }
+
+  /// The nodes, in the order in which they were added.
+  public let entries: [Entry]
+
+  /// How many nodes would be executed.
+  public var executedCount: Int {
+    entries.count { if case .execute = $0.action { true } else { false } }
+  }
+
+  /// A line for each node.
+  public var description: String {
+    entries.map { entry in
+      let words =
+        switch entry.action {
+        case .reuse: "is reused"
+        case .fail(let failure): "fails as before: \(failure)"
+        case .skip: "is not needed"
+        case .execute(let cause): "is executed: \(cause)"
+        }
+      return "\(entry.name.quoted) \(words)"
+    }
+    .joined(separator: "\n")
+  }
+
+  init(_ plan: DurablePlan, input: Fingerprint) async throws {
+    let look = try await DurableLook(plan, input: input, isolation: plan.journal as? any Actor)
+    var entries: [Entry] = []
+    for (index, fate) in look.fates.enumerated() {
+      let action: Action =
+        switch fate {
+        case .reused: .reuse
+        case .skipped: .skip
+        case .executed: try await Self.action(of: Int32(index), plan, look, input)
+        }
+      entries.append(Entry(name: plan.graph.traits[index].name, action: action))
+    }
+    self.entries = entries
+  }
+
+  private static func action(
+    of node: Int32, _ plan: DurablePlan, _ look: DurableLook, _ input: Fingerprint
+  ) async throws -> Action {
+    if let failure = look.failures[node], plan.remembersFailures { return .fail(failure) }
+    guard plan.isRemembered(node) else { return .execute(.notCodable(plan.typeName(of: node))) }
+    let dependencies = plan.dependencies[Int(node)]
+    let known = dependencies.map { $0 < 0 ? input : look.fingerprints[Int($0)] }
+    let unknown = zip(dependencies, known).filter { $1 == nil }.map { plan.name(of: $0.0) }
+    if !unknown.isEmpty { return .execute(.dependenciesExecuted(unknown)) }
+    return .execute(try await plan.cause(of: node, known.compactMap(\.self)))
+  }
+}

@@ -1,0 +1,56 @@
+internal import Foundation
+internal import ProcedureKit
+public import ProcedureKitFoundation
+
+/// A journal in memory, for tests: it survives runs, and not the process.
+public actor InMemoryJournal: ProcedureJournal {
+  /// The name in errors and events.
+  public nonisolated let name: String
+  /// Converts values.
+  public nonisolated let coder: any ProcedureCoder
+  private nonisolated let now: @Sendable () -> Duration
+
+  /// The entries.
+  public private(set) var entries: [JournalKey: [UInt8]] = [:]
+  /// How many appends there were.
+  public private(set) var appendCount = 0
+  private var latest: [ByteText: JournalKey] = [:]
+
+  /// Makes an empty journal.
+  ///
+  /// - Parameters:
+  ///   - name: The name in errors and events.
+  ///   - coder: Converts values.
+  ///   - now: The time since 1970; `nil` uses the system's clock.
+  public init(
+    _ name: String = "memory", coder: any ProcedureCoder = JSONProcedureCoder(), now: (@Sendable () -> Duration)? = nil
+  ) {
+    (self.name, self.coder, self.now) = (name, coder, now ?? { .since1970 })
+  }
+
+  /// The time since 1970.
+  public nonisolated var timeSince1970: Duration { now() }
+
+  /// Appends an entry. Cancelling the caller has no effect.
+  ///
+  /// - Parameters:
+  ///   - bytes: The value.
+  ///   - key: The key.
+  public func append(_ bytes: [UInt8], for key: JournalKey) async {
+    entries[key] = bytes
+    latest[ByteText(key.path)] = key
+    appendCount += 1
+  }
+
+  /// Returns the value of the latest entry of a key, or `nil`. Cancelling the caller has no effect.
+  public func read(_ key: JournalKey) async -> [UInt8]? { entries[key] }
+
+  /// Returns the key of the latest entry of a path, or `nil`. Cancelling the caller has no effect.
+  public func latestKey(at path: String) async -> JournalKey? { latest[ByteText(path)] }
+
+  /// Removes all entries for whose key a function returns `true`. Cancelling the caller has no effect.
+  public func remove(where isRemoved: @Sendable (JournalKey) -> Bool) {
+    entries = entries.filter { !isRemoved($0.key) }
+    latest = latest.filter { !isRemoved($0.value) }
+  }
+}

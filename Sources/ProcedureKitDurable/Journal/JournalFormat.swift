@@ -1,0 +1,97 @@
+internal import ProcedureKit
+
+/// Internal. The bytes of a journal's file: a header, then entries.
+///
+/// | part | bytes |
+/// |---|---|
+/// | header | `PKJOURNL`, version (4), CRC-32 of the 12 bytes before (4) |
+/// | entry | length of the payload (4), CRC-32 of the payload (4), CRC-32 of the 8 bytes before (4), payload |
+/// | payload | length of the path (4), path, fingerprint (32), value |
+///
+/// Numbers have the least significant byte first. The length has a checksum of its own, so that a changed length is not taken for an
+/// entry that was not written to its end.
+enum JournalFormat {
+  static let version: UInt32 = 1
+  static let magic = Array("PKJOURNL".utf8)
+  static let headerSize = 16
+  static let entryHeaderSize = 12
+
+  static func header(version: UInt32 = version) -> [UInt8] {
+    let start = magic + bytes(of: version)
+    return start + bytes(of: CRC32.checksum(of: start))
+  }
+
+  /// The largest number of bytes of a path. The paths of all entries are held in memory.
+  static let largestPath = 1 << 24
+
+  /// Returns the bytes of an entry, or `nil` if the entry or its path is too large for the format.
+  static func entry(_ value: [UInt8], for key: JournalKey) -> [UInt8]? {
+    let path = Array(key.path.utf8)
+    guard path.count <= largestPath, let pathLength = UInt32(exactly: path.count),
+      let length = UInt32(exactly: path.count + value.count + 36)
+    else {
+      return nil
+    }
+    let payload = bytes(of: pathLength) + path + key.fingerprint.bytes + value
+    let start = bytes(of: length) + bytes(of: CRC32.checksum(of: payload))
+    return start + bytes(of: CRC32.checksum(of: start)) + payload
+  }
+
+  /// Reads the header of an entry; `nil` if its checksum is wrong.
+  static func entryHeader(_ header: [UInt8]) -> (length: Int, checksum: UInt32)? {
+    guard number(header[8..<12]) == CRC32.checksum(of: header[..<8]) else { return nil }
+    return (Int(number(header[..<4])), number(header[4..<8]))
+  }
+
+  /// Returns the size of the key at the start of a payload, with the length of its path; `nil` if a payload of this length cannot
+  /// have the key.
+  static func keySize(_ start: [UInt8], payloadLength: Int) -> Int? {
+    guard payloadLength >= 36, start.count == 4 else { return nil }
+    let path = Int(number(start))
+    return path <= largestPath && path + 36 <= payloadLength ? path + 36 : nil
+  }
+
+  /// Reads the key at the start of a payload; `nil` if the path is no text.
+  static func key(_ start: [UInt8]) -> JournalKey? {
+    let end = start.count - 32
+    guard end >= 4, let path = String(validating: start[4..<end], as: UTF8.self),
+      let fingerprint = Fingerprint(bytes: start[end...])
+    else { return nil }
+    return JournalKey(path: path, fingerprint: fingerprint)
+  }
+
+  static func number(_ bytes: some Collection<UInt8>) -> UInt32 {
+    bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  private static func bytes(of number: UInt32) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+  }
+}
+
+/// Internal. The checksum CRC-32 of ISO 3309, as in gzip and PNG.
+enum CRC32 {
+  private static let table: [UInt32] = (0..<256).map { byte in
+    (0..<8).reduce(UInt32(byte)) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ value >> 1 : value >> 1 }
+  }
+
+  /// Returns the checksum of bytes.
+  static func checksum(of bytes: some Sequence<UInt8>) -> UInt32 {
+    var checksum = Checksum()
+    checksum.add(bytes)
+    return checksum.value
+  }
+
+  /// The checksum of bytes that are added in pieces.
+  struct Checksum {
+    private var state = UInt32.max
+
+    mutating func add(_ bytes: some Sequence<UInt8>) {
+      state = table.withUnsafeBufferPointer { table in
+        bytes.reduce(state) { table[Int(($0 ^ UInt32($1)) & 0xff)] ^ $0 >> 8 }
+      }
+    }
+
+    var value: UInt32 { ~state }
+  }
+}

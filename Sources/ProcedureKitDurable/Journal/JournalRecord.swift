@@ -1,0 +1,114 @@
+internal import ProcedureKit
+internal import ProcedureKitFoundation
+
+/// Internal. The bytes of an entry: a value or a failure, and what the entry's fingerprint was made of, to explain a change.
+struct JournalRecord: Equatable, Sendable {
+  /// One of the values that a value depends on.
+  struct Dependency: Equatable, Sendable {
+    let name: String
+    /// The beginning of the fingerprint.
+    let prefix: UInt64
+
+    static func == (one: Dependency, other: Dependency) -> Bool {
+      one.prefix == other.prefix && one.name.hasBytes(of: other.name)
+    }
+  }
+
+  private static let format: UInt8 = 1
+
+  var isFailure = false
+  /// The version of the graph, and that of the node. A procedure has the second one only.
+  var versions: [UInt32]
+  var dependencies: [Dependency]
+  /// The encoded value, or the description of the error.
+  var content: [UInt8]
+
+  /// The description of the error, of a failure.
+  var failure: String? { isFailure ? String(decoding: content, as: UTF8.self) : nil }
+
+  var bytes: [UInt8] {
+    var bytes = [Self.format, isFailure ? 1 : 0]
+    bytes += UInt32(versions.count).littleEndianBytes
+    for version in versions { bytes += version.littleEndianBytes }
+    bytes += UInt32(dependencies.count).littleEndianBytes
+    for dependency in dependencies {
+      let name = Array(dependency.name.utf8)
+      bytes += UInt32(name.count).littleEndianBytes + name + dependency.prefix.littleEndianBytes
+    }
+    return bytes + content
+  }
+
+  init(isFailure: Bool = false, versions: [UInt32], dependencies: [Dependency], content: [UInt8]) {
+    self.isFailure = isFailure
+    self.versions = versions
+    self.dependencies = dependencies
+    self.content = content
+  }
+
+  /// Reads an entry; `nil` if the bytes are none.
+  init?(_ bytes: [UInt8]) {
+    var rest = bytes[...]
+    guard rest.popFirst() == Self.format, let kind = rest.popFirst(), kind < 2,
+      let versionCount: UInt32 = rest.readNumber(), rest.count >= Int(versionCount) * 4
+    else { return nil }
+    isFailure = kind == 1
+    versions = (0..<versionCount).compactMap { _ in rest.readNumber() }
+    dependencies = []
+    guard let count: UInt32 = rest.readNumber() else { return nil }
+    for _ in 0..<count {
+      guard let length: UInt32 = rest.readNumber(), rest.count >= Int(length) else { return nil }
+      let name = String(decoding: rest.prefix(Int(length)), as: UTF8.self)
+      rest = rest.dropFirst(Int(length))
+      guard let prefix: UInt64 = rest.readNumber() else { return nil }
+      dependencies.append(Dependency(name: name, prefix: prefix))
+    }
+    content = Array(rest)
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// Takes a number off the front; `nil` if there are too few bytes.
+  mutating func readNumber<Number: FixedWidthInteger>() -> Number? {
+    let size = Number.bitWidth / 8
+    guard count >= size else { return nil }
+    defer { self = dropFirst(size) }
+    return prefix(size).reversed().reduce(0) { $0 << 8 | Number($1) }
+  }
+}
+
+extension ProcedureJournal {
+  /// Returns the record of a key, or `nil` if there is none.
+  func record(for key: JournalKey) async throws -> JournalRecord? {
+    guard let bytes = try await read(key) else { return nil }
+    guard let record = JournalRecord(bytes) else {
+      throw JournalError(
+        .damaged, journal: name,
+        "has an entry for \(key) that is none of the library's, or of a later version of the library")
+    }
+    return record
+  }
+}
+
+/// Internal. A number in a journal that lives while a procedure is under way, and survives when its process is killed.
+struct JournalNumber: Sendable {
+  let journal: any ProcedureJournal
+  let key: JournalKey
+
+  /// Returns the number; 0 if none was written. A number that the library does not write is an error.
+  func read(in range: ClosedRange<Int64> = .min ... .max) async throws -> Int64 {
+    guard let bytes = try await journal.read(key) else { return 0 }
+    var rest = bytes[...]
+    guard let number: Int64 = rest.readNumber(), rest.isEmpty else {
+      throw JournalError(.damaged, journal: journal.name, "has an entry for \(key) that is no number")
+    }
+    guard range.contains(number) else {
+      throw JournalError(
+        .damaged, journal: journal.name, "has an entry for \(key) with the number \(number), which nothing here writes")
+    }
+    return number
+  }
+
+  func write(_ number: Int64) async throws {
+    try await journal.append(number.littleEndianBytes, for: key)
+  }
+}

@@ -1,0 +1,135 @@
+public import ProcedureKit
+internal import ProcedureKitFoundation
+
+extension Procedure where Input: Encodable {
+  /// Returns the procedure with retries whose attempts are counted in a journal: after a kill, the next run goes on with the attempt
+  /// and the delay that come next.
+  ///
+  /// ```swift
+  /// let upload = Upload().retry(.exponential(from: .seconds(1)), maxAttempts: 5, countedIn: journal, as: "upload")
+  /// ```
+  ///
+  /// An attempt counts from its start, so that a body that ends its process each time ends, too: when no attempt is left, the run
+  /// fails with ``RememberedFailure``. An attempt that was cancelled does not count. When the procedure has succeeded or failed, the
+  /// count starts again at 0. After more than a million attempts, a run continues with the delay that follows the first million.
+  /// Two runs that execute at the same time with equal inputs share the count; `coalesced(by:in:)` makes one of them. Each
+  /// attempt costs an append, and the end one more. Otherwise this is `retry(_:maxAttempts:budget:when:)`.
+  ///
+  /// - Parameters:
+  ///   - schedule: The delays before the retries, and their number. A delay that a kill has interrupted is not waited for again.
+  ///   - maxAttempts: The largest number of attempts, including the first. A value below 1 traps.
+  ///   - journal: The journal.
+  ///   - key: The name in the journal. Two procedures in one journal need different names.
+  ///   - decide: Decides on each error, given the number of the failed attempt.
+  /// - Returns: The procedure with its retries.
+  public func retry(
+    _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,
+    when decide:
+      @escaping @concurrent @Sendable (_ error: any Error, _ attempt: Int) async -> RetryDecision<Input, Output> = {
+        _, _ in .retry
+      }
+  ) -> ProcedureTask<Input, Output> {
+    let place = RememberedPlace<Input>(journal, key, 1, false) { try $1.encode($0) }
+    return procedureTask.retry(schedule, maxAttempts, place, decide)
+  }
+}
+
+extension Procedure where Input == Void {
+  /// Returns a procedure without an input with retries whose attempts are counted in a journal; see
+  /// `retry(_:maxAttempts:countedIn:as:when:)`.
+  public func retry(
+    _ schedule: Schedule, maxAttempts: Int = .max, countedIn journal: any ProcedureJournal, as key: String,
+    when decide:
+      @escaping @concurrent @Sendable (_ error: any Error, _ attempt: Int) async -> RetryDecision<Input, Output> = {
+        _, _ in .retry
+      }
+  ) -> ProcedureTask<Input, Output> {
+    let place = RememberedPlace<Input>(journal, key, 1, false) { _, _ in [] }
+    return procedureTask.retry(schedule, maxAttempts, place, decide)
+  }
+}
+
+extension ProcedureTask {
+  fileprivate func retry(
+    _ schedule: Schedule, _ maxAttempts: Int, _ place: RememberedPlace<Input>,
+    _ decide: @escaping @concurrent @Sendable (any Error, Int) async -> RetryDecision<Input, Output>
+  ) -> ProcedureTask {
+    require(
+      maxAttempts >= 1, "Procedure \"\(name)\": maxAttempts is \(maxAttempts); with less than 1 nothing could run")
+    return wrapped { input in
+      let number = JournalNumber(journal: place.journal, key: try place.key(of: input, for: "attempts").key)
+      let used = Int(try await number.read(in: 0...Int64(Int32.max)))
+      guard used < maxAttempts, schedule.hasDelays(used) else {
+        try await number.write(0)
+        throw RememberedFailure(
+          path: place.path, description: "all \(used) attempts are used up, and the last one ended with its process")
+      }
+      let counter = AttemptCounter(number: number, used: used)
+      do {
+        let attempts = counter.counting(self).retry(schedule.dropping(used), maxAttempts: maxAttempts - used) {
+          error, attempt in
+          let decision = await decide(error, used + attempt)
+          guard case .replace(let other) = decision else { return decision }
+          return .replace(by: counter.counting(other.procedureTask))
+        }
+        let output = try await attempts.executeAsLevel(input)
+        try await number.write(0)
+        return output
+      } catch {
+        let isCancelled = ProcedureContext.ofBody(name).isCancelled
+        try await number.write(isCancelled ? counter.failedCount.withLock { Int64($0) } : 0)
+        throw error
+      }
+    }
+  }
+}
+
+/// The attempts of a run, and those before it.
+private struct AttemptCounter: Sendable {
+  let number: JournalNumber
+  let used: Int
+  /// How many attempts have ended with an error that was no cancel.
+  let failedCount: Locked<Int>
+
+  init(number: JournalNumber, used: Int) {
+    (self.number, self.used, failedCount) = (number, used, Locked(used))
+  }
+
+  /// Returns a task that writes the number of its attempt before the attempt.
+  func counting<Input, Output>(_ task: ProcedureTask<Input, Output>) -> ProcedureTask<Input, Output> {
+    task.wrapped { input in
+      let context = ProcedureContext.ofBody(task.name)
+      let attempt = min(used + context.attempt, Int(Int32.max))
+      try await number.write(Int64(attempt))
+      do {
+        return try await task.executeAsLevel(input, attempt: attempt)
+      } catch {
+        if !context.isCancelled { failedCount.withLock { $0 = attempt } }
+        throw error
+      }
+    }
+  }
+}
+
+extension Schedule {
+  /// How many delays are passed over at most: the time to find the next one grows with their number.
+  private static let mostPassed = 1_000_000
+
+  /// Whether the schedule has this many delays, so that an attempt follows this many others. More than a million are not counted.
+  fileprivate func hasDelays(_ count: Int) -> Bool {
+    var delays = delays()
+    for _ in 0..<min(count, Self.mostPassed) where delays.next() == nil { return false }
+    return true
+  }
+
+  /// The schedule without its first delays, of which there are at most a million.
+  fileprivate func dropping(_ count: Int) -> Schedule {
+    // The schedule itself keeps what is known of its delays.
+    guard count > 0 else { return self }
+    return Schedule(from: (rest: ScheduleEvaluation(expression), left: min(count, Self.mostPassed))) {
+      state, generator in
+      while state.left > 0, state.rest.next(using: &generator) != nil { state.left -= 1 }
+      return state.left > 0 ? nil : state.rest.next(using: &generator)
+    }
+  }
+}

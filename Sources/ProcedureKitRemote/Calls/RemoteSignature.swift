@@ -1,0 +1,135 @@
+internal import ProcedureKit
+internal import ProcedureKitFoundation
+
+/// The agreement of client and worker on a procedure: name, version, how input and value travel, and which errors do.
+///
+/// Declare the signature once, in code that both programs share:
+///
+/// ```swift
+/// extension RemoteSignature where Input == ResizeJob, Output == Picture {
+///   static var resize: Self { RemoteSignature("resize", version: 2, errors: [ResizeError.self]) }
+/// }
+/// ```
+public struct RemoteSignature<Input: Sendable, Output: Sendable>: Sendable {
+  /// The name and the version.
+  public let name: RemoteName
+
+  private let errors: [RemoteErrorType]
+  private let input: RemoteValue<Input>
+  private let output: RemoteValue<Output>
+
+  private init(
+    _ name: RemoteName, _ input: RemoteValue<Input>, _ output: RemoteValue<Output>,
+    _ errors: [any (Error & Codable).Type]
+  ) {
+    (self.name, self.input, self.output) = (name, input, output)
+    self.errors = errors.map { type in RemoteErrorType(type) }
+    require(
+      Set(self.errors.map { ByteText($0.name) }).count == errors.count,
+      "RemoteSignature \"\(name)\": two of the errors have the same name: \(self.errors.map(\.name))")
+  }
+
+  /// Makes a signature of a procedure with an input and a value.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the procedure.
+  ///   - version: The version of the procedure.
+  ///   - errors: The types of errors that come back as they were. Two types of the same name, in different modules, trap.
+  public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
+  where Input: Codable, Output: Codable {
+    self.init(RemoteName(name, version: version), .coded(), .coded(), errors)
+  }
+
+  /// Makes a signature of a procedure without an input, otherwise like ``init(_:version:errors:)``.
+  public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
+  where Input == Void, Output: Codable {
+    self.init(RemoteName(name, version: version), .void, .coded(), errors)
+  }
+
+  /// Makes a signature of a procedure without a value, otherwise like ``init(_:version:errors:)``.
+  public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
+  where Input: Codable, Output == Void {
+    self.init(RemoteName(name, version: version), .coded(), .void, errors)
+  }
+
+  /// Makes a signature of a procedure without an input and a value, otherwise like ``init(_:version:errors:)``.
+  public init(_ name: String, version: Int = 1, errors: [any (Error & Codable).Type] = [])
+  where Input == Void, Output == Void {
+    self.init(RemoteName(name, version: version), .void, .void, errors)
+  }
+}
+
+// MARK: Values and errors as bytes
+
+extension RemoteSignature {
+  func encode(_ input: Input, with coder: any ProcedureCoder) throws -> [UInt8] {
+    try coding("its input cannot be encoded") { try self.input.encode(input, coder) }
+  }
+
+  func decode(input bytes: [UInt8], with coder: any ProcedureCoder) throws -> Input {
+    try coding("the worker cannot decode its input") { try input.decode(bytes, coder) }
+  }
+
+  func encode(_ output: Output, with coder: any ProcedureCoder) throws -> [UInt8] {
+    try coding("its value cannot be encoded") { try self.output.encode(output, coder) }
+  }
+
+  func decode(output bytes: [UInt8], with coder: any ProcedureCoder) throws -> Output {
+    try coding("its value cannot be decoded") { try output.decode(bytes, coder) }
+  }
+
+  private func coding<Value>(_ failing: String, _ body: () throws -> Value) throws -> Value {
+    do { return try body() } catch { throw RemoteError.codingFailed(name, failing, error) }
+  }
+
+  /// Returns an error as it travels.
+  func failure(_ error: any Error, with coder: any ProcedureCoder) -> RemoteFailure {
+    if let failure = error as? RemoteFailure { return failure }
+    var travelling = error
+    if let error = error as? ProcedureError {
+      travelling = RemoteProcedureError(error, underlying: error.underlying.map { failure($0, with: coder) })
+    } else if error is CancellationError {
+      travelling = RemoteCancellation()
+    }
+    for type in errors + RemoteErrorType.ofLibrary {
+      // An error that cannot be encoded still has a name and a description.
+      guard let contents = try? type.encode(travelling, coder) else { continue }
+      return RemoteFailure(type: type.name, message: "\(error)", contents: contents)
+    }
+    return RemoteFailure(type: "\(Swift.type(of: error))", message: "\(error)")
+  }
+
+  /// Returns the error that a failure stands for; the failure itself, if its type is unknown or its contents cannot be decoded.
+  func error(_ failure: RemoteFailure, of run: ProcedureIdentity, with coder: any ProcedureCoder) -> any Error {
+    guard let type = (errors + RemoteErrorType.ofLibrary).first(where: { $0.name.hasBytes(of: failure.type) }),
+      let error = try? type.decode(failure.contents, coder)
+    else { return failure }
+    if let error = error as? RemoteProcedureError {
+      return error.error(of: run) { self.error($0, of: run, with: coder) } ?? failure
+    }
+    return error is RemoteCancellation ? CancellationError() : error
+  }
+}
+
+/// How a value becomes bytes.
+private struct RemoteValue<Value: Sendable>: Sendable {
+  let encode: @Sendable (Value, any ProcedureCoder) throws -> [UInt8]
+  let decode: @Sendable ([UInt8], any ProcedureCoder) throws -> Value
+
+  static func coded() -> RemoteValue where Value: Codable {
+    RemoteValue {
+      try $1.encode($0)
+    } decode: {
+      try $1.decode(Value.self, from: $0)
+    }
+  }
+}
+
+extension RemoteValue<Void> {
+  static var void: RemoteValue {
+    RemoteValue { _, _ in
+      []
+    } decode: { _, _ in
+    }
+  }
+}

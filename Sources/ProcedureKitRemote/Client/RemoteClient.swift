@@ -1,0 +1,69 @@
+internal import ProcedureKit
+internal import ProcedureKitFoundation
+
+/// Internal. Sends one call of a procedure, until there is an answer or the connection was lost for too long.
+struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
+  let executor: any ProcedureExecutor
+  let signature: RemoteSignature<Input, Output>
+  let coder: any ProcedureCoder
+
+  /// The pauses before the connection is tried again.
+  private static var pauses: Schedule { .exponential(from: .milliseconds(100)).capped(at: longestPause) }
+  private static var longestPause: Duration { .seconds(5) }
+
+  /// Executes a call in a child of the current task, which a cancel of the procedure cancels as well as one of the task.
+  func execute(_ call: RemoteCall, in context: ProcedureContext) async throws -> Output {
+    guard call.input.count <= executor.payloadLimit else {
+      throw RemoteError.payloadTooLarge(call.procedure, "input", call.input.count, limit: executor.payloadLimit)
+    }
+    try context.requireNotCancelled()
+    let (work, answer, timers) = (CancellableWork(), ResultBox<[UInt8]>(), context.run.core.timers)
+    await ProcedureContext.withCancellationHandler {
+      await work.execute(startsAtOnce: false) {
+        do {
+          answer.store(.success(try await send(call, timers)))
+        } catch {
+          answer.store(.failure(error))
+        }
+      }
+    } onCancel: {
+      work.cancel()
+    }
+    try context.requireNotCancelled()
+    guard let result = answer.result else { throw CancellationError() }
+    do {
+      return try signature.decode(output: result.get(), with: coder)
+    } catch let failure as RemoteFailure {
+      throw signature.error(failure, of: context.identity, with: coder)
+    }
+  }
+
+  private func send(_ call: RemoteCall, _ timers: Timers) async throws -> [UInt8] {
+    var pauses = Self.pauses.delays()
+    var firstLoss: ProcedureInstant?
+    let lastEnd = timers.now.advanced(by: call.limits.whole.saturated)
+    while true {
+      let start = timers.now
+      do {
+        return try await executor.execute(call)
+      } catch let error as RemoteError where error.kind == .connectionLost {
+        let now = timers.now
+        // A connection that lasted for long had come back in the meantime. A server that accepts connections and says nothing seems to
+        // have come back each time; the whole time of the call ends that, too.
+        let long = max(Self.longestPause, call.limits.connectionTimeout / 2)
+        if start.duration(to: now) > long { (firstLoss, pauses) = (nil, Self.pauses.delays()) }
+        let end = min((firstLoss ?? now).advanced(by: call.limits.connectionTimeout.saturated), lastEnd)
+        firstLoss = firstLoss ?? now
+        guard now < end, let pause = pauses.next() else { throw error }
+        try await timers.pause(for: min(pause, now.duration(to: end)))
+      }
+    }
+  }
+}
+
+extension ProcedureContext {
+  /// Throws the reason of a cancel, if the procedure was cancelled.
+  func requireNotCancelled() throws {
+    if isCancelled { throw cancellationReason ?? CancellationError() }
+  }
+}

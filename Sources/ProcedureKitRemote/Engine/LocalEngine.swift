@@ -1,0 +1,220 @@
+internal import ProcedureKit
+
+/// An engine within the process: calls wait in a queue, workers take them, are watched by their heartbeats, and are replaced when they are lost.
+///
+/// The engine follows the rules that adapters of real engines follow, so that tests of workers and clients need no server:
+///
+/// ```swift
+/// let engine = LocalEngine()
+/// async let worker: Void = RemoteWorker(registry: registry, queue: queue).run(from: engine)
+/// let picture = try await queue.run(ResizeImage().remote(on: engine, as: .resize, coder: coder), input: job)
+/// engine.finish()
+/// try await worker
+/// ```
+///
+/// A value is remembered under the key of its call, and answers later calls of the key. All methods can be called from any thread.
+public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
+  private struct State {
+    var machine: LocalEngineMachine
+    var callers: [Int: Caller] = [:]
+    var lastCaller = 0
+    /// The wakeups at which idle workers sleep.
+    var workers: [Wakeup] = []
+    /// The timer of the present step of each call.
+    var timers: [RemoteCall.Key: TimerHeap.ID] = [:]
+    var isFinished = false
+  }
+
+  /// One caller, who waits for an answer. The first answer counts.
+  private struct Caller: Sendable {
+    let wakeup = Wakeup()
+    let answer = ResultBox<[UInt8]>()
+    /// The timer after which a cancelled caller waits no longer.
+    let patience = Locked<TimerHeap.ID?>(nil)
+    let onProgress: @Sendable (RemoteProgress) -> Void
+
+    func get(_ new: LocalEngineMachine.Answer) {
+      answer.store(new)
+      wakeup.call()
+    }
+  }
+
+  /// The largest number of bytes of an input or a value.
+  public let payloadLimit: Int
+
+  private let state: Locked<State>
+  let timers: Timers
+
+  /// Makes an engine without calls and workers.
+  ///
+  /// - Parameters:
+  ///   - payloadLimit: The largest number of bytes of an input or a value.
+  ///   - memory: How many closed calls are remembered, with their inputs and values.
+  ///   - clock: The clock for the limits of calls.
+  public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
+    self.payloadLimit = payloadLimit
+    state = Locked(State(machine: LocalEngineMachine(memory: max(memory, 0))))
+    timers = Timers(time: QueueTime(clock), executor: nil)
+  }
+
+  deinit { timers.close() }
+
+  /// How many callers wait for an answer.
+  public var callerCount: Int { state.withLock { $0.callers.count } }
+
+  // MARK: Calling
+
+  /// Executes a call by one of the workers; see ``ProcedureExecutor/execute(_:)``. Cancelling the caller cancels the call, if no other caller waits for it.
+  ///
+  /// - Parameter call: The call.
+  /// - Returns: The encoded value.
+  /// - Throws: ``RemoteFailure``, ``RemoteError``, `CancellationError`.
+  public func execute(_ call: RemoteCall) async throws -> [UInt8] {
+    let caller = Caller(onProgress: call.onProgress)
+    let number = change { state, now in
+      state.lastCaller += 1
+      state.callers[state.lastCaller] = caller
+      return (state.lastCaller, state.machine.called(call, by: state.lastCaller, at: now))
+    }
+    await withTaskCancellationHandler {
+      await caller.wakeup.waitUntilCalled()
+    } onCancel: {
+      callerWasCancelled(number, caller, call)
+    }
+    state.withLock { state in
+      state.callers[number] = nil
+      state.machine.callerLeft(number, of: call.key)
+    }
+    if let patience = caller.patience.withLock({ $0.take() }) { timers.cancel(patience) }
+    guard let answer = caller.answer.result else { throw CancellationError() }
+    return try answer.get()
+  }
+
+  private func callerWasCancelled(_ number: Int, _ caller: Caller, _ call: RemoteCall) {
+    change { state, now in ((), state.machine.callerWasCancelled(number, of: call.key, at: now)) }
+    guard !caller.wakeup.isOver else { return }
+    // A worker that does not react to the cancel holds up nobody for longer.
+    let patience = timers.schedule(after: call.limits.heartbeatTimeout) { caller.get(.failure(CancellationError())) }
+    caller.patience.withLock { $0 = patience }
+  }
+
+  // MARK: Working
+
+  /// Waits for a call; see ``RemoteTaskSource/nextTask()``. Cancelling the caller ends the wait.
+  ///
+  /// - Returns: The task; `nil` after ``finish()``, if no call waits.
+  /// - Throws: `CancellationError`.
+  public func nextTask() async throws -> (any RemoteTask)? {
+    while true {
+      let wakeup = Wakeup()
+      let (delivery, isFinished) = change {
+        state, now -> ((LocalEngineMachine.Delivery?, Bool), LocalEngineMachine.Effects) in
+        if let (delivery, effects) = state.machine.workerAsked(at: now) { return ((delivery, false), effects) }
+        if !state.isFinished { state.workers.append(wakeup) }
+        return ((nil, state.isFinished), LocalEngineMachine.Effects())
+      }
+      if let delivery { return LocalTask(engine: self, content: delivery) }
+      if isFinished { return nil }
+      guard await wakeup.wait() else {
+        state.withLock { $0.workers.removeAll { $0 === wakeup } }
+        throw CancellationError()
+      }
+    }
+  }
+
+  /// Has ``nextTask()`` return `nil` when no call waits, for the workers that ask now and later.
+  public func finish() {
+    let workers = state.withLock { state in
+      state.isFinished = true
+      defer { state.workers = [] }
+      return state.workers
+    }
+    for worker in workers { worker.call() }
+  }
+
+  fileprivate func heartbeat(_ delivery: LocalEngineMachine.Delivery, _ progress: RemoteProgress?) throws -> Bool {
+    let now = timers.now
+    let (isCancelled, callers) = state.withLock { state in
+      let isCancelled = state.machine.heartbeatArrived(delivery.token, at: now)
+      return (isCancelled, state.machine.callers(of: delivery.token).compactMap { state.callers[$0] })
+    }
+    guard let isCancelled else { throw delivery.superseded }
+    if let progress { for caller in callers { caller.onProgress(progress) } }
+    return isCancelled
+  }
+
+  fileprivate func end(_ delivery: LocalEngineMachine.Delivery, _ outcome: RemoteOutcome) throws {
+    let isAccepted = change { state, now in
+      guard let effects = state.machine.ended(delivery.token, outcome, at: now) else {
+        return (false, LocalEngineMachine.Effects())
+      }
+      return (true, effects)
+    }
+    guard isAccepted else { throw delivery.superseded }
+  }
+
+  // MARK: Effects
+
+  /// Performs an event under the lock, and its effects outside of the lock.
+  @discardableResult
+  private func change<R: Sendable>(
+    _ event: (inout State, ProcedureInstant) -> (R, LocalEngineMachine.Effects)
+  ) -> R {
+    let now = timers.now
+    let (result, answers, waitingCalls, timer, formerTimer) = state.withLock { state in
+      let (result, effects) = event(&state, now)
+      let answers = effects.answers.flatMap { answered in
+        answered.callers.compactMap { state.callers[$0] }.map { (caller: $0, answer: answered.answer) }
+      }
+      let formerTimer = (effects.timer?.token.key ?? effects.closedKey).flatMap { state.timers.removeValue(forKey: $0) }
+      return (result, answers, effects.waitingCalls, effects.timer, formerTimer)
+    }
+    for answered in answers { answered.caller.get(answered.answer) }
+    for _ in 0..<waitingCalls { wakeWorker() }
+    if let formerTimer { timers.cancel(formerTimer) }
+    if let timer { start(timer.token, at: timer.instant) }
+    return result
+  }
+
+  /// Has a step looked at at an instant, unless the call has gone on since.
+  private func start(_ token: LocalEngineMachine.Token, at instant: ProcedureInstant) {
+    let timer = timers.schedule(at: instant) { [weak self] in
+      self?.change { state, now in ((), state.machine.timerWentOff(token, at: now)) }
+    }
+    let isPresent = state.withLock { state in
+      guard state.machine.isPresent(token) else { return false }
+      state.timers[token.key] = timer
+      return true
+    }
+    if !isPresent { timers.cancel(timer) }
+  }
+
+  /// Wakes one idle worker that has not left.
+  private func wakeWorker() {
+    while let worker = state.withLock({ $0.workers.isEmpty ? nil : $0.workers.removeFirst() }) {
+      if worker.call() { return }
+    }
+  }
+}
+
+extension LocalEngineMachine.Delivery {
+  fileprivate var superseded: RemoteError {
+    RemoteError(
+      .superseded, procedure: call.procedure,
+      reason:
+        "the worker was silent for too long, or has answered before, and delivery \(number) is not its own any more")
+  }
+}
+
+/// One delivery of a local engine.
+private struct LocalTask: RemoteTask {
+  let engine: LocalEngine
+  let content: LocalEngineMachine.Delivery
+
+  var call: RemoteCall { content.call }
+  var delivery: Int { content.number }
+  var payloadLimit: Int { engine.payloadLimit }
+
+  func heartbeat(_ progress: RemoteProgress?) async throws -> Bool { try engine.heartbeat(content, progress) }
+  func end(_ outcome: RemoteOutcome) async throws { try engine.end(content, outcome) }
+}

@@ -1,0 +1,273 @@
+internal import ProcedureKit
+
+/// Internal. The calls of a local engine: a value without lock, clock or closure.
+///
+/// A call waits, executes, and is closed. Each step has a new stamp, so that a token or a timer of an earlier step is recognized.
+struct LocalEngineMachine {
+  typealias Key = RemoteCall.Key
+  typealias Answer = Result<[UInt8], any Error>
+
+  /// One step of the call of a key.
+  struct Token: Hashable, Sendable {
+    let key: Key
+    let stamp: Int
+  }
+
+  /// A call for a worker.
+  struct Delivery {
+    let call: RemoteCall
+    let token: Token
+    let number: Int
+  }
+
+  /// The consequences of an event.
+  struct Effects {
+    /// The callers that get an answer.
+    var answers: [(callers: [Int], answer: Answer)] = []
+    /// The number of calls that wait anew.
+    var waitingCalls = 0
+    /// A step that has to be looked at, at an instant.
+    var timer: (token: Token, instant: ProcedureInstant)?
+    /// The key of a call that was closed: no step of it has to be looked at.
+    var closedKey: Key?
+  }
+
+  private enum Phase {
+    case waiting
+    case executing(since: ProcedureInstant, lastHeartbeat: ProcedureInstant)
+    case closed(Answer)
+  }
+
+  private struct Entry {
+    var call: RemoteCall
+    var phase = Phase.waiting
+    var stamp: Int
+    var callers: [Int] = []
+    var deliveries = 0
+    var lostWorkers = 0
+    /// The caller who has cancelled the call.
+    var cancelledCaller: Int?
+
+    var isCancelled: Bool { cancelledCaller != nil }
+  }
+
+  private var entries: [Key: Entry] = [:]
+  private var waiting = TokenQueue()
+  private var closed = TokenQueue()
+  /// How many tokens of `waiting` belong to calls that wait no more.
+  private var staleCount = 0
+  private var lastStamp = 0
+  /// How many closed calls are remembered.
+  let memory: Int
+
+  init(memory: Int) { self.memory = memory }
+
+  /// How many tokens are kept for calls that wait, or have waited.
+  var waitingTokenCount: Int { waiting.count }
+
+  // MARK: Events
+
+  /// A call has arrived. Callers of one key wait for the same execution.
+  mutating func called(_ call: RemoteCall, by caller: Int, at now: ProcedureInstant) -> Effects {
+    guard let entry = entries[call.key] else { return opened(call, by: caller, at: now) }
+    let isSameWork = entry.call.procedure == call.procedure && entry.call.input == call.input
+    if case .closed(let answer) = entry.phase {
+      guard answer.isSuccess || entry.call.id.hasBytes(of: call.id) else { return opened(call, by: caller, at: now) }
+      if isSameWork { return Effects(answers: [([caller], answer)]) }
+    }
+    guard isSameWork else {
+      let reason =
+        "the key \(call.key) stands for other work: \("\(entry.call.procedure)".quoted) or another input; use a key of its own"
+      return Effects(answers: [([caller], .failure(RemoteError(.keyReused, procedure: call.procedure, reason: reason)))]
+      )
+    }
+    entries[call.key]?.callers.append(caller)
+    return Effects()
+  }
+
+  /// A caller was cancelled. The last one of a call cancels the call; any other one is answered at once.
+  mutating func callerWasCancelled(_ caller: Int, of key: Key, at now: ProcedureInstant) -> Effects {
+    guard let entry = entries[key], entry.callers.contains(caller), entry.cancelledCaller != caller else {
+      return Effects()
+    }
+    let cancelled = Answer.failure(CancellationError())
+    guard entry.callers == [caller] else {
+      entries[key]?.callers.removeAll { $0 == caller }
+      return Effects(answers: [([caller], cancelled)])
+    }
+    guard case .executing = entry.phase else { return close(key, cancelled) }
+    entries[key]?.cancelledCaller = caller
+    return Effects()
+  }
+
+  /// A cancelled caller has waited long enough for the end of the execution.
+  mutating func callerLeft(_ caller: Int, of key: Key) {
+    entries[key]?.callers.removeAll { $0 == caller }
+  }
+
+  /// A worker asks for a call.
+  mutating func workerAsked(at now: ProcedureInstant) -> (delivery: Delivery, effects: Effects)? {
+    while let token = waiting.popFirst() {
+      guard var entry = entries[token.key], entry.stamp == token.stamp else {
+        staleCount -= 1
+        continue
+      }
+      entry.deliveries += 1
+      entry.phase = .executing(since: now, lastHeartbeat: now)
+      entry.stamp = newStamp()
+      entries[token.key] = entry
+      let token = Token(key: token.key, stamp: entry.stamp)
+      return (
+        Delivery(call: entry.call, token: token, number: entry.deliveries),
+        Effects(timer: (token, deadline(of: entry)))
+      )
+    }
+    return nil
+  }
+
+  /// A worker is alive. Returns whether the call is cancelled; `nil` if the call is not the worker's any more.
+  mutating func heartbeatArrived(_ token: Token, at now: ProcedureInstant) -> Bool? {
+    guard let entry = entries[token.key], entry.stamp == token.stamp, case .executing(let start, _) = entry.phase else {
+      return nil
+    }
+    entries[token.key]?.phase = .executing(since: start, lastHeartbeat: now)
+    return entry.isCancelled
+  }
+
+  /// A worker reports an outcome. Returns `nil` if the call is not the worker's any more.
+  mutating func ended(_ token: Token, _ outcome: RemoteOutcome, at now: ProcedureInstant) -> Effects? {
+    guard let entry = entries[token.key], entry.stamp == token.stamp, case .executing = entry.phase else { return nil }
+    switch outcome {
+    case .finished(let output): return close(token.key, .success(output))
+    case .failed(let failure): return close(token.key, .failure(failure))
+    case .cancelled, .abandoned: return interrupted(token.key, at: now)
+    }
+  }
+
+  /// The time of a step is over, or would be without the heartbeats that have arrived since.
+  mutating func timerWentOff(_ token: Token, at now: ProcedureInstant) -> Effects {
+    guard let entry = entries[token.key], entry.stamp == token.stamp else { return Effects() }
+    let deadline = deadline(of: entry)
+    guard now >= deadline else { return Effects(timer: (token, deadline)) }
+    let (call, limits) = (entry.call, entry.call.limits)
+    switch entry.phase {
+    case .closed: return Effects()
+    case .waiting:
+      let reason = "no worker took the call within \(limits.startTimeout.inWords); start one that has the procedure"
+      return close(token.key, .failure(RemoteError(.noWorker, procedure: call.procedure, reason: reason)))
+    case .executing(let start, let lastHeartbeat):
+      if !entry.isCancelled, now >= start.advanced(by: limits.executionTimeout.saturated) {
+        let reason = "the worker took more than \(limits.executionTimeout.inWords)"
+        return close(token.key, .failure(RemoteError(.executionTimedOut, procedure: call.procedure, reason: reason)))
+      }
+      entries[token.key]?.lostWorkers += 1
+      guard !entry.isCancelled, entry.lostWorkers + 1 >= limits.deliveries else {
+        return interrupted(token.key, at: now)
+      }
+      let reason =
+        "\(limits.deliveries) workers were lost, the last one \(lastHeartbeat.duration(to: now).inWords) after its last heartbeat"
+      return close(token.key, .failure(RemoteError(.workerLost, procedure: call.procedure, reason: reason)))
+    }
+  }
+
+  /// Whether the step of a token is the present one of its call.
+  func isPresent(_ token: Token) -> Bool { entries[token.key]?.stamp == token.stamp }
+
+  /// The progress of a call goes to these callers.
+  func callers(of token: Token) -> [Int] { entries[token.key]?.callers ?? [] }
+
+  // MARK: Steps
+
+  private mutating func opened(_ call: RemoteCall, by caller: Int, at now: ProcedureInstant) -> Effects {
+    // The progress goes to the callers that wait. A closed call would keep the function of its first caller, and so that run.
+    let kept = RemoteCall(call.procedure, key: call.key, id: call.id, input: call.input, limits: call.limits)
+    entries[call.key] = Entry(call: kept, stamp: newStamp(), callers: [caller])
+    return waits(call.key, at: now)
+  }
+
+  private mutating func waits(_ key: Key, at now: ProcedureInstant) -> Effects {
+    guard var entry = entries[key] else { return Effects() }
+    entry.phase = .waiting
+    entry.stamp = newStamp()
+    entries[key] = entry
+    let token = Token(key: key, stamp: entry.stamp)
+    waiting.append(token)
+    return Effects(waitingCalls: 1, timer: (token, now.advanced(by: entry.call.limits.startTimeout.saturated)))
+  }
+
+  /// An execution has ended without an answer. The call is delivered again, unless it is cancelled and no other caller has come since.
+  private mutating func interrupted(_ key: Key, at now: ProcedureInstant) -> Effects {
+    guard let entry = entries[key] else { return Effects() }
+    guard let caller = entry.cancelledCaller else { return waits(key, at: now) }
+    let others = entry.callers.filter { $0 != caller }
+    guard !others.isEmpty else { return close(key, .failure(CancellationError())) }
+    entries[key]?.cancelledCaller = nil
+    entries[key]?.callers = others
+    var effects = waits(key, at: now)
+    if entry.callers.contains(caller) { effects.answers = [([caller], .failure(CancellationError()))] }
+    return effects
+  }
+
+  private mutating func close(_ key: Key, _ answer: Answer) -> Effects {
+    guard var entry = entries[key] else { return Effects() }
+    let callers = entry.callers
+    let hasWaited = if case .waiting = entry.phase { true } else { false }
+    (entry.phase, entry.stamp, entry.callers) = (.closed(answer), newStamp(), [])
+    entries[key] = entry
+    if hasWaited { dropStaleTokens() }
+    closed.append(Token(key: key, stamp: entry.stamp))
+    while closed.count > memory, let oldest = closed.popFirst() {
+      if entries[oldest.key]?.stamp == oldest.stamp { entries[oldest.key] = nil }
+    }
+    return Effects(answers: [(callers, answer)], closedKey: key)
+  }
+
+  /// A call waits no more. When most tokens are those of such calls, they are dropped, although no worker asks: O(1) for each call.
+  private mutating func dropStaleTokens() {
+    staleCount += 1
+    guard staleCount > 64, staleCount * 2 > waiting.count else { return }
+    waiting.keep { entries[$0.key]?.stamp == $0.stamp }
+    staleCount = 0
+  }
+
+  private func deadline(of entry: Entry) -> ProcedureInstant {
+    let limits = entry.call.limits
+    guard case .executing(let start, let lastHeartbeat) = entry.phase else { return ProcedureInstant(nanoseconds: 0) }
+    return min(
+      lastHeartbeat.advanced(by: limits.heartbeatTimeout.saturated),
+      start.advanced(by: limits.executionTimeout.saturated))
+  }
+
+  private mutating func newStamp() -> Int {
+    lastStamp += 1
+    return lastStamp
+  }
+}
+
+/// A queue of steps, from whose front steps are taken in constant time.
+private struct TokenQueue {
+  private var tokens: [LocalEngineMachine.Token?] = []
+  private var first = 0
+
+  var count: Int { tokens.count - first }
+
+  mutating func append(_ token: LocalEngineMachine.Token) { tokens.append(token) }
+
+  mutating func keep(where isKept: (LocalEngineMachine.Token) -> Bool) {
+    tokens = tokens.dropFirst(first).filter { $0.map(isKept) ?? false }
+    first = 0
+  }
+
+  mutating func popFirst() -> LocalEngineMachine.Token? {
+    guard first < tokens.count else { return nil }
+    defer {
+      tokens[first] = nil
+      first += 1
+      if first > 64, first * 2 > tokens.count {
+        tokens.removeFirst(first)
+        first = 0
+      }
+    }
+    return tokens[first]
+  }
+}

@@ -1,0 +1,183 @@
+internal import ProcedureKit
+internal import ProcedureKitFoundation
+
+/// An error of executing a procedure elsewhere: no worker, no connection, no such procedure, no room.
+///
+/// Errors that the procedure itself throws come back as they were, if their types are in the ``RemoteSignature``; else as a ``RemoteFailure``.
+public struct RemoteError: Error, Hashable, Codable, Sendable, CustomStringConvertible {
+  /// The kind of a ``RemoteError``. Later versions can add kinds, so a `switch` has a `default`.
+  public struct Kind: Hashable, Codable, Sendable, CustomStringConvertible {
+    /// The name of the kind: `noWorker`.
+    public let description: String
+
+    private init(_ name: String) { description = name }
+
+    /// The worker has no procedure of this name.
+    public static let unknownProcedure = Kind("unknownProcedure")
+    /// The worker has other versions of the procedure.
+    public static let wrongVersion = Kind("wrongVersion")
+    /// The input or the value has more bytes than the engine transports.
+    public static let payloadTooLarge = Kind("payloadTooLarge")
+    /// The input or the value could not be encoded, or not be decoded on the other side.
+    public static let codingFailed = Kind("codingFailed")
+    /// No worker took the call in time. The procedure was not executed.
+    public static let noWorker = Kind("noWorker")
+    /// The last worker that may execute the call was lost. The procedure may have been executed.
+    public static let workerLost = Kind("workerLost")
+    /// The worker was alive, but took too long. The procedure may have been executed.
+    public static let executionTimedOut = Kind("executionTimedOut")
+    /// The connection to the engine was lost for too long. The procedure may have been executed.
+    public static let connectionLost = Kind("connectionLost")
+    /// The engine refuses a worker's heartbeat or answer, since the call is not the worker's any more.
+    public static let superseded = Kind("superseded")
+    /// The key of the call stands for other work: another procedure or another input.
+    public static let keyReused = Kind("keyReused")
+    /// The engine refuses the call for a reason of its own.
+    public static let refused = Kind("refused")
+  }
+
+  /// The kind of the error.
+  public let kind: Kind
+  /// The procedure.
+  public let procedure: RemoteName
+  /// The reason, as a part of a sentence.
+  public let reason: String
+
+  /// Makes an error, for an executor.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind of the error.
+  ///   - procedure: The procedure.
+  ///   - reason: The reason, as a part of a sentence.
+  public init(_ kind: Kind, procedure: RemoteName, reason: String) {
+    (self.kind, self.procedure, self.reason) = (kind, procedure, reason)
+  }
+
+  /// Whether another attempt can succeed without a change of the program: after ``Kind/noWorker``, ``Kind/workerLost``,
+  /// ``Kind/executionTimedOut`` and ``Kind/connectionLost``.
+  public var isTransient: Bool {
+    [.noWorker, .workerLost, .executionTimedOut, .connectionLost].contains(kind)
+  }
+
+  /// The procedure and the reason.
+  public var description: String {
+    "\("\(procedure)".quoted) was not executed elsewhere, or its value is unknown: \(reason)"
+  }
+}
+
+extension RemoteError {
+  static func payloadTooLarge(_ procedure: RemoteName, _ payload: String, _ size: Int, limit: Int) -> RemoteError {
+    RemoteError(
+      .payloadTooLarge, procedure: procedure,
+      reason:
+        "its \(payload) has \(size) bytes, and the engine transports at most \(limit); pass a reference to the data instead"
+    )
+  }
+
+  static func codingFailed(_ procedure: RemoteName, _ action: String, _ error: any Error) -> RemoteError {
+    RemoteError(.codingFailed, procedure: procedure, reason: "\(action): \(error)")
+  }
+}
+
+/// An error of a procedure as it travels: its type by name, its description, and its contents as bytes.
+///
+/// A caller meets a `RemoteFailure` only if the error's type is not in the ``RemoteSignature`` of the caller, or if its contents cannot be
+/// decoded.
+public struct RemoteFailure: Error, Hashable, Codable, Sendable, CustomStringConvertible {
+  /// The name of the error's type, without the module.
+  public let type: String
+  /// The description of the error on the machine where it occurred.
+  public let message: String
+  /// The encoded error; empty if its type is not in the signature.
+  public let contents: [UInt8]
+
+  /// Makes a failure, for an executor.
+  ///
+  /// - Parameters:
+  ///   - type: The name of the error's type.
+  ///   - message: The description of the error.
+  ///   - contents: The encoded error, or empty.
+  public init(type: String, message: String, contents: [UInt8] = []) {
+    (self.type, self.message, self.contents) = (type, message, contents)
+  }
+
+  /// Returns the failure without its contents, and with the beginning of its message, if it would be too large to travel.
+  func fitting(into limit: Int) -> RemoteFailure {
+    // A byte of the contents can take four bytes as a number of a JSON array, and a character of the message six.
+    guard type.utf8.count + message.utf8.count > limit / 6 || contents.count > limit / 6 else { return self }
+    return RemoteFailure(type: type, message: String(message.prefix(min(limit / 48, 1_000))))
+  }
+
+  /// The type and the description of the error.
+  public var description: String { "\(type): \(message)" }
+}
+
+/// Internal. A type of errors that travel, by its name.
+struct RemoteErrorType: Sendable {
+  let name: String
+  /// Returns the contents of an error of this type; `nil` for any other error.
+  let encode: @Sendable (any Error, any ProcedureCoder) throws -> [UInt8]?
+  let decode: @Sendable ([UInt8], any ProcedureCoder) throws -> any Error
+
+  init<Failure: Error & Codable>(_ type: Failure.Type, name: String? = nil) {
+    self.name = name ?? "\(type)"
+    encode = { error, coder in try (error as? Failure).map(coder.encode) }
+    decode = { bytes, coder in try coder.decode(Failure.self, from: bytes) }
+  }
+}
+
+/// The errors of the library, under names that no Swift type has.
+extension RemoteErrorType {
+  static let ofLibrary = [
+    RemoteErrorType(RemoteError.self, name: "ProcedureKit.RemoteError"),
+    RemoteErrorType(RemoteProcedureError.self, name: "ProcedureKit.ProcedureError"),
+    RemoteErrorType(RemoteCancellation.self, name: "Swift.CancellationError"),
+  ]
+}
+
+/// Internal. A `CancellationError` that travels.
+struct RemoteCancellation: Error, Codable {}
+
+/// Internal. A `ProcedureError` that travels.
+///
+/// Runs are known by name only, since an id means nothing in another process: the received error is an error of the run that called.
+struct RemoteProcedureError: Error, Codable {
+  private let kind: String
+  private let condition, queue, resource, key, breaker: String?
+  private let units, capacity, otherCapacity, limit: Int?
+  private let duration, retryAfter: Duration?
+  private let hasStarted: Bool?
+  private let underlying: RemoteFailure?
+
+  init(_ error: ProcedureError, underlying: RemoteFailure?) {
+    kind = error.kind.description
+    (condition, queue, resource, key, breaker) = (
+      error.condition, error.queue, error.resource, error.key, error.breaker
+    )
+    (units, capacity, otherCapacity, limit) = (error.units, error.capacity, error.otherCapacity, error.limit)
+    (duration, retryAfter, hasStarted) = (error.duration, error.retryAfter, error.hasStarted)
+    self.underlying = underlying
+  }
+
+  /// Returns the error, as one of the run that called; `nil` for a kind of a later version.
+  ///
+  /// - Parameters:
+  ///   - run: The run that called.
+  ///   - decode: Returns the error behind the error.
+  /// - Returns: The error, or `nil`.
+  func error(of run: ProcedureIdentity, decode: (RemoteFailure) -> any Error) -> ProcedureError? {
+    guard let kind = Self.kinds.first(where: { $0.description == self.kind }) else { return nil }
+    return ProcedureError(kind, procedure: run) {
+      ($0.condition, $0.queue, $0.resource, $0.key, $0.breaker) = (condition, queue, resource, key, breaker)
+      ($0.units, $0.capacity, $0.otherCapacity, $0.limit) = (units, capacity, otherCapacity, limit)
+      ($0.duration, $0.retryAfter, $0.hasStarted) = (duration, retryAfter, hasStarted)
+      $0.underlying = underlying.map(decode)
+    }
+  }
+
+  private static let kinds: [ProcedureError.Kind] = [
+    .conditionFailed, .ignored, .dependencyFailed, .queueShutDown, .partsFailed, .exclusionDeadlock, .resourceConflict,
+    .capacityExceeded, .producerFinished, .queueFull, .replaced, .stopped, .capabilityUnavailable,
+    .capabilityUnauthorized, .timedOut, .circuitOpen, .rateExceeded, .bodySkipped,
+  ]
+}

@@ -1,0 +1,119 @@
+public import ProcedureKit
+
+/// Executes the calls of a source with the procedures of a registry, on a queue.
+///
+/// ```swift
+/// try await RemoteWorker(registry: registry, queue: queue).run(from: source)
+/// ```
+///
+/// While a call executes, the worker sends a heartbeat after each third of ``RemoteLimits/heartbeatTimeout``. A heartbeat whose answer asks for a cancel
+/// cancels the procedure; a heartbeat that is refused does, too, and the worker reports nothing then: the call belongs to another worker.
+public struct RemoteWorker: Sendable {
+  private let registry: ProcedureRegistry
+  private let queue: ProcedureQueue
+  private let limit: Int?
+  private let pauses: Schedule
+
+  /// Makes a worker.
+  ///
+  /// - Parameters:
+  ///   - registry: The procedures.
+  ///   - queue: The queue that executes the procedures. The queue's clock measures heartbeats and pauses, and its log gets the messages.
+  ///   - limit: How many calls the worker executes at once. `nil` stands for the width of the queue, which must be limited then.
+  ///   - pauses: The pauses before a source is asked again after an error, and before an outcome is sent again.
+  public init(
+    registry: ProcedureRegistry, queue: ProcedureQueue, limit: Int? = nil,
+    reconnecting pauses: Schedule = .exponential(from: .milliseconds(100)).capped(at: .seconds(5))
+  ) {
+    require(limit ?? 1 >= 1, "RemoteWorker: limit is \(limit ?? 1); with less than 1 nothing could run")
+    (self.registry, self.queue, self.limit, self.pauses) = (registry, queue, limit, pauses)
+  }
+
+  /// Executes calls until the source has no more.
+  ///
+  /// Cancelling the caller stops the worker: it takes no more calls, cancels the procedures that execute, gives their calls back to the engine, and
+  /// then throws.
+  ///
+  /// - Parameter source: The source of calls.
+  /// - Throws: `CancellationError`; the last error of the source, if the pauses have come to an end.
+  public func run(from source: some RemoteTaskSource) async throws {
+    let width = await queue.maxConcurrentProcedures
+    require(limit != nil || width != .max, "RemoteWorker: neither a limit is given, nor has the queue a width")
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<(limit ?? width) {
+        group.addTask { try await executeTasks(of: source) }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  private func executeTasks(of source: some RemoteTaskSource) async throws {
+    var pauses = self.pauses.delays()
+    while true {
+      try Task.checkCancellation()
+      do {
+        guard let task = try await source.nextTask() else { return }
+        pauses = self.pauses.delays()
+        await RemoteDelivery(task: task, queue: queue, pauses: self.pauses).execute(with: registry)
+      } catch {
+        guard !Task.isCancelled, let pause = pauses.next() else { throw error }
+        queue.core.log.warning(
+          "a worker has no connection to its engine, and asks again after \(pause.inWords): \(error)")
+        try await queue.core.timers.pause(for: pause)
+      }
+    }
+  }
+}
+
+/// The calls that wait for a worker: the worker's side of an engine.
+public protocol RemoteTaskSource: Sendable {
+  /// Waits for a call, which then belongs to the caller until the caller ends the task or is silent for too long.
+  ///
+  /// Cancelling the caller ends the wait. A call that was already taken is not lost: the engine delivers it again.
+  ///
+  /// - Returns: The task; `nil` if there will be no more.
+  /// - Throws: Any error, after which the worker asks again; `CancellationError`.
+  func nextTask() async throws -> (any RemoteTask)?
+}
+
+/// One delivery of a call to a worker.
+public protocol RemoteTask: Sendable {
+  /// The call.
+  var call: RemoteCall { get }
+  /// Which delivery of the call this is, from 1.
+  var delivery: Int { get }
+  /// The largest number of bytes of a value. Default: no limit.
+  var payloadLimit: Int { get }
+
+  /// Tells the engine that the worker is alive.
+  ///
+  /// - Parameter progress: The newest progress, if there is one.
+  /// - Returns: Whether the caller has cancelled the call.
+  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the call is not the worker's any more; any other error
+  ///   means that the heartbeat did not arrive.
+  func heartbeat(_ progress: RemoteProgress?) async throws -> Bool
+
+  /// Ends the delivery. The function can be called again after an error.
+  ///
+  /// - Parameter outcome: The outcome.
+  /// - Throws: ``RemoteError`` of the kind ``RemoteError/Kind/superseded`` if the engine refuses the outcome, since the call is not the
+  ///   worker's any more, or ``RemoteError/Kind/refused`` for another reason; any other error means that the outcome may not have arrived.
+  func end(_ outcome: RemoteOutcome) async throws
+}
+
+extension RemoteTask {
+  /// No limit.
+  public var payloadLimit: Int { .max }
+}
+
+/// The outcome of one delivery of a call.
+public enum RemoteOutcome: Hashable, Sendable {
+  /// The procedure has a value.
+  case finished([UInt8])
+  /// The procedure has failed, or the worker refuses the call. The engine does not deliver the call again.
+  case failed(RemoteFailure)
+  /// The execution ended because the caller has cancelled.
+  case cancelled
+  /// The worker stops. The engine delivers the call again.
+  case abandoned
+}

@@ -1,0 +1,95 @@
+import ProcedureKit
+import ProcedureKitDurable
+import Synchronization
+import Testing
+import TestingProcedureKit
+
+@Suite(.timeLimit(.minutes(10))) struct RememberedTests {
+  private let journal = InMemoryJournal()
+  private let count = Counter()
+
+  private var double: ProcedureTask<Int, Int> {
+    ProcedureTask("double") { [count] number in
+      count.add()
+      if number < 0 { throw Problem(text: "negative") }
+      return number * 2
+    }
+  }
+
+  @Test("A value is remembered for each input, version and name, and costs one append")
+  func values() async throws {
+    let remembered = double.remembered(in: journal, as: "double")
+    #expect(try await remembered(2) == 4)
+    #expect(try await remembered(2) == 4)
+    #expect(count.now == 1)
+    #expect(await journal.appendCount == 1)
+    #expect(try await remembered(3) == 6)
+    #expect(try await double.remembered(in: journal, as: "double", version: 2)(2) == 4)
+    #expect(try await double.remembered(in: journal, as: "other")(2) == 4)
+    #expect(count.now == 4)
+  }
+
+  @Test("A run that finds its value says so in its events, and does not retry")
+  func events() async throws {
+    let queue = ProcedureQueue()
+    let remembered = double.retry(.immediate).remembered(in: journal, as: "double")
+    _ = try await queue.run(remembered, input: 1)
+    let handle = queue.add(remembered, input: 1)
+    #expect(try await handle.value == 2)
+    let events = await handle.events.reduce(into: []) { $0.append($1) }
+    #expect(events.map(\.kind) == [.didAttach, .reused, .willFinish, .didFinish])
+    #expect(events.compactMap(\.reuseName) == ["memory"])
+  }
+
+  @Test("A failure is executed again, unless it is to be remembered")
+  func failures() async throws {
+    let plain = double.remembered(in: journal, as: "double")
+    for _ in 0..<2 { await #expect(throws: Problem.self) { try await plain(-1) } }
+    #expect(count.now == 2)
+    let failing = double.remembered(in: journal, as: "double", rememberingFailures: true)
+    await #expect(throws: Problem.self) { try await failing(-1) }
+    let error = await #expect(throws: RememberedFailure.self) { try await failing(-1) }
+    #expect(error == RememberedFailure(path: "double", description: "negative"))
+    #expect(count.now == 3)
+    await #expect(throws: Problem.self) { try await plain(-1) }
+  }
+
+  @Test("A cancelled run is not remembered")
+  func cancelled() async throws {
+    let queue = ProcedureQueue()
+    let stopped = ProcedureTask { (number: Int) in
+      ProcedureContext.current?.cancel()
+      return number
+    }
+    let remembered = stopped.remembered(in: journal, as: "stopped", rememberingFailures: true)
+    await #expect(throws: CancellationError.self) { try await queue.run(remembered, input: 1) }
+    #expect(await journal.appendCount == 0)
+  }
+
+  @Test("Without an input or a value, the end is remembered")
+  func void() async throws {
+    let work = ProcedureTask("work") { [count] in count.add() }.remembered(in: journal, as: "work")
+    let number = ProcedureTask("number") { [count] in count.add(by: 10) }.map { 7 }.remembered(
+      in: journal, as: "number")
+    let print = ProcedureTask("print") { [count] (_: String) in count.add(by: 100) }.remembered(
+      in: journal, as: "print")
+    for _ in 0..<3 {
+      try await work()
+      #expect(try await number() == 7)
+      try await print("a")
+    }
+    #expect(count.now == 111)
+  }
+
+  @Test(
+    "An append that fails, fails the procedure, and a value that cannot be decoded is an error that says what to do")
+  func errors() async throws {
+    let full = FullJournal(journal, room: 0)
+    await #expect(throws: Problem.self) { try await double.remembered(in: full, as: "double")(1) }
+    #expect(try await double.remembered(in: journal, as: "double")(1) == 2)
+    let text = double.map { "\($0)" }.remembered(in: journal, as: "double")
+    let error = await #expect(throws: JournalError.self) { try await text(1) }
+    #expect(error?.kind == .valueNotDecodable)
+    #expect("\(error!)".contains("raise the version"))
+  }
+}

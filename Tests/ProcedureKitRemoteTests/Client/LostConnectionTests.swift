@@ -1,0 +1,136 @@
+import ProcedureKit
+import ProcedureKitRemote
+import Synchronization
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// A server that is restarted: every connection breaks, and what the server knows is kept.
+@Suite(.timeLimit(.minutes(10))) struct LostConnectionTests {
+  /// The line to an engine. A break ends each wait with `connectionLost`, and each call until the line is mended.
+  final class Line: ProcedureExecutor, RemoteTaskSource {
+    private struct State {
+      var isBroken = false
+      var waits: [Int: Task<Void, Never>] = [:]
+      var count = 0
+    }
+
+    private let engine: LocalEngine
+    private let state = Mutex(State())
+
+    init(to engine: LocalEngine) { self.engine = engine }
+
+    func breakDown() {
+      let waits = state.withLock { state in
+        state.isBroken = true
+        return state.waits.values
+      }
+      for wait in waits { wait.cancel() }
+    }
+
+    func mend() { state.withLock { $0.isBroken = false } }
+
+    var waitCount: Int { state.withLock { $0.waits.count } }
+
+    func send<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
+      let lost = RemoteError(.connectionLost, procedure: RemoteName("double"), reason: "the line is broken")
+      let work = Task { try await body() }
+      let number = state.withLock { state -> Int? in
+        guard !state.isBroken else { return nil }
+        state.count += 1
+        state.waits[state.count] = Task {
+          await withTaskCancellationHandler {
+            _ = await work.result
+          } onCancel: {
+            work.cancel()
+          }
+        }
+        return state.count
+      }
+      guard let number else {
+        work.cancel()
+        throw lost
+      }
+      let result = await withTaskCancellationHandler {
+        await work.result
+      } onCancel: {
+        work.cancel()
+      }
+      let isBroken = state.withLock { state in
+        state.waits[number] = nil
+        return state.isBroken
+      }
+      guard !isBroken else { throw lost }
+      return try result.get()
+    }
+
+    func execute(_ call: RemoteCall) async throws -> [UInt8] {
+      // A server does not notice that a caller has gone: the call stays.
+      let detached = Task { [engine] in try await engine.execute(call) }
+      return try await send {
+        try await withTaskCancellationHandler {
+          try await detached.value
+        } onCancel: {
+        }
+      }
+    }
+
+    func nextTask() async throws -> (any RemoteTask)? {
+      try await send { [engine] in try await engine.nextTask() }.map { Delivered(task: $0, line: self) }
+    }
+  }
+
+  struct Delivered: RemoteTask {
+    let task: any RemoteTask
+    let line: Line
+
+    var call: RemoteCall { task.call }
+    var delivery: Int { task.delivery }
+    func heartbeat(_ progress: RemoteProgress?) async throws -> Bool {
+      try await line.send { try await task.heartbeat(progress) }
+    }
+    func end(_ outcome: RemoteOutcome) async throws { try await line.send { try await task.end(outcome) } }
+  }
+
+  @Test("A restart of the server loses no call, no value and no work: everything is executed once")
+  func restart() async throws {
+    let clock = VirtualClock()
+    let line = Line(to: LocalEngine(clock: clock))
+    let (started, gate) = (Record<Int>(), AsyncStream<Void>.makeStream())
+    let registry = ProcedureRegistry.doubling { number in
+      started.append(number)
+      if number == 1 { for await _ in gate.stream { break } }
+      return number * 2
+    }
+    let queue = RemoteWorkerTests.queue(clock)
+    let call = double.remote(on: line, as: .double)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try? await RemoteWorker(registry: registry, queue: RemoteWorkerTests.queue(clock)).run(from: line)
+      }
+      let first = queue.add(call, input: 1)
+      try await started.wait(for: 1)
+      line.breakDown()
+      // The body ends while the line is broken, and its answer waits.
+      gate.continuation.yield()
+      let second = queue.add(call, input: 2)
+      try await clock.pass(.seconds(2))
+      line.mend()
+      while started.values.count < 2 { await clock.step() }
+      let later = try await second.value
+      while first.state != .finished { await clock.step() }
+      let earlier = try await first.value
+      #expect(earlier == 2 && later == 4)
+      group.cancelAll()
+    }
+    #expect(started.values == [1, 2])
+  }
+}
+
+extension VirtualClock {
+  /// Moves by a part of the shortest pause, so that everything that was to be tried again is tried.
+  fileprivate func step() async {
+    for _ in 0..<20 { await Task.yield() }
+    advance(by: .milliseconds(50))
+  }
+}

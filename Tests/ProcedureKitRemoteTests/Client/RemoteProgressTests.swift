@@ -1,0 +1,109 @@
+import ProcedureKit
+import ProcedureKitRemote
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// The progress of executions on other machines, as a part of the tree of progress here.
+@Suite(.timeLimit(.minutes(10))) struct RemoteProgressTests {
+  private let clock = VirtualClock()
+  private let engine: LocalEngine
+  private let here: ProcedureQueue
+
+  init() {
+    engine = LocalEngine(clock: clock)
+    here = RemoteWorkerTests.queue(clock)
+  }
+
+  /// The fractions that a procedure shows, each once, until the last one.
+  private func fractions(_ handle: ProcedureHandle<some Sendable>) -> Record<Double> {
+    let record = Record<Double>()
+    // Ends with the run.
+    Task { for await progress in handle.progress { record.append(progress.fraction) } }
+    return record
+  }
+
+  private func wait(_ record: Record<Double>, for fraction: Double) async throws {
+    try await eventually { record.values.last == fraction }
+  }
+
+  @Test("What the workers of two nodes report is the progress of the graph", .timeLimit(.minutes(10)))
+  func graph() async throws {
+    let steps = (0..<2).map { _ in AsyncStream<Double>.makeStream() }
+    let graph = ProcedureGraph("graph") { (g, _: Node<Void>) in
+      let nodes = (0..<2).map { number in
+        g.add(double.named("node \(number)").remote(on: engine, as: .double), input: number)
+      }
+      return g.add(from: nodes)
+    }
+    let registry = ProcedureRegistry.doubling { number in
+      for await fraction in steps[number].stream {
+        // One reports as any procedure does, the other one with a message.
+        if number == 0 { ProcedureContext.current?.progress.report(fraction) }
+        if number == 1 { RemoteExecution.current?.report(RemoteProgress(fraction, "half")) }
+      }
+      return number * 2
+    }
+    let handle = here.add(graph)
+    let shown = fractions(handle)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        let worker = RemoteWorkerTests.queue(clock)
+        group.addTask { try? await RemoteWorker(registry: registry, queue: worker, limit: 1).run(from: engine) }
+      }
+      defer { group.cancelAll() }
+      // The sum of both nodes, of two that count 1 and the list of both, which counts 1, too.
+      for (number, fraction, sum) in [(0, 0.3, 0.1), (1, 0.6, 0.3), (0, 0.6, 0.4)] {
+        steps[number].continuation.yield(fraction)
+        while !shown.values.contains(where: { abs($0 - sum) < 0.001 }) {
+          // Both workers wait for their next heartbeat, and the engine for both.
+          try await eventually { clock.sleeperCount >= 3 }
+          clock.advance(by: .seconds(10))
+        }
+      }
+      for step in steps { step.continuation.finish() }
+      let values = try await handle.value
+      #expect(values == [0, 2])
+    }
+    try await wait(shown, for: 1)
+    #expect(shown.values == shown.values.sorted())
+  }
+
+  @Test(
+    "When another worker begins the work again, the progress stays as far as the lost worker had come",
+    .timeLimit(.minutes(10)))
+  func lostWorker() async throws {
+    let messages = Record<RemoteProgress>()
+    let handle = here.add(double.remote(on: engine, as: .double, onProgress: { messages.append($0) }), input: 4)
+    let shown = fractions(handle)
+    let lost = try #require(await engine.nextTask())
+    _ = try await lost.heartbeat(RemoteProgress(0.6, "rows"))
+    try await wait(shown, for: 0.6)
+    try await clock.pass(.seconds(30))
+    let next = try #require(await engine.nextTask())
+    _ = try await next.heartbeat(RemoteProgress(0.1, "rows"))
+    // The late report of the lost worker is refused.
+    await #expect(throws: RemoteError.self) { try await lost.heartbeat(RemoteProgress(0.9)) }
+    _ = try await next.heartbeat(RemoteProgress(nil, "more rows"))
+    #expect(here.snapshot().procedures.first?.progress == 0.6)
+    _ = try await next.heartbeat(RemoteProgress(0.7))
+    try await wait(shown, for: 0.7)
+    try await next.end(.finished(Array("8".utf8)))
+    #expect(try await handle.value == 8)
+    try await wait(shown, for: 1)
+    #expect(shown.values == shown.values.sorted())
+    #expect(messages.values.map(\.fraction) == [0.6, 0.1, nil, 0.7])
+    // Nobody waits any more.
+    await #expect(throws: RemoteError.self) { try await next.heartbeat(RemoteProgress(0.8)) }
+  }
+
+  @Test("In this process, too, a report of the worker's body is the progress of the caller")
+  func localExecutor() async throws {
+    let registry = ProcedureRegistry.doubling { [here] number in
+      RemoteExecution.current?.report(RemoteProgress(0.5))
+      return Int((here.snapshot().procedures.first?.progress ?? 0) * 100) + number
+    }
+    let call = double.remote(on: LocalExecutor(registry, queue: here), as: .double)
+    #expect(try await here.run(call, input: 4) == 54)
+  }
+}

@@ -1,0 +1,115 @@
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+@testable import ProcedureKit
+@testable import ProcedureKitRemote
+
+/// The machine of the local engine against a model, in random order of events.
+@Suite struct LocalEngineMachineTests {
+  private typealias Machine = LocalEngineMachine
+
+  @Test(
+    "Whatever happens, each caller is answered once, the value is that of an accepted outcome, and no delivery but the latest is accepted",
+    arguments: 0..<200)
+  func random(_ seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var machine = Machine(memory: 3)
+    var time: Int64 = 0
+    var now: ProcedureInstant { ProcedureInstant(nanoseconds: time) }
+    var open: [Int: Machine.Key] = [:]
+    var answered: Set<Int> = []
+    var accepted: [Machine.Key: Set<[UInt8]>] = [:]
+    var latest: [Machine.Key: Machine.Token] = [:]
+    var old: [Machine.Token] = []
+    var timers: [(token: Machine.Token, instant: ProcedureInstant)] = []
+    var limits = RemoteLimits()
+    (limits.startTimeout, limits.heartbeatTimeout) = (.nanoseconds(200), .nanoseconds(20))
+    (limits.executionTimeout, limits.deliveries) = (.nanoseconds(90), 2)
+
+    func perform(_ effects: Machine.Effects) {
+      if let timer = effects.timer { timers.append(timer) }
+      for (callers, answer) in effects.answers {
+        for caller in callers {
+          #expect(answered.insert(caller).inserted, "seed \(seed): caller \(caller) is answered twice")
+          guard let key = open.removeValue(forKey: caller) else { continue }
+          if case .success(let value) = answer { #expect(accepted[key]?.contains(value) == true, "seed \(seed)") }
+        }
+      }
+    }
+
+    func fireTimers() {
+      while let index = timers.indices.filter({ timers[$0].instant <= now }).min(by: {
+        timers[$0].instant < timers[$1].instant
+      }) {
+        perform(machine.timerWentOff(timers.remove(at: index).token, at: now))
+      }
+    }
+
+    for step in 1...400 {
+      time += Int64(random.below(8))
+      fireTimers()
+      switch random.below(6) {
+      case 0:
+        let key = Machine.Key(run: "\(random.below(5))", node: "n")
+        open[step] = key
+        perform(machine.called(RemoteCall(RemoteName("p"), key: key, input: [], limits: limits), by: step, at: now))
+      case 1:
+        guard let (caller, key) = open.randomElement(using: &random) else { continue }
+        perform(machine.callerWasCancelled(caller, of: key, at: now))
+      case 2:
+        guard let (delivery, effects) = machine.workerAsked(at: now) else { continue }
+        if let former = latest.updateValue(delivery.token, forKey: delivery.call.key) { old.append(former) }
+        perform(effects)
+      case 3:
+        guard let token = latest.values.randomElement(using: &random) else { continue }
+        _ = machine.heartbeatArrived(token, at: now)
+      case 4:
+        guard let (key, token) = latest.randomElement(using: &random) else { continue }
+        let value = [UInt8(truncatingIfNeeded: step)]
+        let outcome = random.pick(from: [RemoteOutcome.finished(value), .cancelled, .abandoned])
+        accepted[key, default: []].insert(value)
+        if let effects = machine.ended(token, outcome, at: now) {
+          perform(effects)
+        } else {
+          accepted[key]?.remove(value)
+        }
+      default:
+        guard let token = old.randomElement(using: &random) else { continue }
+        #expect(machine.heartbeatArrived(token, at: now) == nil && machine.ended(token, .abandoned, at: now) == nil)
+      }
+    }
+    // Nobody works any more: each caller that waits is answered by the time of the limits.
+    time += 1_000
+    for _ in 0..<10 {
+      fireTimers()
+      time += 1_000
+    }
+    #expect(open.isEmpty, "seed \(seed): \(open.count) callers wait for ever")
+  }
+
+  @Test("Calls that are cancelled or expire while no worker asks leave nothing, and the others keep their order")
+  func staleCalls() {
+    for isCancelled in [true, false] {
+      var machine = LocalEngineMachine(memory: 0)
+      var kept: [String] = []
+      for number in 0..<10_000 {
+        let call = RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "\(number)", node: "n"), input: [])
+        let effects = machine.called(call, by: number, at: ProcedureInstant(nanoseconds: 0))
+        if number.isMultiple(of: 1_000) {
+          kept.append(call.key.run)
+        } else if isCancelled {
+          _ = machine.callerWasCancelled(number, of: call.key, at: ProcedureInstant(nanoseconds: 0))
+        } else if let timer = effects.timer {
+          _ = machine.timerWentOff(timer.token, at: timer.instant)
+        }
+        #expect(machine.waitingTokenCount <= 150)
+      }
+      var taken: [String] = []
+      while let (delivery, _) = machine.workerAsked(at: ProcedureInstant(nanoseconds: 0)) {
+        taken.append(delivery.call.key.run)
+      }
+      #expect(taken == kept && machine.waitingTokenCount == 0)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import TestSupport
+import Testing
+
+@testable import ProcedureKit
+@testable import ProcedureKitRemote
+
+@Suite(.timeLimit(.minutes(10))) struct LocalEngineTests {
+  private static func call(_ number: Int) -> RemoteCall {
+    RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "\(number)", node: "work"), input: [])
+  }
+
+  private final class Living: Sendable {}
+
+  @Test("A call that has ended keeps its value, and nothing of its caller")
+  func release() async throws {
+    let engine = LocalEngine()
+    var living: Living? = Living()
+    weak let left = living
+    let answer = Task { [living] in
+      let call = RemoteCall(RemoteName("work"), key: RemoteCall.Key(run: "1", node: "work"), input: []) { _ in
+        _ = living
+      }
+      return try await engine.execute(call)
+    }
+    living = nil
+    let task = try #require(try await engine.nextTask())
+    try await task.end(.finished([1]))
+    #expect(try await answer.value == [1])
+    // The task of the call may hold its closure for a moment longer.
+    for _ in 0..<10_000 where left != nil { await Task.yield() }
+    #expect(left == nil)
+    #expect(try await engine.execute(Self.call(1)) == [1])
+  }
+
+  @Test("No timer of a call stays when the call has ended, by a value or by a cancel")
+  func timers() async throws {
+    let engine = LocalEngine()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        while let task = try await engine.nextTask() {
+          _ = try await task.heartbeat(nil)
+          try await task.end(.finished([UInt8(task.call.key.run) ?? 0]))
+        }
+      }
+      for number in 0..<100 {
+        let output = try await engine.execute(Self.call(number))
+        #expect(output == [UInt8(number)])
+      }
+      engine.finish()
+    }
+    #expect(engine.timers.count == 0)
+    let waiting = Task { try await engine.execute(Self.call(100)) }
+    try await eventually { engine.callerCount > 0 }
+    let task = try #require(try await engine.nextTask())
+    #expect(engine.timers.count == 1)
+    waiting.cancel()
+    try await eventually { try await task.heartbeat(nil) }
+    try await task.end(.cancelled)
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    #expect(engine.timers.count == 0)
+  }
+}

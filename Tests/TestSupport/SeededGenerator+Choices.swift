@@ -1,0 +1,12 @@
+package import TestingProcedureKit
+
+extension SeededGenerator {
+  /// Whether something of this probability happens.
+  package mutating func chance(percent: Int) -> Bool {
+    below(100) < percent
+  }
+
+  package mutating func pick<Element>(from elements: [Element]) -> Element {
+    elements[below(elements.count)]
+  }
+}
