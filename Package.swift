@@ -54,18 +54,37 @@ let package = Package(
     .target(name: "ProcedureKitProcess", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitDiagnostics", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(name: "ProcedureKitLocation", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitMobile", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitCloud", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitCoreData", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitCalendar", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitContacts", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitPhotos", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitHealth", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitNotifications", dependencies: ["ProcedureKit"], swiftSettings: settings),
-    .target(name: "ProcedureKitWallet", dependencies: ["ProcedureKit"], swiftSettings: settings),
+    .target(
+      name: "ProcedureKitMobile", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitMobile",
+      swiftSettings: settings),
+    .target(
+      name: "ProcedureKitCloud", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitCloud",
+      swiftSettings: settings),
+    .target(
+      name: "ProcedureKitCoreData", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitCoreData",
+      swiftSettings: settings),
+    .target(
+      name: "ProcedureKitCalendar", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitCalendar",
+      swiftSettings: settings),
+    .target(
+      name: "ProcedureKitContacts", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitContacts",
+      swiftSettings: settings),
+    .target(
+      name: "ProcedureKitPhotos", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitPhotos",
+      swiftSettings: settings),
+    .target(
+      name: "ProcedureKitHealth", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitHealth",
+      swiftSettings: settings),
+    .target(
+      name: "ProcedureKitNotifications", dependencies: ["ProcedureKit"],
+      path: "Sources/Adapters/ProcedureKitNotifications", swiftSettings: settings),
+    .target(
+      name: "ProcedureKitWallet", dependencies: ["ProcedureKit"], path: "Sources/Adapters/ProcedureKitWallet",
+      swiftSettings: settings),
     .target(
       name: "ProcedureKitMac",
       dependencies: ["ProcedureKit", .byName(name: "ProcedureKitProcess", condition: .when(platforms: [.macOS]))],
+      path: "Sources/Adapters/ProcedureKitMac",
       swiftSettings: settings),
     .target(name: "ExploredLocks", swiftSettings: settings),
     .target(name: "TestingProcedureKit", dependencies: ["ProcedureKit", "ExploredLocks"], swiftSettings: settings),
