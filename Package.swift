@@ -34,16 +34,9 @@ let package = Package(
     .library(name: "ProcedureKitWallet", targets: ["ProcedureKitWallet"]),
     .library(name: "ProcedureKitMac", targets: ["ProcedureKitMac"]),
     .library(name: "TestingProcedureKit", targets: ["TestingProcedureKit"]),
-    .library(name: "ExploredLocks", targets: ["ExploredLocks"]),
-  ],
-  traits: [
-    .trait(name: "ExploredLocks", description: "Explorations choose the order of the framework's own lockings.")
   ],
   targets: [
-    .target(
-      name: "ProcedureKit",
-      dependencies: [.byName(name: "ExploredLocks", condition: .when(traits: ["ExploredLocks"]))],
-      swiftSettings: settings),
+    .target(name: "ProcedureKit", swiftSettings: settings),
     .target(name: "ProcedureKitFoundation", dependencies: ["ProcedureKit"], swiftSettings: settings),
     .target(
       name: "ProcedureKitDurable", dependencies: ["ProcedureKit", "ProcedureKitFoundation"], swiftSettings: settings),
@@ -190,3 +183,16 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+/// For the package's own gate: a build in which explorations choose the order of the core's own lockings, too, with only the tests of that.
+if Context.environment["PROCEDUREKIT_EXPLORED_LOCKS"] != nil {
+  let needed: Set = ["ProcedureKit", "ExploredLocks", "TestingProcedureKit"]
+  package.products = []
+  package.targets.removeAll { !needed.contains($0.name) }
+  for target in package.targets where target.name == "ProcedureKit" {
+    target.dependencies = ["ExploredLocks"]
+    target.swiftSettings = settings + [.define("ExploredLocks")]
+  }
+  package.targets.append(
+    .testTarget(name: "ExploredEngineTests", dependencies: ["TestingProcedureKit"], swiftSettings: settings))
+}

@@ -1,5 +1,5 @@
 #if ExploredLocks
-  /// With the trait `ExploredLocks` of the package, explorations choose the order of the core's own lockings.
+  /// With PROCEDUREKIT_EXPLORED_LOCKS in the environment of a build, explorations choose the order of the core's own lockings, see `Package.swift`.
   @_exported public import ExploredLocks
 
   typealias Mutex = ExploredMutex
