@@ -1,5 +1,3 @@
-import Synchronization
-
 /// An explorer that generates random programs from a specification, runs each under many schedules, and simplifies the
 /// first failing program and its schedule.
 ///
@@ -177,5 +175,48 @@ extension ExplorationProblem {
     case .check, .thrown, .deadlock: true
     default: false
     }
+  }
+}
+
+/// Generates random concurrent programs and runs each under many schedules.
+///
+/// ```swift
+/// try await explorePrograms(of: RegisterSpecification())
+/// ```
+///
+/// The first failing program is simplified: tasks and commands are left out as long as the program fails in the same
+/// way, then the schedule is simplified. Cancelling the caller ends the exploration after the current schedule.
+/// ``ProgramExplorer`` has further settings.
+///
+/// - Parameters:
+///   - specification: The commands, the system and the condition.
+///   - programs: The number of programs.
+///   - seed: The source of all programs, choices and random numbers. Equal seeds give equal explorations.
+/// - Returns: The statistics of all schedules of all programs.
+/// - Throws: `ProgramFailure` for the first failing program; `CancellationError` if the caller is cancelled.
+@concurrent @discardableResult
+public func explorePrograms<Specification: ProgramSpecification>(
+  of specification: Specification, programs: Int = 100, seed: UInt64 = 0
+) async throws -> ExplorationSummary {
+  var explorer = ProgramExplorer(of: specification)
+  explorer.programs = programs
+  explorer.explorer.seed = seed
+  return try await explorer.explore()
+}
+
+extension ExplorationSummary {
+  /// Adds the statistics of the exploration of another program.
+  mutating func add(_ other: ExplorationSummary) {
+    let complete = schedules == 0 ? other.completeOvertakings : completeOvertakings
+    completeOvertakings = complete.flatMap { most in other.completeOvertakings.map { min(most, $0) } }
+    schedules += other.schedules
+    distinctTraces += other.distinctTraces
+    decisions += other.decisions
+    steps += other.steps
+    longestSchedule = max(longestSchedule, other.longestSchedule)
+    tallies.merge(other.tallies, uniquingKeysWith: +)
+    wakesUnderLock += other.wakesUnderLock
+    isComplete = isComplete && other.isComplete
+    preemptionLimit = min(preemptionLimit, other.preemptionLimit)
   }
 }

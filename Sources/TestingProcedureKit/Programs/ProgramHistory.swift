@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The history of an execution of a program: each call with its response, and the order of beginnings and ends.
 public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, CustomStringConvertible {
   /// An executed command.
@@ -43,5 +45,93 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
       .sorted { $0.1.interval.lowerBound < $1.1.interval.lowerBound }
       .map { "\($1.interval.lowerBound)–\($1.interval.upperBound) task \($0): \($1.text)" }
       .joined(separator: "\n")
+  }
+}
+
+/// The recording of a history while the tasks of a program execute.
+final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
+  typealias History = ProgramHistory<Specification.Command, Specification.Response>
+
+  private struct State {
+    var history: History
+    var time = 0
+
+    mutating func tick() -> Int {
+      defer { time += 1 }
+      return time
+    }
+  }
+
+  private let state: Mutex<State>
+
+  init(strandCount: Int) {
+    state = Mutex(State(history: History(Array(repeating: [], count: strandCount))))
+  }
+
+  var history: History { state.withLock { $0.history } }
+
+  /// Executes a command and records the call, also as a note.
+  func record(
+    _ command: Specification.Command, of strand: Int, in env: ExplorationEnvironment,
+    execute: () async throws -> Specification.Response
+  ) async throws {
+    let begin = state.withLock { $0.tick() }
+    let response = try await execute()
+    let call = state.withLock { state in
+      let call = History.Call(command, response, during: begin...state.tick())
+      state.history.strands[strand].append(call)
+      return call
+    }
+    env.note("\(begin)–\(call.interval.upperBound) task \(strand): \(call.text)")
+  }
+}
+
+/// A depth-first search for an order of calls that explains all responses (Wing and Gong, *Testing and Verifying
+/// Concurrent Objects*, JPDC 1993), which visits each state once.
+struct LinearizationSearch<Specification: SequentialSpecification> {
+  /// A state of the search: the number of calls of each task that have been put in order, and the model after them.
+  private struct State: Hashable {
+    var positions: [Int]
+    var model: Specification.Model
+  }
+
+  private let specification: Specification
+  private let strands: [[ProgramHistory<Specification.Command, Specification.Response>.Call]]
+  private var visited: Set<State> = []
+
+  init(
+    _ specification: Specification, _ history: ProgramHistory<Specification.Command, Specification.Response>
+  ) {
+    self.specification = specification
+    strands = history.strands
+  }
+
+  /// Returns whether an order exists.
+  mutating func succeeds() -> Bool {
+    var open = [State(positions: strands.map { _ in 0 }, model: specification.makeModel())]
+    while let state = open.popLast() {
+      if isComplete(state) { return true }
+      for next in successors(of: state) where visited.insert(next).inserted { open.append(next) }
+    }
+    return false
+  }
+
+  private func isComplete(_ state: State) -> Bool {
+    zip(state.positions, strands).allSatisfy { $0 == $1.count }
+  }
+
+  /// The states after each call that can come next: no other call ended before its beginning, and the model gives its
+  /// response.
+  private func successors(of state: State) -> [State] {
+    let next = strands.indices.filter { state.positions[$0] < strands[$0].count }
+    let firstEnd = next.map { strands[$0][state.positions[$0]].interval.upperBound }.min() ?? 0
+    return next.compactMap { strand in
+      let call = strands[strand][state.positions[strand]]
+      guard call.interval.lowerBound <= firstEnd else { return nil }
+      var following = state
+      following.positions[strand] += 1
+      let response = specification.respond(to: call.command, &following.model)
+      return response == call.response ? following : nil
+    }
   }
 }
