@@ -119,3 +119,104 @@ struct LockTable {
     return "\(place) (number \(same.values.count { $0 <= index }))"
   }
 }
+
+/// A lock that a strand holds, or asks for.
+struct LockUse {
+  var lock: LockIdentity
+  /// The carrier on which the strand runs: a held lock belongs to a thread.
+  var carrier: Carrier
+  var strand: Int
+  /// The place of the locking.
+  var place: CodePlace
+  var turn: Turn
+}
+
+/// The point at which a strand locks or performs an atomic operation.
+struct Turn {
+  var thread: Platform.Thread
+  /// The depth of the stack.
+  var depth: UInt = 0
+  /// Whether operations at this depth happen under a lock of the runtime. They are no choices, and a strand that waits
+  /// here has to go on as soon as possible, since other strands could wait for the runtime's lock.
+  var isUnderLock = false
+}
+
+/// The order in which the strands of a schedule take locks under other locks.
+///
+/// A pure value: a graph with an edge from each held lock to each lock that is taken meanwhile. A circle of edges of
+/// different strands is a possible deadlock, unless two of the strands hold a common lock, which keeps them apart
+/// (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
+struct LockOrder {
+  /// A strand that takes a lock while holding another lock.
+  struct Edge {
+    var held: LockUse
+    var taken: LockUse
+    /// All locks that the strand holds.
+    var guards: Set<LockIdentity>
+  }
+
+  private var edges: [LockIdentity: [Edge]] = [:]
+
+  /// Notes that `taken` is taken by a strand that holds the locks `held`.
+  ///
+  /// - Returns: A circle through a new edge; `nil` if there is none.
+  mutating func willLock(_ taken: LockUse, holding held: [LockUse]) -> [Edge]? {
+    let guards = Set(held.map(\.lock))
+    var circle: [Edge]?
+    for outer in held {
+      let known = edges[outer.lock, default: []].contains {
+        $0.taken.lock == taken.lock && $0.taken.strand == taken.strand && $0.guards == guards
+      }
+      guard !known else { continue }
+      let edge = Edge(held: outer, taken: taken, guards: guards)
+      edges[outer.lock, default: []].append(edge)
+      circle = circle ?? closing([edge])
+    }
+    return circle
+  }
+
+  /// Returns the circle that begins with the edges of `path`; `nil` if there is none.
+  private func closing(_ path: [Edge]) -> [Edge]? {
+    guard let first = path.first, let last = path.last else { return nil }
+    if last.taken.lock == first.held.lock { return path }
+    for next in edges[last.taken.lock, default: []] {
+      let isApart = path.allSatisfy { $0.taken.strand != next.taken.strand && $0.guards.isDisjoint(with: next.guards) }
+      if isApart, let circle = closing(path + [next]) { return circle }
+    }
+    return nil
+  }
+}
+
+/// Strands that take explored locks in a circle: each strand holds a lock, and takes the lock of the next strand.
+public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
+  /// A strand that holds a lock, and takes another lock.
+  public struct Member: Hashable, Sendable, CustomStringConvertible {
+    /// The strand; see `ExplorationFailure.order`.
+    public var strand: Int
+
+    /// The held lock, by the place of its initialization; locks of one place are numbered.
+    public var held: String
+
+    /// The place of the locking of the held lock.
+    public var heldSince: String
+
+    /// The other lock, by the place of its initialization; locks of one place are numbered.
+    public var taken: String
+
+    /// The place of the locking of the other lock.
+    public var takenAt: String
+
+    /// The strand, the locks and the places in words.
+    public var description: String {
+      "strand \(strand) holds the lock of \(held) since \(heldSince), and takes the lock of \(taken) at \(takenAt)"
+    }
+  }
+
+  /// The strands in the order of the circle. A single strand takes a lock again that the strand holds.
+  public var members: [Member]
+
+  /// The strands, the locks and the places in words.
+  public var description: String {
+    members.map(\.description).joined(separator: "; ")
+  }
+}
