@@ -40,8 +40,8 @@ import Testing
     "Sources/ExploredLocks": ["Synchronization"],
     "Sources/TestingProcedureKit": ["ExploredLocks", "ProcedureKit", "Synchronization", "Testing"],
     "Sources/TestingProcedureKit/Traits/TestProcess.swift": ["Foundation"],  // environment variables, files of seeds
-    "Sources/TestingProcedureKit/Schedules/Executor/ScheduleExecutor+Waiting.swift": ["_Concurrency"],  // waits
-    "Sources/TestingProcedureKit/Schedules/Executor/Platform.swift": [
+    "Sources/TestingProcedureKit/Exploration/Runtime/ScheduleExecutor+Waiting.swift": ["_Concurrency"],  // waits
+    "Sources/TestingProcedureKit/Exploration/Runtime/Platform.swift": [
       "Darwin", "Dispatch", "Glibc", "Musl", "Android", "WinSDK",
     ],
   ]

@@ -1,5 +1,63 @@
 import Synchronization
 
+/// The state of a task, for naming the stuck tasks of a deadlock.
+///
+/// The state is a word in the task's object, behind the job. The layout is not documented; `isKnown` is therefore the
+/// result of a test. Only runs for a report read the state.
+///
+/// Invariant: a counted task is retained as long as the status exists. A task of `async let` is not counted, and lies in
+/// the memory of its parent; the state of such a task is only read directly after one of its jobs.
+final class TaskStatus: Sendable {
+  private static let word = MemoryLayout<UInt>.size
+  private static let offset = 12 * word
+  private static let completed: UInt32 = 0x2000
+
+  /// Whether the states of tasks can be read in this process.
+  static let isKnown: Bool = {
+    guard word == 8, Counting.retain != nil, Counting.release != nil, JobKind.isKnown,
+      Platform.variable(named: "_swift_concurrency_debug_internal_layout_version", as: UInt32.self)?.pointee == 1
+    else { return false }
+    let probe = JobKind.Probe()
+    KitSpawner.startProbe(on: probe)
+    var ends: [Bool] = []
+    var status: TaskStatus?
+    while let job = probe.next() {
+      status = status ?? TaskStatus(job)
+      probe.run(job)
+      ends.append(status?.hasEnded ?? false)
+    }
+    return status?.isCounted == true && ends == [false, false, true]
+  }()
+
+  private let address: UInt
+
+  /// Whether the task counts references.
+  let isCounted: Bool
+
+  /// Retains the task of `job`, if the task counts references; `job` has to be a task's job.
+  init(_ job: UnownedJob) {
+    address = unsafeBitCast(job, to: UInt.self)
+    let count = UnsafeRawPointer(bitPattern: address)?.load(fromByteOffset: Self.word, as: Int.self)
+    isCounted = (count ?? -1) >= 0
+    if isCounted { _ = Counting.retain?(address) }
+  }
+
+  deinit {
+    if isCounted { Counting.release?(address) }
+  }
+
+  var hasEnded: Bool {
+    let flags = UnsafeRawPointer(bitPattern: address)?.load(fromByteOffset: Self.offset, as: UInt32.self)
+    return (flags ?? 0) & Self.completed != 0
+  }
+
+  /// The runtime's functions for counting references to objects, which are part of its binary interface.
+  private enum Counting {
+    static let retain = Platform.function(named: "swift_retain", as: (@convention(c) (UInt) -> UInt).self)
+    static let release = Platform.function(named: "swift_release", as: (@convention(c) (UInt) -> Void).self)
+  }
+}
+
 /// A task that only collects the remaining tasks of its group, at the end of `withTaskGroup` or in `waitForAll`.
 ///
 /// Between two results, the task executes a loop of the standard library, and nothing of the code under test. A step

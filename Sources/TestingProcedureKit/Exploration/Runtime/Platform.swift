@@ -13,6 +13,8 @@ import Dispatch
 #endif
 
 /// The explorer's needs beyond the standard library. Only this file imports a platform.
+///
+/// The article *What explorations rely on* lists what this folder takes of the runtime, and what is lost without it.
 enum Platform {
   /// The identity of a thread, for detecting jobs from outside of an exploration.
   struct Thread: Hashable, Sendable {
