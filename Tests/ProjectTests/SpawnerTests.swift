@@ -7,7 +7,8 @@ import Testing
     "Sources/ProcedureKit/Scheduler/Tasks/Spawner.swift", "Sources/ProcedureKitProcess/Running/LaunchedProcess.swift",
     "Sources/ProcedureKitFoundation/Progress/ProcedureHandle+Progress.swift",
     "Sources/ProcedureKitFoundation/Signals/ProcessSignals.swift",
-    "Sources/ProcedureKitDiagnostics/Feeds/ReaderTask.swift", "Sources/TestingProcedureKit/Tasks/KitSpawner.swift",
+    "Sources/ProcedureKitDiagnostics/Feeds/ReaderTask.swift",
+    "Sources/TestingProcedureKit/Exploration/Scheduler/KitSpawner.swift",
   ]
 
   static func starts(in file: TextFile) -> [String] {

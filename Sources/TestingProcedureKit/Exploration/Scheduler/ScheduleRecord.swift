@@ -68,3 +68,17 @@ struct ScheduleRecord: Equatable {
     wakesInStep = 0
   }
 }
+
+/// A job that can run on a thread of an exploration.
+struct ReadyJob: Sendable {
+  let job: UnownedJob
+
+  /// Whether the job is isolated to the main actor of the schedule.
+  var isOnMainActor = false
+}
+
+/// A wait for a lock that a parked waker held: the schedule has to run again without that choice.
+struct LockCollision: Sendable {
+  /// The depth of the waker's stack; `nil` if the waker could not be determined.
+  var depth: UInt?
+}
