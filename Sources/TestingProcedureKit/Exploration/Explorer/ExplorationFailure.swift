@@ -73,3 +73,61 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     return order.count > 200 ? "… \(shown)" : shown
   }
 }
+
+extension ExplorationFailure {
+  /// The failure as JSON: an object with `seed`, `schedule`, `strategy`, `problems`, `replay`, `failsAgain`, `switches`,
+  /// `order`, `notes`, and `trace` (see `ScheduleTrace.json`).
+  public var json: String {
+    let quoted = ScheduleTrace.quoted
+    let members = [
+      #""seed":\#(seed)"#, #""schedule":\#(schedule)"#, #""strategy":\#(quoted("\(strategy)"))"#,
+      #""problems":[\#(problems.map { quoted("\($0)") }.joined(separator: ","))]"#,
+      #""replay":\#(quoted(replay))"#, #""failsAgain":\#(failsAgain.map { "\($0)" } ?? "null")"#,
+      #""switches":\#(deviations.reported)"#, #""order":[\#(order.map(String.init).joined(separator: ","))]"#,
+      #""notes":[\#(notes.map(quoted).joined(separator: ","))]"#, #""trace":\#(trace?.json ?? "null")"#,
+    ]
+    return "{\(members.joined(separator: ","))}"
+  }
+
+  /// Writes two files to the directory of the environment variable `PROCEDUREKIT_TRACES`: the failure as JSON, and the
+  /// trace for Perfetto. Without the variable, and where the system refuses the files, nothing is written.
+  mutating func writeFiles() {
+    guard let directory = TestProcess.environment["PROCEDUREKIT_TRACES"], !directory.isEmpty else { return }
+    writeFiles(to: directory)
+  }
+
+  mutating func writeFiles(to directory: String) {
+    let name = "\(directory)/exploration-\(seed)-\(schedule)-\(ReplayCode.digest(of: replay))"
+    var texts = [("\(name).json", json)]
+    if let trace { texts.append(("\(name).perfetto.json", trace.perfetto)) }
+    files = texts.filter { (try? TestProcess.write($0.1, toFile: $0.0)) != nil }.map(\.0)
+  }
+}
+
+/// An expectation that did not hold.
+public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The comment of the check.
+  public var comment: String
+
+  /// The file of the check, as `Module/File.swift`.
+  public var fileID: String
+
+  /// The line of the check.
+  public var line: UInt
+
+  /// The comment with the file and the line.
+  public var description: String {
+    "\(comment) (\(fileID):\(line))"
+  }
+}
+
+/// The error of an exploration that starts within the body of another exploration.
+///
+/// The inner exploration would wait for a permit that the outer one keeps, and the outer one for a thread that it does
+/// not control.
+struct NestedExploration: Error, CustomStringConvertible {
+  var description: String {
+    "an exploration starts within the body of an exploration, which cannot control the inner one: "
+      + "start the inner exploration before or after the outer one, or call its body directly"
+  }
+}

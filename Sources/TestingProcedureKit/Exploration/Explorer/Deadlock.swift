@@ -1,0 +1,129 @@
+/// A standstill of a schedule: no job is ready, no task sleeps, and the body has not finished.
+///
+/// Work outside of the exploration's control that takes longer than `ScheduleExplorer.patience` is also reported as a
+/// deadlock.
+public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
+  /// The fate of the blocked tasks.
+  public enum Aftermath: Hashable, Sendable {
+    /// The tasks ended when the body's task was cancelled.
+    case endedByCancelling
+    /// The tasks ignore cancellation and were abandoned. Their memory leaks.
+    case abandoned
+  }
+
+  /// The number of strands (mostly tasks) that took part, including strands that have ended.
+  public var strands: Int
+
+  /// The virtual time of the standstill.
+  public var instant: VirtualClock.Instant
+
+  /// The known waits, one text each.
+  ///
+  /// The texts are the snapshots of the busy queues of `ExplorationEnvironment.makeQueue`, the unfinished procedures of
+  /// `ExplorationEnvironment.watch`, and the texts of `ExplorationEnvironment.explainDeadlock`.
+  public var waits: [String]
+
+  /// The strands that have not ended: who is stuck. Empty if the schedule did not run again for a report.
+  public var stuck: [StuckStrand] = []
+
+  /// The fate of the blocked tasks.
+  public var aftermath: Aftermath
+
+  /// The strands that wait for each other's explored locks; `nil` for every other deadlock.
+  public var locks: LockCycle?
+
+  /// The standstill in words, with the known waits.
+  public var description: String {
+    if let locks {
+      let members = locks.members.map { "\n    \($0)" }.joined()
+      return locks.members.count == 1
+        ? "deadlock at \(instant): a strand takes a lock that the strand holds:\(members)"
+        : "deadlock at \(instant): strands wait for each other's locks:\(members)"
+    }
+    var text = "deadlock at \(instant): no job is ready, no task sleeps, and the body has not finished"
+    text += "; a wait for real time or work elsewhere that is longer than `patience` looks the same"
+    text += " (\(strands.counting("strand")) took part)"
+    switch aftermath {
+    case .endedByCancelling: text += "; cancelling the body ended it"
+    case .abandoned: text += "; cancelling the body did not end it, its tasks were abandoned"
+    }
+    return
+      ([text] + stuck.map { "    stuck: \($0)" } + waits.map { "    waits: \($0.replacing("\n", with: "\n    "))" })
+      .joined(separator: "\n")
+  }
+}
+
+/// A strand that takes part in a deadlock, and has not ended.
+public struct StuckStrand: Hashable, Sendable, CustomStringConvertible {
+  /// The number of the strand; see `ExplorationFailure.order`.
+  public var strand: Int
+
+  /// The strand as text: its number, and its `Task.name` if known.
+  public var title: String
+
+  /// The strand that started this strand, as text; `nil` for the body, and for a strand from outside.
+  public var starter: String?
+
+  /// The step at which the strand was started, from `1`; `0` for the body.
+  public var firstStep: Int
+
+  /// The last step of the strand, from `1`. The strand waits since that step; `0` stands for a strand that never ran.
+  public var lastStep: Int
+
+  /// What the strand did last: the strands that it started or woke, its notes, checks and sleeps; `nil` for nothing.
+  public var lastEvent: String?
+
+  /// The strand, its origin, its last step and its last event in one line.
+  public var description: String {
+    var text = "strand \(title)"
+    if let starter { text += ", started by \(starter) at step \(firstStep)," }
+    text += lastStep > 0 ? " waits since step \(lastStep)" : " has not run"
+    return text + (lastEvent.map { "; before: \($0)" } ?? "")
+  }
+}
+
+/// A schedule that does not end: tasks go on, but the body does not finish within the step limit.
+///
+/// After the limit, the explorer lets the strands take turns for some more steps, to find the reason.
+public struct Livelock: Hashable, Sendable, CustomStringConvertible {
+  /// The step limit that the schedule has reached.
+  public var steps: Int
+
+  /// The strands that still ran when they took turns, as text.
+  public var strands: [String]
+
+  /// The order of strands that repeats itself again and again when the strands take turns; `nil` if no order repeats
+  /// itself.
+  public var cycle: [Int]?
+
+  /// The number of further steps after which the body finished when the strands took turns; `nil` if the body did not.
+  ///
+  /// The schedule was then only long, or a strand was starved, for example by another strand that waits by yielding.
+  public var furtherSteps: Int?
+
+  /// The livelock in words.
+  public var description: String {
+    var text = "still not finished after \(steps.counting("step"))"
+    if let furtherSteps {
+      return text + "; the body finished when the strands took turns for \(furtherSteps.counting("further step"))"
+    }
+    let shown = strands.prefix(8).joined(separator: ", ") + (strands.count > 8 ? ", …" : "")
+    if let cycle {
+      let order = cycle.prefix(16).map(String.init).joined(separator: " ") + (cycle.count > 16 ? " …" : "")
+      text += "; strands that go round and round: \(shown) (the order \(order) repeats itself)"
+    } else if !strands.isEmpty {
+      text += "; strands that still run: \(shown)"
+    }
+    return text
+  }
+
+  /// Returns the shortest part that `order` repeats throughout its last half; `nil` without a repetition.
+  static func cycle(of order: [Int]) -> [Int]? {
+    let half = order.count / 2
+    guard order.count >= 16 else { return nil }
+    let length = (1...(half / 4)).first { length in
+      (half..<order.count).allSatisfy { order[$0] == order[$0 - length] }
+    }
+    return length.map { Array(order.suffix($0)) }
+  }
+}

@@ -1,0 +1,114 @@
+/// A problem of one schedule.
+public enum ExplorationProblem: Sendable, CustomStringConvertible {
+  /// An expectation of `ExplorationEnvironment.check` did not hold.
+  case check(FailedCheck)
+  /// The body threw.
+  case thrown(any Error)
+  /// The schedule stood still before the body had finished.
+  case deadlock(Deadlock)
+  /// The schedule took explored locks in a circle, which is a deadlock in another order.
+  case lockOrder(LockCycle)
+  /// The schedule was stopped at the step limit: its tasks go round and round, or it is very long.
+  case endless(Livelock)
+  /// A step did not end within `ScheduleExplorer.stepTimeout`: it waits for a lock or a semaphore, or loops forever.
+  case hanging(strand: Int, step: Int)
+  /// Equal choices ran differently: the body is not deterministic.
+  case nondeterminism(step: Int)
+  /// Work escaped from the exploration's control, so that a replay may behave differently.
+  case uncontrolled(UncontrolledJob)
+
+  /// The problem in words.
+  public var description: String {
+    switch self {
+    case .check(let check): "expectation failed: \(check)"
+    case .thrown(let check as FailedCheck): "requirement failed: \(check)"
+    case .thrown(let error): "the body threw: \(error)"
+    case .deadlock(let deadlock): deadlock.description
+    case .lockOrder(let circle): "possible deadlock, since locks are taken in a circle: \(circle)"
+    case .endless(let livelock): livelock.description
+    case .hanging(let strand, let step):
+      "step \(step) of strand \(strand) does not end: it waits for a lock or a semaphore, or loops forever"
+    case .nondeterminism(let step):
+      "equal choices ran differently by step \(step): look for random numbers, the time of day, the order of a Set or "
+        + "Dictionary, state that outlives a schedule, and work on other threads"
+    case .uncontrolled(let job): "uncontrolled: \(job)"
+    }
+  }
+
+  /// The livelock; `nil` for another problem.
+  var livelock: Livelock? { if case .endless(let livelock) = self { livelock } else { nil } }
+
+  /// The kind of problem. Shrinking accepts only schedules with a problem of equal kind.
+  var kind: String {
+    switch self {
+    case .check(let check): "check \(check.fileID):\(check.line)"
+    case .thrown(let check as FailedCheck): "thrown \(check.fileID):\(check.line)"
+    case .thrown(let error): "thrown \(type(of: error))"
+    case .deadlock: "deadlock"
+    case .lockOrder: "lock order"
+    case .endless: "endless"
+    case .hanging: "hanging"
+    case .nondeterminism: "nondeterminism"
+    case .uncontrolled(let job): "uncontrolled \(job.reason)"
+    }
+  }
+}
+
+/// A job that an exploration could not order, since the job did not go through the exploration's executor.
+public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
+  /// The way in which a job escaped.
+  public enum Reason: Hashable, Sendable {
+    /// A foreign thread made a task of the exploration ready.
+    ///
+    /// Possible causes are dispatch work, a callback of the system, and an actor with an executor of its own; also waits
+    /// for real time within actors in tasks without `env.executor`. Waits for real time, work on the main actor and
+    /// `Task { … }` are further causes, unless `ScheduleExplorer.controlsRealTime`, `controlsMainActor` and
+    /// `controlsGlobalTasks` are `true`.
+    case enqueuedFromOutside
+  }
+
+  /// The way in which the job escaped.
+  public var reason: Reason
+
+  /// The running strand (see `ExplorationFailure.order`); `nil` if there was none.
+  public var strand: Int?
+
+  /// The number of steps before the escape.
+  public var step: Int
+
+  /// The escape in words, with a remedy.
+  public var description: String {
+    switch reason {
+    case .enqueuedFromOutside:
+      "another thread made a task ready at step \(step), after dispatch work, a callback or work on another executor: "
+        + "use `env.clock` and `env.executor`"
+    }
+  }
+}
+
+/// A replay string that does not fit: the body took another order than the order of the failure.
+///
+/// The string belongs to another body, to another build (debug or release), or to an earlier version of the code. If the
+/// code is the same, then equal choices run differently: because of random numbers that are not from
+/// `ExplorationEnvironment.random`, of the time of day, the order of a `Set` or `Dictionary`, state that outlives a
+/// schedule, or work on other threads.
+public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
+  /// The step at or shortly before which the orders begin to differ, counted from `1`.
+  public var step: Int
+
+  /// The number of steps of the failure's order.
+  public var expectedSteps: Int
+
+  /// The order of strands that was taken instead; see `ExplorationFailure.order`.
+  public var order: [Int]
+
+  /// The problems of the order that was taken instead. An empty array means that the body passed.
+  public var problems: [ExplorationProblem]
+
+  /// The divergence in words, with its possible causes.
+  public var description: String {
+    "the replay diverged by step \(step) of \(expectedSteps) (now \(order.count.counting("step"))): the string belongs "
+      + "to other code or another build, or the body is not deterministic"
+      + problems.map { "\n  \($0)" }.joined()
+  }
+}

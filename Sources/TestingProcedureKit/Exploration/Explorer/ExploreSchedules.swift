@@ -1,0 +1,101 @@
+/// Runs `body` under `count` different schedules, and throws a replay string for the first failing schedule.
+///
+/// ```swift
+/// try await exploreSchedules(1_000) { env in
+///   let account = Account(balance: 100)
+///   async let first = account.withdraw(70)
+///   async let second = account.withdraw(70)
+///   _ = await (first, second)
+///   env.check(await account.balance >= 0)
+/// }
+/// ```
+///
+/// A schedule fails if the body throws, if an `env.check` fails, if the schedule stands still before the body has
+/// finished (a deadlock), if the schedule exceeds the step limit, or if work escapes from the exploration's control.
+/// `ScheduleExplorer` documents the controlled work and has further settings. Cancelling the caller ends the
+/// exploration after the current schedule.
+///
+/// - Parameters:
+///   - count: The number of schedules.
+///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
+///   - strategy: The choice of the next job.
+///   - preemptionLimit: The largest number of wakers that are overtaken in one schedule; see
+///     `ScheduleExplorer.preemptionLimit`.
+///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
+/// - Returns: The statistics.
+/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` for a replay that takes another order
+///   than the failure; `CancellationError` if the caller is cancelled; a
+///   format error for a malformed replay string.
+@concurrent @discardableResult
+public func exploreSchedules(
+  _ count: Int = 1_000,
+  seed: UInt64 = 0,
+  strategy: ExplorationStrategy = .mixed(),
+  preemptionLimit: Int = .max,
+  _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
+) async throws -> ExplorationSummary {
+  var explorer = ScheduleExplorer(schedules: count, seed: seed, strategy: strategy)
+  explorer.preemptionLimit = preemptionLimit
+  return try await explorer.explore(body)
+}
+
+/// Runs `body` under many schedules, until each outcome of a race has occurred.
+///
+/// ```swift
+/// try await exploreRace("finished", "cancelled") { env in
+///   let queue = env.makeQueue()
+///   let handle = queue.add(ProcedureTask { await Task.yield() })
+///   async let cancel: Void = handle.cancel()
+///   env.tally(await handle.outcome.isCancelled ? "cancelled" : "finished")
+///   await cancel
+///   await queue.shutDown()
+/// }
+/// ```
+///
+/// Use the function instead of `exploreSchedules` for tests that would prove nothing without the race. All `schedules`
+/// run; if an outcome is then missing, up to ten times as many run. Cancelling the caller ends the exploration after
+/// the current schedule.
+///
+/// - Parameters:
+///   - outcomes: The required outcomes, by the names that `body` gives to `ExplorationEnvironment.tally`. The body may
+///     count further outcomes.
+///   - schedules: The number of schedules.
+///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
+///   - strategy: The choice of the next job.
+///   - preemptionLimit: The largest number of wakers that are overtaken in one schedule; see
+///     `ScheduleExplorer.preemptionLimit`.
+///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
+/// - Returns: The statistics.
+/// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if an outcome never occurred;
+///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string.
+@concurrent @discardableResult
+public func exploreRace(
+  _ outcomes: String...,
+  schedules: Int = 1_000,
+  seed: UInt64 = 0,
+  strategy: ExplorationStrategy = .mixed(),
+  preemptionLimit: Int = .max,
+  body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
+) async throws -> ExplorationSummary {
+  var explorer = ScheduleExplorer(schedules: schedules, seed: seed, strategy: strategy)
+  explorer.preemptionLimit = preemptionLimit
+  explorer.expectedOutcomes = Set(outcomes)
+  return try await explorer.explore(body)
+}
+
+/// The required outcomes of a race that occurred in no schedule.
+///
+/// Either the outcome is impossible, or the two sides of the race never meet: both sides should `await` before the
+/// race.
+public struct MissingOutcomes: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The missing outcomes in alphabetical order; never empty.
+  public var outcomes: [String]
+
+  /// The statistics of the exploration, with the outcomes that occurred.
+  public var summary: ExplorationSummary
+
+  /// The missing outcomes and the statistics.
+  public var description: String {
+    "never occurred: \(outcomes.joined(separator: ", ")) in \(summary)"
+  }
+}
