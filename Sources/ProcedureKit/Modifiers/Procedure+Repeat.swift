@@ -157,9 +157,9 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
       guard let run = ProcedureContext.current?.run.living else { return try await timers.pause(for: delay) }
       guard delay > .zero else { return }
-      let wakeup = Wakeup()
-      let timer = timers.schedule(at: end) { wakeup.call() }
-      let isCalled = await run.withSlotReleased { await run.wait(at: wakeup) }
+      let signal = OneShotSignal()
+      let timer = timers.schedule(at: end) { signal.signal() }
+      let isCalled = await run.withSlotReleased { await run.wait(at: signal) }
       if !isCalled {
         timers.cancel(timer)
         throw run.inheritedReason ?? CancellationError()

@@ -109,8 +109,8 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   ///
   /// - Throws: The error of the copy that ended last, if none has succeeded; `CancellationError` for a cancel.
   func execute(after delay: Duration) async throws -> Output {
-    let start = Wakeup()
-    let timer = run.core.timers.schedule(after: delay) { start.call() }
+    let start = OneShotSignal()
+    let timer = run.core.timers.schedule(after: delay) { start.signal() }
     let result = await run.withSlotReleased {
       let result = await firstSuccess(secondStartsAt: start)
       run.core.timers.cancel(timer)
@@ -121,7 +121,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
   }
 
   /// Returns the first success, or the last failure; `nil` if no copy has executed.
-  private func firstSuccess(secondStartsAt start: Wakeup) async -> Result<Output, any Error>? {
+  private func firstSuccess(secondStartsAt start: OneShotSignal) async -> Result<Output, any Error>? {
     await withTaskGroup(of: Result<Output, any Error>?.self) { group in
       group.addTask { await executeCopy() }
       group.addTask {
@@ -139,7 +139,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
           // In what a cancelled body calls, a copy ignores its task, which was cancelled from the beginning.
           run.cancelParts(.copy)
         }
-        start.leave()
+        start.cancel()
       }
       return result
     }

@@ -115,11 +115,11 @@ public struct ProcedureContext: Sendable {
 
   // MARK: Waiting
 
-  /// Registers a wait of the current body, which releases its slot, and executes the operation, which waits at `wakeup`.
-  static func waiting(for wait: RunWait, at wakeup: Wakeup, _ operation: () async -> Void) async {
+  /// Registers a wait of the current body, which releases its slot, and executes the operation, which waits at `signal`.
+  static func waiting(for wait: RunWait, at signal: OneShotSignal, _ operation: () async -> Void) async {
     guard let run = current?.run.living else { return await operation() }
     wait.queue?.withState { $0.awaitingBodies += 1 }
-    await run.withSlotReleased(for: wait, at: wakeup) {
+    await run.withSlotReleased(for: wait, at: signal) {
       run.searchForDeadlock()
       await operation()
       wait.queue?.withState { $0.awaitingBodies -= 1 }
@@ -161,7 +161,7 @@ public struct ProcedureContext: Sendable {
     forEventOf name: String, _ operation: @concurrent @Sendable () async -> R
   ) async -> R {
     guard let run = current?.run else { return await operation() }
-    return await run.withSlotReleased(for: .events(of: name), at: Wakeup(), operation: operation)
+    return await run.withSlotReleased(for: .events(of: name), at: OneShotSignal(), operation: operation)
   }
 
   /// The context of a body. Traps outside of any procedure.

@@ -6,7 +6,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   private let adder: ResultAdder<Input, Output>
   private let reader = CancellableWork()
   /// Called when the reader has ended.
-  private let readerEnd = Wakeup()
+  private let readerEnd = OneShotSignal()
   private var inputs: ResultInputs<Input>?
   /// An input for which there was no room.
   private var nextInput: Input?
@@ -116,10 +116,10 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
 
   /// Waits for what the procedures and the reader leave.
   private func receive() async throws {
-    if let wakeup = exchange.waitForArrival() {
+    if let signal = exchange.waitForArrival() {
       let isCalled = await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) {
-        guard let run = ProcedureContext.current?.run.living else { return await wakeup.wait() }
-        return await run.wait(at: wakeup)
+        guard let run = ProcedureContext.current?.run.living else { return await signal.wait() }
+        return await run.wait(at: signal)
       }
       guard isCalled else { throw Self.cancelError }
     }
@@ -143,7 +143,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
     cancelAdded()
     if readsAhead {
       await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) { [readerEnd] in
-        await readerEnd.waitUntilCalled()
+        await readerEnd.waitUntilResolved()
       }
       cancelAdded()
     }

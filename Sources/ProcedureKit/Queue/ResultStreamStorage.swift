@@ -45,7 +45,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Starts a task that reads the inputs, and adds a procedure for each.
   func start(
-    _ reader: CancellableWork, end: Wakeup,
+    _ reader: CancellableWork, end: OneShotSignal,
     _ read:
       @escaping @Sendable (
         _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void
@@ -72,7 +72,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
             }
           }
         }
-        end.call()
+        end.signal()
       }
     }
   }
@@ -94,8 +94,8 @@ final class ResultExchange<Output: Sendable>: @unchecked Sendable {
   private let core: QueueCore
   private var arrivals: ContiguousArray<Arrival> = []
   private var credit = 0
-  private var consumer: Wakeup?
-  private var reader: Wakeup?
+  private var consumer: OneShotSignal?
+  private var reader: OneShotSignal?
 
   init(_ core: QueueCore) { self.core = core }
 
@@ -104,18 +104,18 @@ final class ResultExchange<Output: Sendable>: @unchecked Sendable {
       arrivals.append(arrival)
       return consumer.take()
     }
-    waiting?.call()
+    waiting?.signal()
   }
 
   func takeAll() -> ContiguousArray<Arrival> { core.withState { _ in arrivals.takeAll() } }
 
-  /// Returns a wakeup that is called with the next arrival; `nil` if there are arrivals.
-  func waitForArrival() -> Wakeup? {
-    let wakeup = Wakeup()
+  /// Returns a signal that is called with the next arrival; `nil` if there are arrivals.
+  func waitForArrival() -> OneShotSignal? {
+    let signal = OneShotSignal()
     return core.withState { _ in
       guard arrivals.isEmpty else { return nil }
-      consumer = wakeup
-      return wakeup
+      consumer = signal
+      return signal
     }
   }
 
@@ -125,23 +125,23 @@ final class ResultExchange<Output: Sendable>: @unchecked Sendable {
       credit += count
       return reader.take()
     }
-    waiting?.call()
+    waiting?.signal()
   }
 
   /// Waits until one more input may be read. Returns `false` if the reader is cancelled before.
   func isWanted() async -> Bool {
     while !takeCredit(orWaitAt: nil) {
-      let wakeup = Wakeup()
-      if takeCredit(orWaitAt: wakeup) { return true }
-      guard await wakeup.wait() else { return false }
+      let signal = OneShotSignal()
+      if takeCredit(orWaitAt: signal) { return true }
+      guard await signal.wait() else { return false }
     }
     return !Task.isCancelled
   }
 
-  private func takeCredit(orWaitAt wakeup: Wakeup?) -> Bool {
+  private func takeCredit(orWaitAt signal: OneShotSignal?) -> Bool {
     core.withState { _ in
       guard credit > 0 else {
-        reader = wakeup
+        reader = signal
         return false
       }
       credit -= 1

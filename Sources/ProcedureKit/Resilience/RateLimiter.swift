@@ -11,8 +11,8 @@ import Synchronization
 public final class RateLimiter: Sendable {
   private struct Contents {
     var machine: RateLimiterMachine
-    /// The wakeups at which the waiting calls sleep.
-    var wakeups: [RateLimiterMachine.Ticket: Wakeup] = [:]
+    /// The signals at which the waiting calls sleep.
+    var signals: [RateLimiterMachine.Ticket: OneShotSignal] = [:]
   }
 
   /// Internal. The answer to an arriving call.
@@ -75,23 +75,23 @@ public final class RateLimiter: Sendable {
   /// - Parameters:
   ///   - ticket: The answer of `arrive`.
   ///   - timers: The timers of the queue.
-  ///   - isCalled: Waits at a wakeup, and returns whether the wakeup was called.
+  ///   - isCalled: Waits at a signal, and returns whether the signal was called.
   /// - Returns: Whether the turn has come.
   func wait(
-    for ticket: RateLimiterMachine.Ticket, _ timers: Timers, at isCalled: (Wakeup) async -> Bool
+    for ticket: RateLimiterMachine.Ticket, _ timers: Timers, at isCalled: (OneShotSignal) async -> Bool
   ) async -> Bool {
     while true {
-      let wakeup = Wakeup()
+      let signal = OneShotSignal()
       let (isWaiting, due) = change { contents, now -> (Bool, Duration?) in
         contents.machine.timePassed(to: now)
         guard contents.machine.isWaiting(ticket) else { return (false, nil) }
-        contents.wakeups[ticket] = wakeup
+        contents.signals[ticket] = signal
         guard contents.machine.head == ticket else { return (true, nil) }
         return (true, contents.machine.nextGrant)
       }
       guard isWaiting else { return true }
-      let timer = due.map { timers.schedule(after: $0 - time.now.sinceStart) { wakeup.call() } }
-      let wasCalled = await isCalled(wakeup)
+      let timer = due.map { timers.schedule(after: $0 - time.now.sinceStart) { signal.signal() } }
+      let wasCalled = await isCalled(signal)
       if let timer { timers.cancel(timer) }
       guard wasCalled else { return leave(ticket) }
     }
@@ -102,33 +102,33 @@ public final class RateLimiter: Sendable {
     // The turn of the head comes earlier now.
     let head = change { contents, now in
       contents.machine.callAbandoned(ticket, at: now)
-      return contents.wakeups.removeValue(forKey: contents.machine.head)
+      return contents.signals.removeValue(forKey: contents.machine.head)
     }
-    head?.call()
+    head?.signal()
   }
 
   /// Ends a wait. Returns whether the turn had come before.
   private func leave(_ ticket: RateLimiterMachine.Ticket) -> Bool {
     change { contents, _ in
       let isGranted = !contents.machine.isWaiting(ticket)
-      contents.wakeups[ticket] = nil
+      contents.signals[ticket] = nil
       contents.machine.left(ticket)
       return isGranted
     }
   }
 
-  /// Performs an event, and calls the wakeups of the calls that the event has granted, and of a new head.
+  /// Performs an event, and calls the signals of the calls that the event has granted, and of a new head.
   private func change<R: Sendable>(_ event: (inout Contents, Duration) -> R) -> R {
     let now = time.now.sinceStart
     let (result, called) = contents.withLock { contents in
       let head = contents.machine.head
       let result = event(&contents, now)
       let newHead = contents.machine.head
-      // A call that has left its place has no wakeup.
+      // A call that has left its place has no signal.
       let passed = newHead == head ? nil : head...newHead
-      return (result, passed?.compactMap { contents.wakeups.removeValue(forKey: $0) } ?? [])
+      return (result, passed?.compactMap { contents.signals.removeValue(forKey: $0) } ?? [])
     }
-    for wakeup in called { wakeup.call() }
+    for signal in called { signal.signal() }
     return result
   }
 }

@@ -15,7 +15,7 @@ final class SharedWorkTable: Sendable {
   /// A run that waits for the result of another one.
   final class Follower: Sendable {
     let run: Run
-    let wakeup = Wakeup()
+    let signal = OneShotSignal()
 
     init(_ run: Run) { self.run = run }
   }
@@ -73,7 +73,7 @@ final class SharedWorkTable: Sendable {
       return execution
     }
     for follower in execution?.waiting ?? [] {
-      if !follower.wakeup.call() { _ = take(follower) }
+      if !follower.signal.signal() { _ = take(follower) }
     }
   }
 
@@ -93,7 +93,7 @@ final class SharedWorkTable: Sendable {
       // The others wait for the new leader, which looks for a deadlock when it waits itself.
       next.run.setAwaited()
       next.run.core.raise(next.run.slotOwner, to: priority)
-      if next.wakeup.call() { return }
+      if next.signal.signal() { return }
       _ = take(next)
     }
   }
@@ -112,7 +112,7 @@ final class SharedWorkTable: Sendable {
   /// The run that a follower waits for; `nil` if the follower was called.
   func leader(_ key: Key, of follower: Follower) -> Run? {
     state.withLock { state in
-      follower.wakeup.isOver || state.assignments[ObjectIdentifier(follower)] != nil
+      follower.signal.isResolved || state.assignments[ObjectIdentifier(follower)] != nil
         ? nil : state.executions[key]?.leader
     }
   }
@@ -140,7 +140,7 @@ extension SharedWorkTable.Execution {
     leaverCount += 1
     guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }
     let former = followers
-    (followers, first, leaverCount) = (ContiguousArray(waiting.filter { !$0.wakeup.isOver }), 0, 0)
+    (followers, first, leaverCount) = (ContiguousArray(waiting.filter { !$0.signal.isResolved }), 0, 0)
     return former
   }
 }
@@ -196,21 +196,21 @@ extension Run {
     _ key: SharedWorkTable.Key, in table: SharedWorkTable
   ) async throws -> Result<any Sendable, any Error>? {
     guard case .follows(let follower, let leader) = table.join(key, self) else { return nil }
-    let wakeup = follower.wakeup
+    let signal = follower.signal
     if let error = deadlock(within: leader, { ExclusionWait(procedure: $0, key: key, holder: $1) }) {
-      wakeup.leave()
+      signal.cancel()
       table.left(key)
       throw error
     }
     leader.setAwaited()
     let levels = [self] + enclosingLevels
     giveBackResources(levels)
-    let isCalled = await withSlotReleased(for: .execution(table, key, follower), at: wakeup) {
+    let isCalled = await withSlotReleased(for: .execution(table, key, follower), at: signal) {
       leader.core.raise(leader.slotOwner, to: currentPriority)
       searchForDeadlock()
-      return await wait(at: wakeup)
+      return await wait(at: signal)
     }
-    if let error = wakeup.refusal {
+    if let error = signal.refusal {
       table.left(key)
       throw error
     }

@@ -23,14 +23,14 @@ extension QueueCore {
   /// Waits while the queue is suspended: a graph that executes starts no further node (Q2).
   func waitWhileSuspended(_ run: Run) async {
     while gate.load(ordering: .acquiring), !run.isToldToStop {
-      let wakeup = Wakeup()
+      let signal = OneShotSignal()
       let isSuspended = withState { state in
         guard state.machine.isSuspended else { return false }
-        state.resumption.append(wakeup)
+        state.resumption.append(signal)
         return true
       }
       guard isSuspended else { return }
-      _ = await run.withSlotReleased { await run.wait(at: wakeup) }
+      _ = await run.withSlotReleased { await run.wait(at: signal) }
     }
   }
 
@@ -94,14 +94,14 @@ extension QueueCore {
   /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same (Q4).
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.living?.ancestors.filter { $0.core === self } ?? []
-    let wakeup = Wakeup()
+    let signal = OneShotSignal()
     send { state, effects in
       for body in bodies where body.member >= 0 { state.machine.idleWaitStarted(body.member) }
-      if bodies.isEmpty { state.emptyWaiters.append(wakeup) } else { state.idleWaiters.append(wakeup) }
+      if bodies.isEmpty { state.emptyWaiters.append(signal) } else { state.idleWaiters.append(signal) }
       Self.wakeIfIdle(&state, &effects)
     }
-    if !wakeup.isOver {
-      await ProcedureContext.waiting(for: .idle(self), at: wakeup) { await wakeup.waitUntilCalled() }
+    if !signal.isResolved {
+      await ProcedureContext.waiting(for: .idle(self), at: signal) { await signal.waitUntilResolved() }
     }
     withState { state in
       for body in bodies where body.member >= 0 { state.machine.idleWaitEnded(body.member) }
@@ -226,21 +226,21 @@ extension QueueCore {
     guard limitsWaiting else { return }
     let id = key.map(ObjectIdentifier.init)
     if withState({ $0.room.reserve(for: id, $0.machine) }) { return }
-    let wakeup = Wakeup()
+    let signal = OneShotSignal()
     let hasRoom = send { state, _ in
       if state.isShutDown { state.room.reserved(id) }
       if state.isShutDown || state.room.reserve(for: id, state.machine) { return true }
-      state.room.enter(WaitingRoom.Caller(wakeup: wakeup, key: id))
+      state.room.enter(WaitingRoom.Caller(signal: signal, key: id))
       return false
     }
     guard !hasRoom else { return }
     if let run = ProcedureContext.current?.run.living {
-      await ProcedureContext.waiting(for: .room(self, key), at: wakeup) { _ = await run.wait(at: wakeup) }
+      await ProcedureContext.waiting(for: .room(self, key), at: signal) { _ = await run.wait(at: signal) }
     } else {
-      _ = await wakeup.wait()
+      _ = await signal.wait()
     }
-    let refusal = wakeup.refusal
-    guard wakeup.wasLeft || refusal != nil else { return }
+    let refusal = signal.refusal
+    guard signal.wasCancelled || refusal != nil else { return }
     // The room may be enough for another caller.
     send { state, _ in state.room.callerLeft() }
     throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()

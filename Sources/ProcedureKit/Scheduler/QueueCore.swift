@@ -21,7 +21,7 @@ package final class QueueCore: Sendable {
     /// Whether nobody can add anything more, so that the events end with the last run.
     var isReleased = false
     /// Workers of graphs that wait for the queue to be resumed.
-    var resumption: [Wakeup] = []
+    var resumption: [OneShotSignal] = []
     /// Whether what comes is cancelled at once.
     var cancelsArrivals = false
     /// The failures of a scope, in order. A scope that fails fast throws the first.
@@ -29,9 +29,9 @@ package final class QueueCore: Sendable {
     /// Whether the scope has thrown its failures.
     var isScopeOver = false
     /// Tasks that wait until no run is there.
-    var emptyWaiters: [Wakeup] = []
+    var emptyWaiters: [OneShotSignal] = []
     /// Bodies of this queue that wait until no run is there but such bodies.
-    var idleWaiters: [Wakeup] = []
+    var idleWaiters: [OneShotSignal] = []
     /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
     var awaitingBodies = 0
     var stall = StallWatch()
@@ -49,7 +49,7 @@ package final class QueueCore: Sendable {
 
     enum Action: Sendable {
       case resume(Waiter)
-      case call(Wakeup)
+      case call(OneShotSignal)
       case giveRoom(WaitingRoom.Caller)
       case event(EventEffect)
       case endEvents
@@ -71,7 +71,9 @@ package final class QueueCore: Sendable {
     }
 
     mutating func add(_ action: Action) { actions.append(action) }
-    mutating func call(_ wakeups: some Sequence<Wakeup>) { for wakeup in wakeups { actions.append(.call(wakeup)) } }
+    mutating func call(_ signals: some Sequence<OneShotSignal>) {
+      for signal in signals { actions.append(.call(signal)) }
+    }
   }
 
   typealias Interceptor =
@@ -195,9 +197,9 @@ package final class QueueCore: Sendable {
   private func perform(_ action: Effects.Action) {
     switch action {
     case .resume(let waiter): waiter.resume()
-    case .call(let wakeup): wakeup.call()
+    case .call(let signal): signal.signal()
     case .giveRoom(let caller):
-      if !caller.wakeup.call() { send { state, _ in state.room.reservationEnded(caller.key) } }
+      if !caller.signal.signal() { send { state, _ in state.room.reservationEnded(caller.key) } }
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()
     case .goOn(let run, let step): run.goOn(from: step)

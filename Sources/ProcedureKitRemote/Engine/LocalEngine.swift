@@ -18,8 +18,8 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
     var machine: LocalEngineMachine
     var callers: [Int: Caller] = [:]
     var lastCaller = 0
-    /// The wakeups at which idle workers sleep.
-    var workers: [Wakeup] = []
+    /// The signals at which idle workers sleep.
+    var workers: [OneShotSignal] = []
     /// The timer of the present step of each call.
     var timers: [RemoteCall.Key: TimerHeap.ID] = [:]
     var isFinished = false
@@ -27,7 +27,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   /// One caller, who waits for an answer. The first answer counts.
   private struct Caller: Sendable {
-    let wakeup = Wakeup()
+    let signal = OneShotSignal()
     let answer = ResultBox<[UInt8]>()
     /// The timer after which a cancelled caller waits no longer.
     let patience = Locked<TimerHeap.ID?>(nil)
@@ -35,7 +35,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
     func get(_ new: LocalEngineMachine.Answer) {
       answer.store(new)
-      wakeup.call()
+      signal.signal()
     }
   }
 
@@ -77,7 +77,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
       return (state.lastCaller, state.machine.called(call, by: state.lastCaller, at: now))
     }
     await withTaskCancellationHandler {
-      await caller.wakeup.waitUntilCalled()
+      await caller.signal.waitUntilResolved()
     } onCancel: {
       callerWasCancelled(number, caller, call)
     }
@@ -92,7 +92,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
 
   private func callerWasCancelled(_ number: Int, _ caller: Caller, _ call: RemoteCall) {
     change { state, now in ((), state.machine.callerWasCancelled(number, of: call.key, at: now)) }
-    guard !caller.wakeup.isOver else { return }
+    guard !caller.signal.isResolved else { return }
     // A worker that does not react to the cancel holds up nobody for longer.
     let patience = timers.schedule(after: call.limits.heartbeatTimeout) { caller.get(.failure(CancellationError())) }
     caller.patience.withLock { $0 = patience }
@@ -106,17 +106,17 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   /// - Throws: `CancellationError`.
   public func nextTask() async throws -> (any RemoteTask)? {
     while true {
-      let wakeup = Wakeup()
+      let signal = OneShotSignal()
       let (delivery, isFinished) = change {
         state, now -> ((LocalEngineMachine.Delivery?, Bool), LocalEngineMachine.Effects) in
         if let (delivery, effects) = state.machine.workerAsked(at: now) { return ((delivery, false), effects) }
-        if !state.isFinished { state.workers.append(wakeup) }
+        if !state.isFinished { state.workers.append(signal) }
         return ((nil, state.isFinished), LocalEngineMachine.Effects())
       }
       if let delivery { return LocalTask(engine: self, content: delivery) }
       if isFinished { return nil }
-      guard await wakeup.wait() else {
-        state.withLock { $0.workers.removeAll { $0 === wakeup } }
+      guard await signal.wait() else {
+        state.withLock { $0.workers.removeAll { $0 === signal } }
         throw CancellationError()
       }
     }
@@ -129,7 +129,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
       defer { state.workers = [] }
       return state.workers
     }
-    for worker in workers { worker.call() }
+    for worker in workers { worker.signal() }
   }
 
   fileprivate func heartbeat(_ delivery: LocalEngineMachine.Delivery, _ progress: RemoteProgress?) throws -> Bool {
@@ -192,7 +192,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   /// Wakes one idle worker that has not left.
   private func wakeWorker() {
     while let worker = state.withLock({ $0.workers.isEmpty ? nil : $0.workers.removeFirst() }) {
-      if worker.call() { return }
+      if worker.signal() { return }
     }
   }
 }

@@ -5,7 +5,7 @@
 struct WaitingRoom: Sendable {
   /// A call that waits for room for a run of a key.
   struct Caller: Sendable {
-    let wakeup: Wakeup
+    let signal: OneShotSignal
     let key: ObjectIdentifier?
   }
 
@@ -88,7 +88,7 @@ struct WaitingRoom: Sendable {
     }
 
     /// Forgets the callers that have left.
-    mutating func sweep() { callers.filter { !$0.wakeup.isOver } }
+    mutating func sweep() { callers.filter { !$0.signal.isResolved } }
   }
 
   private struct Key: Sendable {
@@ -179,7 +179,7 @@ struct WaitingRoom: Sendable {
     while !isFull(machine), let (caller, hasComeBack) = popFirst() {
       // The room of a key that a caller has left goes to the next one, and there may be room for another one, too.
       defer { if let key = caller.key { comeBack(key, machine) } }
-      if caller.wakeup.isOver { continue }
+      if caller.signal.isResolved { continue }
       guard let key = caller.key, isFull(key, machine) else {
         reserved(caller.key)
         return caller
@@ -198,7 +198,7 @@ struct WaitingRoom: Sendable {
   /// A key may have room: its first caller comes back, unless one has already.
   private mutating func comeBack(_ key: ObjectIdentifier, _ machine: QueueMachine<Run>) {
     while let state = keys[key], !state.hasComeBack, !isFull(key, machine), let caller = keys[key]?.line.popFirst() {
-      guard !caller.wakeup.isOver else { continue }
+      guard !caller.signal.isResolved else { continue }
       keys[key]?.hasComeBack = true
       front.append(caller)
     }

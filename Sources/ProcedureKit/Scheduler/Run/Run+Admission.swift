@@ -158,19 +158,19 @@ extension Run {
 
   /// Evaluates conditions and waits for the decision alone. `nil` if the run was cancelled before, or the conditions were not evaluated.
   private func decision(of conditions: [Condition]) async -> ConditionEvaluation? {
-    let (decision, isOver) = (ResultBox<ConditionEvaluation>(), Wakeup())
+    let (decision, decisionSignal) = (ResultBox<ConditionEvaluation>(), OneShotSignal())
     let task = Spawner.startBeside(executor: core.executor) { [self] in
       await evaluate(conditions, by: CancellableWork()) {
         decision.store(.success($0))
-        isOver.call()
+        decisionSignal.signal()
       }
-      isOver.call()
+      decisionSignal.signal()
     }
     await whileCancellable {
-      await isOver.waitUntilCalled()
+      await decisionSignal.waitUntilResolved()
     } onCancel: {
       task.cancel()
-      isOver.leave()
+      decisionSignal.cancel()
     }
     if isTaskCancelled { cancelLikeParent() }
     // A child that a condition produced has failed: the conditions were cancelled, and they decide.
@@ -269,7 +269,7 @@ extension Run {
     let reclaiming = core.withState { _ in details?.reclaiming ?? [] }
     guard reclaiming.isEmpty else {
       // Not the grant of a claim that was given back since.
-      for (wakeup, level) in reclaiming where core.resources.isHeld(by: level) { wakeup.call() }
+      for (signal, level) in reclaiming where core.resources.isHeld(by: level) { signal.signal() }
       return
     }
     core.send { state, effects in claimGranted(&state, &effects) }
@@ -286,7 +286,7 @@ extension Run {
     core.send { state, effects in
       if let details, !details.reclaiming.isEmpty {
         details.claimRefusal = error
-        return effects.call(details.reclaiming.takeAll().map(\.wakeup))
+        return effects.call(details.reclaiming.takeAll().map(\.signal))
       }
       guard member >= 0, state.machine[member].phase == .claiming else { return }
       endedWithoutStart(.failed(error), &state)

@@ -33,23 +33,23 @@ extension Run {
       guard let innermost = lacking.first else { return nil }
       // The run may have a claim already, which was kept for a nested run.
       let claimant = core.resources.isHeld(by: self) ? innermost : self
-      let wakeup = Wakeup()
+      let signal = OneShotSignal()
       core.withState { _ in
         claimant.madeDetails.hasReclaimed = true
-        claimant.details?.reclaiming.append((wakeup, innermost))
+        claimant.details?.reclaiming.append((signal, innermost))
       }
       let answer = core.resources.request(lacking, for: claimant)
       if case .waits = answer {
         await withSlotReleased {
-          if await !wait(at: wakeup) { _ = core.resources.withdraw(claimant) }
+          if await !wait(at: signal) { _ = core.resources.withdraw(claimant) }
         }
       }
-      let isOver = if case .refused = answer { true } else { wakeup.wasLeft }
+      let isOver = if case .refused = answer { true } else { signal.wasCancelled }
       let refusal = core.send { _, effects in
         lacking.giveBackClaimsOfEnded(&effects)
-        claimant.details?.reclaiming.removeAll { $0.wakeup === wakeup }
+        claimant.details?.reclaiming.removeAll { $0.signal === signal }
         // Another part of the body that waits for the same claim makes a request of its own.
-        if isOver { effects.call(claimant.details?.reclaiming.map(\.wakeup) ?? []) }
+        if isOver { effects.call(claimant.details?.reclaiming.map(\.signal) ?? []) }
         return claimant.details?.claimRefusal.take()
       }
       if case .refused(let error) = answer { return error }
@@ -58,14 +58,14 @@ extension Run {
     }
   }
 
-  /// Waits at a wakeup until it is called, or the run is cancelled. Whether it was called.
-  func wait(at wakeup: Wakeup) async -> Bool {
+  /// Waits at a signal until it is called, or the run is cancelled. Whether it was called.
+  func wait(at signal: OneShotSignal) async -> Bool {
     await whileCancellable {
-      await wakeup.waitUntilCalled()
+      await signal.waitUntilResolved()
     } onCancel: {
-      wakeup.leave()
+      signal.cancel()
     }
-    return !wakeup.wasLeft
+    return !signal.wasCancelled
   }
 
   // MARK: The state of a level that pauses

@@ -3,7 +3,7 @@ extension Run {
   /// Executes an operation that waits. The body releases its slot, and has it again when the function returns, unless it was cancelled (Q3).
   ///
   /// Until the operation has ended, snapshots report `wait`, and the search for deadlocks sees it. A wait that is a part of a deadlock ends
-  /// with an error at the wakeup that is its key.
+  /// with an error at the signal that is its key.
   ///
   /// - Parameters:
   ///   - wait: The awaited work; `nil` for work that needs nothing of what the body holds.
@@ -52,25 +52,25 @@ extension Run {
   func reacquireSlot(of owner: Run? = nil) async { await reacquireSlot(of: owner, endsWait: false) }
 
   private func reacquireSlot(of owner: Run? = nil, endsWait: Bool) async {
-    let (owner, wakeup) = (owner ?? slotOwner, Wakeup())
+    let (owner, signal) = (owner ?? slotOwner, OneShotSignal())
     let isReady = owner.core.send { state, effects in
       guard owner.member >= 0 else { return true }
       if endsWait { state.machine.waitEnded(owner.member) }
       let isCancelled = details?.cancel != nil || owner.details?.cancel != nil || owner.details?.isStopping ?? false
       guard !isCancelled, !state.machine.slotNeeded(owner.member) else { return true }
-      owner.madeDetails.slotWaiters.append(wakeup)
+      owner.madeDetails.slotWaiters.append(signal)
       return false
     }
     if isReady { return }
     // Not for a cancellation of the task alone: it may be one of several tasks of the body.
     await whileToldToGoOn {
-      await wakeup.waitUntilCalled()
+      await signal.waitUntilResolved()
     } onStop: {
-      wakeup.leave()
+      signal.cancel()
     }
-    guard wakeup.wasLeft else { return }
+    guard signal.wasCancelled else { return }
     owner.core.send { state, effects in
-      owner.details?.slotWaiters.removeAll { $0 === wakeup }
+      owner.details?.slotWaiters.removeAll { $0 === signal }
       if owner.member >= 0, owner.details?.slotWaiters.isEmpty ?? true { state.machine.returnGivenUp(owner.member) }
     }
   }
@@ -86,7 +86,7 @@ extension Run {
 
   /// Registers a wait until `removeWait`, for snapshots and for the search for deadlocks.
   func addWait(_ wait: RunWait, _ key: AnyObject) {
-    let wait = BodyWait(wait: wait, wakeup: key as? Wakeup)
+    let wait = BodyWait(wait: wait, signal: key as? OneShotSignal)
     core.withState { _ in madeDetails.waits[ObjectIdentifier(key)] = wait }
   }
 
@@ -102,7 +102,7 @@ extension Run {
   func refuseWait(_ key: ObjectIdentifier, _ error: ProcedureError) -> Bool {
     guard let wait = core.withState({ _ in details?.waits.removeValue(forKey: key) }) else { return false }
     if !wait.wait.canThrow { cancel(error) }
-    wait.wakeup?.refuse(error)
+    wait.signal?.refuse(error)
     return true
   }
 }
@@ -125,41 +125,41 @@ extension Run {
     }
     if isFinished { return .ended }
     if let error = waiting.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) { return .refused(error) }
-    let wakeup = Wakeup()
-    guard register(wakeup, isAwaited: true) else { return .ended }
-    let isCalled = await waiting.withSlotReleased(for: .run(self), at: wakeup) {
+    let signal = OneShotSignal()
+    guard register(signal, isAwaited: true) else { return .ended }
+    let isCalled = await waiting.withSlotReleased(for: .run(self), at: signal) {
       waiting.searchForDeadlock()
-      if endsWithCancel { return await waiting.wait(at: wakeup) }
-      await wakeup.waitUntilCalled()
+      if endsWithCancel { return await waiting.wait(at: signal) }
+      await signal.waitUntilResolved()
       return true
     }
-    if unregister(wakeup) {
+    if unregister(signal) {
       waiting.didAwait(identity)
       return .ended
     }
-    return wakeup.refusal.map { .refused($0) } ?? (isCalled ? .ended : .cancelled)
+    return signal.refusal.map { .refused($0) } ?? (isCalled ? .ended : .cancelled)
   }
 
   private func waitOutside(endsWithCancel: Bool) async -> WaitEnd {
-    let wakeup = Wakeup()
-    guard register(wakeup, isAwaited: false) else { return .ended }
-    if endsWithCancel { _ = await wakeup.wait() } else { await wakeup.waitUntilCalled() }
-    return unregister(wakeup) ? .ended : .cancelled
+    let signal = OneShotSignal()
+    guard register(signal, isAwaited: false) else { return .ended }
+    if endsWithCancel { _ = await signal.wait() } else { await signal.waitUntilResolved() }
+    return unregister(signal) ? .ended : .cancelled
   }
 
-  /// Whether the run has not ended, so that the wakeup will be called.
-  private func register(_ wakeup: Wakeup, isAwaited: Bool) -> Bool {
+  /// Whether the run has not ended, so that the signal will be called.
+  private func register(_ signal: OneShotSignal, isAwaited: Bool) -> Bool {
     core.withState { _ in
       guard outcome == nil else { return false }
-      madeDetails.waiters[wakeup.id] = wakeup
+      madeDetails.waiters[signal.id] = signal
       if isAwaited { details?.isAwaited = true }
       return true
     }
   }
 
-  private func unregister(_ wakeup: Wakeup) -> Bool {
+  private func unregister(_ signal: OneShotSignal) -> Bool {
     core.withState { _ in
-      details?.waiters[wakeup.id] = nil
+      details?.waiters[signal.id] = nil
       return outcome != nil
     }
   }

@@ -32,9 +32,9 @@ final class RunDetails {
   /// The driver that waits for the children.
   var settling: Waiter?
   /// Bodies of this run that wait for the slot.
-  var slotWaiters: [Wakeup] = []
+  var slotWaiters: [OneShotSignal] = []
   /// Tasks that wait for the end.
-  var waiters: [ProcedureID: Wakeup] = [:]
+  var waiters: [ProcedureID: OneShotSignal] = [:]
   /// The functions to call at the end, by the run that waits, or by a number of their own.
   var listeners: [ProcedureID: Listener] = [:]
   /// Whether another procedure waits for this run.
@@ -50,8 +50,8 @@ final class RunDetails {
   var timeToDeadline: Duration?
   var pauseTimer: TimerHeap.ID?
   var pauseEnd: ProcedureInstant?
-  /// The waits for the resources that levels of the procedure have released for a pause: the wakeup, and one of the levels.
-  var reclaiming: [(wakeup: Wakeup, level: Run)] = []
+  /// The waits for the resources that levels of the procedure have released for a pause: the signal, and one of the levels.
+  var reclaiming: [(signal: OneShotSignal, level: Run)] = []
   /// Whether the run has claimed such resources.
   var hasReclaimed = false
   var claimRefusal: ProcedureError?
@@ -95,7 +95,7 @@ struct Cancel: Sendable {
 /// A wait of a body, and what ends the wait if it is a part of a deadlock.
 struct BodyWait {
   let wait: RunWait
-  let wakeup: Wakeup?
+  let signal: OneShotSignal?
 }
 
 /// What a body waits for.

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Internal. A wait for a call, which the waiting task may leave, or which may be refused, before the call: only the first of the three counts.
+/// Internal. A signal for one waiting task, which is sent, cancelled by the task, or refused with an error: only the first of the three counts.
 ///
 /// `package` for `ProcedureKitRemote`.
-package final class Wakeup: Sendable {
+package final class OneShotSignal: Sendable {
   private enum State {
     case waiting(Waiter?)
-    case called
-    case left
-    /// The call would never have come.
+    case signalled
+    case cancelled
+    /// The signal would never have been sent.
     case refused(ProcedureError)
   }
 
@@ -18,28 +18,28 @@ package final class Wakeup: Sendable {
 
   package init() {}
 
-  /// Calls the waiting task. Returns `false` if the task has left, or was called before.
+  /// Resumes the waiting task. Returns `false` if the signal was cancelled, refused or sent before.
   @discardableResult
-  package func call() -> Bool { end(as: .called) }
+  package func signal() -> Bool { end(as: .signalled) }
 
-  /// Leaves, if the call has not come.
-  func leave() { _ = end(as: .left) }
+  /// Cancels the wait, unless the signal was sent.
+  func cancel() { _ = end(as: .cancelled) }
 
-  /// Ends the wait with an error, if the call has not come.
+  /// Ends the wait with an error, unless the signal was sent.
   func refuse(_ error: ProcedureError) { _ = end(as: .refused(error)) }
 
-  /// Waits for the call; cancelling the caller leaves at once. Returns whether the call came.
+  /// Waits for the signal; cancelling the calling task ends the wait at once. Returns whether the signal was sent.
   package func wait() async -> Bool {
     await withTaskCancellationHandler {
-      await waitUntilCalled()
+      await waitUntilResolved()
     } onCancel: {
-      leave()
+      cancel()
     }
-    return !wasLeft
+    return !wasCancelled
   }
 
-  /// Waits until the wakeup is called or left, also if the caller is cancelled.
-  package func waitUntilCalled() async {
+  /// Waits until the signal is resolved, even if the calling task is cancelled.
+  package func waitUntilResolved() async {
     await Waiter.suspend { waiter in
       state.withLock { state in
         guard case .waiting = state else { return false }
@@ -49,11 +49,11 @@ package final class Wakeup: Sendable {
     }
   }
 
-  /// Whether the wakeup was called or left.
-  package var isOver: Bool { state.withLock { if case .waiting = $0 { false } else { true } } }
+  /// Whether the signal was sent, cancelled or refused.
+  package var isResolved: Bool { state.withLock { if case .waiting = $0 { false } else { true } } }
 
-  /// Whether the wakeup was left before the call.
-  var wasLeft: Bool { state.withLock { if case .left = $0 { true } else { false } } }
+  /// Whether the wait was cancelled before the signal was sent.
+  var wasCancelled: Bool { state.withLock { if case .cancelled = $0 { true } else { false } } }
 
   /// The error with which the wait was ended, if it was.
   var refusal: ProcedureError? { state.withLock { if case .refused(let error) = $0 { error } else { nil } } }
@@ -71,13 +71,12 @@ package final class Wakeup: Sendable {
 
 /// Internal. A suspended task, to be resumed exactly once.
 ///
-/// Invariant: a waiter is stored in one place under one lock, whoever takes it out of there resumes it, and what stores
-/// waiters takes all of them out before it goes away. That is what makes the unchecked continuation sound: it can neither
-/// be resumed twice nor be forgotten.
+/// Invariant: a waiter is stored in one place under one lock; the code that takes it out resumes it; and the owner of that place takes all
+/// waiters out before it is released. This makes the unchecked continuation sound: it is resumed exactly once.
 struct Waiter: Sendable {
   private let continuation: UnsafeContinuation<Void, Never>
 
-  /// Lets the waiting task go on. Never called under a lock.
+  /// Resumes the waiting task. Never called under a lock.
   func resume() {
     continuation.resume()
   }

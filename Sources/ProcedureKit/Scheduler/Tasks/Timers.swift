@@ -58,9 +58,9 @@ package final class Timers: Sendable {
   package func pause(for duration: Duration) async throws {
     try Task.checkCancellation()
     guard duration > .zero else { return }
-    let wakeup = Wakeup()
-    let id = schedule(after: duration) { wakeup.call() }
-    guard await wakeup.wait() else {
+    let signal = OneShotSignal()
+    let id = schedule(after: duration) { signal.signal() }
+    guard await signal.wait() else {
       cancel(id)
       throw CancellationError()
     }
