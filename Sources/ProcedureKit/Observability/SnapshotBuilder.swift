@@ -7,8 +7,8 @@ extension QueueCore {
       }
       let empty = QueueSnapshot(
         name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
-        maxWaitingProcedures: state.room.limit, maxConcurrentProceduresPerKey: state.machine.turns.limit,
-        maxWaitingProceduresPerKey: state.room.limitPerKey, isSuspended: state.machine.isSuspended,
+        maxWaitingProcedures: state.limiter.limit, maxConcurrentProceduresPerKey: state.machine.turns.limit,
+        maxWaitingProceduresPerKey: state.limiter.limitPerKey, isSuspended: state.machine.isSuspended,
         isShutDown: state.isShutDown, totals: state.totals, procedures: [])
       return (empty, looks)
     }

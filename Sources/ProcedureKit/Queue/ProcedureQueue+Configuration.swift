@@ -152,7 +152,7 @@ extension ProcedureQueue {
       return QueueCore(
         name: name, width: maxConcurrentProcedures, isSuspended: isSuspended, clock: clock, executor: executor,
         carriers: contextCarriers, resources: resources, hooks: hooks,
-        room: WaitingRoom(
+        limiter: AdmissionLimiter(
           limit: maxWaitingProcedures, limitPerKey: maxWaitingProceduresPerKey, overflow: overflow),
         turns: KeyTurns(
           takesTurns: fairness == .byKey, limit: maxConcurrentProceduresPerKey,

@@ -86,7 +86,7 @@ extension QueueCore {
     send { state, effects in
       state.isShutDown = true
       resumed(&state, &effects)
-      for caller in state.room.takeAll(state.machine) { effects.add(.giveRoom(caller)) }
+      for caller in state.limiter.takeAllCallers(state.machine) { effects.add(.giveRoom(caller)) }
       Self.wakeIfIdle(&state, &effects)
     }
   }
@@ -225,12 +225,12 @@ extension QueueCore {
   func reserveRoom(for key: InternedKey?) async throws {
     guard limitsWaiting else { return }
     let id = key.map(ObjectIdentifier.init)
-    if withState({ $0.room.reserve(for: id, $0.machine) }) { return }
+    if withState({ $0.limiter.reserveIfFree(for: id, $0.machine) }) { return }
     let signal = OneShotSignal()
     let hasRoom = send { state, _ in
-      if state.isShutDown { state.room.reserved(id) }
-      if state.isShutDown || state.room.reserve(for: id, state.machine) { return true }
-      state.room.enter(WaitingRoom.Caller(signal: signal, key: id))
+      if state.isShutDown { state.limiter.addReservation(id) }
+      if state.isShutDown || state.limiter.reserveIfFree(for: id, state.machine) { return true }
+      state.limiter.enqueue(AdmissionLimiter.Caller(signal: signal, key: id))
       return false
     }
     guard !hasRoom else { return }
@@ -242,21 +242,21 @@ extension QueueCore {
     let refusal = signal.refusal
     guard signal.wasCancelled || refusal != nil else { return }
     // The room may be enough for another caller.
-    send { state, _ in state.room.callerLeft() }
+    send { state, _ in state.limiter.callerCancelled() }
     throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
   }
 
   /// Reserves room for one more run if there is room at once and the queue admits the run; nobody is overtaken or replaced.
   func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
     if withState(\.isShutDown), !isAround(ProcedureContext.current?.run.living) { return false }
-    return !limitsWaiting || withState { $0.room.reserve(for: key.map(ObjectIdentifier.init), $0.machine) }
+    return !limitsWaiting || withState { $0.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), $0.machine) }
   }
 
   /// The runs one of which has to start so that there is room; none if there is room, or room is about to be used.
   func runsWaiting(for key: InternedKey?) -> [Run] {
     let id = key.map(ObjectIdentifier.init)
     return withState { state in
-      guard let waitsForKey = state.room.waitsForKey(id, state.machine) else { return [] }
+      guard let waitsForKey = state.limiter.waitsForKey(id, state.machine) else { return [] }
       return state.machine.present.compactMap { member in
         let entry = state.machine[member]
         guard entry.takesRoom, entry.phase.isBeforeStart, let run = entry.payload else { return nil }

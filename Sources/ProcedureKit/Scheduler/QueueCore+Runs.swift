@@ -102,7 +102,7 @@ extension QueueCore {
     }
     let lateness = run.level.traits.deadline.flatMap { run.lateness($0) }
     if let lateness {
-      if room == .reserved { send { state, _ in state.room.reservationEnded(run.keyID) } }
+      if room == .reserved { send { state, _ in state.limiter.releaseReservation(run.keyID) } }
       run.refuse(lateness)
       return nil
     }
@@ -113,18 +113,18 @@ extension QueueCore {
     if !dependencies.isEmpty { needs.insert(.dependencies) }
     let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.living)
     var next = RunStep.wait
-    let (refusal, replaced) = send { state, effects -> (WaitingRoom.Refusal?, Run?) in
-      if room == .reserved { state.room.reservationEnded(run.keyID) }
+    let (refusal, replaced) = send { state, effects -> (AdmissionLimiter.Refusal?, Run?) in
+      if room == .reserved { state.limiter.releaseReservation(run.keyID) }
       guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
       var replaced: Run?
       if limitsWaiting, run.parent == nil {
         switch room {
         case .reserved: break
-        case .atOnce: if let lack = state.room.lack(for: run.keyID, state.machine) { return (lack, nil) }
+        case .atOnce: if let refusal = state.limiter.refusal(for: run.keyID, state.machine) { return (refusal, nil) }
         case .byOverflow:
-          guard let lack = state.room.lack(for: run.keyID, state.machine) else { break }
-          replaced = state.room.replaceable(by: run, state.machine)
-          guard replaced != nil else { return (lack, nil) }
+          guard let refusal = state.limiter.refusal(for: run.keyID, state.machine) else { break }
+          replaced = state.limiter.takeReplaceable(by: run, state.machine)
+          guard replaced != nil else { return (refusal, nil) }
         }
       }
       if !dependencies.isEmpty {
@@ -136,7 +136,7 @@ extension QueueCore {
       run.record(
         .didAttach(after: dependencies.map(\.identity.id), elementOf: run.level.traits.collection),
         at: reading.instant, &effects)
-      if limitsWaiting { state.room.admitted(run, state.machine) }
+      if limitsWaiting { state.limiter.addReplaceable(run, state.machine) }
       next = step
       if state.cancelsArrivals { effects.add(.cancel(run)) }
       return (nil, replaced)

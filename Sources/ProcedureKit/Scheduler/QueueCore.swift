@@ -13,7 +13,7 @@ package final class QueueCore: Sendable {
 
   struct State: Sendable {
     var machine: QueueMachine<Run>
-    var room: WaitingRoom
+    var limiter: AdmissionLimiter
     var groups = WorkerGroups()
     /// The source of random numbers for schedules, in tests.
     var seeds: SplitMix64?
@@ -50,7 +50,7 @@ package final class QueueCore: Sendable {
     enum Action: Sendable {
       case resume(Waiter)
       case call(OneShotSignal)
-      case giveRoom(WaitingRoom.Caller)
+      case giveRoom(AdmissionLimiter.Caller)
       case event(EventEffect)
       case endEvents
       case goOn(Run, RunStep)
@@ -108,7 +108,7 @@ package final class QueueCore: Sendable {
   init(
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
     executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
-    hooks: ProcedureHooks? = nil, room: WaitingRoom = WaitingRoom(limit: .max, overflow: .refuse),
+    hooks: ProcedureHooks? = nil, limiter: AdmissionLimiter = AdmissionLimiter(limit: .max, overflow: .refuse),
     turns: KeyTurns = KeyTurns(), seed: UInt64? = nil,
     interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil,
     log: ProcedureLog? = nil, collectsTotals: Bool = false
@@ -118,14 +118,15 @@ package final class QueueCore: Sendable {
     (self.stallReport, ownLog, self.collectsTotals) = (stallReport, log, collectsTotals)
     time = QueueTime(clock)
     timers = Timers(time: time, executor: executor)
-    limitsWaiting = room.isLimited
+    limitsWaiting = limiter.isLimited
     usesKeys = turns.isUsed
     isPlain = executor == nil && hooks == nil && interceptor == nil
     gate = Atomic(isSuspended)
     let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended, turns: turns)
     state = Mutex(
       State(
-        machine: machine, room: room, seeds: seed.map(SplitMix64.init), totals: collectsTotals ? QueueTotals() : nil))
+        machine: machine, limiter: limiter, seeds: seed.map(SplitMix64.init),
+        totals: collectsTotals ? QueueTotals() : nil))
   }
 
   deinit {
@@ -144,7 +145,7 @@ package final class QueueCore: Sendable {
       if reading != nil || state.machine.meters != nil { state.measure(at: reading?.instant) }
       let result = event(&state, &effects)
       if limitsWaiting {
-        while let caller = state.room.next(&state.machine) { effects.add(.giveRoom(caller)) }
+        while let caller = state.limiter.takeNextCaller(&state.machine) { effects.add(.giveRoom(caller)) }
       }
       if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
       effects.startsWorker = state.machine.startsWorker()
@@ -199,7 +200,7 @@ package final class QueueCore: Sendable {
     case .resume(let waiter): waiter.resume()
     case .call(let signal): signal.signal()
     case .giveRoom(let caller):
-      if !caller.signal.signal() { send { state, _ in state.room.reservationEnded(caller.key) } }
+      if !caller.signal.signal() { send { state, _ in state.limiter.releaseReservation(caller.key) } }
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()
     case .goOn(let run, let step): run.goOn(from: step)
