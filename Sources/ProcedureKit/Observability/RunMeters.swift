@@ -107,12 +107,12 @@ struct RunMeters: Sendable {
   }
 
   /// A run stands in line for a slot.
-  mutating func linedUp(_ member: Int32, at instant: Int64) {
+  mutating func enqueued(_ member: Int32, at instant: Int64) {
     if isKnown(member) { meters[Int(member)].lineStart = instant }
   }
 
   /// A run that has stood in line for a slot does not need it.
-  mutating func leftLine(_ member: Int32) {
+  mutating func dequeued(_ member: Int32) {
     if isKnown(member) { meters[Int(member)].lineStart = -1 }
   }
 

@@ -7,7 +7,7 @@ extension QueueCore {
       }
       let empty = QueueSnapshot(
         name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
-        maxWaitingProcedures: state.limiter.limit, maxConcurrentProceduresPerKey: state.machine.turns.limit,
+        maxWaitingProcedures: state.limiter.limit, maxConcurrentProceduresPerKey: state.machine.fairQueue.limit,
         maxWaitingProceduresPerKey: state.limiter.limitPerKey, isSuspended: state.machine.isSuspended,
         isShutDown: state.isShutDown, totals: state.totals, procedures: [])
       return (empty, looks)
@@ -65,7 +65,7 @@ private struct RunLook: Sendable {
     // The body of a node uses the slot of a worker, which has the key of the node.
     let owner = run.kind == .node && run.slotOwner.member >= 0 ? run.slotOwner.member : run.member
     isReturning = machine[owner].isReturning
-    limitOfKey = machine.isKeyFull(owner) ? machine.turns.limit : nil
+    limitOfKey = machine.isKeyFull(owner) ? machine.fairQueue.limit : nil
     waits = details?.waits.values.compactMap { BodyWaitLook($0.wait) } ?? []
     pauseEnd = details?.pauseEnd
     // Other queues may have ended a dependency or released a resource, and not yet have reached this run: it waits for nothing then.

@@ -154,9 +154,9 @@ extension ProcedureQueue {
         carriers: contextCarriers, resources: resources, hooks: hooks,
         limiter: AdmissionLimiter(
           limit: maxWaitingProcedures, limitPerKey: maxWaitingProceduresPerKey, overflow: overflow),
-        turns: KeyTurns(
+        fairQueue: FairQueue(
           takesTurns: fairness == .byKey, limit: maxConcurrentProceduresPerKey,
-          listsRoom: maxWaitingProceduresPerKey < .max), seed: seed,
+          listsKeysWithCapacity: maxWaitingProceduresPerKey < .max), seed: seed,
         interceptor: interceptor,
         failures: scope.map { .scope($0, afterwards: onUnobservedFailure) } ?? .unobserved(onUnobservedFailure),
         stallReport: stallTimeout.map { [onStall] in

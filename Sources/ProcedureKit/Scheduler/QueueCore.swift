@@ -109,7 +109,7 @@ package final class QueueCore: Sendable {
     name: String, width: Int = .max, isSuspended: Bool = false, clock: any Clock<Duration> = ContinuousClock(),
     executor: (any TaskExecutor)? = nil, carriers: [ContextCarrier] = [], resources: ResourceTable = .shared,
     hooks: ProcedureHooks? = nil, limiter: AdmissionLimiter = AdmissionLimiter(limit: .max, overflow: .refuse),
-    turns: KeyTurns = KeyTurns(), seed: UInt64? = nil,
+    fairQueue: FairQueue = FairQueue(), seed: UInt64? = nil,
     interceptor: Interceptor? = nil, failures: FailureHandling = .unobserved(nil), stallReport: StallReport? = nil,
     log: ProcedureLog? = nil, collectsTotals: Bool = false
   ) {
@@ -119,10 +119,10 @@ package final class QueueCore: Sendable {
     time = QueueTime(clock)
     timers = Timers(time: time, executor: executor)
     limitsWaiting = limiter.isLimited
-    usesKeys = turns.isUsed
+    usesKeys = fairQueue.isUsed
     isPlain = executor == nil && hooks == nil && interceptor == nil
     gate = Atomic(isSuspended)
-    let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended, turns: turns)
+    let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended, fairQueue: fairQueue)
     state = Mutex(
       State(
         machine: machine, limiter: limiter, seeds: seed.map(SplitMix64.init),
@@ -241,7 +241,7 @@ package final class QueueCore: Sendable {
       .init(
         payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isPart: isPart, takesRoom: run.isAddedByUser,
-        order: order, key: usesKeys && run.slotOwner === run ? state.machine.turns.joined(run.keyID) : -1),
+        order: order, key: usesKeys && run.slotOwner === run ? state.machine.fairQueue.joined(run.keyID) : -1),
       partOf: run.isReported ? -1 : run.reported.member, &effects.next)
     run.member = member
     return step

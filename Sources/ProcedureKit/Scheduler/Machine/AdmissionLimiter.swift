@@ -139,7 +139,7 @@ struct AdmissionLimiter: Sendable {
 
   func isFull(_ key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Bool {
     guard limitPerKey < .max, let key else { return false }
-    return machine.turns.waitingCount(of: key) + (keys[key]?.reservations ?? 0) >= limitPerKey
+    return machine.fairQueue.waitingCount(of: key) + (keys[key]?.reservations ?? 0) >= limitPerKey
   }
 
   // MARK: Waiting for room
@@ -177,7 +177,7 @@ struct AdmissionLimiter: Sendable {
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {
       (replaceable, replaceableCount) = ([:], 0)
     }
-    while let key = machine.turns.nextWithRoom() ?? keysToPromote.popLast() { promote(key, machine) }
+    while let key = machine.fairQueue.takeKeyWithCapacity() ?? keysToPromote.popLast() { promote(key, machine) }
     while !isFull(machine), let (caller, hasPromoted) = popFirst() {
       // The room of a key that a caller has left goes to the next one, and there may be room for another one, too.
       defer { if let key = caller.key { promote(key, machine) } }
@@ -222,7 +222,7 @@ struct AdmissionLimiter: Sendable {
   /// Takes out all callers, with room for each.
   mutating func takeAllCallers(_ machine: QueueMachine<Run>) -> [Caller] {
     var all = promoted.takeAll() + line.takeAll()
-    for key in keys.keys.sorted(by: { machine.turns.number(of: $0) ?? 0 < machine.turns.number(of: $1) ?? 0 }) {
+    for key in keys.keys.sorted(by: { machine.fairQueue.number(of: $0) ?? 0 < machine.fairQueue.number(of: $1) ?? 0 }) {
       all += keys[key]?.line.takeAll() ?? []
       keys[key]?.hasPromoted = false
     }

@@ -4,17 +4,17 @@
 /// lines of the queue:   a1, b1, c1        one member of each key that has room: the *shown* one
 /// beside the lines:     a2, a3 · b2 · d1  the others of these keys, and those of keys that are full
 /// ```
-/// The shown member is the first of its key: bodies that go on, then higher priority, then order of admission. With turns, the
-/// fair-queueing tag of a key is its position in line, for each priority: a key comes to the end when it gets work of the priority, and
+/// The head member is the first of its key: bodies that go on, then higher priority, then order of admission. With turns, the
+/// fair-queueing virtualFinishTag of a key is its position in line, for each priority: a key comes to the end when it gets work of the priority, and
 /// each time when such a run of it starts. A key that lacks room keeps its tags.
 ///
 /// A key without runs is forgotten. Each event is O(log n) for the n runs of the key that wait.
-struct KeyTurns: Sendable {
-  /// A change of the shown member of a key: -1 for none.
+struct FairQueue: Sendable {
+  /// A change of the head member of a key: -1 for none.
   struct Change: Equatable {
-    var hidden: Int32 = -1
-    var shown: Int32 = -1
-    /// The position of the shown member among those of its priority.
+    var formerHead: Int32 = -1
+    var head: Int32 = -1
+    /// The position of the head member among those of its priority.
     var order: UInt64 = 0
   }
 
@@ -23,7 +23,7 @@ struct KeyTurns: Sendable {
   /// How many slots each key may have.
   let limit: Int
   /// Whether the keys are listed that have fewer waiting runs than before.
-  let listsRoom: Bool
+  let listsKeysWithCapacity: Bool
 
   private struct Entry: IndexedHeapEntry {
     let index: Int32
@@ -42,7 +42,7 @@ struct KeyTurns: Sendable {
   private struct Turn {
     let priority: UInt8
     var count = 0
-    var tag: UInt64 = 0
+    var virtualFinishTag: UInt64 = 0
   }
 
   private struct Key {
@@ -51,7 +51,7 @@ struct KeyTurns: Sendable {
     var slots = 0
     var waiting = 0
     var turns: ContiguousArray<Turn> = []
-    var shown: Int32 = -1
+    var head: Int32 = -1
     /// The members in line.
     var line = IndexedHeap<Entry>()
   }
@@ -61,16 +61,16 @@ struct KeyTurns: Sendable {
   private var numbers: [ObjectIdentifier?: Int32] = [:]
   /// The positions of the members in the heaps of their keys.
   private var positions: ContiguousArray<Int32> = []
-  private var lastTag: UInt64 = 0
+  private var lastFinishTag: UInt64 = 0
   /// The keys with fewer waiting runs than before.
-  private var roomy: ContiguousArray<ObjectIdentifier> = []
+  private var keysWithCapacity: ContiguousArray<ObjectIdentifier> = []
 
-  init(takesTurns: Bool = false, limit: Int = .max, listsRoom: Bool = false) {
-    (self.takesTurns, self.limit, self.listsRoom) = (takesTurns, limit, listsRoom)
+  init(takesTurns: Bool = false, limit: Int = .max, listsKeysWithCapacity: Bool = false) {
+    (self.takesTurns, self.limit, self.listsKeysWithCapacity) = (takesTurns, limit, listsKeysWithCapacity)
   }
 
   /// Whether runs have keys at all; otherwise the queue has no use for them.
-  var isUsed: Bool { takesTurns || limit < .max || listsRoom }
+  var isUsed: Bool { takesTurns || limit < .max || listsKeysWithCapacity }
 
   /// How many keys have runs.
   var count: Int { numbers.count }
@@ -113,7 +113,7 @@ struct KeyTurns: Sendable {
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
     guard let priority, let turn = turn(of: key, priority) else { return }
-    tag(key, turn)
+    virtualFinishTag(key, turn)
   }
 
   /// A member of the key has given its slot back; ``change(of:)`` has to follow.
@@ -122,17 +122,17 @@ struct KeyTurns: Sendable {
   // MARK: Lines
 
   /// A member of the key stands in line for a slot; ``change(of:)`` has to follow.
-  mutating func linedUp(_ member: Int32, of key: Int32, goesOn: Bool, priority: UInt8, order: UInt64) {
+  mutating func enqueued(_ member: Int32, of key: Int32, goesOn: Bool, priority: UInt8, order: UInt64) {
     countTurns(of: key, priority, by: 1)
     keys[Int(key)].line.insert(Entry(index: member, goesOn: goesOn, priority: priority, order: order), &positions)
   }
 
   /// A member of the key has left the line; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
-  mutating func leftLine(_ member: Int32, of key: Int32) -> Bool {
+  mutating func dequeued(_ member: Int32, of key: Int32) -> Bool {
     let position = Int(positions[Int(member)])
     countTurns(of: key, keys[Int(key)].line.entries[position].priority, by: -1)
     keys[Int(key)].line.remove(at: position, &positions)
-    return hideIfShown(member, of: key)
+    return removeIfHead(member, of: key)
   }
 
   /// The priority of a member in line was raised; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
@@ -143,7 +143,7 @@ struct KeyTurns: Sendable {
     countTurns(of: key, entry.priority, by: -1)
     entry.priority = priority
     keys[Int(key)].line.replace(at: position, with: entry, &positions)
-    return hideIfShown(member, of: key)
+    return removeIfHead(member, of: key)
   }
 
   /// Whether a member stands in line.
@@ -152,15 +152,16 @@ struct KeyTurns: Sendable {
   /// The members in line, in no order. O(n).
   var members: [Int32] { keys.flatMap { $0.line.entries.map(\.index) } }
 
-  /// Returns how the shown member of the key changes, if it does.
+  /// Returns how the head member of the key changes, if it does.
   mutating func change(of key: Int32) -> Change? {
     let first = isFull(key) ? nil : keys[Int(key)].line.first
-    let shown = keys[Int(key)].shown
-    guard first?.index ?? -1 != shown else { return nil }
-    keys[Int(key)].shown = first?.index ?? -1
-    guard let first else { return Change(hidden: shown) }
+    let head = keys[Int(key)].head
+    guard first?.index ?? -1 != head else { return nil }
+    keys[Int(key)].head = first?.index ?? -1
+    guard let first else { return Change(formerHead: head) }
     let turn = first.goesOn ? nil : turn(of: key, first.priority)
-    return Change(hidden: shown, shown: first.index, order: turn.map { keys[Int(key)].turns[$0].tag } ?? first.order)
+    return Change(
+      formerHead: head, head: first.index, order: turn.map { keys[Int(key)].turns[$0].virtualFinishTag } ?? first.order)
   }
 
   private func turn(of key: Int32, _ priority: UInt8) -> Int? {
@@ -173,21 +174,21 @@ struct KeyTurns: Sendable {
     let index = turn(of: key, priority) ?? keys[Int(key)].turns.count
     if index == keys[Int(key)].turns.count {
       keys[Int(key)].turns.append(Turn(priority: priority))
-      tag(key, index)
+      virtualFinishTag(key, index)
     }
     keys[Int(key)].turns[index].count += change
     if keys[Int(key)].turns[index].count == 0 { keys[Int(key)].turns.remove(at: index) }
   }
 
-  private mutating func tag(_ key: Int32, _ turn: Int) {
-    lastTag += 1
-    keys[Int(key)].turns[turn].tag = lastTag
+  private mutating func virtualFinishTag(_ key: Int32, _ turn: Int) {
+    lastFinishTag += 1
+    keys[Int(key)].turns[turn].virtualFinishTag = lastFinishTag
   }
 
   /// Hides a member if it is shown. Returns whether the member was shown.
-  private mutating func hideIfShown(_ member: Int32, of key: Int32) -> Bool {
-    guard keys[Int(key)].shown == member else { return false }
-    keys[Int(key)].shown = -1
+  private mutating func removeIfHead(_ member: Int32, of key: Int32) -> Bool {
+    guard keys[Int(key)].head == member else { return false }
+    keys[Int(key)].head = -1
     return true
   }
 
@@ -196,12 +197,12 @@ struct KeyTurns: Sendable {
   /// So many more runs of the key wait to be started.
   mutating func waitingChanged(_ key: Int32, by change: Int) {
     keys[Int(key)].waiting += change
-    if change < 0, listsRoom, let id = keys[Int(key)].id { roomy.append(id) }
+    if change < 0, listsKeysWithCapacity, let id = keys[Int(key)].id { keysWithCapacity.append(id) }
   }
 
   /// How many runs of the key wait to be started.
   func waitingCount(of id: ObjectIdentifier) -> Int { number(of: id).map { keys[Int($0)].waiting } ?? 0 }
 
   /// Takes out a key that has fewer waiting runs than before, if there is one.
-  mutating func nextWithRoom() -> ObjectIdentifier? { roomy.popLast() }
+  mutating func takeKeyWithCapacity() -> ObjectIdentifier? { keysWithCapacity.popLast() }
 }

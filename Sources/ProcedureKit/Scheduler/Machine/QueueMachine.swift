@@ -55,7 +55,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var waits: Int32 = 0
     /// How many waits in its body or a part of it are for the idleness of the queue.
     var idleWaits: Int32 = 0
-    /// The number of the key in `turns`; -1 for a run that has no slot of its own, and if the queue has no use for keys.
+    /// The number of the key in `fairQueue`; -1 for a run that has no slot of its own, and if the queue has no use for keys.
     var key: Int32 = -1
     /// Whether the run is a body that goes on, or a part of one: it comes before those that have not started.
     var goesOn: Bool { isPart || isReturning }
@@ -80,7 +80,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// Runs that a suspended queue holds back.
   private(set) var held = ReadyQueue()
   /// The keys: runs that wait for a slot of their key stand beside both lines.
-  var turns: KeyTurns
+  var fairQueue: FairQueue
   private(set) var width: Int
   private(set) var slotsTaken = 0
   private(set) var isSuspended: Bool
@@ -100,8 +100,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// The instant of the event, in nanoseconds, which is given while runs are measured: the machine has no clock.
   var now: Int64 = 0
 
-  init(width: Int, isSuspended: Bool, turns: KeyTurns = KeyTurns()) {
-    (self.width, self.turns, self.isSuspended) = (width, turns, isSuspended)
+  init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue()) {
+    (self.width, self.fairQueue, self.isSuspended) = (width, fairQueue, isSuspended)
   }
 
   subscript(member: MemberID) -> Member {
@@ -156,7 +156,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   }
 
   private mutating func hold(_ member: MemberID) {
-    meters?.leftLine(member)
+    meters?.dequeued(member)
     move(member, to: .held)
     held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
   }
@@ -197,7 +197,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     }
     // No slot is free for the run, or it waits for a worker.
     move(member, to: .ready)
-    lineUp(member)
+    enqueue(member)
     return .wait
   }
 
@@ -208,7 +208,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let key = members[Int(member)].key
     guard key >= 0 else { return }
     let starts = !members[Int(member)].isPart && members[Int(member)].phase.isBeforeStart
-    turns.slotTaken(key, startsWith: starts ? members[Int(member)].priority : nil)
+    fairQueue.slotTaken(key, startsWith: starts ? members[Int(member)].priority : nil)
     keyChanged(key)
   }
 
@@ -247,7 +247,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     if entry.isReturning { return false }
     members[Int(member)].isReturning = true
     guard nextForSlot(newcomer: member) == member else {
-      lineUp(member)
+      enqueue(member)
       return false
     }
     members[Int(member)].isReturning = false
@@ -258,8 +258,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// A body that stands in line for its slot goes on without one, since it was cancelled.
   mutating func returnGivenUp(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
-    leaveLine(member)
-    meters?.leftLine(member)
+    dequeue(member)
+    meters?.dequeued(member)
     members[Int(member)].isReturning = false
     keyChanged(members[Int(member)].key)
   }
@@ -308,7 +308,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     switch phase {
     case .held: held.remove(member)
     case .ready:
-      leaveLine(member)
+      dequeue(member)
       keyChanged(members[Int(member)].key)
     default: break
     }
@@ -328,7 +328,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
     move(member, to: .finished)
     meters?.left(member)
-    if members[Int(member)].key >= 0 { turns.left(members[Int(member)].key) }
+    if members[Int(member)].key >= 0 { fairQueue.left(members[Int(member)].key) }
     members[Int(member)].payload = nil
     members[Int(member)].order = .max
     free.append(member)
@@ -349,7 +349,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     meters?.slotGivenBack(member, at: now)
     slotsTaken -= 1
     let key = members[Int(member)].key
-    if key >= 0 { turns.slotGivenBack(key) }
+    if key >= 0 { fairQueue.slotGivenBack(key) }
     keyChanged(key)
     grantSlots(&next)
   }
@@ -391,7 +391,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     while let member = nextForSlot() {
       let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].goesOn
       if needsWorker, !hasWorker { return }
-      leaveLine(member)
+      dequeue(member)
       takeSlot(member)
       if members[Int(member)].isReturning {
         members[Int(member)].isReturning = false
@@ -423,9 +423,9 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// O(n) for n runs in line.
   mutating func suspended() -> [Payload] {
     isSuspended = true
-    let line = turns.isUsed ? turns.members.filter { !members[Int($0)].goesOn } : ready.all
+    let line = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].goesOn } : ready.all
     return line.filter { members[Int($0)].holdsClaim }.compactMap { member in
-      leaveLine(member)
+      dequeue(member)
       keyChanged(members[Int(member)].key)
       members[Int(member)].needs.insert(.claim)
       members[Int(member)].holdsClaim = false
@@ -454,12 +454,12 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     guard members[Int(member)].priority < priority else { return false }
     members[Int(member)].priority = priority
     let (order, key) = (members[Int(member)].order, members[Int(member)].key)
-    if key >= 0, turns.isInLine(member) {
-      if turns.raised(member, of: key, to: priority) { hide(member) }
+    if key >= 0, fairQueue.isInLine(member) {
+      if fairQueue.raised(member, of: key, to: priority) { dequeueHead(member) }
       keyChanged(key)
     } else if ready.contains(member) || returning.contains(member) {
-      hide(member)
-      show(member, at: order)
+      dequeueHead(member)
+      enqueueHead(member, at: order)
     } else if held.contains(member) {
       held.remove(member)
       held.insert(member, priority: priority, order: order)

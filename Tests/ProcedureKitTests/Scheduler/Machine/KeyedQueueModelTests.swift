@@ -26,18 +26,18 @@ import TestingProcedureKit
   @Test("A million different keys, one after another, leave nothing behind")
   func passingKeys() {
     final class Key: Sendable {}
-    var machine = QueueMachine<Int>(width: 2, isSuspended: false, turns: KeyTurns(takesTurns: true, limit: 1))
+    var machine = QueueMachine<Int>(width: 2, isSuspended: false, fairQueue: FairQueue(takesTurns: true, limit: 1))
     var next = QueueMachine<Int>.Next()
     let keys = (0..<TestDepth.size(100_000)).map { _ in Key() }
     for key in keys {
-      let id = machine.turns.joined(ObjectIdentifier(key))
+      let id = machine.fairQueue.joined(ObjectIdentifier(key))
       let (member, step) = machine.arrived(.init(payload: 0, priority: 1, key: id), &next)
-      #expect(step == .start && machine.turns.count == 1)
+      #expect(step == .start && machine.fairQueue.count == 1)
       machine.bodyStarted(member)
       machine.bodyEnded(member, &next)
       machine.finished(member)
     }
-    #expect(machine.turns.count == 0 && machine.members.count == 1)
+    #expect(machine.fairQueue.count == 0 && machine.members.count == 1)
   }
 }
 
@@ -63,7 +63,7 @@ private struct KeyScript {
     limit = [1, 2, .max][Int.random(in: 0...2, using: &random)]
     machine = Machine(
       width: Int.random(in: 1...4, using: &random), isSuspended: Int.random(in: 0..<4, using: &random) == 0,
-      turns: KeyTurns(takesTurns: Bool.random(using: &random) || limit == .max, limit: limit))
+      fairQueue: FairQueue(takesTurns: Bool.random(using: &random) || limit == .max, limit: limit))
   }
 
   mutating func run() {
@@ -75,7 +75,7 @@ private struct KeyScript {
       if turns > 5_000 { return objections.append("never ends: \(machine.members.map(\.phase))") }
       follow(isEnding: true)
     }
-    if objections.isEmpty, machine.turns.count > 0 { objections.append("\(machine.turns.count) keys are left") }
+    if objections.isEmpty, machine.fairQueue.count > 0 { objections.append("\(machine.fairQueue.count) keys are left") }
   }
 
   private mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
@@ -84,7 +84,7 @@ private struct KeyScript {
     switch Int.random(in: 0..<12, using: &random) {
     case 0, 1, 2, 3: arrive()
     case 4:
-      if machine.turns.members.contains(where: { isBeside($0) && machine[$0].holdsClaim }) {
+      if machine.fairQueue.members.contains(where: { isBeside($0) && machine[$0].holdsClaim }) {
         seen.insert("suspended beside")
       }
       event("suspended") { machine, _ in _ = machine.suspended() }
@@ -109,7 +109,7 @@ private struct KeyScript {
       isDrivenByWorker: !isPart && chance(50), isPart: isPart)
     event("arrived") { machine, next in
       var new = new
-      new.key = machine.turns.joined(isKeyless ? nil : key)
+      new.key = machine.fairQueue.joined(isKeyless ? nil : key)
       _ = machine.arrived(new, &next)
     }
   }
@@ -167,7 +167,7 @@ private struct KeyScript {
   private func isInLine(_ member: MemberID) -> Bool { machine[member].phase == .ready || machine[member].isReturning }
 
   private func isFull(_ key: Int32, of machine: Machine) -> Bool {
-    guard machine.turns.isFull(key) else { return false }
+    guard machine.fairQueue.isFull(key) else { return false }
     return machine.members.count { $0.payload != nil && $0.key == key && $0.holdsSlot } >= limit
   }
 
@@ -202,12 +202,12 @@ private struct KeyScript {
     func object(_ objection: String) { objections.append("\(name): \(objection)") }
     let present = machine.present
     if machine.slotsTaken > max(machine.width, before.slotsTaken) { object("\(machine.slotsTaken) slots") }
-    for key in Set(present.map { machine[$0].key }) where machine.turns.limit < .max {
+    for key in Set(present.map { machine[$0].key }) where machine.fairQueue.limit < .max {
       let slots = present.count { machine[$0].key == key && machine[$0].holdsSlot }
-      let isLimited = (0..<4).contains { machine.turns.number(of: ObjectIdentifier(Self.keys[$0])) == key }
+      let isLimited = (0..<4).contains { machine.fairQueue.number(of: ObjectIdentifier(Self.keys[$0])) == key }
       if isLimited, slots > limit { object("\(slots) slots of the key \(key)") }
     }
-    for member in present where machine.turns.isInLine(member) != isInLine(member) {
+    for member in present where machine.fairQueue.isInLine(member) != isInLine(member) {
       object("\(member) stands in a wrong line")
     }
     if present.contains(where: isBeside) { seen.insert("beside") }
@@ -221,13 +221,15 @@ private struct KeyScript {
         let former = before[start]
         for waiting in now where before.members.indices.contains(Int(waiting)) && before[waiting].phase == .ready {
           let other = machine[waiting]
-          let isEarlier = other.order < former.order && (other.key == former.key || !machine.turns.takesTurns)
+          let isEarlier = other.order < former.order && (other.key == former.key || !machine.fairQueue.takesTurns)
           if other.priority > former.priority || (other.priority == former.priority && isEarlier) {
             object("\(start) overtook \(waiting)")
           }
           // A run that was not the first of its key when the event began may have come after the start.
           guard former.phase == .ready, candidatesBefore.contains(waiting) else { continue }
-          guard machine.turns.takesTurns, other.key != former.key, other.priority == former.priority else { continue }
+          guard machine.fairQueue.takesTurns, other.key != former.key, other.priority == former.priority else {
+            continue
+          }
           overtaken[waiting, default: [:]][former.key, default: 0] += 1
           seen.insert("took turns")
           if overtaken[waiting]?[former.key] ?? 0 > 1 { object("\(former.key) came twice before \(waiting)") }
