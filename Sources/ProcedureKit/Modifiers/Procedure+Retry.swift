@@ -92,7 +92,7 @@ extension Run {
     report(.retrying(attempt: attempt, delay: delay, error: error))
     log.info("attempt \(attempt) has failed, the next one follows after \(delay.inWords): \(error)")
     core.withState { _ in
-      madeDetails.pacing = state
+      ensureDetails().pacing = state
       details?.abandonPause = abandon
       details?.currentAttempt = attempt + 1
       details?.isRetrying = true

@@ -207,7 +207,7 @@ extension ProcedureContext {
     let task = task.resolved(for: input)
     let parent = run
     let child = Run(core, task.level, .added, parent: parent, closures: task.closures, body: task.body(with: input))
-    core.withState { _ in child.madeDetails.production = isElement ? .element : .child }
+    core.withState { _ in child.ensureDetails().production = isElement ? .element : .child }
     let handle = ProcedureHandle<Output>(child)
     let adoption = parent.adopt(child, isProduced: true)
     guard adoption != .refused else {

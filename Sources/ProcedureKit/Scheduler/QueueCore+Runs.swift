@@ -128,8 +128,8 @@ extension QueueCore {
         }
       }
       if !dependencies.isEmpty {
-        run.madeDetails.dependencies = dependencies
-        run.madeDetails.missingDependencies = dependencies.count
+        run.ensureDetails().dependencies = dependencies
+        run.ensureDetails().missingDependencies = dependencies.count
       }
       run.attached = run.stamp(reading.instant).nanoseconds
       let step = arrived(run, priority: priority, needs: needs, &state, &effects)
@@ -221,7 +221,7 @@ extension QueueCore {
       for other in granted where other.core !== self { other.claimGranted() }
     }
     let reading = time.reading()
-    let (following, former, log) = send { state, effects -> (Following?, Run.Former?, EventLog?) in
+    let (following, released, log) = send { state, effects -> (Following?, Run.ReleasedReferences?, EventLog?) in
       let endsPlainly = run.endsPlainly
       if endsPlainly {
         run.worker = nil
@@ -234,9 +234,9 @@ extension QueueCore {
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
       guard endsPlainly else { return (nil, nil, nil) }
       let following = Following(run: takeNext(for: worker, isStarting: false, at: reading, &state, &effects))
-      return (following, run.takeFormer(keepingHooks: false), run.details?.log)
+      return (following, run.detachReferences(keepingHooks: false), run.details?.log)
     }
-    _ = former
+    _ = released
     log?.close()
     return following
   }
@@ -268,7 +268,7 @@ extension Run {
     core.withState { _ in (self.body, self.closures) = (body, closures) }
   }
 
-  func setBindings(_ bindings: [ContextCarrier.Binding]) { core.withState { _ in madeDetails.bindings = bindings } }
+  func setBindings(_ bindings: [ContextCarrier.Binding]) { core.withState { _ in ensureDetails().bindings = bindings } }
 
   /// Ends the run before its body has started. Not if the body has.
   func end(_ outcome: Outcome) {
@@ -283,7 +283,7 @@ extension Run {
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {
     case .finished:
-      let former = core.send { state, effects -> [any ProcedureDependency] in
+      let released = core.send { state, effects -> [any ProcedureDependency] in
         guard let details, member >= 0, state.machine[member].phase == .pending else { return [] }
         details.missingDependencies -= 1
         guard details.missingDependencies == 0 else { return [] }
@@ -291,9 +291,9 @@ extension Run {
         if step != .wait { QueueCore.hand(step, to: self, &effects) }
         return details.dependencies.takeAll()
       }
-      _ = former
+      _ = released
     case .failed(let error):
-      if isOutside { core.withState { _ in madeDetails.failsFromOutside = true } }
+      if isOutside { core.withState { _ in ensureDetails().failsFromOutside = true } }
       end(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
     case .cancelled(let reason): cancel(reason)
     case .ignored(let condition): end(.ignored(by: condition))

@@ -178,7 +178,7 @@ package final class QueueCore: Sendable {
     if run.isDrivenByWorker {
       effects.add(.goOn(run, step))
     } else {
-      run.madeDetails.step = step
+      run.ensureDetails().step = step
       if let caller = run.details?.caller.take() { effects.add(.resume(caller)) }
     }
   }

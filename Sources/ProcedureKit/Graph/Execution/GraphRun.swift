@@ -51,7 +51,7 @@ final class GraphRun: Sendable {
   func execute() async throws {
     announceNodes()
     let isRead = run.core.withState { _ in
-      run.madeDetails.graph = self
+      run.ensureDetails().graph = self
       return run.reported.details?.progress != nil
     }
     if isRead { _ = progressPart }

@@ -76,7 +76,7 @@ extension Run {
 
   /// The body of a node has ended: its children are awaited. The error that the node ends with, if any.
   func finishAsNode(_ failure: (any Error)?) async -> (any Error)? {
-    core.withState { _ in madeDetails.result = failure.map { .failure($0) } ?? .success(()) }
+    core.withState { _ in ensureDetails().result = failure.map { .failure($0) } ?? .success(()) }
     await finish()
     do {
       _ = try outcome?.get(of: identity)

@@ -44,7 +44,7 @@ extension Run {
       run.id, in: around, ProgressState(start: started < 0 ? nil : ProcedureInstant(nanoseconds: started)),
       now: { core.time.now }, announce: { [weak run] in run?.report(.progress($0)) })
     let part = run.core.withState { _ in
-      if run.details?.progress == nil { run.madeDetails.progress = made }
+      if run.details?.progress == nil { run.ensureDetails().progress = made }
       return run.details?.progress ?? made
     }
     guard part === made else { return part }

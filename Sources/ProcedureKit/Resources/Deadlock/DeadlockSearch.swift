@@ -146,7 +146,7 @@ extension Run {
   var mayClaim: Bool { !level.traits.demands.isEmpty || details?.hasReclaimed ?? false }
 
   /// Another procedure waits for this run from now on.
-  func setAwaited() { core.withState { _ in madeDetails.isAwaited = true } }
+  func setAwaited() { core.withState { _ in ensureDetails().isAwaited = true } }
 
   /// Looks for a deadlock since the body has begun to wait, and ends waits of the deadlock.
   ///

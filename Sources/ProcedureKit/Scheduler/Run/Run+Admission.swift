@@ -198,7 +198,7 @@ extension Run {
     guard duration > .zero else { return pauseEnded() }
     let timers = core.timers
     let end = timers.now.advanced(by: duration.saturated.roundedUpToNanoseconds)
-    core.withState { _ in madeDetails.pauseEnd = end }
+    core.withState { _ in ensureDetails().pauseEnd = end }
     let timer = timers.schedule(at: end) { [self] in
       core.send { state, effects in
         guard member >= 0, state.machine[member].phase == .pausing else { return }
@@ -228,7 +228,7 @@ extension Run {
   func claim() -> RunStep {
     let answer: ResourceTable.Answer
     if isRetaking {
-      core.withState { _ in madeDetails.hasReclaimed = true }
+      core.withState { _ in ensureDetails().hasReclaimed = true }
       answer = core.resources.request(([self] + enclosingLevels).lackingResources, for: self)
     } else {
       answer = core.resources.request(level.traits.demands.elements, for: self)

@@ -12,7 +12,7 @@ extension Run {
     _ effects: inout QueueCore.Effects
   ) {
     guard member >= 0, !isDecided, cancellation == nil else { return }
-    let details = madeDetails
+    let details = ensureDetails()
     details.eventsBeforeCancel = pastEventCount
     details.cancel = Cancel(reason: reason)
     details.cancelInstant = stamp(reading.instant).nanoseconds
@@ -99,7 +99,7 @@ extension Run {
   ) async rethrows -> R {
     let key = ProcedureID.reserve()
     let wasStopped = core.withState { _ in
-      madeDetails.handlers[key] = onStop
+      ensureDetails().handlers[key] = onStop
       return !isDecided && details.map { $0.cancel != nil || $0.isStopping } ?? false
     }
     if wasStopped { onStop() }
@@ -123,7 +123,7 @@ extension Run {
   func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
     let (adoption, progress) = core.withState { _ -> (Adoption, ProgressPart?) in
       guard !isDecided else { return (.refused, nil) }
-      let details = madeDetails
+      let details = ensureDetails()
       details.children[child.id] = child
       if isProduced { details.producedCount += 1 }
       return (details.cancel != nil || details.isStopping ? .cancelled : .adopted, reported.details?.progress)
@@ -138,18 +138,18 @@ extension Run {
     if production == .child, case .failed(let error) = outcome {
       failure = ProcedureFailure(procedure: child.identity, error: error)
     }
-    let (former, stops, settling) = core.withState { _ -> (Run?, Bool, Waiter?) in
+    let (released, stops, settling) = core.withState { _ -> (Run?, Bool, Waiter?) in
       // A refused child was never one.
-      guard let details, let former = details.children.removeValue(forKey: child.id) else { return (nil, false, nil) }
+      guard let details, let released = details.children.removeValue(forKey: child.id) else { return (nil, false, nil) }
       if production != .none {
         details.producedCount -= 1
         details.lastChild = child.identity
       }
       if let failure { details.failures.append(failure) }
       let stops = failure != nil && errorPolicy != .continue
-      return (former, stops, details.producedCount == 0 ? details.settling.take() : nil)
+      return (released, stops, details.producedCount == 0 ? details.settling.take() : nil)
     }
-    _ = former
+    _ = released
     if stops {
       logStop(by: child, outcome)
       stop()

@@ -151,12 +151,12 @@ extension Run {
   /// Makes the outcome visible. Wakes those that wait for the run.
   private func publish(_ outcome: Outcome, isLast: Bool) {
     let reading = core.time.reading()
-    let (parent, former, log) = core.send { state, effects -> (Run?, Former, EventLog?) in
+    let (parent, released, log) = core.send { state, effects -> (Run?, ReleasedReferences, EventLog?) in
       publish(outcome, at: reading, &state, &effects)
       if isLast { leave(&state, &effects) }
-      return (self.parent, takeFormer(keepingHooks: !isLast), details?.log)
+      return (self.parent, detachReferences(keepingHooks: !isLast), details?.log)
     }
-    for dependency in former.dependencies { dependency.ofRun.dependencyRun.forget(self) }
+    for dependency in released.dependencies { dependency.ofRun.dependencyRun.forget(self) }
     log?.close()
     if let parent {
       parent.childEnded(self, outcome.withoutValue, as: core.withState { _ in details?.production ?? .none })
@@ -192,15 +192,15 @@ extension Run {
 
   /// Leaves the machine: nothing more is done for the run.
   private func leave() {
-    let former = core.send { state, effects in
+    let released = core.send { state, effects in
       leave(&state, &effects)
-      return takeFormer(keepingHooks: false)
+      return detachReferences(keepingHooks: false)
     }
-    _ = former
+    _ = released
   }
 
   /// The references of a run until its end, released after the lock has been left.
-  struct Former: Sendable {
+  struct ReleasedReferences: Sendable {
     let body: Body?
     let closures: Level.Closures?
     /// The dependencies that have not all ended.
@@ -208,8 +208,8 @@ extension Run {
     let others: [any Sendable]
   }
 
-  func takeFormer(keepingHooks: Bool) -> Former {
-    Former(
+  func detachReferences(keepingHooks: Bool) -> ReleasedReferences {
+    ReleasedReferences(
       body: body.take(), closures: keepingHooks ? nil : closures.take(),
       dependencies: details?.dependencies.takeAll() ?? [], others: details?.takeReferences() ?? [])
   }
@@ -225,7 +225,7 @@ extension Run {
 
   /// A dependency, a condition or a deadlock has decided the outcome: a cancel that comes after is ignored. Called under the lock.
   func endedWithoutStart(_ outcome: Outcome, _ state: inout QueueCore.State) {
-    madeDetails.refusal = outcome
+    ensureDetails().refusal = outcome
     isDecided = true
     state.machine.endedBeforeStart(member)
   }

@@ -45,7 +45,7 @@ extension Run {
     let reading = run.core.time.reading()
     run.core.send { _, effects in
       guard run.outcome == nil else { return }
-      if run.kind == .added { _ = run.madeLog }
+      if run.kind == .added { _ = run.ensureEventLog() }
       run.recordForced(step, at: reading.instant, in: run.details?.log, &effects)
     }
   }
@@ -67,16 +67,16 @@ extension Run {
 extension Run {
   /// The events of the run, from the first. Each call subscribes anew.
   func events() -> AsyncStream<ProcedureEvent> {
-    let (log, isOver) = core.withState { _ in (madeLog, outcome != nil) }
+    let (log, isOver) = core.withState { _ in (ensureEventLog(), outcome != nil) }
     if isOver { log.close() }
     return log.subscribe().stream { await ProcedureContext.waitingForEvent(of: self, $0) }
   }
 
   /// The log of the run's events, made from what has happened so far. Called under the lock.
-  var madeLog: EventLog {
+  func ensureEventLog() -> EventLog {
     if let log = details?.log { return log }
     let log = EventLog(past: pastEvents)
-    madeDetails.log = log
+    ensureDetails().log = log
     setLogged()
     return log
   }
@@ -145,6 +145,6 @@ extension GraphRun {
 extension Run {
   /// Keeps why a node of a durable graph is executed again, for the event of its start and for snapshots.
   package func noteExecutionCause(_ cause: ExecutionCause) {
-    core.withState { _ in madeDetails.executionCause = cause }
+    core.withState { _ in ensureDetails().executionCause = cause }
   }
 }

@@ -46,7 +46,7 @@ extension Run {
       await withTaskCancellationHandler {
         await Waiter.suspend { waiter in
           core.withState { _ in
-            guard madeDetails.step == nil else { return false }
+            guard ensureDetails().step == nil else { return false }
             details?.caller = waiter
             return true
           }
@@ -112,7 +112,7 @@ extension Run {
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.carriers.isEmpty
     if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
-      core.withState { _ in madeDetails.result = .failure(error) }
+      core.withState { _ in ensureDetails().result = .failure(error) }
       return .finish
     }
     let needsTask = !isDrivenByWorker && (level.traits.timeout != nil || level.traits.deadline != nil || kind == .copy)
@@ -154,7 +154,7 @@ extension Run {
           try await callWillExecuteHooks()
         }
       } catch {
-        core.withState { _ in madeDetails.result = .failure(error) }
+        core.withState { _ in ensureDetails().result = .failure(error) }
         return .ended
       }
       guard let body = startBody() else { return .notStarted }
@@ -206,8 +206,8 @@ extension Run {
     let (body, name) = core.withState { _ in (self.body, self.closures?.reuse?.name) }
     guard let body, let name, let reused = try await body(self, .reuse) as? Level.Reused else { return false }
     core.withState { _ in
-      madeDetails.result = .success(reused.value)
-      reported.madeDetails.isReused = true
+      ensureDetails().result = .success(reused.value)
+      reported.ensureDetails().isReused = true
     }
     report(.reused(by: name))
     log.debug("reuses \(name)")
@@ -257,7 +257,7 @@ extension Run {
       if !hasStarted || details?.isRetrying ?? false {
         if !hasStarted { started = stamp(reading.instant).nanoseconds }
         hasStarted = true
-        if !isReported, details?.isRetrying ?? false { reported.madeDetails.innerRetryCount += 1 }
+        if !isReported, details?.isRetrying ?? false { reported.ensureDetails().innerRetryCount += 1 }
         details?.isRetrying = false
         let (attempt, cause) = (details?.currentAttempt ?? 1, details?.executionCause)
         record(
@@ -273,7 +273,7 @@ extension Run {
   func bodyEnded(_ result: Result<any Sendable, any Error>?) -> Level.Hooks? {
     let reading = core.time.reading()
     return core.send { state, effects in
-      if let result { madeDetails.result = result }
+      if let result { ensureDetails().result = result }
       // The end of the attempt before a pause was recorded then.
       if !(details?.isRetrying ?? false) {
         ended = stamp(reading.instant).nanoseconds
@@ -293,7 +293,7 @@ extension Run {
       for hook in hooks.didExecute.elements { try await hook(ending) }
       if isReported, let hook = core.hooks?.onDidExecute { try await hook(identity, ending.withoutValue) }
     } catch {
-      core.withState { _ in madeDetails.result = .failure(error) }
+      core.withState { _ in ensureDetails().result = .failure(error) }
     }
   }
 
@@ -319,7 +319,7 @@ extension Run {
       }
       return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
     }
-    core.withState { _ in madeDetails.timeToDeadline = remaining }
+    core.withState { _ in ensureDetails().timeToDeadline = remaining }
     return nil
   }
 
@@ -337,7 +337,7 @@ extension Run {
   func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
     let timer = core.timers.schedule(after: duration, action)
     let isDecided = core.withState { _ in
-      if !self.isDecided { madeDetails.timers.append(timer) }
+      if !self.isDecided { ensureDetails().timers.append(timer) }
       return self.isDecided
     }
     if isDecided { core.timers.cancel(timer) }

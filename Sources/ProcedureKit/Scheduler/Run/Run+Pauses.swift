@@ -35,7 +35,7 @@ extension Run {
       let claimant = core.resources.isHeld(by: self) ? innermost : self
       let signal = OneShotSignal()
       core.withState { _ in
-        claimant.madeDetails.hasReclaimed = true
+        claimant.ensureDetails().hasReclaimed = true
         claimant.details?.reclaiming.append((signal, innermost))
       }
       let answer = core.resources.request(lacking, for: claimant)
@@ -73,7 +73,7 @@ extension Run {
   /// The state that the last step of a retry or a repeat has left, if any.
   func pacing<State: Sendable>() -> State? { core.withState { _ in details?.pacing as? State } }
 
-  func setPacing(_ state: any Sendable) { core.withState { _ in madeDetails.pacing = state } }
+  func setPacing(_ state: any Sendable) { core.withState { _ in ensureDetails().pacing = state } }
 }
 
 extension [Run] {

@@ -58,7 +58,7 @@ extension Run {
       if endsWait { state.machine.waitEnded(owner.member) }
       let isCancelled = details?.cancel != nil || owner.details?.cancel != nil || owner.details?.isStopping ?? false
       guard !isCancelled, !state.machine.slotNeeded(owner.member) else { return true }
-      owner.madeDetails.slotWaiters.append(signal)
+      owner.ensureDetails().slotWaiters.append(signal)
       return false
     }
     if isReady { return }
@@ -87,7 +87,7 @@ extension Run {
   /// Registers a wait until `removeWait`, for snapshots and for the search for deadlocks.
   func addWait(_ wait: RunWait, _ key: AnyObject) {
     let wait = BodyWait(wait: wait, signal: key as? OneShotSignal)
-    core.withState { _ in madeDetails.waits[ObjectIdentifier(key)] = wait }
+    core.withState { _ in ensureDetails().waits[ObjectIdentifier(key)] = wait }
   }
 
   func removeWait(_ key: AnyObject) {
@@ -151,7 +151,7 @@ extension Run {
   private func register(_ signal: OneShotSignal, isAwaited: Bool) -> Bool {
     core.withState { _ in
       guard outcome == nil else { return false }
-      madeDetails.waiters[signal.id] = signal
+      ensureDetails().waiters[signal.id] = signal
       if isAwaited { details?.isAwaited = true }
       return true
     }
@@ -171,7 +171,7 @@ extension Run {
     let isOver = core.withState { _ in
       guard outcome == nil else { return true }
       let earlier = details?.listeners[key]
-      madeDetails.listeners[key] = { @Sendable outcome in
+      ensureDetails().listeners[key] = { @Sendable outcome in
         earlier?(outcome)
         listener(outcome)
       }
@@ -182,7 +182,7 @@ extension Run {
 
   /// Releases the listener of a run that has ended without this one.
   func forget(_ dependent: Run) {
-    let former = core.withState { _ in details?.listeners.removeValue(forKey: dependent.id) }
-    _ = former
+    let released = core.withState { _ in details?.listeners.removeValue(forKey: dependent.id) }
+    _ = released
   }
 }

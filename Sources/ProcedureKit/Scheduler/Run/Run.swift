@@ -211,7 +211,7 @@ package final class Run: @unchecked Sendable {
   var isDrivenByWorker: Bool { kind == .added }
 
   /// The details, made when something needs them. Called under the lock.
-  var madeDetails: RunDetails {
+  func ensureDetails() -> RunDetails {
     if let details { return details }
     let made = RunDetails()
     details = made
