@@ -143,7 +143,7 @@ extension QueueCore {
     }
     if let refusal { return refusal.error(of: run) }
     run.startDeadline()
-    if next != .wait { run.goOn(from: next) }
+    if next != .wait { run.advance(from: next) }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
     for dependency in dependencies { watch(dependency, for: run, priority) }
     if !dependencies.isEmpty, run.mayBeAwaited { WaitSearch.resolveDeadlock(from: run) }
@@ -275,7 +275,7 @@ extension Run {
     core.send { state, effects in
       guard member >= 0, !isDecided, state.machine[member].phase.isBeforeStart else { return }
       endedWithoutStart(outcome, &state)
-      QueueCore.hand(.finish, to: self, &effects)
+      QueueCore.deliver(.finish, to: self, &effects)
     }
   }
 
@@ -288,7 +288,7 @@ extension Run {
         details.missingDependencies -= 1
         guard details.missingDependencies == 0 else { return [] }
         let step = state.machine.dependenciesSettled(member, &effects.next)
-        if step != .wait { QueueCore.hand(step, to: self, &effects) }
+        if step != .wait { QueueCore.deliver(step, to: self, &effects) }
         return details.dependencies.takeAll()
       }
       _ = released

@@ -53,18 +53,18 @@ package final class QueueCore: Sendable {
       case giveRoom(AdmissionLimiter.Caller)
       case event(EventEffect)
       case endEvents
-      case goOn(Run, RunStep)
+      case advance(Run, RunStep)
       case notify(RunDetails.Listener, ProcedureOutcome<Void>)
       case cancel(Run)
-      case spread(@Sendable () -> Void)
+      case propagate(@Sendable () -> Void)
       case claimGranted(Run)
       case cancelAll
       case watchForStall
 
       /// Whether the action leads a run on, which may cause the next action.
-      var leadsOn: Bool {
+      var advancesRun: Bool {
         switch self {
-        case .goOn, .notify, .cancel, .spread, .claimGranted, .cancelAll: true
+        case .advance, .notify, .cancel, .propagate, .claimGranted, .cancelAll: true
         case .resume, .call, .giveRoom, .event, .endEvents, .watchForStall: false
         }
       }
@@ -147,7 +147,7 @@ package final class QueueCore: Sendable {
       if limitsWaiting {
         while let caller = state.limiter.takeNextCaller(&state.machine) { effects.add(.giveRoom(caller)) }
       }
-      if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.hand(&state, &effects) }
+      if !effects.next.steps.isEmpty || !effects.next.returned.isEmpty { Self.deliver(&state, &effects) }
       effects.startsWorker = state.machine.startsWorker()
       if stallReport != nil { watchForStall(&state, &effects) }
       return result
@@ -163,10 +163,10 @@ package final class QueueCore: Sendable {
   }
 
   /// Gives each step to the driver of its run.
-  private static func hand(_ state: inout State, _ effects: inout Effects) {
+  private static func deliver(_ state: inout State, _ effects: inout Effects) {
     for (member, step) in effects.next.steps {
       guard let run = state.machine[member].payload else { continue }
-      hand(step, to: run, &effects)
+      deliver(step, to: run, &effects)
     }
     for member in effects.next.returned {
       effects.call(state.machine[member].payload?.details?.slotWaiters.takeAll() ?? [])
@@ -174,9 +174,9 @@ package final class QueueCore: Sendable {
     (effects.next.steps, effects.next.returned) = ([], [])
   }
 
-  static func hand(_ step: RunStep, to run: Run, _ effects: inout Effects) {
+  static func deliver(_ step: RunStep, to run: Run, _ effects: inout Effects) {
     if run.isDrivenByWorker {
-      effects.add(.goOn(run, step))
+      effects.add(.advance(run, step))
     } else {
       run.ensureDetails().step = step
       if let caller = run.details?.caller.take() { effects.add(.resume(caller)) }
@@ -190,9 +190,9 @@ package final class QueueCore: Sendable {
 
   /// First what causes nothing else here, then, each after the other, what may cause the next.
   private func perform(_ actions: [Effects.Action]) {
-    for action in actions where !action.leadsOn { perform(action) }
-    guard actions.contains(where: \.leadsOn) else { return }
-    Trampoline.call { for action in actions where action.leadsOn { self.perform(action) } }
+    for action in actions where !action.advancesRun { perform(action) }
+    guard actions.contains(where: \.advancesRun) else { return }
+    Trampoline.call { for action in actions where action.advancesRun { self.perform(action) } }
   }
 
   private func perform(_ action: Effects.Action) {
@@ -203,10 +203,10 @@ package final class QueueCore: Sendable {
       if !caller.signal.signal() { send { state, _ in state.limiter.releaseReservation(caller.key) } }
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()
-    case .goOn(let run, let step): run.goOn(from: step)
+    case .advance(let run, let step): run.advance(from: step)
     case .notify(let listener, let outcome): listener(outcome)
     case .cancel(let run): run.cancel(nil)
-    case .spread(let cancel): cancel()
+    case .propagate(let cancel): cancel()
     case .claimGranted(let run): run.claimGranted()
     case .cancelAll: cancelAll(nil, includesLater: true)
     case .watchForStall: adjustStallTimer()

@@ -141,7 +141,7 @@ extension Run {
     core.send { state, effects in
       guard member >= 0, state.machine[member].phase == .evaluating else { return }
       let step = state.machine.conditionsSatisfied(member, &effects.next)
-      if step != .wait { QueueCore.hand(step, to: self, &effects) }
+      if step != .wait { QueueCore.deliver(step, to: self, &effects) }
     }
   }
 
@@ -204,7 +204,7 @@ extension Run {
         guard member >= 0, state.machine[member].phase == .pausing else { return }
         details?.pauseTimer = nil
         let step = state.machine.pauseEnded(member, &effects.next)
-        if step != .wait { QueueCore.hand(step, to: self, &effects) }
+        if step != .wait { QueueCore.deliver(step, to: self, &effects) }
       }
     }
     let isPausing = core.withState { state in
@@ -278,7 +278,7 @@ extension Run {
   /// The resources that the run has waited for are its own now. Called under the lock.
   func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if !(details?.reclaiming ?? []).isEmpty { return effects.add(.claimGranted(self)) }
-    if let step = nextStepWithClaim(&state, &effects), step != .wait { QueueCore.hand(step, to: self, &effects) }
+    if let step = nextStepWithClaim(&state, &effects), step != .wait { QueueCore.deliver(step, to: self, &effects) }
   }
 
   /// The claim is refused, since it would wait for ever.
@@ -290,7 +290,7 @@ extension Run {
       }
       guard member >= 0, state.machine[member].phase == .claiming else { return }
       endedWithoutStart(.failed(error), &state)
-      QueueCore.hand(.finish, to: self, &effects)
+      QueueCore.deliver(.finish, to: self, &effects)
     }
   }
 }

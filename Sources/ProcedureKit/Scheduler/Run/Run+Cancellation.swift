@@ -21,17 +21,17 @@ extension Run {
     let (children, handlers, timer) = (details.children.inOrder, details.handlers.inOrder, details.pauseTimer.take())
     let worker = isBeforeStart ? nil : worker
     if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
-      let spread = { @Sendable [core] in
+      let propagate = { @Sendable [core] in
         if let timer { core.timers.cancel(timer) }
         for child in children { child.cancel(reason) }
         for handler in handlers { handler() }
         worker?.cancel()
       }
-      effects.add(.spread(spread))
+      effects.add(.propagate(propagate))
     }
     guard isBeforeStart else { return }
     state.machine.endedBeforeStart(member)
-    QueueCore.hand(.finish, to: self, &effects)
+    QueueCore.deliver(.finish, to: self, &effects)
   }
 
   /// Stops the body since a produced child has failed: everything in the run is cancelled, and its task is told.

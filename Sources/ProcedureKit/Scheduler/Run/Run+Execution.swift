@@ -2,7 +2,7 @@ extension Run {
   // MARK: The steps
 
   /// Goes on with an added run from a step that leads on, in the task of whoever caused the step, or in a task of the queue.
-  func goOn(from first: RunStep) {
+  func advance(from first: RunStep) {
     var step = first
     while true {
       switch step {
