@@ -6,20 +6,20 @@ extension Procedure {
   /// ```
   ///
   /// The repetition ends with the value of the last execution: at the end of the schedule, after `maxCount` executions,
-  /// or when `goesOn` returns `false`. A failure ends the repetition with the error. A pause holds no slot and no
+  /// or when `shouldRepeat` returns `false`. A failure ends the repetition with the error. A pause holds no slot and no
   /// resource of the procedure, including resources of modifiers that follow; the outermost level pauses without a
   /// task. A cancel ends a pause at once. For all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
   ///   - schedule: The delays between the end of an execution and the next start.
   ///   - maxCount: The largest number of executions. A value below 1 traps.
-  ///   - goesOn: Returns whether to execute again, given the value of an execution.
+  ///   - shouldRepeat: Returns whether to execute again, given the value of an execution.
   /// - Returns: The procedure with its repetitions.
   public func repeating(
     _ schedule: Schedule, maxCount: Int = .max,
-    while goesOn: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }
+    while shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }
   ) -> ProcedureTask<Input, Output> {
-    repeating(.after(schedule), maxCount, goesOn)
+    repeating(.after(schedule), maxCount, shouldRepeat)
   }
 
   /// Returns the procedure repeated after each success at a fixed rate; see ``repeating(_:maxCount:while:)``.
@@ -28,13 +28,13 @@ extension Procedure {
   /// that takes longer, the next execution starts at the next multiple of the period. Missed multiples are skipped.
   public func repeating(
     every period: Duration, maxCount: Int = .max,
-    while goesOn: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }
+    while shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool = { _ in true }
   ) -> ProcedureTask<Input, Output> {
-    repeating(.every(period), maxCount, goesOn)
+    repeating(.every(period), maxCount, shouldRepeat)
   }
 
   private func repeating(
-    _ pace: RepetitionPace, _ maxCount: Int, _ goesOn: @escaping @concurrent @Sendable (Output) async -> Bool
+    _ pace: RepetitionPace, _ maxCount: Int, _ shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     require(maxCount >= 1, "Procedure \"\(task.name)\": maxCount is \(maxCount); with less than 1 nothing could run")
@@ -47,7 +47,7 @@ extension Procedure {
         run.pacing() ?? RepeatState(pace: RepetitionPace.Iterator(pace, from: timers.now, run.core.makeGenerator()))
       let output = try await task.executeAsLevel(input)
       state.count += 1
-      guard state.count < maxCount, await goesOn(output), let delay = state.pace.delay(at: timers.now) else {
+      guard state.count < maxCount, await shouldRepeat(output), let delay = state.pace.delay(at: timers.now) else {
         return output
       }
       run.setPacing(state)

@@ -7,14 +7,14 @@
 /// for the reported run: while none of them holds a slot, the time of an executing run is that of a layer that pauses or waits.
 struct RunMeters: Sendable {
   /// A part of the life of a run, to which the time counts.
-  enum Part: UInt8, Sendable {
+  enum Bucket: UInt8, Sendable {
     case pending, evaluating, claiming, waiting, executing, paused, finishing
   }
 
   private struct Meter {
     /// The instant of the latest change; negative if the run is not known.
     var since: Int64 = -1
-    var part = Part.pending
+    var bucket = Bucket.pending
     var slot: Int32 = -1
     /// The instant since which the run stands in line for its slot; negative if it does not.
     var lineStart: Int64 = -1
@@ -32,8 +32,8 @@ struct RunMeters: Sendable {
     var times: (Int64, Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0, 0)
 
     /// The part of the run's life to which the time counts now.
-    private var countedPart: Part {
-      guard part == .executing, slotCount == 0 else { return part }
+    private var countedBucket: Bucket {
+      guard bucket == .executing, slotCount == 0 else { return bucket }
       if partCounts.paused > 0 { return .paused }
       if partCounts.claiming > 0 { return .claiming }
       if partCounts.waiting > 0 { return .waiting }
@@ -43,7 +43,7 @@ struct RunMeters: Sendable {
     mutating func pass(to instant: Int64) {
       let time = max(instant - since, 0)
       since = max(instant, since)
-      switch countedPart {
+      switch countedBucket {
       case .pending: times.0 += time
       case .evaluating: times.1 += time
       case .claiming: times.2 += time
@@ -54,8 +54,8 @@ struct RunMeters: Sendable {
       }
     }
 
-    mutating func count(_ part: Part, by change: Int32) {
-      switch part {
+    mutating func count(_ bucket: Bucket, by change: Int32) {
+      switch bucket {
       case .evaluating: partCounts.evaluating += change
       case .claiming: partCounts.claiming += change
       case .waiting: partCounts.waiting += change
@@ -74,20 +74,20 @@ struct RunMeters: Sendable {
   mutating func arrived(_ member: Int32, partOf reported: Int32, at instant: Int64) {
     arrivalCount += 1
     while meters.count <= Int(member) { meters.append(Meter(reported: (-1, 0))) }
-    let isPart = isKnown(reported)
+    let isNested = isKnown(reported)
     meters[Int(member)] = Meter(
       since: instant, arrival: arrivalCount,
-      reported: isPart ? (reported, meters[Int(reported)].arrival) : (member, arrivalCount))
+      reported: isNested ? (reported, meters[Int(reported)].arrival) : (member, arrivalCount))
   }
 
-  mutating func moved(_ member: Int32, to part: Part, at instant: Int64) {
+  mutating func moved(_ member: Int32, to bucket: Bucket, at instant: Int64) {
     guard isKnown(member) else { return }
-    let earlier = meters[Int(member)].part
+    let earlier = meters[Int(member)].bucket
     meters[Int(member)].pass(to: instant)
-    meters[Int(member)].part = part
+    meters[Int(member)].bucket = bucket
     changeReported(of: member, at: instant) { reported in
       reported.count(earlier, by: -1)
-      reported.count(part, by: 1)
+      reported.count(bucket, by: 1)
     }
   }
 

@@ -43,8 +43,8 @@ extension ProcedureQueue {
   /// - Complexity: O(n log n) for n procedures on the queue.
   public func cancelWaiting(_ reason: (any Error)? = nil) {
     core.cancelRuns { run, entry in
-      let isPart = entry.isPart || (run.kind == .added && run.parent != nil)
-      return isPart || !entry.phase.isBeforeStart ? nil : Cancel(reason: reason)
+      let isNested = entry.isNested || (run.kind == .added && run.parent != nil)
+      return isNested || !entry.phase.isBeforeStart ? nil : Cancel(reason: reason)
     }
   }
 }
@@ -53,7 +53,7 @@ extension QueueCore {
   /// Cancels everything that a shutdown waits for. Parts of bodies are cancelled with the bodies.
   fileprivate func cancelForShutDown(sparing callers: [Run]) {
     cancelRuns(includesLater: true) { run, entry in
-      if entry.isPart || entry.idleWaits > 0 || callers.contains(where: { $0 === run }) { return nil }
+      if entry.isNested || entry.idleWaits > 0 || callers.contains(where: { $0 === run }) { return nil }
       return Cancel(reason: ProcedureError.queueShutDown(procedure: run.identity, queue: name))
     }
   }

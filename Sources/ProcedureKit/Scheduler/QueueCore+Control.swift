@@ -125,7 +125,7 @@ extension QueueCore {
     return withState { state in
       state.machine.present.compactMap { member in
         let entry = state.machine[member]
-        return entry.isPart || (isInside && entry.idleWaits > 0) ? nil : entry.payload
+        return entry.isNested || (isInside && entry.idleWaits > 0) ? nil : entry.payload
       }
     }
   }

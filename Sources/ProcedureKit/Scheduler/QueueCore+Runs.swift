@@ -338,18 +338,18 @@ extension Run {
     let around =
       slotOwner !== self && slotOwner.core === core
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
-    let isPart = around != nil || slotOwner !== self
+    let isNested = around != nil || slotOwner !== self
     let reading = core.time.reading()
     let admission = core.send { state, effects -> Admission in
       // `enter` may have admitted the run already.
       if member >= 0 { return .admitted(.wait) }
-      guard !state.isShutDown || isPart else { return .refused }
+      guard !state.isShutDown || isNested else { return .refused }
       let enclosing = around.flatMap { $0.member >= 0 ? state.machine[$0.member] : nil }
       let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
       attached = stamp(reading.instant).nanoseconds
       let step = core.arrived(
         self, priority: max(own, enclosing?.priority ?? 0), needs: level.needs, order: enclosing?.order ?? 0,
-        isPart: isPart,
+        isNested: isNested,
         &state,
         &effects)
       // The graph has reported its nodes.

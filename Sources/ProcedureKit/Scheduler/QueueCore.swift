@@ -234,13 +234,13 @@ package final class QueueCore: Sendable {
   /// A run comes. Returns the next step of the run.
   @inline(__always)
   func arrived(
-    _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64 = 0, isPart: Bool = false,
+    _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64 = 0, isNested: Bool = false,
     _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
     let (member, step) = state.machine.arrived(
       .init(
         payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
-        usesSlotOfParent: run.slotOwner !== run, isPart: isPart, takesRoom: run.isAddedByUser,
+        usesSlotOfParent: run.slotOwner !== run, isNested: isNested, takesRoom: run.isAddedByUser,
         order: order, key: usesKeys && run.slotOwner === run ? state.machine.fairQueue.joined(run.keyID) : -1),
       partOf: run.isReported ? -1 : run.reported.member, &effects.next)
     run.member = member

@@ -117,7 +117,7 @@ public struct RemoteExecution: Sendable {
   public let delivery: Int
   private let onProgress: @Sendable (RemoteProgress) -> Void
   /// The part of the worker's run in the tree of progress.
-  private let part = Locked<ProgressPart?>(nil)
+  private let part = Locked<ProgressNode?>(nil)
 
   init(_ call: RemoteCall, delivery: Int, onProgress: @escaping @Sendable (RemoteProgress) -> Void) {
     (procedure, key, self.delivery, self.onProgress) = (call.procedure, call.key, delivery, onProgress)

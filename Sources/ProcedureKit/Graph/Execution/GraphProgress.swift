@@ -76,8 +76,8 @@ struct GraphProgress {
 
   /// A worker has finished a node that succeeded, and asks for the next: for one that it has released, if it may choose.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
-    let goesOn = released.first >= 0 && shape.priorities.isEmpty && !isStopping
-    if goesOn {
+    let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
+    if continuesAtOnce {
       for node in released.others ?? [] { insert(node) }
       countdown.values.nodeTaken(released.first)
       return continuing(with: released.first)

@@ -80,13 +80,13 @@ extension GraphRun {
 
 extension GraphRun {
   /// The part of the graph in the tree of progress, made with those of all runs around if there is none.
-  var progressPart: ProgressPart { progressPart(in: run.progressPart) }
+  var progressPart: ProgressNode { progressPart(in: run.progressPart) }
 
-  func progressPart(in around: ProgressPart) -> ProgressPart {
+  func progressPart(in around: ProgressNode) -> ProgressNode {
     let (part, isNew) = around.graph(firstID) {
       let total = plan.traits.reduce(0) { $0 + Double($1.weight) }
       let core = run.core
-      return ProgressPart(
+      return ProgressNode(
         firstID, in: around, ProgressState(total: total), nodeCount: plan.traits.count, now: { core.time.now })
     }
     guard isNew else { return part }
@@ -105,7 +105,7 @@ extension GraphRun {
   /// A node has ended while somebody reads or reports progress.
   func countEnd(of node: Int32) { countEnd(of: node, in: progressPart) }
 
-  private func countEnd(of node: Int32, in part: ProgressPart) {
+  private func countEnd(of node: Int32, in part: ProgressNode) {
     part.nodeEnded(Int(node), firstID.advanced(by: Int(node)), weight: Double(plan.traits[Int(node)].weight))
   }
 }

@@ -3,7 +3,7 @@
 /// There is a part only where progress is reported or read, and then also for all runs around. A part calls nothing under its lock, which is taken last.
 ///
 /// `package` for `ProcedureKitRemote`.
-package final class ProgressPart: Sendable {
+package final class ProgressNode: Sendable {
   private struct State {
     var progress: ProgressState
     /// The version that each reader has read.
@@ -13,14 +13,14 @@ package final class ProgressPart: Sendable {
     var announced = -1
     var isAnnouncing = false
     /// The graphs that the run executes.
-    var graphs: [ProcedureID: ProgressPart] = [:]
+    var graphs: [ProcedureID: ProgressNode] = [:]
     /// For each node of a graph, whether it has been counted.
     var counted: ContiguousArray<Bool>
   }
 
   /// The identity in the part around: of the run, or of the first node of the graph.
   let id: ProcedureID
-  private let parent: ProgressPart?
+  private let parent: ProgressNode?
   private let now: @Sendable () -> ProcedureInstant
   private let announce: (@Sendable (ProcedureProgress) -> Void)?
   private let state: Locked<State>
@@ -33,7 +33,7 @@ package final class ProgressPart: Sendable {
   ///   - now: Reads the clock of the queue.
   ///   - announce: Called outside of all locks for each percent, by one task at a time.
   init(
-    _ id: ProcedureID, in parent: ProgressPart?, _ progress: ProgressState, nodeCount: Int = 0,
+    _ id: ProcedureID, in parent: ProgressNode?, _ progress: ProgressState, nodeCount: Int = 0,
     now: @escaping @Sendable () -> ProcedureInstant, announce: (@Sendable (ProcedureProgress) -> Void)? = nil
   ) {
     (self.id, self.parent, self.now, self.announce) = (id, parent, now, announce)
@@ -107,7 +107,7 @@ package final class ProgressPart: Sendable {
   // MARK: Graphs
 
   /// The part of a graph that the run executes, made if there is none.
-  func graph(_ id: ProcedureID, make: () -> ProgressPart) -> (part: ProgressPart, isNew: Bool) {
+  func graph(_ id: ProcedureID, make: () -> ProgressNode) -> (part: ProgressNode, isNew: Bool) {
     state.withLock { state in
       if let part = state.graphs[id] { return (part, false) }
       let part = make()
@@ -128,7 +128,7 @@ package final class ProgressPart: Sendable {
     }
   }
 
-  func graph(_ id: ProcedureID) -> ProgressPart? { state.withLock { $0.graphs[id] } }
+  func graph(_ id: ProcedureID) -> ProgressNode? { state.withLock { $0.graphs[id] } }
 
   private var weight: Double { state.withLock { $0.progress.total } }
 

@@ -1,8 +1,8 @@
 /// Internal. The reading side of a stream of progress, which has only the newest value.
 final class ProgressReader: EventReader {
-  private let part: ProgressPart
+  private let part: ProgressNode
 
-  private init(_ part: ProgressPart) {
+  private init(_ part: ProgressNode) {
     self.part = part
   }
 
@@ -32,7 +32,7 @@ final class ProgressReader: EventReader {
 
 extension Run {
   /// The part of the reporting run in the tree of progress, made with those of all runs around if there is none.
-  package var progressPart: ProgressPart {
+  package var progressPart: ProgressNode {
     let run = reported
     if let part = run.core.withState({ _ in run.details?.progress }) { return part }
     let (core, started) = (run.core, run.core.withState { _ in run.started })
@@ -40,7 +40,7 @@ extension Run {
     let graph = isNode ? run.parent?.currentGraph : nil
     // A node that is left of a graph that has ended is part of nothing.
     let around = graph?.progressPart ?? (isNode ? nil : run.parent?.progressPart)
-    let made = ProgressPart(
+    let made = ProgressNode(
       run.id, in: around, ProgressState(start: started < 0 ? nil : ProcedureInstant(nanoseconds: started)),
       now: { core.time.now }, announce: { [weak run] in run?.report(.progress($0)) })
     let part = run.core.withState { _ in
@@ -63,7 +63,7 @@ extension Run {
   var currentGraph: GraphRun? { core.withState { _ in details?.graph } }
 
   /// Takes the children and graphs of the run, and of its levels, that are there already.
-  private func adoptParts(into part: ProgressPart) {
+  private func adoptParts(into part: ProgressNode) {
     let (graph, children) = core.withState { _ in (details?.graph, details.map { Array($0.children.values) } ?? []) }
     _ = graph?.progressPart(in: part)
     for child in children {
@@ -76,7 +76,7 @@ extension Run {
   }
 }
 
-extension ProgressPart {
+extension ProgressNode {
   /// Counts a run that a body has started. Nodes are counted by their graph, and levels report as their run.
   func adopt(_ child: Run) {
     guard child.kind == .added || child.kind == .structured else { return }

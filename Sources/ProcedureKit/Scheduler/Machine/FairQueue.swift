@@ -27,12 +27,12 @@ struct FairQueue: Sendable {
 
   private struct Entry: IndexedHeapEntry {
     let index: Int32
-    let goesOn: Bool
+    let isResuming: Bool
     var priority: UInt8
     let order: UInt64
 
     func comes(before other: Entry) -> Bool {
-      if goesOn != other.goesOn { return goesOn }
+      if isResuming != other.isResuming { return isResuming }
       if priority != other.priority { return priority > other.priority }
       return order < other.order
     }
@@ -122,9 +122,10 @@ struct FairQueue: Sendable {
   // MARK: Lines
 
   /// A member of the key stands in line for a slot; ``change(of:)`` has to follow.
-  mutating func enqueued(_ member: Int32, of key: Int32, goesOn: Bool, priority: UInt8, order: UInt64) {
+  mutating func enqueued(_ member: Int32, of key: Int32, isResuming: Bool, priority: UInt8, order: UInt64) {
     countTurns(of: key, priority, by: 1)
-    keys[Int(key)].line.insert(Entry(index: member, goesOn: goesOn, priority: priority, order: order), &positions)
+    keys[Int(key)].line.insert(
+      Entry(index: member, isResuming: isResuming, priority: priority, order: order), &positions)
   }
 
   /// A member of the key has left the line; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
@@ -159,7 +160,7 @@ struct FairQueue: Sendable {
     guard first?.index ?? -1 != head else { return nil }
     keys[Int(key)].head = first?.index ?? -1
     guard let first else { return Change(formerHead: head) }
-    let turn = first.goesOn ? nil : turn(of: key, first.priority)
+    let turn = first.isResuming ? nil : turn(of: key, first.priority)
     return Change(
       formerHead: head, head: first.index, order: turn.map { keys[Int(key)].turns[$0].virtualFinishTag } ?? first.order)
   }

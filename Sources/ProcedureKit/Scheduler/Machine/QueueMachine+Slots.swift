@@ -13,7 +13,7 @@ extension QueueMachine {
     if meters != nil { meters?.enqueued(member, at: now) }
     let (key, priority, order) = (members[Int(member)].key, members[Int(member)].priority, members[Int(member)].order)
     guard key >= 0 else { return enqueueHead(member, at: order) }
-    fairQueue.enqueued(member, of: key, goesOn: members[Int(member)].goesOn, priority: priority, order: order)
+    fairQueue.enqueued(member, of: key, isResuming: members[Int(member)].isResuming, priority: priority, order: order)
     keyChanged(key)
   }
 
@@ -31,7 +31,7 @@ extension QueueMachine {
 
   mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
     let priority = members[Int(member)].priority
-    if members[Int(member)].goesOn {
+    if members[Int(member)].isResuming {
       returning.insert(member, priority: priority, order: order)
     } else {
       ready.insert(member, priority: priority, order: order)
@@ -39,7 +39,7 @@ extension QueueMachine {
   }
 
   mutating func dequeueHead(_ member: MemberID) {
-    if members[Int(member)].goesOn { returning.remove(member) } else { ready.remove(member) }
+    if members[Int(member)].isResuming { returning.remove(member) } else { ready.remove(member) }
   }
 
   /// The run begins or ends to count among those that wait to be started, if it counts at all.

@@ -40,7 +40,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     /// Whether the run uses the slot of a body around it.
     var usesSlotOfParent = false
     /// Whether the run is a part of a body that executes, and goes on although the queue is suspended.
-    var isPart = false
+    var isNested = false
     /// Whether the run counts among those that wait on the queue: added, and not produced.
     var takesRoom = false
     /// The place in the order of admission; 0 for the next one. A part of a body has the order of the body.
@@ -58,7 +58,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     /// The number of the key in `fairQueue`; -1 for a run that has no slot of its own, and if the queue has no use for keys.
     var key: Int32 = -1
     /// Whether the run is a body that goes on, or a part of one: it comes before those that have not started.
-    var goesOn: Bool { isPart || isReturning }
+    var isResuming: Bool { isNested || isReturning }
   }
 
   /// The effects of an event on other runs.
@@ -115,7 +115,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let member = insert(new)
     meters?.arrived(member, partOf: reported, at: now)
     if new.order == 0 { members[Int(member)].order = arrivals }
-    if !new.isPart { count += 1 }
+    if !new.isNested { count += 1 }
     countWaiting(member, by: 1)
     if new.needs.contains(.dependencies) { return (member, .wait) }
     return (member, advance(member, &next))
@@ -150,7 +150,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   /// The resources were granted while the queue is suspended. Whether the run gives them back, and claims them again later (R2).
   mutating func claimLapses(_ member: MemberID) -> Bool {
-    guard isSuspended, !members[Int(member)].isPart else { return false }
+    guard isSuspended, !members[Int(member)].isNested else { return false }
     hold(member)
     return true
   }
@@ -169,7 +169,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   }
 
   private mutating func advance(_ member: MemberID, _ needs: Needs) -> RunStep {
-    if isSuspended, !members[Int(member)].isPart, needs != .delay {
+    if isSuspended, !members[Int(member)].isNested, needs != .delay {
       hold(member)
       return .wait
     }
@@ -207,7 +207,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     meters?.slotTaken(member, at: now)
     let key = members[Int(member)].key
     guard key >= 0 else { return }
-    let starts = !members[Int(member)].isPart && members[Int(member)].phase.isBeforeStart
+    let starts = !members[Int(member)].isNested && members[Int(member)].phase.isBeforeStart
     fairQueue.slotTaken(key, startsWith: starts ? members[Int(member)].priority : nil)
     keyChanged(key)
   }
@@ -286,14 +286,14 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   /// The body, or a part of it, waits for the queue to be idle.
   mutating func idleWaitStarted(_ member: MemberID) {
-    guard !members[Int(member)].isPart else { return }
+    guard !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits += 1
     if members[Int(member)].idleWaits == 1 { idlerCount += 1 }
   }
 
   /// A wait for the queue to be idle has ended.
   mutating func idleWaitEnded(_ member: MemberID) {
-    guard !members[Int(member)].isPart else { return }
+    guard !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits -= 1
     if members[Int(member)].idleWaits == 0 { idlerCount -= 1 }
   }
@@ -324,7 +324,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   /// The run is over.
   mutating func finished(_ member: MemberID) {
-    if !members[Int(member)].isPart { count -= 1 }
+    if !members[Int(member)].isNested { count -= 1 }
     if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
     move(member, to: .finished)
     meters?.left(member)
@@ -368,7 +368,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     guard slotsTaken < width else { return nil }
     if !returning.isEmpty { return returning.first() }
     let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
-    if hasNewcomer, members[Int(newcomer)].goesOn { return newcomer }
+    if hasNewcomer, members[Int(newcomer)].isResuming { return newcomer }
     if isSuspended { return nil }
     if !ready.isEmpty { return ready.first() }
     return hasNewcomer ? newcomer : nil
@@ -389,7 +389,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
     while let member = nextForSlot() {
-      let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].goesOn
+      let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].isResuming
       if needsWorker, !hasWorker { return }
       dequeue(member)
       takeSlot(member)
@@ -423,7 +423,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// O(n) for n runs in line.
   mutating func suspended() -> [Payload] {
     isSuspended = true
-    let line = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].goesOn } : ready.all
+    let line = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all
     return line.filter { members[Int($0)].holdsClaim }.compactMap { member in
       dequeue(member)
       keyChanged(members[Int(member)].key)
@@ -474,7 +474,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     let former = members[Int(member)].phase
     assert(former.leads(to: phase), "QueueMachine: \(former) does not lead to \(phase)")
     members[Int(member)].phase = phase
-    if meters != nil { meters?.moved(member, to: phase.part, at: now) }
+    if meters != nil { meters?.moved(member, to: phase.metricsBucket, at: now) }
     if phase == .pausing || !phase.isBeforeStart { changeCount &+= 1 }
   }
 

@@ -50,8 +50,8 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// The part of the metrics to which the time in this phase counts.
-  var part: RunMeters.Part {
+  /// The bucket of the metrics in which the time in this phase counts.
+  var metricsBucket: RunMeters.Bucket {
     switch self {
     case .pending: .pending
     case .evaluating: .evaluating

@@ -121,7 +121,7 @@ extension Run {
 
   /// Takes a child, which is cancelled with this run. Not when the outcome is decided.
   func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
-    let (adoption, progress) = core.withState { _ -> (Adoption, ProgressPart?) in
+    let (adoption, progress) = core.withState { _ -> (Adoption, ProgressNode?) in
       guard !isDecided else { return (.refused, nil) }
       let details = ensureDetails()
       details.children[child.id] = child

@@ -60,7 +60,7 @@ final class RunDetails {
   var failsFromOutside = false
   var log: EventLog?
   /// The part in the tree of progress, if somebody reports or reads progress.
-  var progress: ProgressPart?
+  var progress: ProgressNode?
   /// The graph that the body executes.
   var graph: GraphRun?
   var waits: [ObjectIdentifier: BodyWait] = [:]

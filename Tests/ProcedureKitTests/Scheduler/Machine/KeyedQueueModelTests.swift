@@ -103,10 +103,10 @@ private struct KeyScript {
 
   private mutating func arrive() {
     let key = Self.keys.randomElement(using: &random).map(ObjectIdentifier.init)
-    let (isKeyless, isPart, needsClaim) = (chance(20), chance(20), chance(30))
+    let (isKeyless, isNested, needsClaim) = (chance(20), chance(20), chance(30))
     let new = Machine.Member(
       payload: 0, priority: UInt8.random(in: 0...2, using: &random), needs: needsClaim ? .claim : [],
-      isDrivenByWorker: !isPart && chance(50), isPart: isPart)
+      isDrivenByWorker: !isNested && chance(50), isNested: isNested)
     event("arrived") { machine, next in
       var new = new
       new.key = machine.fairQueue.joined(isKeyless ? nil : key)
@@ -155,7 +155,7 @@ private struct KeyScript {
         machine.keyReplaced(of: member, by: key, &next)
         _ = machine.slotNeeded(member)
       }
-    } else if !isEnding, !entry.isPart, chance(20) {
+    } else if !isEnding, !entry.isNested, chance(20) {
       event("paused \(member)") { $0.paused(member, needs: [], &$1) }
     } else {
       event("bodyEnded \(member)") { $0.bodyEnded(member, &$1) }
@@ -177,7 +177,7 @@ private struct KeyScript {
 
   /// The runs that may start: the most urgent of each key that has room.
   private func candidates(of machine: Machine) -> [MemberID] {
-    let waiting = machine.present.filter { machine[$0].phase == .ready && !machine[$0].isPart }
+    let waiting = machine.present.filter { machine[$0].phase == .ready && !machine[$0].isNested }
     let keys = Set(waiting.map { machine[$0].key }).filter { !isFull($0, of: machine) }
     return keys.compactMap { key in
       waiting.filter { machine[$0].key == key }.max { isAfter($0, $1, machine) }
@@ -213,7 +213,7 @@ private struct KeyScript {
     if present.contains(where: isBeside) { seen.insert("beside") }
     let now = candidates(of: machine)
     let started = before.present.filter {
-      before[$0].phase == .ready && !before[$0].isPart && machine[$0].phase == .starting
+      before[$0].phase == .ready && !before[$0].isNested && machine[$0].phase == .starting
     }
     let candidatesBefore = started.isEmpty ? [] : candidates(of: before)
     if name != "raised", !name.hasPrefix("keyReplaced") {
@@ -239,7 +239,7 @@ private struct KeyScript {
     overtaken = overtaken.filter { now.contains($0.key) }
     guard machine.slotsTaken < machine.width else { return }
     for member in present
-    where (machine[member].isReturning || (machine[member].isPart && machine[member].phase == .ready)) {
+    where (machine[member].isReturning || (machine[member].isNested && machine[member].phase == .ready)) {
       if !isFull(machine[member].key, of: machine), name != "raised" { object("\(member) waits for a free slot") }
     }
     guard !machine.isSuspended, !now.isEmpty else { return }

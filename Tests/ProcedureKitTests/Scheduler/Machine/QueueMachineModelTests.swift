@@ -112,11 +112,11 @@ private struct QueueScript {
   private mutating func arrive() {
     var needs: Machine.Needs = []
     for need in [Machine.Needs.dependencies, .conditions, .delay, .claim] where chance(25) { needs.insert(need) }
-    let isPart = chance(20)
+    let isNested = chance(20)
     let new = Machine.Member(
       payload: 0, priority: UInt8.random(in: 0...2, using: &random), needs: needs,
-      isDrivenByWorker: !isPart && chance(50),
-      usesSlotOfParent: isPart && chance(50), isPart: isPart, takesRoom: !isPart)
+      isDrivenByWorker: !isNested && chance(50),
+      usesSlotOfParent: isNested && chance(50), isNested: isNested, takesRoom: !isNested)
     var arrived: (MemberID, RunStep) = (-1, .wait)
     event("arrived", nil) { arrived = $0.arrived(new, &$1) }
     take(arrived.1, for: arrived.0)
@@ -234,7 +234,7 @@ private struct QueueScript {
 
   /// The runs in line for a slot, the next one first.
   private var line: [MemberID] {
-    machine.present.filter { machine[$0].phase == .ready && !machine[$0].isPart }.sorted {
+    machine.present.filter { machine[$0].phase == .ready && !machine[$0].isNested }.sorted {
       let (one, other) = (machine[$0], machine[$1])
       return one.priority != other.priority ? one.priority > other.priority : one.order < other.order
     }
@@ -274,16 +274,16 @@ private struct QueueScript {
       objections.append("\(name): slots miscounted")
     }
     let present = machine.members.filter { $0.payload != nil }
-    if present.count(where: { !$0.isPart }) != machine.count { objections.append("\(name): runs miscounted") }
-    if present.count(where: { !$0.isPart && $0.phase.isBeforeStart }) != machine.waitingCount {
+    if present.count(where: { !$0.isNested }) != machine.count { objections.append("\(name): runs miscounted") }
+    if present.count(where: { !$0.isNested && $0.phase.isBeforeStart }) != machine.waitingCount {
       objections.append("\(name): waiting runs miscounted")
     }
     for (index, member) in machine.members.enumerated() where member.payload != nil {
       let id = MemberID(index)
       let isInLine = member.phase == .ready
       if machine.held.contains(id) != (member.phase == .held)
-        || machine.ready.contains(id) != (isInLine && !member.isPart)
-        || machine.returning.contains(id) != (isInLine && member.isPart || member.isReturning)
+        || machine.ready.contains(id) != (isInLine && !member.isNested)
+        || machine.returning.contains(id) != (isInLine && member.isNested || member.isReturning)
       {
         objections.append("\(name): \(id) stands in a wrong line")
       }
