@@ -125,7 +125,7 @@ public struct ProcedureGraph<Input: Sendable, Output: Sendable>: Procedure {
 
   /// The graph as a task, in which ``limit(_:)`` and ``errorPolicy(_:)`` are already applied.
   public var procedureTask: ProcedureTask<Input, Output> {
-    ProcedureTask(name) { input in try await execute(input, in: .ofBody(name)) }
+    ProcedureTask(name) { input in try await execute(input, in: .requireCurrent(for: name)) }
   }
 
   package func execute(_ value: Input, by plan: GraphPlan? = nil, in context: ProcedureContext) async throws -> Output {

@@ -50,7 +50,7 @@ extension Procedure {
       do {
         return try await task.executeAsLevel(input)
       } catch {
-        if ProcedureContext.ofBody(task.name).isCancelled { throw error }
+        if ProcedureContext.requireCurrent(for: task.name).isCancelled { throw error }
         return try await replacement(error, input)
       }
     }

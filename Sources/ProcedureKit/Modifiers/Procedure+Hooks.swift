@@ -98,7 +98,7 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { input in
-      try await interceptor(ProcedureContext.ofBody(task.name)) { try await task.executeAsLevel(input) }
+      try await interceptor(ProcedureContext.requireCurrent(for: task.name)) { try await task.executeAsLevel(input) }
     }
   }
 }

@@ -41,7 +41,7 @@ extension Procedure {
     return task.wrapped {
       $0.mayPause = true
     } _: { input in
-      let run = ProcedureContext.ofBody(task.name).run
+      let run = ProcedureContext.requireCurrent(for: task.name).run
       let timers = run.core.timers
       var state =
         run.pacing() ?? RepeatState(pace: RepetitionPace.Iterator(pace, from: timers.now, run.core.makeGenerator()))
@@ -155,7 +155,7 @@ public struct ProcedureRepetition<Input: Sendable, Output: Sendable>: AsyncSeque
     /// Pauses. A body that iterates releases its slot, and keeps its resources.
     private static func pause(for delay: Duration, _ timers: Timers) async throws {
       let end = timers.now.advanced(by: delay.saturated.roundedUpToNanoseconds)
-      guard let run = ProcedureContext.current?.run.living else { return try await timers.pause(for: delay) }
+      guard let run = ProcedureContext.current?.run.nearestUnfinished else { return try await timers.pause(for: delay) }
       guard delay > .zero else { return }
       let signal = OneShotSignal()
       let timer = timers.schedule(at: end) { signal.signal() }

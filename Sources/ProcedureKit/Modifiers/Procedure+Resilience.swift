@@ -7,7 +7,7 @@ extension Procedure {
   public func circuitBreaker(_ breaker: CircuitBreaker) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
-      let context = ProcedureContext.ofBody(task.name)
+      let context = ProcedureContext.requireCurrent(for: task.name)
       switch breaker.callWanted() {
       case .refused(let instant):
         throw ProcedureError.circuitOpen(
@@ -33,7 +33,7 @@ extension Procedure {
   public func rateLimited(_ limiter: RateLimiter) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
-      try await ProcedureContext.ofBody(task.name).run.pass(limiter)
+      try await ProcedureContext.requireCurrent(for: task.name).run.pass(limiter)
       return try await task.executeAsLevel(input)
     }
   }
@@ -57,7 +57,7 @@ extension Procedure {
   public func hedged(after delay: Duration) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { (input: Input) in
-      try await Hedge(task, input, of: ProcedureContext.ofBody(task.name).run).execute(after: delay)
+      try await Hedge(task, input, of: ProcedureContext.requireCurrent(for: task.name).run).execute(after: delay)
     }
   }
 }

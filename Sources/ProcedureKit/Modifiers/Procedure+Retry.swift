@@ -38,7 +38,7 @@ extension Procedure {
     return task.wrapped {
       $0.mayPause = true
     } _: { input in
-      let context = ProcedureContext.ofBody(task.name)
+      let context = ProcedureContext.requireCurrent(for: task.name)
       let run = context.run
       var state =
         run.pacing() ?? RetryState(task: task, delays: schedule.delays(using: run.core.makeGenerator()))

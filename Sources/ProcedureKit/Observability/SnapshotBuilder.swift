@@ -69,7 +69,7 @@ private struct RunLook: Sendable {
     waits = details?.waits.values.compactMap { BodyWaitLook($0.wait) } ?? []
     pauseEnd = details?.pauseEnd
     // Other queues may have ended a dependency or released a resource, and not yet have reached this run: it waits for nothing then.
-    dependencies = details?.dependencies.filter { !$0.ofRun.dependencyRun.isFinished }.map(\.identity) ?? []
+    dependencies = details?.dependencies.filter { !$0.asRunDependency.dependencyRun.isFinished }.map(\.identity) ?? []
     holders = phase == .claiming ? run.core.resources.holders(of: run) : []
     let produced = details.map { Array($0.children.values.filter { $0.kind == .added }) } ?? []
     children = produced.map(\.identity).sorted { $0.id < $1.id }

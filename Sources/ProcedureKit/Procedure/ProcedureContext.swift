@@ -107,17 +107,17 @@ public struct ProcedureContext: Sendable {
   public nonisolated(nonsending) static func withCancellationHandler<R>(
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
-    guard let run = current?.run.living else {
+    guard let run = current?.run.nearestUnfinished else {
       return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
     }
-    return try await run.whileCancellable(operation: operation, onCancel: onCancel)
+    return try await run.withTaskAndRunCancellationHandler(operation: operation, onCancel: onCancel)
   }
 
   // MARK: Waiting
 
   /// Registers a wait of the current body, which releases its slot, and executes the operation, which waits at `signal`.
   static func waiting(for wait: RunWait, at signal: OneShotSignal, _ operation: () async -> Void) async {
-    guard let run = current?.run.living else { return await operation() }
+    guard let run = current?.run.nearestUnfinished else { return await operation() }
     wait.queue?.withState { $0.awaitingBodies += 1 }
     await run.withSlotReleased(for: wait, at: signal) {
       run.searchForDeadlock()
@@ -130,7 +130,7 @@ public struct ProcedureContext: Sendable {
   @concurrent static func waitingForEvent<Event: Sendable>(
     of awaited: Run, _ wait: @escaping @concurrent @Sendable () async -> Event?
   ) async -> Event? {
-    guard let run = current?.run.living, !awaited.isFinished else { return await wait() }
+    guard let run = current?.run.nearestUnfinished, !awaited.isFinished else { return await wait() }
     let (work, event) = (CancellableWork(), ResultBox<Event?>())
     let isOwn = run.ancestors.contains { $0 === awaited }
     if !isOwn { awaited.setAwaited() }
@@ -138,9 +138,9 @@ public struct ProcedureContext: Sendable {
     await run.withSlotReleased(for: isOwn ? .events(of: awaited.name) : .eventsOfRun(awaited), at: work) {
       if isOwn { awaited.failIfStuckInOwnEvents(run) } else { run.searchForDeadlock() }
       // The task of the body may be its caller's, which a cancellation of the run does not cancel (C3).
-      await run.whileToldToGoOn {
+      await run.withRunCancellationHandler {
         await work.execute(startsAtOnce: true) { event.store(.success(await wait())) }
-      } onStop: {
+      } onCancel: {
         work.cancel()
       }
     }
@@ -165,7 +165,7 @@ public struct ProcedureContext: Sendable {
   }
 
   /// The context of a body. Traps outside of any procedure.
-  package static func ofBody(_ name: @autoclosure () -> String) -> ProcedureContext {
+  package static func requireCurrent(for name: @autoclosure () -> String) -> ProcedureContext {
     guard let context = current else {
       preconditionFailure("ProcedureTask \"\(name())\": a part of a body is executed outside of any procedure")
     }

@@ -21,7 +21,7 @@ extension ProcedureQueue {
   @concurrent public nonisolated func shutDown(grace: Duration? = nil) async {
     core.shutDown()
     guard let grace else { return await core.waitUntilIdle() }
-    let callers = ProcedureContext.current?.run.living.map { Array($0.ancestors) } ?? []
+    let callers = ProcedureContext.current?.run.nearestUnfinished.map { Array($0.ancestors) } ?? []
     let cancelRest: @Sendable () -> Void = { [core] in core.cancelForShutDown(sparing: callers) }
     guard grace > .zero else {
       cancelRest()

@@ -118,7 +118,7 @@ final class ResultFlow<Input: Sendable, Output: Sendable> {
   private func receive() async throws {
     if let signal = exchange.waitForArrival() {
       let isCalled = await ProcedureContext.lendingSlot(forEventOf: sequence.task.name) {
-        guard let run = ProcedureContext.current?.run.living else { return await signal.wait() }
+        guard let run = ProcedureContext.current?.run.nearestUnfinished else { return await signal.wait() }
         return await run.wait(at: signal)
       }
       guard isCalled else { throw Self.cancelError }

@@ -11,7 +11,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
     queue = sequence.queue
     isOrdered = sequence.isOrdered
     exchange = ResultExchange(queue.core)
-    parent = ProcedureContext.current?.run.living.map { ProcedureContext($0) }
+    parent = ProcedureContext.current?.run.nearestUnfinished.map { ProcedureContext($0) }
     let priority = Task.currentPriority.rawValue
     // The reader has another task, and another priority.
     task = sequence.task.relabelled { traits in

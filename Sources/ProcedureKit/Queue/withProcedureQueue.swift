@@ -48,10 +48,10 @@ public nonisolated(nonsending) func withProcedureQueue<R>(
   let queue = ProcedureQueue(core: configuration.makeCore(scope: errorPolicy))
   let onCancel: @Sendable () -> Void = { queue.core.cancelAll(nil, includesLater: true) }
   let drain: nonisolated(nonsending) () async throws -> R = { try await drained(queue, errorPolicy, after: body) }
-  guard let run = ProcedureContext.current?.run.living else {
+  guard let run = ProcedureContext.current?.run.nearestUnfinished else {
     return try await withTaskCancellationHandler(operation: drain, onCancel: onCancel)
   }
-  return try await run.whileCancellable(operation: drain, onCancel: onCancel)
+  return try await run.withTaskAndRunCancellationHandler(operation: drain, onCancel: onCancel)
 }
 
 /// Calls the body, waits until all procedures on the queue have finished, and throws what has failed.

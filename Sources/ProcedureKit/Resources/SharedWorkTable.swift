@@ -168,7 +168,7 @@ extension ProcedureTask {
   /// Executes the task once for all runs that request the key at the same time: the first leads, and the others wait for its result.
   static func coalesced(_ task: ProcedureTask, by key: InternedKey, in scope: CoalescingScope?) -> ProcedureTask {
     task.wrapped { (input: Input) in
-      let context = ProcedureContext.ofBody(task.name)
+      let context = ProcedureContext.requireCurrent(for: task.name)
       let run = context.run
       let table = scope?.executions ?? run.core.executions
       let key = SharedWorkTable.Key(

@@ -22,7 +22,7 @@ extension QueueCore {
 
   /// Waits while the queue is suspended: a graph that executes starts no further node (Q2).
   func waitWhileSuspended(_ run: Run) async {
-    while gate.load(ordering: .acquiring), !run.isToldToStop {
+    while gate.load(ordering: .acquiring), !run.isCancelledOrStopping {
       let signal = OneShotSignal()
       let isSuspended = withState { state in
         guard state.machine.isSuspended else { return false }
@@ -93,7 +93,7 @@ extension QueueCore {
 
   /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same (Q4).
   func waitUntilIdle() async {
-    let bodies = ProcedureContext.current?.run.living?.ancestors.filter { $0.core === self } ?? []
+    let bodies = ProcedureContext.current?.run.nearestUnfinished?.ancestors.filter { $0.core === self } ?? []
     let signal = OneShotSignal()
     send { state, effects in
       for body in bodies where body.member >= 0 { state.machine.idleWaitStarted(body.member) }
@@ -155,7 +155,7 @@ extension QueueCore {
     state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
   }
 
-  func tellOfUnobserved(_ failure: ProcedureFailure) {
+  func reportUnobservedFailure(_ failure: ProcedureFailure) {
     switch failureHandling {
     case .scope(_, let handler), .unobserved(let handler): handler.map { $0(failure) } ?? logUnobserved(failure)
     }
@@ -175,7 +175,9 @@ extension QueueCore {
     if isClaiming { resources.raise(run, to: priority) }
     guard !(dependencies.isEmpty && children.isEmpty) else { return }
     Trampoline.call {
-      for other in dependencies.map(\.ofRun.dependencyRun) + children { other.core.raise(other, to: priority) }
+      for other in dependencies.map(\.asRunDependency.dependencyRun) + children {
+        other.core.raise(other, to: priority)
+      }
     }
   }
 }
@@ -234,7 +236,7 @@ extension QueueCore {
       return false
     }
     guard !hasRoom else { return }
-    if let run = ProcedureContext.current?.run.living {
+    if let run = ProcedureContext.current?.run.nearestUnfinished {
       await ProcedureContext.waiting(for: .room(self, key), at: signal) { _ = await run.wait(at: signal) }
     } else {
       _ = await signal.wait()
@@ -248,7 +250,7 @@ extension QueueCore {
 
   /// Reserves room for one more run if there is room at once and the queue admits the run; nobody is overtaken or replaced.
   func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
-    if withState(\.isShutDown), !isAround(ProcedureContext.current?.run.living) { return false }
+    if withState(\.isShutDown), !isAround(ProcedureContext.current?.run.nearestUnfinished) { return false }
     return !limitsWaiting || withState { $0.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), $0.machine) }
   }
 

@@ -4,7 +4,7 @@ extension QueueCore {
   /// A run comes in its caller's task. Whether the body is to be executed now; if not, `drive` leads on.
   @usableFromInline
   func enter(_ level: Level) -> (run: Run, starts: Bool) {
-    let parent = ProcedureContext.current?.run.living
+    let parent = ProcedureContext.current?.run.nearestUnfinished
     let run = Run(self, level, .structured, parent: parent)
     guard parent == nil, level.isPlain, isPlain, !Task.isCancelled else { return (run, false) }
     let priority = level.traits.rawPriority ?? Task.currentPriority.rawValue
@@ -111,7 +111,7 @@ extension QueueCore {
     let reading = time.reading()
     var needs = run.level.needs
     if !dependencies.isEmpty { needs.insert(.dependencies) }
-    let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.living)
+    let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished)
     var next = RunStep.wait
     let (refusal, replaced) = send { state, effects -> (AdmissionLimiter.Refusal?, Run?) in
       if room == .reserved { state.limiter.releaseReservation(run.keyID) }
@@ -156,7 +156,7 @@ extension QueueCore {
   // MARK: Dependencies
 
   private func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
-    let dependency = dependency.ofRun
+    let dependency = dependency.asRunDependency
     let other = dependency.dependencyRun
     if priority > TaskPriority.background.rawValue { other.core.raise(other, to: priority) }
     dependency.whenFinished(by: run.id) { outcome in
@@ -362,7 +362,7 @@ extension Run {
     }
     guard case .admitted = admission else { return admission }
     // A parent that was cancelled before could not reach this run in its queue.
-    let isCancelled = isTaskCancelled || !cleansUp && parent?.isToldToStop ?? false
+    let isCancelled = isTaskCancelled || !cleansUp && parent?.isCancelledOrStopping ?? false
     return isCancelled ? .cancelled : admission
   }
 }

@@ -36,7 +36,7 @@ public struct DurableGraph<Input: Sendable, Output: Sendable>: Procedure {
   public var procedureTask: ProcedureTask<Input, Output> {
     ProcedureTask(name) { input in
       let run = try await DurableRun(plan, input: fingerprint(of: input))
-      return try await graph.execute(input, by: run.graph(), in: .ofBody(name))
+      return try await graph.execute(input, by: run.graph(), in: .requireCurrent(for: name))
     }
   }
 

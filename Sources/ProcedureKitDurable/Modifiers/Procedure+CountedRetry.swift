@@ -76,7 +76,7 @@ extension ProcedureTask {
         try await number.write(0)
         return output
       } catch {
-        let isCancelled = ProcedureContext.ofBody(name).isCancelled
+        let isCancelled = ProcedureContext.requireCurrent(for: name).isCancelled
         try await number.write(isCancelled ? counter.failedCount.withLock { Int64($0) } : 0)
         throw error
       }
@@ -98,7 +98,7 @@ private struct AttemptCounter: Sendable {
   /// Returns a task that writes the number of its attempt before the attempt.
   func counting<Input, Output>(_ task: ProcedureTask<Input, Output>) -> ProcedureTask<Input, Output> {
     task.wrapped { input in
-      let context = ProcedureContext.ofBody(task.name)
+      let context = ProcedureContext.requireCurrent(for: task.name)
       let attempt = min(used + context.attempt, Int(Int32.max))
       try await number.write(Int64(attempt))
       do {

@@ -34,7 +34,7 @@ extension ProcedureTask {
   fileprivate func timeout(_ duration: Duration, _ place: RememberedPlace<Input>) -> ProcedureTask {
     guard duration > .zero else { return self }
     return wrapped { input in
-      let context = ProcedureContext.ofBody(name)
+      let context = ProcedureContext.requireCurrent(for: name)
       let start = JournalNumber(journal: place.journal, key: try place.key(of: input, for: "start").key)
       let now = place.journal.timeSince1970
       let before = try await start.read()

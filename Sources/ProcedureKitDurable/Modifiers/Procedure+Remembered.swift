@@ -141,12 +141,12 @@ extension ProcedureTask {
       do {
         output = try await executeAsLevel(input)
       } catch {
-        if place.remembersFailures, !error.isNoFailure, !ProcedureContext.ofBody(name).isCancelled {
+        if place.remembersFailures, !error.isNoFailure, !ProcedureContext.requireCurrent(for: name).isCancelled {
           try await place.append(Array("\(error)".utf8), isFailure: true, for: input)
         }
         throw error
       }
-      if ProcedureContext.ofBody(name).isCancelled { return output }
+      if ProcedureContext.requireCurrent(for: name).isCancelled { return output }
       let content: [UInt8]
       do {
         content = try encode(output, journal.coder)

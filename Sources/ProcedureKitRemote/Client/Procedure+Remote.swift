@@ -39,7 +39,7 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     let (task, client) = (procedureTask, RemoteClient(executor: executor, signature: signature, coder: coder))
     return task.wrapped { (input: Input) in
-      let (context, id) = (ProcedureContext.ofBody(task.name), RemoteCall.makeID())
+      let (context, id) = (ProcedureContext.requireCurrent(for: task.name), RemoteCall.makeID())
       let work = RemoteCall.Key(run: key?(input) ?? id, node: task.name, attempt: context.attempt)
       let last = Locked<RemoteProgress?>(nil)
       let call = RemoteCall(

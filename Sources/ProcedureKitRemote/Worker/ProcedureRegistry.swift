@@ -37,7 +37,7 @@ public struct ProcedureRegistry: Sendable {
   public mutating func register<P: Procedure>(_ procedure: P, as signature: RemoteSignature<P.Input, P.Output>) {
     let (task, coder, name) = (procedure.procedureTask, coder, signature.name)
     let followed = task.wrapped { (input: P.Input) in
-      RemoteExecution.current?.follow(ProcedureContext.ofBody(task.name).run)
+      RemoteExecution.current?.follow(ProcedureContext.requireCurrent(for: task.name).run)
       return try await task.executeAsLevel(input)
     }
     require(entries[name] == nil, "ProcedureRegistry: \"\(name)\" is registered twice")

@@ -60,7 +60,7 @@ final class GraphRun: Sendable {
       let graph = run.core.withState { _ in run.details?.graph.take() }
       _ = graph
     }
-    await run.whileCancellable {
+    await run.withTaskAndRunCancellationHandler {
       let advance = await GraphWorker(self, worker: run).execute(
         from: state.withLock { $0.progress.started() }, leavesWhenMoreIsReady: true)
       if !advance.isComplete { await executeByWorkers(takingOverFrom: advance.next) }
@@ -221,7 +221,7 @@ final class GraphRun: Sendable {
   func nodeFailed(_ node: Int32, _ error: any Error, _ nodeRun: Run?, hasExecuted: Bool) -> GraphProgress.Advance {
     nodeMoved()
     // A cancel of the run may be seen here before its handler has been called.
-    if !isStopping, run.isToldToStop { taskWasCancelled() }
+    if !isStopping, run.isCancelledOrStopping { taskWasCancelled() }
     let isCancelled = isStopping
     let outcome = nodeRun?.outcome?.withoutValue ?? ProcedureOutcome<Void>(thrown: error)
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }

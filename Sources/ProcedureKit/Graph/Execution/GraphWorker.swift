@@ -98,7 +98,7 @@ struct NodeFrame: Sendable {
   var identity: ProcedureIdentity { graph.identity(of: node) }
 
   var isCancelled: Bool {
-    graph.isStopping || graph.runMade(for: node)?.isToldToStop ?? false
+    graph.isStopping || graph.runMade(for: node)?.isCancelledOrStopping ?? false
       || !worker.ignoresTaskCancellation && Task.isCancelled
   }
 

@@ -76,7 +76,7 @@ enum WaitSearch {
       }
       let mayClaim = run.core.withState { _ in run.mayClaim }
       // A dependency that has finished is known to the run, or will be at once.
-      var awaited = children + dependencies.map(\.ofRun.dependencyRun)
+      var awaited = children + dependencies.map(\.asRunDependency.dependencyRun)
       var oneOf: [Run] = []
       for (key, wait) in waits {
         let others: [Run]
@@ -192,7 +192,7 @@ protocol RunDependency: ProcedureDependency {
 
 extension ProcedureDependency {
   /// The dependency as the engine uses it. Traps for a type of another module.
-  var ofRun: any RunDependency {
+  var asRunDependency: any RunDependency {
     guard let dependency = self as? any RunDependency else {
       fatalError("\(Self.self) is no dependency: depend on the handle of a procedure that waits for it")
     }

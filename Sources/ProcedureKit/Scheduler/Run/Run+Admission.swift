@@ -7,7 +7,7 @@ package enum RunDriver {
   /// Runs a task without a queue: within a body as a part of this body, elsewhere without limit.
   static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
     let task = task.resolved(for: input)
-    if let parent = ProcedureContext.current?.run.living {
+    if let parent = ProcedureContext.current?.run.nearestUnfinished {
       return try await drive(
         Run(
           parent.core, task.level, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
@@ -48,7 +48,7 @@ package enum RunDriver {
 
 extension Run {
   /// The run, or the nearest run around it, that has not finished: a task that a body has left behind is no part of this body any more.
-  var living: Run? {
+  var nearestUnfinished: Run? {
     for run in ancestors where run.core.withState({ _ in run.member >= 0 }) { return run }
     return nil
   }
@@ -93,7 +93,7 @@ extension Run {
     if isDrivenByWorker {
       addWait(wait, work)
       // The decision leads the run on, and this task remains with the conditions that ignore their cancellation.
-      await whileCancellable {
+      await withTaskAndRunCancellationHandler {
         await evaluate(conditions, by: work) { self.conditionsDecided($0, work) }
       } onCancel: {
         work.cancel()
@@ -148,7 +148,7 @@ extension Run {
   /// Evaluates conditions and waits for all of their tasks. `nil` if the conditions were not evaluated.
   func evaluation(of conditions: [Condition], by work: CancellableWork) async -> ConditionEvaluation? {
     let decision = ResultBox<ConditionEvaluation>()
-    await whileCancellable {
+    await withTaskAndRunCancellationHandler {
       await evaluate(conditions, by: work) { decision.store(.success($0)) }
     } onCancel: {
       work.cancel()
@@ -166,7 +166,7 @@ extension Run {
       }
       decisionSignal.signal()
     }
-    await whileCancellable {
+    await withTaskAndRunCancellationHandler {
       await decisionSignal.waitUntilResolved()
     } onCancel: {
       task.cancel()

@@ -51,7 +51,7 @@ extension Run {
   var failFast: ProcedureFailure? { details.flatMap { $0.isStopping ? $0.failures.first : nil } }
 
   /// Whether the run was cancelled, or is being stopped by a child.
-  var isToldToStop: Bool {
+  var isCancelledOrStopping: Bool {
     core.withState { _ in details.map { $0.cancel != nil || $0.isStopping } ?? false }
   }
 
@@ -61,8 +61,8 @@ extension Run {
   /// counts for it.
   var isCancelled: Bool {
     if !ignoresTaskCancellation, Task.isCancelled { return true }
-    if !ignoresEarlierCancel, isPartOfBody, slotOwner.isToldToStop { return true }
-    return isToldToStop
+    if !ignoresEarlierCancel, isPartOfBody, slotOwner.isCancelledOrStopping { return true }
+    return isCancelledOrStopping
   }
 
   /// Whether the cancellation of a task within the body came with that of the body's own task. A task group that cancels its child tasks
@@ -82,27 +82,27 @@ extension Run {
 
   /// Runs the operation, and calls `onCancel` once the task or the run is cancelled, at once if it was before. A cancel ends nothing that hooks
   /// of the end wait for.
-  nonisolated(nonsending) func whileCancellable<R>(
+  nonisolated(nonsending) func withTaskAndRunCancellationHandler<R>(
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
-    try await whileToldToGoOn {
+    try await withRunCancellationHandler {
       if ignoresTaskCancellation { return try await operation() }
       return try await withTaskCancellationHandler(operation: operation, onCancel: onCancel)
-    } onStop: {
+    } onCancel: {
       onCancel()
     }
   }
 
-  /// Runs the operation, and calls `onStop` once the run is cancelled or stopped, at once if it was before (C3).
-  nonisolated(nonsending) func whileToldToGoOn<R>(
-    operation: nonisolated(nonsending) () async throws -> R, onStop: @escaping @Sendable () -> Void
+  /// Runs the operation, and calls `onCancel` once the run is cancelled or stopped, at once if it was before (C3).
+  nonisolated(nonsending) func withRunCancellationHandler<R>(
+    operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
     let key = ProcedureID.reserve()
     let wasStopped = core.withState { _ in
-      ensureDetails().handlers[key] = onStop
+      ensureDetails().handlers[key] = onCancel
       return !isDecided && details.map { $0.cancel != nil || $0.isStopping } ?? false
     }
-    if wasStopped { onStop() }
+    if wasStopped { onCancel() }
     defer {
       let handler = core.withState { _ in details?.handlers.removeValue(forKey: key) }
       _ = handler

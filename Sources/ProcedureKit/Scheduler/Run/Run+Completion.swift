@@ -156,7 +156,7 @@ extension Run {
       if isLast { leave(&state, &effects) }
       return (self.parent, detachReferences(keepingHooks: !isLast), details?.log)
     }
-    for dependency in released.dependencies { dependency.ofRun.dependencyRun.forget(self) }
+    for dependency in released.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
     log?.close()
     if let parent {
       parent.childEnded(self, outcome.withoutValue, as: core.withState { _ in details?.production ?? .none })

@@ -68,7 +68,7 @@ extension Run {
   /// Cancels the run since the task was cancelled that executes it: for the reason of the run around it, if it has one.
   func cancelLikeParent() {
     // A failed child has cancelled the task, and not the run. The first cancellation counts.
-    if isToldToStop { return }
+    if isCancelledOrStopping { return }
     cancel(parent.flatMap(\.inheritedReason))
   }
 
@@ -122,7 +122,7 @@ extension Run {
       await withBindings {
         guard needsTask else { return box.store(.success(await self.callBody(isFirst: isFirst))) }
         let work = CancellableWork()
-        await self.whileCancellable {
+        await self.withTaskAndRunCancellationHandler {
           await work.execute(startsAtOnce: !self.isDeep) { box.store(.success(await self.callBody(isFirst: isFirst))) }
         } onCancel: {
           work.cancel()
@@ -160,7 +160,7 @@ extension Run {
       guard let body = startBody() else { return .notStarted }
       var result: Result<any Sendable, any Error>
       do {
-        result = .success(try await tellingOfCancel { try await execute(body) })
+        result = .success(try await forwardingTaskCancellation { try await execute(body) })
       } catch let pause as Pause {
         return .pause(pause.duration)
       } catch {
@@ -223,7 +223,7 @@ extension Run {
   }
 
   /// Executes the body. A cancel of the caller's task is one of the run, and reaches its children at once.
-  private func tellingOfCancel<R>(_ body: () async throws -> R) async rethrows -> R {
+  private func forwardingTaskCancellation<R>(_ body: () async throws -> R) async rethrows -> R {
     if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
     let task = TaskIdentity.current
     let isWatched = core.withState { _ in

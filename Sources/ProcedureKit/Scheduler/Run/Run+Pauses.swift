@@ -60,7 +60,7 @@ extension Run {
 
   /// Waits at a signal until it is called, or the run is cancelled. Whether it was called.
   func wait(at signal: OneShotSignal) async -> Bool {
-    await whileCancellable {
+    await withTaskAndRunCancellationHandler {
       await signal.waitUntilResolved()
     } onCancel: {
       signal.cancel()

@@ -63,9 +63,9 @@ extension Run {
     }
     if isReady { return }
     // Not for a cancellation of the task alone: it may be one of several tasks of the body.
-    await whileToldToGoOn {
+    await withRunCancellationHandler {
       await signal.waitUntilResolved()
-    } onStop: {
+    } onCancel: {
       signal.cancel()
     }
     guard signal.wasCancelled else { return }
@@ -120,7 +120,7 @@ extension Run {
 
   /// Waits for the end of the run. A body that waits releases its slot (C4).
   func waitForEnd(endsWithCancel: Bool) async -> WaitEnd {
-    guard let waiting = ProcedureContext.current?.run.living else {
+    guard let waiting = ProcedureContext.current?.run.nearestUnfinished else {
       return await waitOutside(endsWithCancel: endsWithCancel)
     }
     if isFinished { return .ended }

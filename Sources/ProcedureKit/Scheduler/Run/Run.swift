@@ -116,7 +116,7 @@ package final class Run: @unchecked Sendable {
     case .call:
       let mayIgnore = parent.map { !$0.isStopping } ?? false
       let isTaskCancelled = Task.isCancelled && parent?.isTaskOfBodyCancelled ?? false
-      cleansUp = mayIgnore && (isTaskCancelled || parent?.isToldToStop ?? false)
+      cleansUp = mayIgnore && (isTaskCancelled || parent?.isCancelledOrStopping ?? false)
       ignoresEarlierCancel = cleansUp || mayIgnore && parent?.ignoresEarlierCancel ?? false
       let isTaskCancelledWithBody = cleansUp ? parent?.slotOwner.kind != .structured : parent?.ignoresTaskCancellation
       ignoresTaskCancellation = ignoresEarlierCancel && (isTaskCancelledWithBody ?? false || isTaskCancelled)
@@ -131,7 +131,7 @@ package final class Run: @unchecked Sendable {
   deinit {
     // The last handle has gone.
     if isAddedByUser, case .failed(let error)? = outcome, marks.load(ordering: .relaxed) & Self.observedMark == 0 {
-      core.tellOfUnobserved(ProcedureFailure(procedure: identity, error: error))
+      core.reportUnobservedFailure(ProcedureFailure(procedure: identity, error: error))
     }
     // A long chain of parents is released in a loop.
     var ancestor = parent.take()
