@@ -90,6 +90,6 @@ enum Prompts {
   @concurrent static func takeTurn<R: Sendable>(
     _ kind: Kind, named name: String, _ operation: @escaping @concurrent @Sendable () async throws -> R
   ) async throws -> R {
-    try await ProcedureTask(name, operation: operation).exclusive(kind).executeAsLevel(())
+    try await ProcedureTask(name, operation: operation).exclusive(kind).executeAsLayer(())
   }
 }

@@ -5,11 +5,11 @@
 /// not count as failed. A condition that throws fails the run before the body.
 ///
 /// Conditions are evaluated after the dependencies have finished and before the run claims resources and a slot, never
-/// while the queue is suspended. All conditions of one level are evaluated concurrently. The first failure decides at
+/// while the queue is suspended. All conditions of one layer are evaluated concurrently. The first failure decides at
 /// once and cancels the other evaluations; without a failure, a condition that is not satisfied makes the run ignored.
 ///
 /// A condition that ignores its cancellation delays no decision: neither that of `||`, `&&` or `!`, nor the end of an added run with
-/// its levels, nodes and children. The evaluation continues in its own task. `run`, and a procedure that is called, are structured:
+/// its layers, nodes and children. The evaluation continues in its own task. `run`, and a procedure that is called, are structured:
 /// they decide as soon, and wait for the evaluation before they continue.
 public struct Condition: Sendable {
   /// The name in errors, outcomes and logs. The name of a combination consists of the names of its conditions, and has at most 1,000 characters.
@@ -59,7 +59,7 @@ public struct Condition: Sendable {
     await evaluation(prepares, decide)
   }
 
-  /// Evaluates all conditions of one level concurrently (K1). The first failure cancels the other evaluations and decides.
+  /// Evaluates all conditions of one layer concurrently (K1). The first failure cancels the other evaluations and decides.
   ///
   /// Decides and returns as ``evaluate(prepares:decide:)`` does.
   static func evaluateAll(_ conditions: [Condition], prepares: Bool = true, decide: @escaping Decision) async {
@@ -122,7 +122,7 @@ private struct ConditionTally {
   }
 }
 
-/// Internal. The result of evaluating one condition, or all conditions of one level.
+/// Internal. The result of evaluating one condition, or all conditions of one layer.
 enum ConditionEvaluation: Sendable {
   case satisfied
   /// Not satisfied: the body is not executed, and the run does not fail.

@@ -20,7 +20,7 @@
 /// `didFinish`: the events of the handle include both, the events of the queue include neither. The events of two runs are
 /// ordered only if one event causes the other.
 ///
-/// The levels and attempts of a procedure, and the copies of a hedge, report under the id of the run around them.
+/// The layers and attempts of a procedure, and the copies of a hedge, report under the id of the run around them.
 public struct ProcedureEvent: Sendable {
   /// The run.
   public let id: ProcedureID

@@ -153,7 +153,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
   var task: ProcedureTask<[Element], [Output]> {
     ProcedureTask(element.name) { elements in
       guard !elements.isEmpty else { return [] }
-      return try await graph(of: elements).procedureTask.executeAsLevel(()).compactMap(\.self)
+      return try await graph(of: elements).procedureTask.executeAsLayer(()).compactMap(\.self)
     }
   }
 
@@ -163,7 +163,7 @@ struct ElementWork<Element: Sendable, Output: Sendable>: Sendable {
         let name = elementName.map { $0(value) } ?? "\(element.name)[\(index)]"
         return builder.add(
           ProcedureTask<Void, Output?>(
-            Level.Traits(name: name, rawPriority: element.priority?.rawValue, key: element.level.traits.key)
+            ModifierLayer.Traits(name: name, rawPriority: element.priority?.rawValue, key: element.layer.traits.key)
           ) { _ in try await output(of: value) })
       }
     }

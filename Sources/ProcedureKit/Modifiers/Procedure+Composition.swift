@@ -18,7 +18,7 @@ extension Procedure {
     _ transform: @escaping @concurrent @Sendable (Output) async throws -> Other
   ) -> ProcedureTask<Input, Other> {
     let task = procedureTask
-    return task.wrapped { input in try await transform(task.executeAsLevel(input)) }
+    return task.wrapped { input in try await transform(task.executeAsLayer(input)) }
   }
 
   /// Returns a procedure that executes this procedure and then `next`, with this procedure's value as the input.
@@ -27,7 +27,7 @@ extension Procedure {
   /// procedure's body has ended.
   public func then<Next: Procedure>(_ next: Next) -> ProcedureTask<Input, Next.Output> where Next.Input == Output {
     let next = next.procedureTask
-    return map { try await next.executeAsLevel($0) }
+    return map { try await next.executeAsLayer($0) }
   }
 
   /// Returns the procedure with a recovery from failing and from being ignored. A cancel is not recovered.
@@ -48,7 +48,7 @@ extension Procedure {
     let task = procedureTask
     return task.wrapped { input in
       do {
-        return try await task.executeAsLevel(input)
+        return try await task.executeAsLayer(input)
       } catch {
         if ProcedureContext.requireCurrent(for: task.name).isCancelled { throw error }
         return try await replacement(error, input)

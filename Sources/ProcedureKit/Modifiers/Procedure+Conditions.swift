@@ -1,8 +1,8 @@
 extension Procedure {
   /// Returns the procedure with a condition: the body is executed only if `condition` is satisfied.
   ///
-  /// Adjacent conditions form one level, in which all conditions are evaluated concurrently. A modifier in between that
-  /// wraps the procedure (`recover`, for example) begins a new level; an outer level is evaluated before an inner one.
+  /// Adjacent conditions form one layer, in which all conditions are evaluated concurrently. A modifier in between that
+  /// wraps the procedure (`recover`, for example) begins a new layer; an outer layer is evaluated before an inner one.
   public func condition(_ condition: Condition) -> ProcedureTask<Input, Output> {
     procedureTask.changing { $0.conditions.append(condition) }
   }
@@ -30,7 +30,7 @@ extension Procedure {
   /// }
   /// ```
   ///
-  /// The function is called once for each start of the level, when the input is known: by the call that runs or adds the
+  /// The function is called once for each start of the layer, when the input is known: by the call that runs or adds the
   /// procedure with an input, and where the input comes from dependencies, or the procedure is a part of another one, when the
   /// procedure has its slot. The name, the priority and the key are those of the procedure before, since they are needed
   /// earlier. A later modifier wraps the configured procedure.

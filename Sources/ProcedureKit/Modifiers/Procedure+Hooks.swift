@@ -27,7 +27,7 @@ extension Procedure {
   /// called after the body has ended.
   ///
   /// The hook is called with the reason of the cancel. The run holds no slot and no resource meanwhile. A timeout or a
-  /// deadline that the level of the hook includes is a failure, and calls no `onDidCancel`.
+  /// deadline that the layer of the hook includes is a failure, and calls no `onDidCancel`.
   public func onDidCancel(
     _ hook: @escaping @concurrent @Sendable ((any Error)?) async -> Void
   ) -> ProcedureTask<Input, Output> {
@@ -59,17 +59,17 @@ extension Procedure {
     procedureTask.changing { $0.hooks.didFinish.append { await hook($0.map { $0 as! Output }) } }
   }
 
-  /// The task, with a level around a timeout, which does not count the hooks that are written after it.
+  /// The task, with a layer around a timeout, which does not count the hooks that are written after it.
   private var aroundTimeout: ProcedureTask<Input, Output> {
     let task = procedureTask
-    return task.level.traits.timeout == nil ? task : task.inLevel()
+    return task.layer.traits.timeout == nil ? task : task.inLevel()
   }
 }
 
 extension ProcedureTask {
-  /// Opens a level around the task, with the traits that `change` sets.
-  func inLevel(_ change: (inout Level.Traits) -> Void = { _ in }) -> ProcedureTask {
-    wrapped(change) { try await executeAsLevel($0) }
+  /// Opens a layer around the task, with the traits that `change` sets.
+  func inLevel(_ change: (inout ModifierLayer.Traits) -> Void = { _ in }) -> ProcedureTask {
+    wrapped(change) { try await executeAsLayer($0) }
   }
 }
 
@@ -98,7 +98,7 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     return task.wrapped { input in
-      try await interceptor(ProcedureContext.requireCurrent(for: task.name)) { try await task.executeAsLevel(input) }
+      try await interceptor(ProcedureContext.requireCurrent(for: task.name)) { try await task.executeAsLayer(input) }
     }
   }
 }

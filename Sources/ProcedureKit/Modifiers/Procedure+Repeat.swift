@@ -7,7 +7,7 @@ extension Procedure {
   ///
   /// The repetition ends with the value of the last execution: at the end of the schedule, after `maxCount` executions,
   /// or when `shouldRepeat` returns `false`. A failure ends the repetition with the error. A pause holds no slot and no
-  /// resource of the procedure, including resources of modifiers that follow; the outermost level pauses without a
+  /// resource of the procedure, including resources of modifiers that follow; the outermost layer pauses without a
   /// task. A cancel ends a pause at once. For all values, use ``ProcedureQueue/repeating(_:input:_:maxCount:)``.
   ///
   /// - Parameters:
@@ -45,7 +45,7 @@ extension Procedure {
       let timers = run.core.timers
       var state =
         run.pacing() ?? RepeatState(pace: RepetitionPace.Iterator(pace, from: timers.now, run.core.makeGenerator()))
-      let output = try await task.executeAsLevel(input)
+      let output = try await task.executeAsLayer(input)
       state.count += 1
       guard state.count < maxCount, await shouldRepeat(output), let delay = state.pace.delay(at: timers.now) else {
         return output

@@ -15,7 +15,7 @@ extension Procedure {
           retryAfter: instant.map(breaker.remaining(until:)))
       case .admitted(let permit):
         do {
-          let output = try await task.executeAsLevel(input)
+          let output = try await task.executeAsLayer(input)
           breaker.callEnded(permit, context.isCancelled ? .abandoned : .succeeded)
           return output
         } catch {
@@ -34,7 +34,7 @@ extension Procedure {
     let task = procedureTask
     return task.wrapped { (input: Input) in
       try await ProcedureContext.requireCurrent(for: task.name).run.pass(limiter)
-      return try await task.executeAsLevel(input)
+      return try await task.executeAsLayer(input)
     }
   }
 
@@ -44,7 +44,7 @@ extension Procedure {
     to replacement: Other
   ) -> ProcedureTask<Input, Output> where Other.Input == Input, Other.Output == Output {
     let replacement = replacement.procedureTask
-    return recovered { _, input in try await replacement.executeAsLevel(input) }
+    return recovered { _, input in try await replacement.executeAsLayer(input) }
   }
 
   /// Returns the procedure with a second copy, which starts if the first copy has not ended after `delay`; at once, if
@@ -68,14 +68,14 @@ extension Run {
     switch limiter.arrive() {
     case .granted: return
     case .refused(let delay):
-      throw ProcedureError.rateExceeded(procedure: levelIdentity, retryAfter: delay)
+      throw ProcedureError.rateExceeded(procedure: layerIdentity, retryAfter: delay)
     case .waits(let ticket):
-      let levels = [self] + enclosingLevels
-      giveBackResources(levels)
+      let layers = [self] + enclosingLayers
+      giveBackResources(layers)
       let hasTurn = await withSlotReleased(for: .rateLimit, at: limiter) {
         await limiter.wait(for: ticket, core.timers, at: wait(at:))
       }
-      let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+      let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers)
       guard let error else { return }
       if hasTurn { limiter.callAbandoned(ticket) }
       throw error
@@ -147,7 +147,7 @@ struct Hedge<Input: Sendable, Output: Sendable>: Sendable {
 
   private func executeCopy() async -> Result<Output, any Error> {
     let copy = Run(
-      run.core, task.level, .copy, parent: run, attempt: Int(run.attempt), closures: task.closures,
+      run.core, task.layer, .copy, parent: run, attempt: Int(run.attempt), closures: task.closures,
       body: task.body(with: input))
     do {
       return .success(try await copy.driveToEnd(admitted: nil))

@@ -3,10 +3,10 @@ extension Procedure {
   /// categories.
   ///
   /// A category is any hashable value: a string, a case of an enum. Strings are compared byte by byte. Categories are process-wide, on every queue and
-  /// without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one level together or
+  /// without a queue, unless a queue has its own ``ResourceTable``. A run claims all resources of one layer together or
   /// not at all, first come first served, and releases them when the body has ended.
   ///
-  /// In a pause of a retry, a repeat or a rate limiter, the run releases the resources of all levels of the procedure, and claims them together
+  /// In a pause of a retry, a repeat or a rate limiter, the run releases the resources of all layers of the procedure, and claims them together
   /// again. The resources around a node of a graph, around a hedge, and of a body that calls the procedure are kept.
   ///
   /// The procedures that a body runs, produces or has in a graph can claim the categories of the body: a part does not

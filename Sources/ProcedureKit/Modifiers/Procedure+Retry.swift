@@ -8,7 +8,7 @@ extension Procedure {
   ///
   /// The first retry waits the first delay. Each attempt repeats all modifiers written before: conditions are
   /// evaluated, resources claimed and timeouts started again. A pause holds no slot and no resource of the procedure,
-  /// including resources of modifiers that follow; the outermost level pauses without a task. A cancel ends a pause at
+  /// including resources of modifiers that follow; the outermost layer pauses without a task. A cancel ends a pause at
   /// once. The children of an attempt end before the next attempt. A body reads the number of the attempt from
   /// ``ProcedureContext/attempt``.
   ///
@@ -45,7 +45,7 @@ extension Procedure {
       let attempt = state.attempt
       let failure: any Error
       do {
-        let output = try await state.task.executeAsLevel(input, attempt: attempt)
+        let output = try await state.task.executeAsLayer(input, attempt: attempt)
         budget?.recordSuccess()
         return output
       } catch {
@@ -87,7 +87,7 @@ extension Run {
     attempt: Int, _ error: any Error, _ delay: Duration, with state: any Sendable,
     abandon: @escaping @Sendable () -> Void
   ) {
-    // Levels of a procedure report under its name.
+    // Layers of a procedure report under its name.
     if isReported { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
     log.info("attempt \(attempt) has failed, the next one follows after \(delay.inWords): \(error)")

@@ -18,7 +18,9 @@ extension Procedure {
     _ name: String, _ find: @escaping @concurrent @Sendable (Input) async throws -> Output?
   ) -> ProcedureTask<Input, Output> {
     procedureTask.inLevel {
-      $0.reuse = Level.Reuse(name: name) { input in try await find(input as! Input).map(Level.Reused.init) }
+      $0.reuse = ModifierLayer.Reuse(name: name) { input in
+        try await find(input as! Input).map(ModifierLayer.Reused.init)
+      }
     }
   }
 }

@@ -41,12 +41,12 @@ extension Procedure {
     deadline(instant, on: ContinuousClock())
   }
 
-  /// Returns the procedure with a pause before the body. The pause holds no slot; the outermost level pauses without a
+  /// Returns the procedure with a pause before the body. The pause holds no slot; the outermost layer pauses without a
   /// task. A cancel ends the pause at once. A `duration` that is not positive means no pause.
   ///
   /// Resources that are claimed directly after the pause, as in `work.delay(.seconds(1)).exclusive("disk")`, are claimed when
-  /// the pause has ended. The resources of a level around the pause are held during the pause: the modifier `map` opens
-  /// such a level in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
+  /// the pause has ended. The resources of a layer around the pause are held during the pause: the modifier `map` opens
+  /// such a layer in `work.delay(.seconds(1)).map { … }.exclusive("disk")`.
   public func delay(_ duration: Duration) -> ProcedureTask<Input, Output> {
     procedureTask.inLevel { $0.delay = duration }
   }

@@ -16,21 +16,21 @@ extension QueueCore {
     let runs = Set(looks.map(\.run.id))
     var snapshot = empty
     for look in looks where look.run.isReported {
-      let levels = parts[ObjectIdentifier(look.run)] ?? []
+      let layers = parts[ObjectIdentifier(look.run)] ?? []
       let key = look.run.key.map { "\($0.value)" }
       snapshot.procedures.append(
         QueueSnapshot.Entry(
           procedure: look.run.identity, state: look.state, parent: look.run.parent?.identity, key: key,
           slot: look.slot, progress: look.progress, executionCause: look.executionCause,
-          wait: look.wait(amongThoseOf: levels, empty.isSuspended)))
-      let nodes = levels.flatMap { $0.nodes(key, empty.isSuspended) }
+          wait: look.wait(amongThoseOf: layers, empty.isSuspended)))
+      let nodes = layers.flatMap { $0.nodes(key, empty.isSuspended) }
       snapshot.procedures += nodes.filter { !runs.contains($0.procedure.id) }
     }
     return snapshot
   }
 }
 
-/// The look of a snapshot at one run, or one level of a run. Made under the lock, and kept until the lock is released: the release of a last
+/// The look of a snapshot at one run, or one layer of a run. Made under the lock, and kept until the lock is released: the release of a last
 /// reference to another run can call the user.
 private struct RunLook: Sendable {
   let run: Run
@@ -78,10 +78,10 @@ private struct RunLook: Sendable {
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 
-  /// The wait that is shown for a run of several levels: that of the outermost one which waits, or of the pause that the state is about.
-  func wait(amongThoseOf levels: [RunLook], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
-    let pausing = state == .pausing ? levels.first { $0.phase == .pausing } : nil
-    return pausing?.wait(isSuspended) ?? levels.lazy.compactMap { $0.wait(isSuspended) }.first
+  /// The wait that is shown for a run of several layers: that of the outermost one which waits, or of the pause that the state is about.
+  func wait(amongThoseOf layers: [RunLook], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
+    let pausing = state == .pausing ? layers.first { $0.phase == .pausing } : nil
+    return pausing?.wait(isSuspended) ?? layers.lazy.compactMap { $0.wait(isSuspended) }.first
   }
 
   /// The wait of the run.
@@ -100,7 +100,7 @@ private struct RunLook: Sendable {
   }
 
   private func exclusion(_ key: any CustomStringConvertible & Sendable, _ holder: Run) -> ExclusionWait {
-    ExclusionWait(procedure: run.levelIdentity, key: key, holder: holder.levelIdentity)
+    ExclusionWait(procedure: run.layerIdentity, key: key, holder: holder.layerIdentity)
   }
 
   private var waitForSlot: QueueSnapshot.Wait {

@@ -1,11 +1,11 @@
-/// How one level of a procedure is run: its name, what it needs before it starts, its limits and its hooks.
+/// How one layer of a procedure is run: its name, what it needs before it starts, its limits and its hooks.
 ///
-/// A modifier either joins the level before it or opens a level around it. From the inside to the outside a level consists of
+/// A modifier either joins the layer before it or opens a layer around it. From the inside to the outside a layer consists of
 /// the body, the hooks around the body, the timeout, the resources, the delay, the conditions, and the hooks of the end.
 ///
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
-package final class Level: Sendable {
+package final class ModifierLayer: Sendable {
   typealias Outcome = ProcedureOutcome<any Sendable>
 
   struct Hooks: Sendable {
@@ -20,7 +20,7 @@ package final class Level: Sendable {
     var isEmpty: Bool { isEmptyAtEnd && willExecute.isEmpty && didExecute.isEmpty }
   }
 
-  /// The functions of a level, which can refer to the user's objects, and are released when a run has ended.
+  /// The functions of a layer, which can refer to the user's objects, and are released when a run has ended.
   @usableFromInline
   final class Closures: Sendable {
     let conditions: SharedList<Condition>
@@ -74,7 +74,7 @@ package final class Level: Sendable {
 
   /// The traits, without closures.
   let traits: Traits
-  /// The steps of a run of this level before its start.
+  /// The steps of a run of this layer before its start.
   let needs: QueueMachine<Run>.Needs
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool
@@ -83,7 +83,7 @@ package final class Level: Sendable {
   let reuses: Bool
   /// Whether nothing but the body belongs to a run that has started: no hooks, limits, pauses and policies.
   let startsPlainly: Bool
-  /// Whether the level has nothing but a body, a name and a priority.
+  /// Whether the layer has nothing but a body, a name and a priority.
   @usableFromInline let isPlain: Bool
 
   init(_ traits: Traits) {
@@ -130,7 +130,7 @@ struct SharedList<Element: Sendable>: Sendable {
   }
 }
 
-extension Level.Traits {
+extension ModifierLayer.Traits {
   /// For the nodes of durable graphs, which `ProcedureKitDurable` makes.
   package init(name: String, rawPriority: UInt8?) {
     self.init(name: name, rawPriority: rawPriority, key: nil)

@@ -43,7 +43,7 @@ public struct ProcedureContext: Sendable {
     }
   }
 
-  /// The identity of the procedure: levels, attempts and copies share that of the procedure they are parts of.
+  /// The identity of the procedure: layers, attempts and copies share that of the procedure they are parts of.
   public var identity: ProcedureIdentity {
     switch frame {
     case .run(let run): run.identity
@@ -206,7 +206,7 @@ extension ProcedureContext {
   ) -> ProcedureHandle<Output> {
     let task = task.resolved(for: input)
     let parent = run
-    let child = Run(core, task.level, .added, parent: parent, closures: task.closures, body: task.body(with: input))
+    let child = Run(core, task.layer, .added, parent: parent, closures: task.closures, body: task.body(with: input))
     core.withState { _ in child.ensureDetails().production = isElement ? .element : .child }
     let handle = ProcedureHandle<Output>(child)
     let adoption = parent.adopt(child, isProduced: true)

@@ -3,8 +3,8 @@
 /// A task is a value: running it never changes it. It can be run again, concurrently, on several queues and in several graphs. Every
 /// modifier returns a new task that wraps the one before.
 public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
-  @usableFromInline let level: Level
-  @usableFromInline let closures: Level.Closures?
+  @usableFromInline let layer: ModifierLayer
+  @usableFromInline let closures: ModifierLayer.Closures?
   @usableFromInline let operation: @concurrent @Sendable (Input) async throws -> Output
   /// The body where there is no input, made once, so that adding the task allocates no closure.
   @usableFromInline let body: Run.Body?
@@ -21,7 +21,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
-    self.init(Level.Traits(name: name, rawPriority: priority?.rawValue), operation)
+    self.init(ModifierLayer.Traits(name: name, rawPriority: priority?.rawValue), operation)
   }
 
   /// Creates a procedure from an async function without an input, otherwise like the initializer for one input.
@@ -29,7 +29,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable () async throws -> Output
   ) where Input == Void {
-    level = Level(Level.Traits(name: name, rawPriority: priority?.rawValue))
+    layer = ModifierLayer(ModifierLayer.Traits(name: name, rawPriority: priority?.rawValue))
     closures = nil
     self.operation = { (_: Void) in try await operation() }
     body = { _, _ in try await operation() }
@@ -41,9 +41,11 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     self.init(procedure.name) { try await procedure.execute($0) }
   }
 
-  package init(_ traits: Level.Traits, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output) {
-    level = Level(traits)
-    closures = Level.Closures(traits)
+  package init(
+    _ traits: ModifierLayer.Traits, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output
+  ) {
+    layer = ModifierLayer(traits)
+    closures = ModifierLayer.Closures(traits)
     self.operation = operation
     body = Input.self == Void.self ? Self.body(closures, operation, () as! Input) : nil
     configure = nil
@@ -51,18 +53,18 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   /// A task under the name, the priority and the key of another one, whose modifiers depend on the input.
   init(configuring task: ProcedureTask, _ configure: @escaping @Sendable (Input) -> ProcedureTask) {
-    level = task.wrapped { try await task.execute($0) }.level
+    layer = task.wrapped { try await task.execute($0) }.layer
     closures = nil
-    operation = { input in try await configure(input).executeAsLevel(input) }
+    operation = { input in try await configure(input).executeAsLayer(input) }
     body = nil
     self.configure = configure
   }
 
   /// The name in events, errors and snapshots.
-  public var name: String { level.name }
+  public var name: String { layer.name }
 
   /// The priority in the ready queue, or `nil` for the priority of the calling task.
-  public var priority: TaskPriority? { level.traits.rawPriority.map(TaskPriority.init) }
+  public var priority: TaskPriority? { layer.traits.rawPriority.map(TaskPriority.init) }
 
   /// The task itself.
   @inlinable
@@ -85,7 +87,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   private static func body(
-    _ closures: Level.Closures?, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output,
+    _ closures: ModifierLayer.Closures?, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output,
     _ input: Input
   ) -> Run.Body {
     guard let closures, !closures.hooks.willExecute.isEmpty || closures.reuse != nil else {
@@ -102,10 +104,10 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     }
   }
 
-  /// Returns the task with changed traits of its outermost level.
-  func changing(_ change: (inout Level.Traits) -> Void) -> ProcedureTask {
-    guard configure == nil else { return wrapped(change) { try await executeAsLevel($0) } }
-    var traits = level.traits
+  /// Returns the task with changed traits of its outermost layer.
+  func changing(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
+    guard configure == nil else { return wrapped(change) { try await executeAsLayer($0) } }
+    var traits = layer.traits
     if let closures {
       (traits.conditions, traits.hooks, traits.reuse) = (closures.conditions, closures.hooks, closures.reuse)
     }
@@ -114,29 +116,29 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   }
 
   /// Returns the task with another name, priority or key, which no input changes.
-  package func relabelled(_ change: (inout Level.Traits) -> Void) -> ProcedureTask {
+  package func relabelled(_ change: (inout ModifierLayer.Traits) -> Void) -> ProcedureTask {
     guard let configure else { return changing(change) }
-    return ProcedureTask(configuring: wrapped(change) { try await executeAsLevel($0) }, configure)
+    return ProcedureTask(configuring: wrapped(change) { try await executeAsLayer($0) }, configure)
   }
 
   /// Returns the task with the modifiers for an input.
   @usableFromInline
   func resolved(for input: Input) -> ProcedureTask {
     guard let configure else { return self }
-    let own = level.traits
+    let own = layer.traits
     return configure(input).resolved(for: input).changing {
       ($0.name, $0.rawPriority, $0.key, $0.weight) = (own.name, own.rawPriority, own.key, own.weight)
       $0.collection = own.collection
     }
   }
 
-  /// Opens a level around the task: under its name and priority, with another body.
+  /// Opens a layer around the task: under its name and priority, with another body.
   package func wrapped<I: Sendable, O: Sendable>(
-    _ change: (inout Level.Traits) -> Void = { _ in },
+    _ change: (inout ModifierLayer.Traits) -> Void = { _ in },
     _ operation: @escaping @concurrent @Sendable (I) async throws -> O
   ) -> ProcedureTask<I, O> {
-    let own = level.traits
-    var traits = Level.Traits(
+    let own = layer.traits
+    var traits = ModifierLayer.Traits(
       name: name, rawPriority: own.rawPriority, key: own.key, version: own.version, weight: own.weight,
       collection: own.collection)
     change(&traits)
@@ -145,12 +147,12 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   /// Executes the task as a part of the body that executes, which is cancelled with the body.
   func executeWithinBody(_ input: Input) async throws -> Output {
-    try await level.isPlain ? operation(input) : executeAsLevel(input)
+    try await layer.isPlain ? operation(input) : executeAsLayer(input)
   }
 
-  /// Runs the task as a level of the body that executes.
-  package func executeAsLevel(_ input: Input, attempt: Int? = nil) async throws -> Output {
-    try await RunDriver.runLevel(self, input, attempt: attempt)
+  /// Runs the task as a layer of the body that executes.
+  package func executeAsLayer(_ input: Input, attempt: Int? = nil) async throws -> Output {
+    try await RunDriver.runLayer(self, input, attempt: attempt)
   }
 }
 

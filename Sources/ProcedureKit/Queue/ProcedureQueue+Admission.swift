@@ -29,7 +29,7 @@ extension ProcedureQueue {
   ) throws(ProcedureError) -> ProcedureHandle<P.Output> {
     let task = procedure.procedureTask.resolved(for: input)
     return ProcedureHandle(
-      try core.tryAdd(task.level, task.closures, after: dependencies, body: task.body(with: input)))
+      try core.tryAdd(task.layer, task.closures, after: dependencies, body: task.body(with: input)))
   }
 
   /// Adds a procedure without an input if the queue takes it at once; see ``tryAdd(_:input:after:)-(_,_,[ProcedureDependency])``.
@@ -61,7 +61,7 @@ extension ProcedureQueue {
     after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> where P.Input == (First, repeat each Rest) {
     let task = procedure.procedureTask
-    try await core.reserveRoom(for: task.level.traits.key)
+    try await core.reserveRoom(for: task.layer.traits.key)
     return submit(task, from: first, repeat each rest, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
@@ -72,7 +72,7 @@ extension ProcedureQueue {
     _ procedure: P, from handles: [ProcedureHandle<Value>], after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> where P.Input == [Value] {
     let task = procedure.procedureTask
-    try await core.reserveRoom(for: task.level.traits.key)
+    try await core.reserveRoom(for: task.layer.traits.key)
     return submit(task, after: dependencies + handles, hasRoom: core.limitsWaiting) {
       handles.map(\.successfulValue)
     }

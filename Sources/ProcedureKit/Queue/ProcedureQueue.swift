@@ -94,7 +94,7 @@ public actor ProcedureQueue {
     _ task: ProcedureTask<Input, Output>, given input: Input
   ) async throws -> Output {
     let task = task.configure == nil ? task : task.resolved(for: input)
-    let (run, starts) = core.enter(task.level)
+    let (run, starts) = core.enter(task.layer)
     guard starts else { return try await core.drive(run, task, input) }
     let value: Output
     do {
@@ -190,7 +190,7 @@ public actor ProcedureQueue {
     _ procedure: P, input: P.Input, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> {
     let task = procedure.procedureTask
-    try await core.reserveRoom(for: task.level.traits.key)
+    try await core.reserveRoom(for: task.layer.traits.key)
     return submit(task, input, after: dependencies, hasRoom: core.limitsWaiting)
   }
 
@@ -201,7 +201,7 @@ public actor ProcedureQueue {
     _ procedure: P, after dependencies: [any ProcedureDependency] = []
   ) async throws -> ProcedureHandle<P.Output> where P.Input == Void {
     let task = procedure.procedureTask
-    try await core.reserveRoom(for: task.level.traits.key)
+    try await core.reserveRoom(for: task.layer.traits.key)
     return submit(task, (), after: dependencies, hasRoom: core.limitsWaiting)
   }
 
@@ -220,7 +220,7 @@ public actor ProcedureQueue {
     gathering input: @escaping @Sendable () -> Input
   ) -> ProcedureHandle<Output> {
     ProcedureHandle(
-      core.add(task.level, task.closures, after: dependencies, hasRoom: hasRoom) { run, stage in
+      core.add(task.layer, task.closures, after: dependencies, hasRoom: hasRoom) { run, stage in
         try await task.body(with: input())(run, stage)
       })
   }
@@ -232,7 +232,7 @@ public actor ProcedureQueue {
   ) -> ProcedureHandle<Output> where Input: Sendable {
     let task = task.configure == nil ? task : task.resolved(for: input)
     return ProcedureHandle(
-      core.add(task.level, task.closures, after: dependencies, hasRoom: hasRoom, body: task.body(with: input)))
+      core.add(task.layer, task.closures, after: dependencies, hasRoom: hasRoom, body: task.body(with: input)))
   }
 
   // MARK: The queue as a whole

@@ -24,7 +24,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   /// Reserves room for one more procedure. Returns `false` if there is none at once and the caller is not to wait.
   func reserveRoom(waiting: Bool) async throws -> Bool {
     guard parent == nil, queue.core.limitsWaiting else { return true }
-    let key = task.level.traits.key
+    let key = task.layer.traits.key
     guard waiting else { return queue.core.reserveRoomAtOnce(for: key) }
     try await queue.core.reserveRoom(for: key)
     return true

@@ -36,14 +36,14 @@ extension ClaimTable {
     if !claims[claim].parts.isEmpty { split(claim) }
   }
 
-  /// Replaces the claim of several levels by a claim of each level, which hold the same units together.
+  /// Replaces the claim of several layers by a claim of each layer, which hold the same units together.
   private mutating func split(_ claim: Int32) {
     let merged = claims[claim]
     claims[claim].parts = []
     numbers[merged.run] = nil
     var ancestors = merged.ancestors
     for part in merged.parts {
-      // Another part of the body has retaken the level in the meantime.
+      // Another part of the body has retaken the layer in the meantime.
       guard numbers[part.run] == nil else {
         ancestors.insert(part.run, at: 0)
         continue
@@ -60,7 +60,7 @@ extension ClaimTable {
     let own = numbers[merged.run]
     var vacated: [ResourceNumber] = []
     remove(claim, &vacated)
-    precondition(vacated.isEmpty, "\(#function): the levels hold less than their claim")
+    precondition(vacated.isEmpty, "\(#function): the layers hold less than their claim")
     numbers[merged.run] = own
   }
 

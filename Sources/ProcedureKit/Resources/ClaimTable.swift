@@ -37,7 +37,7 @@ struct ClaimTable {
   /// `waiting` → `granted` → `ended`, and out of the table; out of it from each. `ended` holds for the claims inside.
   enum Phase { case waiting, granted, ended }
 
-  /// One level of a procedure in a claim of several levels.
+  /// One layer of a procedure in a claim of several layers.
   struct Part {
     let run: RunNumber
     let demands: [ClaimDemand]
@@ -53,7 +53,7 @@ struct ClaimTable {
     var firstEntry: Int32 = -1
     /// The number of entries in its inner pools.
     var nestedEntries: Int32 = 0
-    /// What becomes of a claim of several levels once it is granted, the outermost level first; empty for a claim of one run.
+    /// What becomes of a claim of several layers once it is granted, the outermost layer first; empty for a claim of one run.
     var parts: [Part] = []
   }
 
@@ -151,11 +151,11 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: [])
   }
 
-  /// A run needs again what levels of its procedure have released for a pause: all of it together (R1). Once granted, each level has a claim
-  /// of its own, as before the pause. The levels are `parts`, the outermost first, and `ancestors` are those of the outermost level.
-  /// Returns whether the levels hold the units at once.
+  /// A run needs again what layers of its procedure have released for a pause: all of it together (R1). Once granted, each layer has a claim
+  /// of its own, as before the pause. The layers are `parts`, the outermost first, and `ancestors` are those of the outermost layer.
+  /// Returns whether the layers hold the units at once.
   ///
-  /// - Complexity: O(d²) for d demands of the levels.
+  /// - Complexity: O(d²) for d demands of the layers.
   mutating func requested(
     _ run: RunNumber, for parts: [Part], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
@@ -165,7 +165,7 @@ struct ClaimTable {
         demands.append(demand)
         continue
       }
-      // A level takes the units of the levels around it first.
+      // A layer takes the units of the layers around it first.
       demands[index] = ClaimDemand(resource: demand.resource, units: max(demand.units, demands[index].units))
     }
     return enter(run, demands, inside: ancestors, priority: priority, parts: parts)

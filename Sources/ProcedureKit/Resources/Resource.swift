@@ -69,7 +69,7 @@ extension ResourceKey: CustomStringConvertible {
   }
 }
 
-/// Internal. All that one level of a procedure wants to hold: a value that is made once, with the modifier.
+/// Internal. All that one layer of a procedure wants to hold: a value that is made once, with the modifier.
 struct ResourceRequest: Sendable {
   struct Demand: Sendable {
     let key: ResourceKey
@@ -96,7 +96,7 @@ struct ResourceRequest: Sendable {
     add(Demand(key: .units(name: ByteText(resource.name)), units: Int32(units), capacity: Int32(resource.capacity)))
   }
 
-  /// Two declarations of one resource in one level.
+  /// Two declarations of one resource in one layer.
   struct Contradiction {
     let key: ResourceKey
     let capacity: Int32
@@ -123,7 +123,7 @@ struct ResourceRequest: Sendable {
     return (merged, nil)
   }
 
-  /// The units of a resource that a level needs in all.
+  /// The units of a resource that a layer needs in all.
   static func units(of key: ResourceKey, in demands: [Demand]) -> Int {
     demands.reduce(0) { $1.key == key ? $0 + Int($1.units) : $0 }
   }

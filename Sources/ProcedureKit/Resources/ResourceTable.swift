@@ -64,21 +64,21 @@ public final class ResourceTable: Sendable {
     }
     for run in granted { run.claimGranted() }
     for run in refused {
-      // A claim after a pause is for several levels.
-      let levels = [run] + run.enclosingLevels
+      // A claim after a pause is for several layers.
+      let layers = [run] + run.enclosingLayers
       let units =
-        levels.map { ResourceRequest.units(of: .units(name: name), in: $0.level.traits.demands.elements) }
+        layers.map { ResourceRequest.units(of: .units(name: name), in: $0.layer.traits.demands.elements) }
         .max()
         ?? 0
       guard withdraw(run) else { continue }
       run.claimRefused(
         .capacityExceeded(
-          procedure: run.levelIdentity, resource: resource.name, units: units, capacity: capacity))
+          procedure: run.layerIdentity, resource: resource.name, units: units, capacity: capacity))
     }
     // With fewer units, runs may wait for each other that did not before.
     for run in waiting {
       guard let waits = WaitSearch.resolveDeadlock(from: run) else { continue }
-      run.claimRefused(.exclusionDeadlock(procedure: run.levelIdentity, waits: waits))
+      run.claimRefused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
     }
   }
 
@@ -91,8 +91,8 @@ public final class ResourceTable: Sendable {
     if let contradiction {
       return .refused(
         .resourceConflict(
-          procedure: run.levelIdentity, resource: "\(contradiction.key)", capacity: Int(contradiction.capacity),
-          other: run.levelIdentity, otherCapacity: contradiction.otherCapacity))
+          procedure: run.layerIdentity, resource: "\(contradiction.key)", capacity: Int(contradiction.capacity),
+          other: run.layerIdentity, otherCapacity: contradiction.otherCapacity))
     }
     return request(for: run, inside: run) { state, ancestors, priority in
       if let refusal = state.refusal(of: demands, for: run, inside: ancestors) { return .refused(refusal) }
@@ -103,30 +103,30 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Claims again, for a run that has paused, what levels of its procedure have released: they hold all of it now, or wait for all of it (R1).
+  /// Claims again, for a run that has paused, what layers of its procedure have released: they hold all of it now, or wait for all of it (R1).
   ///
   /// - Parameters:
-  ///   - levels: The levels that hold nothing, the innermost first.
+  ///   - layers: The layers that hold nothing, the innermost first.
   ///   - run: The run that waits.
-  /// - Returns: Whether the levels hold their resources.
-  func request(_ levels: [Run], for run: Run) -> Answer {
-    guard let outermost = levels.last else { return .granted }
+  /// - Returns: Whether the layers hold their resources.
+  func request(_ layers: [Run], for run: Run) -> Answer {
+    guard let outermost = layers.last else { return .granted }
     return request(for: run, inside: outermost) { state, ancestors, priority in
-      for level in levels where state.table.resumed(level.id.number) { state.claimants[level.id.number] = level }
-      let lacking = levels.filter { !state.table.isGranted($0.id.number) }
+      for layer in layers where state.table.resumed(layer.id.number) { state.claimants[layer.id.number] = layer }
+      let lacking = layers.filter { !state.table.isGranted($0.id.number) }
       guard !lacking.isEmpty else { return .granted }
       // Another part of the body waits for the same, or the claim of the run itself was kept for a nested run: the rest follows by another
       // request.
       if state.table.isWaiting(run.id.number) { return .waits }
       if state.table.isGranted(run.id.number) { return .granted }
-      for level in lacking {
-        let demands = ResourceRequest.merged(level.level.traits.demands.elements).demands
-        if let refusal = state.refusal(of: demands, for: level, inside: ancestors) { return .refused(refusal) }
+      for layer in lacking {
+        let demands = ResourceRequest.merged(layer.layer.traits.demands.elements).demands
+        if let refusal = state.refusal(of: demands, for: layer, inside: ancestors) { return .refused(refusal) }
       }
-      let parts = lacking.reversed().map { level in
+      let parts = lacking.reversed().map { layer in
         ClaimTable.Part(
-          run: level.id.number,
-          demands: state.claims(for: ResourceRequest.merged(level.level.traits.demands.elements).demands))
+          run: layer.id.number,
+          demands: state.claims(for: ResourceRequest.merged(layer.layer.traits.demands.elements).demands))
       }
       for other in lacking + [run] { state.claimants[other.id.number] = other }
       return state.table.requested(run.id.number, for: parts, inside: ancestors, priority: priority)
@@ -134,17 +134,17 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Makes a request of a run, inside of the ancestors of a level, and looks for a deadlock if the run has to wait.
+  /// Makes a request of a run, inside of the ancestors of a layer, and looks for a deadlock if the run has to wait.
   private func request(
-    for run: Run, inside level: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
+    for run: Run, inside layer: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
   ) -> Answer {
-    let ancestors = level.ancestors.dropFirst().filter { !$0.level.traits.demands.isEmpty }.map(\.id.number)
+    let ancestors = layer.ancestors.dropFirst().filter { !$0.layer.traits.demands.isEmpty }.map(\.id.number)
     let priority = run.core.withState { state in run.member >= 0 ? state.machine[run.member].priority : 0 }
     let answer = state.withLock { makeRequest(&$0, ancestors, priority) }
     guard case .waits = answer else { return answer }
     // A cycle needs a waiter for the run, or a claim of an enclosing run.
     if !ancestors.isEmpty || run.mayBeAwaited, let waits = WaitSearch.resolveDeadlock(from: run) {
-      return .refused(.exclusionDeadlock(procedure: run.levelIdentity, waits: waits))
+      return .refused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
     }
     raise(run, to: priority)
     return .waits
@@ -228,7 +228,7 @@ extension ResourceTable.State {
   /// granted claims.
   mutating func giveBack(_ run: Run) -> (former: Run?, granted: [Run]) {
     let former = claimants.removeValue(forKey: run.id.number)
-    // A level that two parts of a body retake can have its claim from the second one.
+    // A layer that two parts of a body retake can have its claim from the second one.
     guard table.numbers[run.id.number] != nil else { return (former, []) }
     var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
     table.ended(run.id.number, &granted, vacated: &vacated)
@@ -249,7 +249,7 @@ extension ResourceTable.State {
         let other = table.users(of: number).lazy.compactMap({ claimants[$0] }).first
       {
         return .resourceConflict(
-          procedure: run.levelIdentity, resource: name.text, capacity: Int(demand.capacity), other: other.levelIdentity,
+          procedure: run.layerIdentity, resource: name.text, capacity: Int(demand.capacity), other: other.layerIdentity,
           otherCapacity: Int(pool.declared))
       }
       let capacity = capacities[name] ?? demand.capacity
@@ -257,7 +257,7 @@ extension ResourceTable.State {
         continue
       }
       return .capacityExceeded(
-        procedure: run.levelIdentity, resource: name.text, units: Int(demand.units), capacity: Int(capacity))
+        procedure: run.layerIdentity, resource: name.text, units: Int(demand.units), capacity: Int(capacity))
     }
     return nil
   }

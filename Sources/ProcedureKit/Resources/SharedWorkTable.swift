@@ -176,7 +176,7 @@ extension ProcedureTask {
       if let result = try await run.share(key, in: table) { return try result.get() as! Output }
       let result: Result<Output, any Error>
       do {
-        result = .success(try await task.executeAsLevel(input))
+        result = .success(try await task.executeAsLayer(input))
       } catch {
         result = .failure(error)
       }
@@ -203,8 +203,8 @@ extension Run {
       throw error
     }
     leader.setAwaited()
-    let levels = [self] + enclosingLevels
-    giveBackResources(levels)
+    let layers = [self] + enclosingLayers
+    giveBackResources(layers)
     let isCalled = await withSlotReleased(for: .execution(table, key, follower), at: signal) {
       leader.core.raise(leader.slotOwner, to: currentPriority)
       searchForDeadlock()
@@ -219,7 +219,7 @@ extension Run {
       throw inheritedReason ?? CancellationError()
     }
     let assignment = table.take(follower)
-    let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(levels)
+    let error = isCancelled ? inheritedReason ?? CancellationError() : await reclaim(layers)
     switch assignment {
     case .result(let result):
       if let error { throw error }

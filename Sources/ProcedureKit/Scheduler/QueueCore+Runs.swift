@@ -3,11 +3,11 @@ extension QueueCore {
 
   /// A run comes in its caller's task. Whether the body is to be executed now; if not, `drive` leads on.
   @usableFromInline
-  func enter(_ level: Level) -> (run: Run, starts: Bool) {
+  func enter(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.nearestUnfinished
-    let run = Run(self, level, .structured, parent: parent)
-    guard parent == nil, level.isPlain, isPlain, !Task.isCancelled else { return (run, false) }
-    let priority = level.traits.rawPriority ?? Task.currentPriority.rawValue
+    let run = Run(self, layer, .structured, parent: parent)
+    guard parent == nil, layer.isPlain, isPlain, !Task.isCancelled else { return (run, false) }
+    let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
     let reading = time.readingIfAsked()
     let starts = send { state, effects in
       guard !state.isShutDown, !state.cancelsArrivals else { return false }
@@ -30,7 +30,7 @@ extension QueueCore {
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
     run.setBody(task.body(with: input), task.closures)
-    return try await run.driveToEnd(admitted: task.level.traits.rawPriority)
+    return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
   }
 
   /// The body of a plain run has ended. Whether that was all; if not, `finish` leads on.
@@ -62,19 +62,21 @@ extension QueueCore {
   /// Adds a run. O(1) without dependencies.
   @usableFromInline
   func add(
-    _ level: Level, _ closures: Level.Closures?, after dependencies: [any ProcedureDependency], hasRoom: Bool = false,
+    _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
+    hasRoom: Bool = false,
     body: @escaping Run.Body
   ) -> Run {
-    let run = Run(self, level, .added, parent: nil, closures: closures, body: body)
+    let run = Run(self, layer, .added, parent: nil, closures: closures, body: body)
     if let error = admit(run, after: dependencies, room: hasRoom ? .reserved : .byOverflow) { run.refuse(error) }
     return run
   }
 
   /// Adds a run if the queue admits it at once; otherwise the refusal is counted, and no run remains. O(1) without dependencies.
   func tryAdd(
-    _ level: Level, _ closures: Level.Closures?, after dependencies: [any ProcedureDependency], body: @escaping Run.Body
+    _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
+    body: @escaping Run.Body
   ) throws(ProcedureError) -> Run {
-    let run = Run(self, level, .added, parent: nil, closures: closures, body: body)
+    let run = Run(self, layer, .added, parent: nil, closures: closures, body: body)
     guard let error = admit(run, after: dependencies, room: .atOnce) else { return run }
     withState { $0.count(run, .failed(error), nil) }
     throw error
@@ -100,16 +102,16 @@ extension QueueCore {
       let bindings = carriers.map { $0.capture() }
       run.setBindings(bindings)
     }
-    let lateness = run.level.traits.deadline.flatMap { run.lateness($0) }
+    let lateness = run.layer.traits.deadline.flatMap { run.lateness($0) }
     if let lateness {
       if room == .reserved { send { state, _ in state.limiter.releaseReservation(run.keyID) } }
       run.refuse(lateness)
       return nil
     }
-    let own = run.level.traits.rawPriority ?? Task.currentPriority.rawValue
+    let own = run.layer.traits.rawPriority ?? Task.currentPriority.rawValue
     let priority = max(own, run.parent?.currentPriority ?? 0)
     let reading = time.reading()
-    var needs = run.level.needs
+    var needs = run.layer.needs
     if !dependencies.isEmpty { needs.insert(.dependencies) }
     let isFromBody = isAround(run.parent ?? ProcedureContext.current?.run.nearestUnfinished)
     var next = RunStep.wait
@@ -134,7 +136,7 @@ extension QueueCore {
       run.attached = run.stamp(reading.instant).nanoseconds
       let step = arrived(run, priority: priority, needs: needs, &state, &effects)
       run.record(
-        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.level.traits.collection),
+        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection),
         at: reading.instant, &effects)
       if limitsWaiting { state.limiter.addReplaceable(run, state.machine) }
       next = step
@@ -210,7 +212,7 @@ extension QueueCore {
   @inline(__always)
   func endedPlainly(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
     var granted: [Run] = []
-    if run.level.needs.contains(.claim) {
+    if run.layer.needs.contains(.claim) {
       let isOver = withState { _ in
         // Decided before the resources are given back: a task that the body has left behind claims nothing more for the run.
         run.isDecided = run.endsPlainly
@@ -245,7 +247,7 @@ extension QueueCore {
 extension Run {
   /// Whether the worker needs only to call the body. Asked under the lock, before the body is called.
   var startsPlainly: Bool {
-    level.startsPlainly && core.isPlain && parent == nil && details?.bindings.isEmpty ?? true
+    layer.startsPlainly && core.isPlain && parent == nil && details?.bindings.isEmpty ?? true
   }
 
   /// Whether the end of the body is the end of the run, and the worker can take the next run in the same visit: dependents come first.
@@ -264,7 +266,7 @@ extension Run {
     return owner.core.withState { state in owner.member >= 0 ? state.machine[owner.member].priority : 0 }
   }
 
-  func setBody(_ body: @escaping Body, _ closures: Level.Closures? = nil) {
+  func setBody(_ body: @escaping Body, _ closures: ModifierLayer.Closures? = nil) {
     core.withState { _ in (self.body, self.closures) = (body, closures) }
   }
 
@@ -314,7 +316,7 @@ extension Run {
   /// - Returns: The next step of the run.
   func admit(priority rawPriority: UInt8?) -> RunStep {
     _ = parent?.adopt(self)
-    if let deadline = level.traits.deadline, let lateness = lateness(deadline) {
+    if let deadline = layer.traits.deadline, let lateness = lateness(deadline) {
       refuse(lateness)
       return .finish
     }
@@ -323,7 +325,7 @@ extension Run {
       startDeadline()
       return step
     case .refused:
-      refuse(ProcedureError.queueShutDown(procedure: levelIdentity, queue: core.name))
+      refuse(ProcedureError.queueShutDown(procedure: layerIdentity, queue: core.name))
       return .finish
     case .cancelled:
       startDeadline()
@@ -348,7 +350,7 @@ extension Run {
       let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
       attached = stamp(reading.instant).nanoseconds
       let step = core.arrived(
-        self, priority: max(own, enclosing?.priority ?? 0), needs: level.needs, order: enclosing?.order ?? 0,
+        self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
         isNested: isNested,
         &state,
         &effects)

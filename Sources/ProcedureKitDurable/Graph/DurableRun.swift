@@ -39,11 +39,11 @@ final class DurableRun: Sendable {
     of node: Int32, _ traits: NodeTraits, _ body: NodeBody, _ values: GraphValues
   ) -> ProcedureTask<Void, Void> {
     let isSkipped = look.fates[Int(node)] == .skipped
-    var level = Level.Traits(name: traits.name, rawPriority: traits.priority)
-    level.reuse = Level.Reuse(name: isSkipped ? "not needed again" : journal.name) { _ in
-      try await self.find(node, values) ? Level.Reused(value: ()) : nil
+    var layer = ModifierLayer.Traits(name: traits.name, rawPriority: traits.priority)
+    layer.reuse = ModifierLayer.Reuse(name: isSkipped ? "not needed again" : journal.name) { _ in
+      try await self.find(node, values) ? ModifierLayer.Reused(value: ()) : nil
     }
-    return ProcedureTask(level) { try await self.execute(node, body, values) }
+    return ProcedureTask(layer) { try await self.execute(node, body, values) }
   }
 
   /// Puts the value of a node in its place, if the journal has the value. Whether the node is finished.

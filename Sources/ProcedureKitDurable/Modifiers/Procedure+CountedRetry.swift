@@ -72,7 +72,7 @@ extension ProcedureTask {
           guard case .replace(let other) = decision else { return decision }
           return .replace(by: counter.counting(other.procedureTask))
         }
-        let output = try await attempts.executeAsLevel(input)
+        let output = try await attempts.executeAsLayer(input)
         try await number.write(0)
         return output
       } catch {
@@ -102,7 +102,7 @@ private struct AttemptCounter: Sendable {
       let attempt = min(used + context.attempt, Int(Int32.max))
       try await number.write(Int64(attempt))
       do {
-        return try await task.executeAsLevel(input, attempt: attempt)
+        return try await task.executeAsLayer(input, attempt: attempt)
       } catch {
         if !context.isCancelled { failedCount.withLock { $0 = attempt } }
         throw error

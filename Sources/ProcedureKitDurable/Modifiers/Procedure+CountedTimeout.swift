@@ -43,9 +43,9 @@ extension ProcedureTask {
       let passed = before == 0 ? .zero : max(now - .milliseconds(before) + .milliseconds(1), .zero)
       do {
         guard passed < duration else {
-          throw ProcedureError.timedOut(procedure: context.run.levelIdentity, duration: passed, hasStarted: false)
+          throw ProcedureError.timedOut(procedure: context.run.layerIdentity, duration: passed, hasStarted: false)
         }
-        let output = try await timeout(duration - passed).executeAsLevel(input)
+        let output = try await timeout(duration - passed).executeAsLayer(input)
         try await start.write(0)
         return output
       } catch {

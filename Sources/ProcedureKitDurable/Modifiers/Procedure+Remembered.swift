@@ -121,14 +121,14 @@ extension ProcedureTask {
   ) -> ProcedureTask {
     let journal = place.journal
     return wrapped {
-      $0.reuse = Level.Reuse(name: journal.name) { input in
+      $0.reuse = ModifierLayer.Reuse(name: journal.name) { input in
         guard let record = try await journal.record(for: place.key(of: input as! Input).key) else { return nil }
         if let failure = record.failure {
           if place.remembersFailures { throw RememberedFailure(path: place.path, description: failure) }
           return nil
         }
         do {
-          return Level.Reused(value: try decode(record.content, journal.coder))
+          return ModifierLayer.Reused(value: try decode(record.content, journal.coder))
         } catch {
           throw JournalError(
             .valueNotDecodable, journal: journal.name,
@@ -139,7 +139,7 @@ extension ProcedureTask {
     } _: { input in
       let output: Output
       do {
-        output = try await executeAsLevel(input)
+        output = try await executeAsLayer(input)
       } catch {
         if place.remembersFailures, !error.isNoFailure, !ProcedureContext.requireCurrent(for: name).isCancelled {
           try await place.append(Array("\(error)".utf8), isFailure: true, for: input)

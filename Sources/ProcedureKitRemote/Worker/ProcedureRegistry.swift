@@ -38,7 +38,7 @@ public struct ProcedureRegistry: Sendable {
     let (task, coder, name) = (procedure.procedureTask, coder, signature.name)
     let followed = task.wrapped { (input: P.Input) in
       RemoteExecution.current?.follow(ProcedureContext.requireCurrent(for: task.name).run)
-      return try await task.executeAsLevel(input)
+      return try await task.executeAsLayer(input)
     }
     require(entries[name] == nil, "ProcedureRegistry: \"\(name)\" is registered twice")
     entries[name] = Entry { call, queue in

@@ -17,7 +17,7 @@ final class GraphRun: Sendable {
     var starts: [Int32: (instant: ProcedureInstant, slot: Int32)] = [:]
   }
 
-  private static let workerLevel = Level(Level.Traits(name: "graph worker"))
+  private static let workerLevel = ModifierLayer(ModifierLayer.Traits(name: "graph worker"))
 
   let plan: GraphPlan
   let values: GraphValues
@@ -137,8 +137,8 @@ final class GraphRun: Sendable {
   /// Executes a node that has only a body, as a run with the hooks and the interceptor of the queue.
   func executeAsRun(_ node: Int32, worker: Run) async throws {
     let traits = plan.traits[Int(node)]
-    let level = Level(Level.Traits(name: traits.name, rawPriority: traits.priority))
-    let run = makeRun(of: node, worker: worker, level)
+    let layer = ModifierLayer(ModifierLayer.Traits(name: traits.name, rawPriority: traits.priority))
+    let run = makeRun(of: node, worker: worker, layer)
     run.setBody { [self] _, stage in
       if stage == .execute { try await plan.bodies[Int(node)].execute(values) }
       return ()
@@ -147,9 +147,12 @@ final class GraphRun: Sendable {
   }
 
   /// Makes the run of a node, whose body uses the slot of the worker.
-  func makeRun(of node: Int32, worker: Run, _ level: Level? = nil, _ closures: Level.Closures? = nil) -> Run {
+  func makeRun(of node: Int32, worker: Run, _ layer: ModifierLayer? = nil, _ closures: ModifierLayer.Closures? = nil)
+    -> Run
+  {
     Run(
-      run.core, level ?? Level(Level.Traits(name: plan.traits[Int(node)].name)), level == nil ? .bareNode : .node,
+      run.core, layer ?? ModifierLayer(ModifierLayer.Traits(name: plan.traits[Int(node)].name)),
+      layer == nil ? .bareNode : .node,
       parent: run,
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
   }

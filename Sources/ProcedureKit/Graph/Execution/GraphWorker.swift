@@ -106,7 +106,7 @@ struct NodeFrame: Sendable {
   var run: Run { graph.run(of: node, worker: worker) }
 
   /// Makes the run of a node that has more than a body.
-  func makeRun(_ level: Level, _ closures: Level.Closures?) -> Run {
-    graph.makeRun(of: node, worker: worker, level, closures)
+  func makeRun(_ layer: ModifierLayer, _ closures: ModifierLayer.Closures?) -> Run {
+    graph.makeRun(of: node, worker: worker, layer, closures)
   }
 }

@@ -40,7 +40,7 @@ extension ProcedureContext {
 ///
 /// A body that starts others is as far as they are: children and the nodes of a graph add up by their weights, see
 /// ``Procedure/progressWeight(_:)``, where the body itself, once it reports, counts as one more with weight 1. A child counts as done
-/// when it has ended, in whatever way. Attempts, levels, copies of a hedge, and procedures that the body calls without a queue report as the
+/// when it has ended, in whatever way. Attempts, layers, copies of a hedge, and procedures that the body calls without a queue report as the
 /// procedure around them.
 ///
 /// What is shown never goes back: a second attempt that begins again is shown when it is further than the first. A run that has

@@ -62,7 +62,7 @@ extension Run {
 
   var currentGraph: GraphRun? { core.withState { _ in details?.graph } }
 
-  /// Takes the children and graphs of the run, and of its levels, that are there already.
+  /// Takes the children and graphs of the run, and of its layers, that are there already.
   private func adoptParts(into part: ProgressNode) {
     let (graph, children) = core.withState { _ in (details?.graph, details.map { Array($0.children.values) } ?? []) }
     _ = graph?.progressPart(in: part)
@@ -77,11 +77,11 @@ extension Run {
 }
 
 extension ProgressNode {
-  /// Counts a run that a body has started. Nodes are counted by their graph, and levels report as their run.
+  /// Counts a run that a body has started. Nodes are counted by their graph, and layers report as their run.
   func adopt(_ child: Run) {
     guard child.kind == .added || child.kind == .structured else { return }
     let id = child.id
-    guard childCame(id, weight: child.level.traits.weight) else { return }
+    guard childCame(id, weight: child.layer.traits.weight) else { return }
     child.whenFinished { [self] _ in childEnded(id) }
   }
 }

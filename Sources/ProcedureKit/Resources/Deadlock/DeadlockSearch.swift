@@ -17,7 +17,7 @@ enum WaitSearch {
     while let cycle = snapshot.graph.deadlock(from: run.id.number) {
       if cycle == found {
         guard let refusal = snapshot.refusal(in: cycle) else { return nil }
-        let error = ProcedureError.exclusionDeadlock(procedure: refusal.run.levelIdentity, waits: refusal.waits)
+        let error = ProcedureError.exclusionDeadlock(procedure: refusal.run.layerIdentity, waits: refusal.waits)
         if let wait = refusal.wait {
           refusal.run.refuseWait(wait, error)
         } else if refusal.run.core.resources.withdraw(refusal.run) {
@@ -121,13 +121,13 @@ enum WaitSearch {
       guard let run = runs[link.run], let blocker = runs[link.blocker] else { return nil }
       guard let resource = link.resource else {
         if case .execution(_, let key, _)? = bodyWaits[Edge(run: link.run, blocker: link.blocker)]?.wait {
-          return ExclusionWait(procedure: run.levelIdentity, key: key, holder: blocker.levelIdentity)
+          return ExclusionWait(procedure: run.layerIdentity, key: key, holder: blocker.layerIdentity)
         }
         if blocker.ancestors.contains(where: { $0 === run }) { return nil }
-        return ExclusionWait(procedure: run.levelIdentity, finishOf: blocker.levelIdentity)
+        return ExclusionWait(procedure: run.layerIdentity, finishOf: blocker.layerIdentity)
       }
       guard let key = run.core.resources.key(of: resource) else { return nil }
-      return ExclusionWait(procedure: run.levelIdentity, key: key, holder: blocker.levelIdentity)
+      return ExclusionWait(procedure: run.layerIdentity, key: key, holder: blocker.layerIdentity)
     }
   }
 }
@@ -142,8 +142,8 @@ extension Run {
     }
   }
 
-  /// Whether the run may have a claim: for its own level, or after a pause for levels around it. Called under the lock.
-  var mayClaim: Bool { !level.traits.demands.isEmpty || details?.hasReclaimed ?? false }
+  /// Whether the run may have a claim: for its own layer, or after a pause for layers around it. Called under the lock.
+  var mayClaim: Bool { !layer.traits.demands.isEmpty || details?.hasReclaimed ?? false }
 
   /// Another procedure waits for this run from now on.
   func setAwaited() { core.withState { _ in ensureDetails().isAwaited = true } }
@@ -153,7 +153,7 @@ extension Run {
   /// A cycle leads back to the body: another procedure waits for the body, or for what the body holds. The other procedure has made that
   /// visible before it has registered its own wait, so that the last one to register a wait looks.
   func searchForDeadlock() {
-    guard mayBeAwaited || ancestors.contains(where: { !$0.level.traits.demands.isEmpty }) else { return }
+    guard mayBeAwaited || ancestors.contains(where: { !$0.layer.traits.demands.isEmpty }) else { return }
     WaitSearch.resolveDeadlock(from: self)
   }
 
@@ -162,15 +162,15 @@ extension Run {
     within ancestor: Run, _ wait: (_ procedure: ProcedureIdentity, _ holder: ProcedureIdentity) -> ExclusionWait
   ) -> ProcedureError? {
     guard ancestors.contains(where: { $0 === ancestor }) else { return nil }
-    // From the inside to the outside; levels of one procedure are one.
+    // From the inside to the outside; layers of one procedure are one.
     var path: [ProcedureIdentity] = []
     for run in ancestors {
-      if path.last != run.levelIdentity { path.append(run.levelIdentity) }
+      if path.last != run.layerIdentity { path.append(run.layerIdentity) }
       if run === ancestor { break }
     }
     let inward = zip(path.dropFirst().reversed(), path.dropLast().reversed())
     return .exclusionDeadlock(
-      procedure: levelIdentity,
+      procedure: layerIdentity,
       waits: [wait(path[0], path[path.count - 1])] + inward.map { ExclusionWait(procedure: $0, finishOf: $1) })
   }
 
@@ -178,7 +178,7 @@ extension Run {
   func failIfStuckInOwnEvents(_ part: Run) {
     let isStuck = core.withState { _ in (details?.producedCount ?? 0) == 0 && worker?.isCurrent ?? false }
     guard isStuck, let error = part.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) else { return }
-    cancel(ProcedureError.exclusionDeadlock(procedure: levelIdentity, waits: error.waits))
+    cancel(ProcedureError.exclusionDeadlock(procedure: layerIdentity, waits: error.waits))
   }
 }
 

@@ -7,7 +7,7 @@ enum RunStep: Sendable, Equatable {
   case wait
   /// Evaluate its conditions.
   case evaluate
-  /// Pause for the delay of its outermost level.
+  /// Pause for the delay of its outermost layer.
   case pause
   /// Claim its resources.
   case claim

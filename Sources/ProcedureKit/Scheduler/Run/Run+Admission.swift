@@ -10,21 +10,21 @@ package enum RunDriver {
     if let parent = ProcedureContext.current?.run.nearestUnfinished {
       return try await drive(
         Run(
-          parent.core, task.level, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
+          parent.core, task.layer, .call, parent: parent, attempt: Int(parent.attempt), slotOf: parent.slotOwner,
           closures: task.closures), task, input)
     }
-    return try await drive(Run(.unqueued, task.level, .structured, parent: nil, closures: task.closures), task, input)
+    return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
   }
 
-  /// Runs a task as a level, or an attempt, of the body that executes. In a task that the body has left behind, the task is a call.
-  static func runLevel<Input, Output>(
+  /// Runs a task as a layer, or an attempt, of the body that executes. In a task that the body has left behind, the task is a call.
+  static func runLayer<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {
     guard let parent = ProcedureContext.current?.run, !parent.isFinished else { return try await run(task, input) }
     let task = task.resolved(for: input)
     return try await drive(
       Run(
-        parent.core, task.level, .level, parent: parent, attempt: attempt ?? Int(parent.attempt),
+        parent.core, task.layer, .layer, parent: parent, attempt: attempt ?? Int(parent.attempt),
         slotOf: parent.slotOwner, closures: task.closures), task, input)
   }
 
@@ -32,9 +32,9 @@ package enum RunDriver {
   package static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws
     -> Output
   {
-    guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLevel(task, input) }
+    guard case .node(let frame)? = ProcedureContext.current?.frame else { return try await runLayer(task, input) }
     let task = task.resolved(for: input)
-    return try await drive(frame.makeRun(task.level, task.closures), task, input)
+    return try await drive(frame.makeRun(task.layer, task.closures), task, input)
   }
 
   /// Drives a run in the caller's task to its end.
@@ -42,7 +42,7 @@ package enum RunDriver {
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
     run.body = task.body(with: input)
-    return try await run.driveToEnd(admitted: task.level.traits.rawPriority)
+    return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
   }
 }
 
@@ -65,15 +65,15 @@ extension Run {
     } else {
       await admitAndDrive(priority: rawPriority)
     }
-    guard let outcome else { preconditionFailure("\(levelIdentity) has ended without an outcome") }
+    guard let outcome else { preconditionFailure("\(layerIdentity) has ended without an outcome") }
     if case .finished(let value) = outcome { return value as! Output }
     if isPartOfBody, let parent {
       // A call, or a node, has released nothing of its parent, which may hold nothing yet, or any more: a condition, a hook of the end, or a
       // task that a body has left behind can call.
-      if kind == .level, let error = await parent.reclaim([parent] + parent.enclosingLevels) { throw error }
+      if kind == .layer, let error = await parent.reclaim([parent] + parent.enclosingLayers) { throw error }
       await parent.reacquireSlot(of: slotOwner)
     }
-    return try outcome.map { $0 as! Output }.get(of: levelIdentity)
+    return try outcome.map { $0 as! Output }.get(of: layerIdentity)
   }
 
   @inline(__always)
@@ -184,13 +184,13 @@ extension Run {
     case .satisfied: nil
     case .ignored(let condition): .ignored(by: condition)
     case .failed(let condition, let error):
-      .failed(ProcedureError.conditionFailed(procedure: levelIdentity, condition: condition, underlying: error))
+      .failed(ProcedureError.conditionFailed(procedure: layerIdentity, condition: condition, underlying: error))
     }
   }
 
-  /// Starts the delay of the level, or the pause that its body asked for (T1).
+  /// Starts the delay of the layer, or the pause that its body asked for (T1).
   func startPause() -> RunStep {
-    let delay = core.withState { _ in details?.pauseEnd == nil ? level.traits.delay : nil }
+    let delay = core.withState { _ in details?.pauseEnd == nil ? layer.traits.delay : nil }
     return pause(for: delay ?? .zero)
   }
 
@@ -224,14 +224,14 @@ extension Run {
     }
   }
 
-  /// Claims the resources of the level; after a pause, together with those of the levels around it (R1, R2).
+  /// Claims the resources of the layer; after a pause, together with those of the layers around it (R1, R2).
   func claim() -> RunStep {
     let answer: ResourceTable.Answer
     if isRetaking {
       core.withState { _ in ensureDetails().hasReclaimed = true }
-      answer = core.resources.request(([self] + enclosingLevels).lackingResources, for: self)
+      answer = core.resources.request(([self] + enclosingLayers).lackingResources, for: self)
     } else {
-      answer = core.resources.request(level.traits.demands.elements, for: self)
+      answer = core.resources.request(layer.traits.demands.elements, for: self)
     }
     switch answer {
     case .granted:
@@ -244,13 +244,13 @@ extension Run {
     return .wait
   }
 
-  /// Whether the run claims after a pause: with the levels around it, if there are any.
-  private var isRetaking: Bool { hasStarted && kind == .level }
+  /// Whether the run claims after a pause: with the layers around it, if there are any.
+  private var isRetaking: Bool { hasStarted && kind == .layer }
 
   /// The next step of a run that has its resources; `nil` if the run was cancelled before. Called under the lock.
   private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep? {
     guard member >= 0, state.machine[member].phase == .claiming else { return nil }
-    if isRetaking { enclosingLevels.giveBackClaimsOfEnded(&effects) }
+    if isRetaking { enclosingLayers.giveBackClaimsOfEnded(&effects) }
     if state.machine.claimLapses(member) {
       giveBackClaim(&effects)
       return .wait
@@ -269,7 +269,7 @@ extension Run {
     let reclaiming = core.withState { _ in details?.reclaiming ?? [] }
     guard reclaiming.isEmpty else {
       // Not the grant of a claim that was given back since.
-      for (signal, level) in reclaiming where core.resources.isHeld(by: level) { signal.signal() }
+      for (signal, layer) in reclaiming where core.resources.isHeld(by: layer) { signal.signal() }
       return
     }
     core.send { state, effects in claimGranted(&state, &effects) }

@@ -160,8 +160,8 @@ extension Run {
   /// The response of the run to the failure of a produced child or a node, if the procedure has a policy.
   var errorPolicy: ErrorPolicy? {
     for run in ancestors {
-      if let policy = run.level.traits.errorPolicy { return policy }
-      if run.kind != .level { break }
+      if let policy = run.layer.traits.errorPolicy { return policy }
+      if run.kind != .layer { break }
     }
     return nil
   }

@@ -1,6 +1,6 @@
 extension Run {
   var hasHooksOfEnd: Bool {
-    level.hasHooksOfEnd || (isReported && core.hooks?.hasFinishHooks ?? false)
+    layer.hasHooksOfEnd || (isReported && core.hooks?.hasFinishHooks ?? false)
   }
 
   /// Ends the run: awaits its children, decides, gives everything back, calls the hooks of the end, and publishes the outcome.
@@ -33,7 +33,7 @@ extension Run {
   }
 
   /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
-  var endsPausedBody: Bool { level.traits.mayPause && core.withState { _ in hasStarted && details?.result == nil } }
+  var endsPausedBody: Bool { layer.traits.mayPause && core.withState { _ in hasStarted && details?.result == nil } }
 
   /// Ends a run that has no hooks. Returns `false` if there are children to wait for.
   func finishAtOnce() -> Bool {
@@ -111,7 +111,7 @@ extension Run {
 
   /// Returns the outcome after a cancel: a timeout or a deadlock of this run is a failure, anything else a cancel (C5, R4).
   func outcome(of cancel: Cancel) -> Outcome {
-    if let error = cancel.reason as? ProcedureError, error.procedure == levelIdentity,
+    if let error = cancel.reason as? ProcedureError, error.procedure == layerIdentity,
       error.kind == .timedOut || error.kind == .exclusionDeadlock
     {
       return .failed(error)
@@ -123,7 +123,7 @@ extension Run {
 
   private func callHooks(beforeEnd decided: Outcome) async -> Outcome {
     var outcome = decided
-    let hooks = core.withState { _ in closures }?.hooks ?? Level.Hooks()
+    let hooks = core.withState { _ in closures }?.hooks ?? ModifierLayer.Hooks()
     let queueHooks = isReported ? core.hooks : nil
     if let cancel = core.withState({ _ in cancellation }), details?.refusal == nil {
       for hook in hooks.didCancel.elements { await hook(cancel.reason) }
@@ -202,7 +202,7 @@ extension Run {
   /// The references of a run until its end, released after the lock has been left.
   struct ReleasedReferences: Sendable {
     let body: Body?
-    let closures: Level.Closures?
+    let closures: ModifierLayer.Closures?
     /// The dependencies that have not all ended.
     let dependencies: [any ProcedureDependency]
     let others: [any Sendable]

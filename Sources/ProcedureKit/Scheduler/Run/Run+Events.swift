@@ -91,7 +91,7 @@ extension Run {
         ProcedureEvent(of: subject(attempt), at: ProcedureInstant(nanoseconds: nanoseconds), step), at: index)
     }
     add(
-      .didAttach(after: details?.dependencies.map(\.identity.id) ?? [], elementOf: level.traits.collection),
+      .didAttach(after: details?.dependencies.map(\.identity.id) ?? [], elementOf: layer.traits.collection),
       at: attached)
     add(.willExecute(attempt: 1), at: started)
     if started >= 0 { add(.didExecute(attempt: 1), at: ended) }

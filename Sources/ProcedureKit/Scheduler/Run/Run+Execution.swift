@@ -11,7 +11,7 @@ extension Run {
       case .claim: step = claim()
       case .evaluate: return core.startTask { await self.drive(from: .evaluate) }
       case .finish:
-        let needsTask = hasHooksOfEnd || level.hasDidExecuteHooks && endsPausedBody
+        let needsTask = hasHooksOfEnd || layer.hasDidExecuteHooks && endsPausedBody
         if needsTask || !finishAtOnce() { core.startTask { await self.drive(from: .finish) } }
         return
       }
@@ -88,7 +88,7 @@ extension Run {
   @inline(__always)
   func executeByWorker(_ worker: Worker) async -> Run? {
     // The visit that gave the run to the worker has started it then.
-    if level.startsPlainly, hasStarted, let body {
+    if layer.startsPlainly, hasStarted, let body {
       let result: Result<any Sendable, any Error>
       do {
         result = .success(
@@ -111,11 +111,11 @@ extension Run {
     let isFirst = !hasStarted
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.carriers.isEmpty
-    if !isFirst, kind == .level, let error = await reclaim(enclosingLevels) {
+    if !isFirst, kind == .layer, let error = await reclaim(enclosingLayers) {
       core.withState { _ in ensureDetails().result = .failure(error) }
       return .finish
     }
-    let needsTask = !isDrivenByWorker && (level.traits.timeout != nil || level.traits.deadline != nil || kind == .copy)
+    let needsTask = !isDrivenByWorker && (layer.traits.timeout != nil || layer.traits.deadline != nil || kind == .copy)
     let end: BodyEnd
     if needsTask || hasBindings {
       let box = ResultBox<BodyEnd>()
@@ -150,7 +150,7 @@ extension Run {
     await ProcedureContext.bound.withValue(ProcedureContext(self)) {
       do {
         if isFirst {
-          if level.reuses, try await reuse() { return .ended }
+          if layer.reuses, try await reuse() { return .ended }
           try await callWillExecuteHooks()
         }
       } catch {
@@ -173,7 +173,7 @@ extension Run {
 
   func execute(_ body: @escaping Body) async throws -> any Sendable {
     // A layer executes where the layer around it does, in the same task.
-    guard let executor = core.executor, !isDrivenByWorker, kind != .level || !core.withState({ _ in isInWatchedTask })
+    guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !core.withState({ _ in isInWatchedTask })
     else { return try await intercepted(body) }
     return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
   }
@@ -202,9 +202,9 @@ extension Run {
 
   /// Looks for a value that is there already, and ends the body with it. Whether there is one.
   private func reuse() async throws -> Bool {
-    if let timeout = level.traits.timeout { arm(timeout) }
+    if let timeout = layer.traits.timeout { arm(timeout) }
     let (body, name) = core.withState { _ in (self.body, self.closures?.reuse?.name) }
-    guard let body, let name, let reused = try await body(self, .reuse) as? Level.Reused else { return false }
+    guard let body, let name, let reused = try await body(self, .reuse) as? ModifierLayer.Reused else { return false }
     core.withState { _ in
       ensureDetails().result = .success(reused.value)
       reported.ensureDetails().isReused = true
@@ -217,8 +217,8 @@ extension Run {
   /// Calls the hooks before the body. The time of a timeout starts after the hooks of the queue, which it is not around.
   private func callWillExecuteHooks() async throws {
     if isReported, let hook = core.hooks?.onWillExecute { try await hook(identity) }
-    if let timeout = level.traits.timeout, !level.reuses { arm(timeout) }
-    guard level.hasWillExecuteHooks, let body = core.withState({ _ in body }) else { return }
+    if let timeout = layer.traits.timeout, !layer.reuses { arm(timeout) }
+    guard layer.hasWillExecuteHooks, let body = core.withState({ _ in body }) else { return }
     _ = try await body(self, .hooks)
   }
 
@@ -249,7 +249,7 @@ extension Run {
     let reading = core.time.reading()
     if isTaskCancelled { cancelLikeParent() }
     // The timer may be about to say so.
-    if let deadline = level.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
+    if let deadline = layer.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
     return core.send { state, effects in
       guard cancellation == nil, member >= 0 else { return nil }
       state.machine.bodyStarted(member)
@@ -270,7 +270,7 @@ extension Run {
 
   /// The body has ended. The hooks that are called then, if there are any.
   @discardableResult
-  func bodyEnded(_ result: Result<any Sendable, any Error>?) -> Level.Hooks? {
+  func bodyEnded(_ result: Result<any Sendable, any Error>?) -> ModifierLayer.Hooks? {
     let reading = core.time.reading()
     return core.send { state, effects in
       if let result { ensureDetails().result = result }
@@ -280,12 +280,12 @@ extension Run {
         record(
           .didExecute(attempt: details?.currentAttempt ?? 1, slot: slotNumber(state)), at: reading.instant, &effects)
       }
-      let hasHooks = level.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
-      return hasHooks ? closures?.hooks ?? Level.Hooks() : nil
+      let hasHooks = layer.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
+      return hasHooks ? closures?.hooks ?? ModifierLayer.Hooks() : nil
     }
   }
 
-  func callDidExecuteHooks(_ hooks: Level.Hooks, _ result: Result<any Sendable, any Error>) async {
+  func callDidExecuteHooks(_ hooks: ModifierLayer.Hooks, _ result: Result<any Sendable, any Error>) async {
     let cancel =
       core.withState { _ in cancellation } ?? (isTaskCancelled && !isStopping ? Cancel(reason: inheritedReason) : nil)
     let ending = cancel.map { outcome(of: $0) } ?? Outcome(result)
@@ -301,7 +301,7 @@ extension Run {
 
   /// Starts the clock of the timeout: as the body starts to execute (C5).
   private func arm(_ timeout: Duration) {
-    let identity = levelIdentity
+    let identity = layerIdentity
     schedule(after: timeout) { [self] in
       cancel(ProcedureError.timedOut(procedure: identity, duration: timeout, hasStarted: true))
     }
@@ -315,9 +315,9 @@ extension Run {
       core.send { _, effects in
         attached = reading.instant.nanoseconds
         // The graph has reported its nodes.
-        if kind != .node { record(.didAttach(elementOf: level.traits.collection), at: reading.instant, &effects) }
+        if kind != .node { record(.didAttach(elementOf: layer.traits.collection), at: reading.instant, &effects) }
       }
-      return .timedOut(procedure: levelIdentity, duration: .zero, hasStarted: false)
+      return .timedOut(procedure: layerIdentity, duration: .zero, hasStarted: false)
     }
     core.withState { _ in ensureDetails().timeToDeadline = remaining }
     return nil
@@ -325,13 +325,13 @@ extension Run {
 
   /// Starts the timer of the deadline. The run has arrived: a timer that ends before would find nothing to cancel.
   func startDeadline() {
-    guard let deadline = level.traits.deadline else { return }
+    guard let deadline = layer.traits.deadline else { return }
     schedule(after: deadline.remaining) { [self] in deadlinePassed() }
   }
 
   private func deadlinePassed() {
     let (duration, hasStarted) = core.withState { _ in (details?.timeToDeadline ?? .zero, self.hasStarted) }
-    cancel(ProcedureError.timedOut(procedure: levelIdentity, duration: duration, hasStarted: hasStarted))
+    cancel(ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted))
   }
 
   func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {

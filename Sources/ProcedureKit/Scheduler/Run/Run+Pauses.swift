@@ -1,4 +1,4 @@
-/// Thrown by the body of a level that pauses, to its driver.
+/// Thrown by the body of a layer that pauses, to its driver.
 struct Pause: Error {
   let duration: Duration
   /// The error of the attempt before the pause, if any.
@@ -10,9 +10,9 @@ extension Run {
 
   /// The body pauses: the run gives its slot and its claim back.
   func paused(_ duration: Duration) -> RunStep {
-    let levels = [self] + enclosingLevels
-    giveBackResources(levels)
-    let needs: QueueMachine<Run>.Needs = levels.contains { $0.level.needs.contains(.claim) } ? .claim : []
+    let layers = [self] + enclosingLayers
+    giveBackResources(layers)
+    let needs: QueueMachine<Run>.Needs = layers.contains { $0.layer.needs.contains(.claim) } ? .claim : []
     let isCancelled = core.send { state, effects in
       guard cancellation == nil else { return true }
       state.machine.paused(member, needs: needs, &effects.next)
@@ -21,15 +21,15 @@ extension Run {
     return isCancelled ? .finish : pause(for: duration)
   }
 
-  /// Gives back what levels of the procedure hold, until `reclaim`.
-  func giveBackResources(_ levels: [Run]) {
-    for level in levels where !level.level.traits.demands.isEmpty { level.core.resources.ended(level) }
+  /// Gives back what layers of the procedure hold, until `reclaim`.
+  func giveBackResources(_ layers: [Run]) {
+    for layer in layers where !layer.layer.traits.demands.isEmpty { layer.core.resources.ended(layer) }
   }
 
-  /// Claims what the levels have released for a pause, all of it together. The error if that is refused, or the run cancelled.
-  func reclaim(_ levels: [Run]) async -> (any Error)? {
+  /// Claims what the layers have released for a pause, all of it together. The error if that is refused, or the run cancelled.
+  func reclaim(_ layers: [Run]) async -> (any Error)? {
     while true {
-      let lacking = levels.lackingResources
+      let lacking = layers.lackingResources
       guard let innermost = lacking.first else { return nil }
       // The run may have a claim already, which was kept for a nested run.
       let claimant = core.resources.isHeld(by: self) ? innermost : self
@@ -68,7 +68,7 @@ extension Run {
     return !signal.wasCancelled
   }
 
-  // MARK: The state of a level that pauses
+  // MARK: The state of a layer that pauses
 
   /// The state that the last step of a retry or a repeat has left, if any.
   func pacing<State: Sendable>() -> State? { core.withState { _ in details?.pacing as? State } }
@@ -77,17 +77,17 @@ extension Run {
 }
 
 extension [Run] {
-  /// The levels, of one queue, that need resources and do not hold them. A level that has ended needs none any more.
+  /// The layers, of one queue, that need resources and do not hold them. A layer that has ended needs none any more.
   var lackingResources: [Run] {
-    filter { level in
-      !level.level.traits.demands.isEmpty && !level.core.resources.isHeld(by: level)
-        && !level.core.withState { _ in level.isDecided }
+    filter { layer in
+      !layer.layer.traits.demands.isEmpty && !layer.core.resources.isHeld(by: layer)
+        && !layer.core.withState { _ in layer.isDecided }
     }
   }
 
-  /// Gives back what was claimed for levels that have ended since: a task that a body has left behind can pause within them. Called under the
+  /// Gives back what was claimed for layers that have ended since: a task that a body has left behind can pause within them. Called under the
   /// lock.
   func giveBackClaimsOfEnded(_ effects: inout QueueCore.Effects) {
-    for level in self where level.isDecided { level.giveBackClaim(&effects) }
+    for layer in self where layer.isDecided { layer.giveBackClaim(&effects) }
   }
 }

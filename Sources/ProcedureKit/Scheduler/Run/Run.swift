@@ -1,8 +1,8 @@
 import Synchronization
 
-/// One execution of one level of a procedure: everything that executes is a run.
+/// One execution of one layer of a procedure: everything that executes is a run.
 ///
-/// The differences are data: who drives the run, whose slot it uses, its parent. A level inside of a level, an attempt, a copy of a hedge, a
+/// The differences are data: who drives the run, whose slot it uses, its parent. A layer inside of a layer, an attempt, a copy of a hedge, a
 /// produced child, a node, a procedure without a queue: all are runs, and `RunDriver` leads them through the phases of `QueueMachine`.
 ///
 /// Invariant of `@unchecked Sendable`: what is `var` is guarded by the lock of `core`, but for `outcome`, which is written once under that lock
@@ -20,15 +20,15 @@ package final class Run: @unchecked Sendable {
   }
 
   @usableFromInline typealias Body = @Sendable (Run, BodyStage) async throws -> any Sendable
-  typealias Outcome = Level.Outcome
+  typealias Outcome = ModifierLayer.Outcome
 
   enum Kind: UInt8, Sendable {
     /// Run in the caller's task.
     case structured
     /// Added to a queue: a worker executes the body.
     case added
-    /// A level, or an attempt, of the run around it.
-    case level
+    /// A layer, or an attempt, of the run around it.
+    case layer
     /// A procedure that the body of another one calls.
     case call
     /// A copy of a hedge: part of the run around it, with a slot of its own.
@@ -40,17 +40,17 @@ package final class Run: @unchecked Sendable {
     /// A further worker of a graph.
     case graphWorker
 
-    /// Whether runs have an id and events of their own; levels, attempts and copies report under those of the run around them.
+    /// Whether runs have an id and events of their own; layers, attempts and copies report under those of the run around them.
     var isReported: Bool {
       switch self {
       case .structured, .added, .node, .bareNode: true
-      case .level, .call, .copy, .graphWorker: false
+      case .layer, .call, .copy, .graphWorker: false
       }
     }
   }
 
   @usableFromInline package let core: QueueCore
-  @usableFromInline let level: Level
+  @usableFromInline let layer: ModifierLayer
   let id: ProcedureID
   let kind: Kind
   let attempt: Int32
@@ -84,7 +84,7 @@ package final class Run: @unchecked Sendable {
   var watchedTask: TaskIdentity?
   var body: Body?
   /// The conditions and hooks, until the run has ended.
-  var closures: Level.Closures?
+  var closures: ModifierLayer.Closures?
   var details: RunDetails?
   /// The instant of the latest event.
   var latest: Int64 = -1
@@ -96,21 +96,21 @@ package final class Run: @unchecked Sendable {
   private let marks = Atomic<UInt8>(0)
 
   init(
-    _ core: QueueCore, _ level: Level, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1,
+    _ core: QueueCore, _ layer: ModifierLayer, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1,
     slotOf owner: Run? = nil,
-    closures: Level.Closures? = nil, body: Body? = nil
+    closures: ModifierLayer.Closures? = nil, body: Body? = nil
   ) {
-    (self.core, self.level, self.kind, self.parent, slotRun) = (core, level, kind, parent, owner)
+    (self.core, self.layer, self.kind, self.parent, slotRun) = (core, layer, kind, parent, owner)
     (self.body, self.closures) = (body, closures)
     (self.attempt, self.id) = (Int32(clamping: attempt), id ?? ProcedureID.reserve())
     reportingRun = kind.isReported ? nil : parent?.reported
     isWithinDemands =
-      kind == .level && parent.map { !$0.level.traits.demands.isEmpty || $0.isWithinDemands } ?? false
+      kind == .layer && parent.map { !$0.layer.traits.demands.isEmpty || $0.isWithinDemands } ?? false
     leavesConditionsBehind =
       switch kind {
       case .added: true
       case .structured, .call: false
-      case .level, .copy, .node, .bareNode, .graphWorker: parent?.leavesConditionsBehind ?? false
+      case .layer, .copy, .node, .bareNode, .graphWorker: parent?.leavesConditionsBehind ?? false
       }
     switch kind {
     case .call:
@@ -120,7 +120,7 @@ package final class Run: @unchecked Sendable {
       ignoresEarlierCancel = cleansUp || mayIgnore && parent?.ignoresEarlierCancel ?? false
       let isTaskCancelledWithBody = cleansUp ? parent?.slotOwner.kind != .structured : parent?.ignoresTaskCancellation
       ignoresTaskCancellation = ignoresEarlierCancel && (isTaskCancelledWithBody ?? false || isTaskCancelled)
-    case .level, .copy, .node, .bareNode, .graphWorker:
+    case .layer, .copy, .node, .bareNode, .graphWorker:
       cleansUp = false
       ignoresEarlierCancel = parent?.ignoresEarlierCancel ?? false
       ignoresTaskCancellation = parent?.ignoresTaskCancellation ?? false
@@ -138,7 +138,7 @@ package final class Run: @unchecked Sendable {
     while isKnownUniquelyReferenced(&ancestor) { ancestor = ancestor?.parent.take() }
   }
 
-  var name: String { level.name }
+  var name: String { layer.name }
 
   /// The parent does not take the run as a child.
   func leaveParent() { parent = nil }
@@ -199,8 +199,8 @@ package final class Run: @unchecked Sendable {
     return ProcedureIdentity(id: run.id, name: run.name)
   }
 
-  /// The identity of the run, under the name of its own level.
-  package var levelIdentity: ProcedureIdentity { ProcedureIdentity(id: reported.id, name: name) }
+  /// The identity of the run, under the name of its own layer.
+  package var layerIdentity: ProcedureIdentity { ProcedureIdentity(id: reported.id, name: name) }
 
   /// The run whose slot the body uses: its own, or that of the run around it.
   var slotOwner: Run { slotRun ?? self }
@@ -225,15 +225,15 @@ package final class Run: @unchecked Sendable {
   /// The layers of the same procedure around this one, from the inside; empty if none of them declares resources.
   ///
   /// O(n) for n layers. Layers that declare nothing are not walked, so that 10,000 of them take no square of that time.
-  var enclosingLevels: [Run] {
+  var enclosingLayers: [Run] {
     guard isWithinDemands else { return [] }
-    var levels: [Run] = []
+    var layers: [Run] = []
     var run = self
     while run.isWithinDemands, let parent = run.parent {
-      levels.append(parent)
+      layers.append(parent)
       run = parent
     }
-    return levels
+    return layers
   }
 
   /// The value of a run that has succeeded.

@@ -50,8 +50,8 @@ final class RunDetails {
   var timeToDeadline: Duration?
   var pauseTimer: TimerHeap.ID?
   var pauseEnd: ProcedureInstant?
-  /// The waits for the resources that levels of the procedure have released for a pause: the signal, and one of the levels.
-  var reclaiming: [(signal: OneShotSignal, level: Run)] = []
+  /// The waits for the resources that layers of the procedure have released for a pause: the signal, and one of the layers.
+  var reclaiming: [(signal: OneShotSignal, layer: Run)] = []
   /// Whether the run has claimed such resources.
   var hasReclaimed = false
   var claimRefusal: ProcedureError?
@@ -64,7 +64,7 @@ final class RunDetails {
   /// The graph that the body executes.
   var graph: GraphRun?
   var waits: [ObjectIdentifier: BodyWait] = [:]
-  /// The state of a level that pauses: a retry or a repeat.
+  /// The state of a layer that pauses: a retry or a repeat.
   var pacing: (any Sendable)?
   var currentAttempt = 1
   /// The latest attempt that has started.
@@ -135,7 +135,7 @@ extension Run {
   /// The key of the run; a run without a key of its own has the key of the nearest run around it.
   var key: InternedKey? {
     for run in ancestors {
-      if let key = run.level.traits.key { return key }
+      if let key = run.layer.traits.key { return key }
     }
     return nil
   }
@@ -144,5 +144,5 @@ extension Run {
   var keyID: ObjectIdentifier? { key.map(ObjectIdentifier.init) }
 
   /// Whether the run is a node with a key of its own: meanwhile the worker has that key, whose slot the node uses.
-  var hasKeyOfNode: Bool { kind == .node && core.usesKeys && level.traits.key != nil }
+  var hasKeyOfNode: Bool { kind == .node && core.usesKeys && layer.traits.key != nil }
 }
