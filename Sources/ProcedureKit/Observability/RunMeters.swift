@@ -21,9 +21,9 @@ struct RunMeters: Sendable {
     /// How long the run has stood in line for its latest slot.
     var slotWait: Int64 = 0
     /// The number of the arrival, by which a run is known after another one has taken its place.
-    var arrival: UInt64 = 0
+    var admission: UInt64 = 0
     /// The place and the arrival of the reported run that this run is a part of; the run itself, if it is no part.
-    var reported: (member: Int32, arrival: UInt64)
+    var reported: (member: Int32, admission: UInt64)
     /// How many slots the run and its parts hold.
     var slotCount: Int32 = 0
     /// How many parts of the run are evaluated, claim resources, wait for a slot, and pause.
@@ -68,16 +68,16 @@ struct RunMeters: Sendable {
   private var meters: ContiguousArray<Meter> = []
   /// The slots that are taken, a bit for each.
   private var slots: ContiguousArray<UInt64> = []
-  private var arrivalCount: UInt64 = 0
+  private var admissionCount: UInt64 = 0
 
   /// A run has arrived, as a part of a reported run or, if `reported` is negative, as a reported run.
-  mutating func arrived(_ member: Int32, partOf reported: Int32, at instant: Int64) {
-    arrivalCount += 1
+  mutating func admitted(_ member: Int32, partOf reported: Int32, at instant: Int64) {
+    admissionCount += 1
     while meters.count <= Int(member) { meters.append(Meter(reported: (-1, 0))) }
     let isNested = isKnown(reported)
     meters[Int(member)] = Meter(
-      since: instant, arrival: arrivalCount,
-      reported: isNested ? (reported, meters[Int(reported)].arrival) : (member, arrivalCount))
+      since: instant, admission: admissionCount,
+      reported: isNested ? (reported, meters[Int(reported)].admission) : (member, admissionCount))
   }
 
   mutating func moved(_ member: Int32, to bucket: Bucket, at instant: Int64) {
@@ -93,8 +93,8 @@ struct RunMeters: Sendable {
 
   /// Changes the meter of the run that this run is a part of, if that has not ended.
   private mutating func changeReported(of member: Int32, at instant: Int64, _ change: (inout Meter) -> Void) {
-    let (reported, arrival) = meters[Int(member)].reported
-    guard reported != member, isKnown(reported), meters[Int(reported)].arrival == arrival else { return }
+    let (reported, admission) = meters[Int(member)].reported
+    guard reported != member, isKnown(reported), meters[Int(reported)].admission == admission else { return }
     meters[Int(reported)].pass(to: instant)
     change(&meters[Int(reported)])
   }

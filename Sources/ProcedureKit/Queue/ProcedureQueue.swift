@@ -94,7 +94,7 @@ public actor ProcedureQueue {
     _ task: ProcedureTask<Input, Output>, given input: Input
   ) async throws -> Output {
     let task = task.configure == nil ? task : task.resolved(for: input)
-    let (run, starts) = core.enter(task.layer)
+    let (run, starts) = core.startStructured(task.layer)
     guard starts else { return try await core.drive(run, task, input) }
     let value: Output
     do {
@@ -106,7 +106,7 @@ public actor ProcedureQueue {
     } catch {
       return try await core.finish(run, .failure(error))
     }
-    return core.leave(run) ? value : try await core.finish(run, .success(value))
+    return core.finishFast(run) ? value : try await core.finish(run, .success(value))
   }
 
   // MARK: Adding

@@ -72,7 +72,7 @@ extension QueueCore {
   func cancelRuns(includesLater: Bool = false, _ choose: (Run, QueueMachine<Run>.Member) -> Cancel?) {
     let reading = time.reading()
     send { state, effects in
-      if includesLater { state.cancelsArrivals = true }
+      if includesLater { state.cancelsAdmitted = true }
       for member in state.machine.present {
         let entry = state.machine[member]
         guard let run = entry.payload, run.isReported, let cancel = choose(run, entry) else { continue }

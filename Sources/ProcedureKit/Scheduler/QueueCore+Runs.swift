@@ -3,15 +3,15 @@ extension QueueCore {
 
   /// A run comes in its caller's task. Whether the body is to be executed now; if not, `drive` leads on.
   @usableFromInline
-  func enter(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
+  func startStructured(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.nearestUnfinished
     let run = Run(self, layer, .structured, parent: parent)
     guard parent == nil, layer.isPlain, isPlain, !Task.isCancelled else { return (run, false) }
     let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
     let reading = time.readingIfAsked()
     let starts = send { state, effects in
-      guard !state.isShutDown, !state.cancelsArrivals else { return false }
-      let step = arrived(run, priority: priority, needs: [], &state, &effects)
+      guard !state.isShutDown, !state.cancelsAdmitted else { return false }
+      let step = admitted(run, priority: priority, needs: [], &state, &effects)
       run.record(.didAttach(), at: reading.instant, &effects)
       guard step == .start else { return false }
       state.machine.bodyStarted(run.member)
@@ -35,7 +35,7 @@ extension QueueCore {
 
   /// The body of a plain run has ended. Whether that was all; if not, `finish` leads on.
   @usableFromInline
-  func leave(_ run: Run) -> Bool {
+  func finishFast(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
     let reading = time.readingIfAsked()
     return send { state, effects in
@@ -43,7 +43,7 @@ extension QueueCore {
       run.record(.didExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
       state.machine.bodyEnded(run.member, &effects.next)
       run.publish(.finished(()), at: reading, &state, &effects)
-      run.leave(&state, &effects)
+      run.removeFromMachine(&state, &effects)
       return true
     }
   }
@@ -134,13 +134,13 @@ extension QueueCore {
         run.ensureDetails().missingDependencies = dependencies.count
       }
       run.attached = run.stamp(reading.instant).nanoseconds
-      let step = arrived(run, priority: priority, needs: needs, &state, &effects)
+      let step = admitted(run, priority: priority, needs: needs, &state, &effects)
       run.record(
         .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection),
         at: reading.instant, &effects)
       if limitsWaiting { state.limiter.addReplaceable(run, state.machine) }
       next = step
-      if state.cancelsArrivals { effects.add(.cancel(run)) }
+      if state.cancelsAdmitted { effects.add(.cancel(run)) }
       return (nil, replaced)
     }
     if let refusal { return refusal.error(of: run) }
@@ -231,7 +231,7 @@ extension QueueCore {
         run.record(.didExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
         state.machine.bodyEnded(run.member, &effects.next)
         run.publish(Run.Outcome(result), at: reading, &state, &effects)
-        run.leave(&state, &effects)
+        run.removeFromMachine(&state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
       guard endsPlainly else { return (nil, nil, nil) }
@@ -320,7 +320,7 @@ extension Run {
       refuse(lateness)
       return .finish
     }
-    switch arrive(priority: rawPriority) {
+    switch arriveAtQueue(priority: rawPriority) {
     case .admitted(let step):
       startDeadline()
       return step
@@ -334,7 +334,7 @@ extension Run {
     }
   }
 
-  private func arrive(priority rawPriority: UInt8?) -> Admission {
+  private func arriveAtQueue(priority rawPriority: UInt8?) -> Admission {
     // A run of a body on its own queue is a part of the body: it has the order of the body, and goes on with it.
     // The owner of the slot is the nearest one that can be around: deep layers do not search for it.
     let around =
@@ -343,24 +343,24 @@ extension Run {
     let isNested = around != nil || slotOwner !== self
     let reading = core.time.reading()
     let admission = core.send { state, effects -> Admission in
-      // `enter` may have admitted the run already.
+      // `startStructured` may have admitted the run already.
       if member >= 0 { return .admitted(.wait) }
       guard !state.isShutDown || isNested else { return .refused }
       let enclosing = around.flatMap { $0.member >= 0 ? state.machine[$0.member] : nil }
       let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
       attached = stamp(reading.instant).nanoseconds
-      let step = core.arrived(
+      let step = core.admitted(
         self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
         isNested: isNested,
         &state,
         &effects)
       // The graph has reported its nodes.
       if kind == .node {
-        parent?.details?.graph?.nodeArrived(id)
+        parent?.details?.graph?.nodeAdmitted(id)
       } else {
         record(.didAttach(), at: reading.instant, &effects)
       }
-      return state.cancelsArrivals ? .cancelled : .admitted(step)
+      return state.cancelsAdmitted ? .cancelled : .admitted(step)
     }
     guard case .admitted = admission else { return admission }
     // A parent that was cancelled before could not reach this run in its queue.

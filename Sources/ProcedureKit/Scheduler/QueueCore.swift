@@ -23,7 +23,7 @@ package final class QueueCore: Sendable {
     /// Workers of graphs that wait for the queue to be resumed.
     var resumption: [OneShotSignal] = []
     /// Whether what comes is cancelled at once.
-    var cancelsArrivals = false
+    var cancelsAdmitted = false
     /// The failures of a scope, in order. A scope that fails fast throws the first.
     var failures: [ProcedureFailure] = []
     /// Whether the scope has thrown its failures.
@@ -229,15 +229,15 @@ package final class QueueCore: Sendable {
     withState { $0.seeds?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
   }
 
-  // MARK: Coming
+  // MARK: Admission
 
   /// A run comes. Returns the next step of the run.
   @inline(__always)
-  func arrived(
+  func admitted(
     _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64 = 0, isNested: Bool = false,
     _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
-    let (member, step) = state.machine.arrived(
+    let (member, step) = state.machine.admitted(
       .init(
         payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isNested: isNested, takesRoom: run.isAddedByUser,

@@ -125,7 +125,7 @@ final class GraphRun: Sendable {
   }
 
   /// The run of a node that has more than a body has arrived at the queue, which reports the node from now on. Called under the lock of the queue.
-  func nodeArrived(_ id: ProcedureID) {
+  func nodeAdmitted(_ id: ProcedureID) {
     guard id.number >= firstID.number, id.number - firstID.number < plan.traits.count else { return }
     values.nodeBecameRun(Int32(id.number - firstID.number))
   }

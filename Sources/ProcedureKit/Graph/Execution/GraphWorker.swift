@@ -61,7 +61,7 @@ extension Run {
     let adoption = parent?.adopt(self) ?? .refused
     guard adoption != .refused else { return .refused }
     core.send { state, effects in
-      _ = core.arrived(self, priority: 0, needs: [], isNested: true, &state, &effects)
+      _ = core.admitted(self, priority: 0, needs: [], isNested: true, &state, &effects)
       state.machine.bodyStarted(member)
       hasStarted = true
     }

@@ -85,7 +85,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   private(set) var slotsTaken = 0
   private(set) var isSuspended: Bool
   private(set) var isWorkerStarting = false
-  private(set) var arrivals: UInt64 = 0
+  private(set) var admissionCount: UInt64 = 0
   /// How many runs are there, parts of bodies not counted.
   private(set) var count = 0
   /// How many of those that take room have not started.
@@ -108,13 +108,13 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     _read { yield members[Int(member)] }
   }
 
-  // MARK: Coming
+  // MARK: Admission
 
-  mutating func arrived(_ new: Member, partOf reported: MemberID = -1, _ next: inout Next) -> (MemberID, RunStep) {
-    arrivals += 1
+  mutating func admitted(_ new: Member, partOf reported: MemberID = -1, _ next: inout Next) -> (MemberID, RunStep) {
+    admissionCount += 1
     let member = insert(new)
-    meters?.arrived(member, partOf: reported, at: now)
-    if new.order == 0 { members[Int(member)].order = arrivals }
+    meters?.admitted(member, partOf: reported, at: now)
+    if new.order == 0 { members[Int(member)].order = admissionCount }
     if !new.isNested { count += 1 }
     countWaiting(member, by: 1)
     if new.needs.contains(.dependencies) { return (member, .wait) }

@@ -28,7 +28,7 @@ extension Run {
       }
       publish(published, isLast: false)
       await ProcedureContext.bound.withValue(ProcedureContext(self)) { await callHooks(afterEnd: published) }
-      leave()
+      removeFromMachine()
     }
   }
 
@@ -153,7 +153,7 @@ extension Run {
     let reading = core.time.reading()
     let (parent, released, log) = core.send { state, effects -> (Run?, ReleasedReferences, EventLog?) in
       publish(outcome, at: reading, &state, &effects)
-      if isLast { leave(&state, &effects) }
+      if isLast { removeFromMachine(&state, &effects) }
       return (self.parent, detachReferences(keepingHooks: !isLast), details?.log)
     }
     for dependency in released.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
@@ -191,9 +191,9 @@ extension Run {
   }
 
   /// Leaves the machine: nothing more is done for the run.
-  private func leave() {
+  private func removeFromMachine() {
     let released = core.send { state, effects in
-      leave(&state, &effects)
+      removeFromMachine(&state, &effects)
       return detachReferences(keepingHooks: false)
     }
     _ = released
@@ -214,7 +214,7 @@ extension Run {
       dependencies: details?.dependencies.takeAll() ?? [], others: details?.takeReferences() ?? [])
   }
 
-  func leave(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+  func removeFromMachine(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     guard member >= 0 else { return }
     state.machine.finished(member)
     member = -1

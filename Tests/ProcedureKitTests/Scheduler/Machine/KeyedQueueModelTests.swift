@@ -31,7 +31,7 @@ import TestingProcedureKit
     let keys = (0..<TestDepth.size(100_000)).map { _ in Key() }
     for key in keys {
       let id = machine.fairQueue.joined(ObjectIdentifier(key))
-      let (member, step) = machine.arrived(.init(payload: 0, priority: 1, key: id), &next)
+      let (member, step) = machine.admitted(.init(payload: 0, priority: 1, key: id), &next)
       #expect(step == .start && machine.fairQueue.count == 1)
       machine.bodyStarted(member)
       machine.bodyEnded(member, &next)
@@ -110,7 +110,7 @@ private struct KeyScript {
     event("arrived") { machine, next in
       var new = new
       new.key = machine.fairQueue.joined(isKeyless ? nil : key)
-      _ = machine.arrived(new, &next)
+      _ = machine.admitted(new, &next)
     }
   }
 
