@@ -54,7 +54,7 @@ func parts(of text: Substring, separatedBy separator: Character) -> [Substring]?
   return parts + [text[start...]]
 }
 
-func isPlain(_ clause: Substring) -> Bool {
+func hasNoHooks(_ clause: Substring) -> Bool {
   let words = ["let ", "var ", "case ", "await ", "try ", "try? ", "#available", " in ", "inout "]
   return !words.contains { clause.contains($0) } && clause.contains { $0.isLetter }
 }
@@ -106,7 +106,7 @@ func mistakes(at index: Int, of lines: [String]) -> [Mistake] {
       Mistake(kind: keyword + "is false") { line.replacingCharacters(in: place, with: "\(keyword)!\($0), ") })
     guard let range = condition(after: keyword, in: line) else { continue }
     let clauses = parts(of: line[range], separatedBy: ",") ?? []
-    for clause in clauses where isPlain(clause) && clause.startIndex >= range.lowerBound {
+    for clause in clauses where hasNoHooks(clause) && clause.startIndex >= range.lowerBound {
       let clauseRange = clause.drop { $0 == " " }.startIndex..<clause.endIndex
       let text = line[clauseRange]
       found.append(
@@ -134,7 +134,7 @@ func mistakes(at index: Int, of lines: [String]) -> [Mistake] {
   for head in [": Bool { ", "-> Bool { "] {
     guard let start = line.range(of: head), line.hasSuffix(" }") else { continue }
     let range = start.upperBound..<line.index(line.endIndex, offsetBy: -2)
-    guard isPlain(line[range]), !line[range].hasPrefix("get") else { continue }
+    guard hasNoHooks(line[range]), !line[range].hasPrefix("get") else { continue }
     found.append(
       Mistake(kind: "returns not") { line.replacingCharacters(in: range, with: "\($0) != (\(line[range]))") })
   }

@@ -90,7 +90,7 @@ extension ProcedureTask {
   @usableFromInline var node: (traits: NodeTraits, operation: @concurrent @Sendable (Input) async throws -> Output) {
     let traits = NodeTraits(
       name: name, priority: layer.traits.rawPriority,
-      isPlain: layer.isPlain && layer.traits.key == nil && configure == nil, version: layer.traits.version,
+      isPlain: layer.hasOnlyBody && layer.traits.key == nil && configure == nil, version: layer.traits.version,
       weight: Float(layer.traits.weight))
     guard !traits.isPlain else { return (traits, operation) }
     return (traits, { input in try await RunDriver.runNode(self, input) })

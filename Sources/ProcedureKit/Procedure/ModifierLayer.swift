@@ -82,9 +82,9 @@ package final class ModifierLayer: Sendable {
   /// Whether a value is looked for before the body is executed.
   let reuses: Bool
   /// Whether nothing but the body belongs to a run that has started: no hooks, limits, pauses and policies.
-  let startsPlainly: Bool
+  let canStartInline: Bool
   /// Whether the layer has nothing but a body, a name and a priority.
-  @usableFromInline let isPlain: Bool
+  @usableFromInline let hasOnlyBody: Bool
 
   init(_ traits: Traits) {
     var needs: QueueMachine<Run>.Needs = []
@@ -96,10 +96,10 @@ package final class ModifierLayer: Sendable {
     hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
     hasHooksOfEnd = !traits.hooks.isEmptyAtEnd
     reuses = traits.reuse != nil
-    startsPlainly =
+    canStartInline =
       traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil
       && traits.hooks.isEmpty && !traits.mayPause && !reuses
-    isPlain = startsPlainly && needs.isEmpty
+    hasOnlyBody = canStartInline && needs.isEmpty
     var traits = traits
     (traits.conditions, traits.hooks, traits.reuse) = (SharedList(), Hooks(), nil)
     self.traits = traits

@@ -147,7 +147,7 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
 
   /// Executes the task as a part of the body that executes, which is cancelled with the body.
   func executeWithinBody(_ input: Input) async throws -> Output {
-    try await layer.isPlain ? operation(input) : executeAsLayer(input)
+    try await layer.hasOnlyBody ? operation(input) : executeAsLayer(input)
   }
 
   /// Runs the task as a layer of the body that executes.

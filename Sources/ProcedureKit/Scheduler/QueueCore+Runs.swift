@@ -6,7 +6,7 @@ extension QueueCore {
   func startStructured(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.nearestUnfinished
     let run = Run(self, layer, .structured, parent: parent)
-    guard parent == nil, layer.isPlain, isPlain, !Task.isCancelled else { return (run, false) }
+    guard parent == nil, layer.hasOnlyBody, hasNoHooks, !Task.isCancelled else { return (run, false) }
     let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
     let reading = time.readingIfAsked()
     let starts = send { state, effects in
@@ -191,7 +191,7 @@ extension QueueCore {
     state.machine.workerAsked(isStarting: isStarting, &effects.next)
     guard let member = effects.next.execute, let run = state.machine[member].payload else { return nil }
     run.worker = worker
-    if run.startsPlainly {
+    if run.canStartInline {
       state.machine.bodyStarted(member)
       run.hasStarted = true
       run.started = run.stamp(reading.instant).nanoseconds
@@ -210,12 +210,12 @@ extension QueueCore {
   ///
   /// - Returns: The run that the worker goes on with; `nil` if more is to be done for this one.
   @inline(__always)
-  func endedPlainly(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
+  func finishInline(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
     var granted: [Run] = []
     if run.layer.needs.contains(.claim) {
       let isOver = withState { _ in
         // Decided before the resources are given back: a task that the body has left behind claims nothing more for the run.
-        run.isDecided = run.endsPlainly
+        run.isDecided = run.canFinishInline
         return run.isDecided
       }
       guard isOver else { return nil }
@@ -224,8 +224,8 @@ extension QueueCore {
     }
     let reading = time.reading()
     let (following, released, log) = send { state, effects -> (Following?, Run.ReleasedReferences?, EventLog?) in
-      let endsPlainly = run.endsPlainly
-      if endsPlainly {
+      let canFinishInline = run.canFinishInline
+      if canFinishInline {
         run.worker = nil
         run.ended = run.stamp(reading.instant).nanoseconds
         run.record(.didExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
@@ -234,7 +234,7 @@ extension QueueCore {
         run.removeFromMachine(&state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
-      guard endsPlainly else { return (nil, nil, nil) }
+      guard canFinishInline else { return (nil, nil, nil) }
       let following = Following(run: takeNext(for: worker, isStarting: false, at: reading, &state, &effects))
       return (following, run.detachReferences(keepingHooks: false), run.details?.log)
     }
@@ -246,13 +246,13 @@ extension QueueCore {
 
 extension Run {
   /// Whether the worker needs only to call the body. Asked under the lock, before the body is called.
-  var startsPlainly: Bool {
-    layer.startsPlainly && core.isPlain && parent == nil && details?.bindings.isEmpty ?? true
+  var canStartInline: Bool {
+    layer.canStartInline && core.hasNoHooks && parent == nil && details?.bindings.isEmpty ?? true
   }
 
   /// Whether the end of the body is the end of the run, and the worker can take the next run in the same visit: dependents come first.
   /// Asked under the lock.
-  var endsPlainly: Bool {
+  var canFinishInline: Bool {
     guard let details else { return true }
     return details.cancel == nil && !details.isStopping && details.producedCount == 0 && details.failures.isEmpty
       && details.listeners.isEmpty

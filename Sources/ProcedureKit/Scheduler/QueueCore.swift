@@ -101,7 +101,7 @@ package final class QueueCore: Sendable {
   /// Whether runs are told apart by their keys.
   let usesKeys: Bool
   /// Whether bodies execute as they are: no executor of its own, no hooks and no interceptor.
-  @usableFromInline let isPlain: Bool
+  @usableFromInline let hasNoHooks: Bool
   let state: Mutex<State>
   let gate: Atomic<Bool>
 
@@ -120,7 +120,7 @@ package final class QueueCore: Sendable {
     timers = Timers(time: time, executor: executor)
     limitsWaiting = limiter.isLimited
     usesKeys = fairQueue.isUsed
-    isPlain = executor == nil && hooks == nil && interceptor == nil
+    hasNoHooks = executor == nil && hooks == nil && interceptor == nil
     gate = Atomic(isSuspended)
     let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended, fairQueue: fairQueue)
     state = Mutex(

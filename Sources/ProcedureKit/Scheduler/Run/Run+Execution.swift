@@ -88,7 +88,7 @@ extension Run {
   @inline(__always)
   func executeByWorker(_ worker: Worker) async -> Run? {
     // The visit that gave the run to the worker has started it then.
-    if layer.startsPlainly, hasStarted, let body {
+    if layer.canStartInline, hasStarted, let body {
       let result: Result<any Sendable, any Error>
       do {
         result = .success(
@@ -96,7 +96,7 @@ extension Run {
       } catch {
         result = .failure(error)
       }
-      if let next = core.endedPlainly(self, result, worker) { return next.run }
+      if let next = core.finishInline(self, result, worker) { return next.run }
       bodyEnded(result)
       await finish()
     } else {
