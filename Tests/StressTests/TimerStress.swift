@@ -8,7 +8,7 @@ extension StressTests {
     "Pending timers take at most 100 bytes each, with what they call, and give them back", .enabled(if: Stress.isAlone))
   func pendingTimers() throws {
     let count = 1_000_000
-    let timers = Timers(time: QueueTime(VirtualClock()), executor: nil)
+    let timers = Timers(time: QueueClock(VirtualClock()), executor: nil)
     let target = Target()
     _ = timers.schedule(after: .seconds(3_600)) { _ = target }
     let before = try #require(ResidentMemory.bytes)

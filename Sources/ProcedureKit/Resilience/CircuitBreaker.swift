@@ -22,7 +22,7 @@ public final class CircuitBreaker: Sendable {
 
   /// The name in errors and diagnostics.
   public let name: String
-  private let time: QueueTime
+  private let time: QueueClock
   private let machine: Mutex<CircuitBreakerMachine>
   private let broadcaster = EventBroadcaster<State>()
 
@@ -41,7 +41,7 @@ public final class CircuitBreaker: Sendable {
     window: Duration = .seconds(30), cooldown: Duration = .seconds(10), clock: any Clock<Duration> = ContinuousClock()
   ) {
     self.name = name
-    time = QueueTime(clock)
+    time = QueueClock(clock)
     machine = Mutex(
       CircuitBreakerMachine(
         .init(failureRatio: failureRatio, minimumCalls: minimumCalls, window: window, cooldown: cooldown)))

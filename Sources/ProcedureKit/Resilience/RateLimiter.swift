@@ -24,7 +24,7 @@ public final class RateLimiter: Sendable {
     case waits(RateLimiterMachine.Ticket)
   }
 
-  private let time: QueueTime
+  private let time: QueueClock
   private let contents: Mutex<Contents>
 
   /// Makes a limiter with a full bucket.
@@ -42,7 +42,7 @@ public final class RateLimiter: Sendable {
   ) {
     let bucket = TokenBucket(
       capacity: count > 0 ? max(burst ?? count, 1) : 0, interval: period.saturated / max(count, 1))
-    time = QueueTime(clock)
+    time = QueueClock(clock)
     contents = Mutex(Contents(machine: RateLimiterMachine(bucket: bucket, longestWait: longestWait)))
   }
 

@@ -16,7 +16,7 @@ public final class RetryBudget: Sendable {
   /// The largest number of saved retries.
   public let capacity: Int
   private let successesPerRetry: Int
-  private let time: QueueTime
+  private let time: QueueClock
   private let bucket: Locked<TokenBucket>
 
   /// Makes a full budget.
@@ -36,7 +36,7 @@ public final class RetryBudget: Sendable {
     let bucket = TokenBucket(capacity: capacity, interval: interval)
     self.capacity = bucket.capacity
     self.successesPerRetry = successesPerRetry
-    time = QueueTime(clock)
+    time = QueueClock(clock)
     self.bucket = Locked(bucket)
   }
 

@@ -8,7 +8,7 @@ extension QueueCore {
     let run = Run(self, layer, .structured, parent: parent)
     guard parent == nil, layer.hasOnlyBody, hasNoHooks, !Task.isCancelled else { return (run, false) }
     let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
-    let reading = time.readingIfAsked()
+    let reading = time.lazyReading()
     let starts = send { state, effects in
       guard !state.isShutDown, !state.cancelsAdmitted else { return false }
       let step = admitted(run, priority: priority, needs: [], &state, &effects)
@@ -37,7 +37,7 @@ extension QueueCore {
   @usableFromInline
   func finishFast(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
-    let reading = time.readingIfAsked()
+    let reading = time.lazyReading()
     return send { state, effects in
       guard run.details == nil else { return false }
       run.record(.didExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
@@ -186,7 +186,7 @@ extension QueueCore {
   }
 
   private func takeNext(
-    for worker: Worker, isStarting: Bool, at reading: QueueTime.Reading, _ state: inout State, _ effects: inout Effects
+    for worker: Worker, isStarting: Bool, at reading: QueueClock.Reading, _ state: inout State, _ effects: inout Effects
   ) -> Run? {
     state.machine.workerAsked(isStarting: isStarting, &effects.next)
     guard let member = effects.next.execute, let run = state.machine[member].payload else { return nil }

@@ -82,7 +82,7 @@ package final class QueueCore: Sendable {
     ) async throws -> Void
 
   let name: String
-  let time: QueueTime
+  let time: QueueClock
   package let timers: Timers
   @usableFromInline let executor: (any TaskExecutor)?
   let carriers: [ContextCarrier]
@@ -116,7 +116,7 @@ package final class QueueCore: Sendable {
     (self.name, self.executor, self.carriers, self.resources) = (name, executor, carriers, resources)
     (self.hooks, self.interceptor, failureHandling) = (hooks, interceptor, failures)
     (self.stallReport, ownLog, self.collectsTotals) = (stallReport, log, collectsTotals)
-    time = QueueTime(clock)
+    time = QueueClock(clock)
     timers = Timers(time: time, executor: executor)
     limitsWaiting = limiter.isLimited
     usesKeys = fairQueue.isUsed
@@ -140,7 +140,7 @@ package final class QueueCore: Sendable {
   @inline(__always)
   func send<R: Sendable>(_ event: (inout State, inout Effects) -> R) -> R {
     var effects = Effects()
-    let reading = isMeasured ? time.readingIfAsked() : nil
+    let reading = isMeasured ? time.lazyReading() : nil
     let result = state.withLock { state in
       if reading != nil || state.machine.meters != nil { state.measure(at: reading?.instant) }
       let result = event(&state, &effects)

@@ -54,7 +54,7 @@ public final class LocalEngine: ProcedureExecutor, RemoteTaskSource {
   public init(payloadLimit: Int = 2_000_000, memory: Int = 10_000, clock: any Clock<Duration> = ContinuousClock()) {
     self.payloadLimit = payloadLimit
     state = Locked(State(machine: LocalEngineMachine(memory: max(memory, 0))))
-    timers = Timers(time: QueueTime(clock), executor: nil)
+    timers = Timers(time: QueueClock(clock), executor: nil)
   }
 
   deinit { timers.close() }

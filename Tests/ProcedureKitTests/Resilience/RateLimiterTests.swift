@@ -7,7 +7,7 @@ import TestingProcedureKit
   @Test("A limiter gives what it is asked for in each stretch of time, and refuses where nobody is to wait")
   func refuses() async throws {
     let clock = VirtualClock()
-    let timers = Timers(time: QueueTime(clock), executor: nil)
+    let timers = Timers(time: QueueClock(clock), executor: nil)
     let limiter = RateLimiter(4, per: .seconds(1), longestWait: .zero, clock: clock)
     #expect(limiter.availableCount == 4)
     for _ in 0..<4 { #expect(try await limiter.enter(timers) == .granted) }
@@ -21,7 +21,7 @@ import TestingProcedureKit
   @Test("A rate that no number of nanoseconds divides is kept to, and waited for exactly")
   func thirds() async throws {
     let clock = VirtualClock()
-    let timers = Timers(time: QueueTime(clock), executor: nil)
+    let timers = Timers(time: QueueClock(clock), executor: nil)
     let limiter = RateLimiter(3, per: .seconds(1), burst: 1, clock: clock)
     #expect(try await limiter.enter(timers) == .granted)
     async let second = limiter.enter(timers)

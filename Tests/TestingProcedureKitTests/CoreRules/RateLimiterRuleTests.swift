@@ -10,7 +10,7 @@ struct RateLimiterRuleTests {
   func exact() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(2), burst: 2, clock: env.clock)
-      let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
+      let timers = Timers(time: QueueClock(env.clock), executor: env.executor)
       let order = Locked<[Int]>([])
       await withTaskGroup(of: Void.self) { group in
         for number in 0..<6 {
@@ -32,7 +32,7 @@ struct RateLimiterRuleTests {
   func cancelled() async throws {
     try await exploreRace("granted", "cancelled", "all granted", schedules: TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
-      let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
+      let timers = Timers(time: QueueClock(env.clock), executor: env.executor)
       let (granted, cancelled) = (Locked<[Duration]>([]), Locked(0))
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<5 {
@@ -71,7 +71,7 @@ struct RateLimiterRuleTests {
   func jump() async throws {
     try await exploreSchedules(TestDepth.count(2_000)) { env in
       let limiter = RateLimiter(1, per: .seconds(1), clock: env.clock)
-      let timers = Timers(time: QueueTime(env.clock), executor: env.executor)
+      let timers = Timers(time: QueueClock(env.clock), executor: env.executor)
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<6 { group.addTask { _ = try? await limiter.enter(timers) } }
         // Time moves only when nothing can run any more.

@@ -7,7 +7,7 @@ import TestingProcedureKit
 @Suite("Timers under every order", .timeLimit(.atDepth))
 struct TimerRuleTests {
   private func makeTimers(_ env: ExplorationEnvironment) -> Timers {
-    Timers(time: QueueTime(env.clock), executor: env.executor)
+    Timers(time: QueueClock(env.clock), executor: env.executor)
   }
 
   private func now(_ env: ExplorationEnvironment) -> Duration { env.clock.now.offset }

@@ -13,10 +13,10 @@ struct GraphWorker {
   /// Executes nodes until there is none, or, if told to, until another worker could execute more.
   func execute(from first: GraphProgress.Advance, leavesWhenMoreIsReady: Bool) async -> GraphProgress.Advance {
     var advance = first
-    var fairness = Fairness(worker.core.time)
+    var yieldPolicy = YieldPolicy(worker.core.time)
     while advance.next >= 0, !(leavesWhenMoreIsReady && advance.addsWorker) {
       advance = await executeNode(advance.next)
-      if fairness.pieceEnds() { await Task.yield() }
+      if yieldPolicy.shouldYield() { await Task.yield() }
     }
     return advance
   }

@@ -8,7 +8,7 @@ extension Run {
   /// Marks the run as cancelled, under the lock. A run that has not started leaves every line. The cancel reaches what is in the run before
   /// the end of the run is told (C5).
   func mark(
-    _ reason: (any Error)?, at reading: QueueTime.Reading, _ state: inout QueueCore.State,
+    _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
     guard member >= 0, !isDecided, cancellation == nil else { return }

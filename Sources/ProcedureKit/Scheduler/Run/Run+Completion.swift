@@ -165,7 +165,7 @@ extension Run {
 
   /// Publishes under the lock (L4).
   func publish(
-    _ outcome: Outcome, at reading: QueueTime.Reading, _ state: inout QueueCore.State,
+    _ outcome: Outcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
     isDecided = true

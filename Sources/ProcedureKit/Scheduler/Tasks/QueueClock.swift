@@ -1,7 +1,7 @@
 /// Internal. A queue's time: the only place in the library that reads a clock, or sleeps on one.
 ///
 /// `package` for `ProcedureKitRemote`.
-package struct QueueTime: Sendable {
+package struct QueueClock: Sendable {
   private let stopwatch: any Stopwatch
   /// Whether this is the system's clock. It goes on whatever is executed, and nobody can tell who sleeps on it; one of the
   /// user's may stand still.
@@ -20,10 +20,10 @@ package struct QueueTime: Sendable {
   func reading() -> Reading { Reading(time: self, reading: now) }
 
   /// A moment that few ask for: read when it is asked for, but from a user's clock, which is not called under a lock.
-  func readingIfAsked() -> Reading { Reading(time: self, reading: isSystem ? nil : now) }
+  func lazyReading() -> Reading { Reading(time: self, reading: isSystem ? nil : now) }
 
   struct Reading {
-    fileprivate let time: QueueTime
+    fileprivate let time: QueueClock
     fileprivate let reading: ProcedureInstant?
 
     var instant: ProcedureInstant { reading ?? time.now }

@@ -11,12 +11,12 @@ import Synchronization
 package final class Timers: Sendable {
   package typealias Action = @Sendable () -> Void
 
-  private let time: QueueTime
+  private let time: QueueClock
   private let executor: (any TaskExecutor)?
   private let state: Mutex<State>
   private let called = Atomic<Int>(0)
 
-  package init(time: QueueTime, executor: (any TaskExecutor)?) {
+  package init(time: QueueClock, executor: (any TaskExecutor)?) {
     self.time = time
     self.executor = executor
     state = Mutex(State(lingers: time.isSystem))

@@ -105,11 +105,11 @@ final class Worker: Sendable {
   static func work(for core: QueueCore) async {
     let worker = Worker()
     await worker.task.executeHere {
-      var fairness = Fairness(core.time)
+      var yieldPolicy = YieldPolicy(core.time)
       var run = core.nextRun(for: worker, isStarting: true)
       while let current = run {
         run = await current.executeByWorker(worker)
-        if fairness.pieceEnds() { await Task.yield() }
+        if yieldPolicy.shouldYield() { await Task.yield() }
       }
     }
   }

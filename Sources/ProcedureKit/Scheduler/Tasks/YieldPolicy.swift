@@ -4,40 +4,40 @@
 /// milliseconds, about the time for which operating systems leave a processor to a thread. The worker looks at the clock after one, two,
 /// four … bodies, the more seldom the shorter they are. A yield is dear, since it wakes another thread. Bodies are counted only on a
 /// clock that may stand still.
-struct Fairness {
-  private static let mostPiecesBetweenLooks = 128
-  private static let mostPiecesWithoutClock = 1_024
+struct YieldPolicy {
+  private static let maximumItemsBetweenReadings = 128
+  private static let maximumItemsWithoutClock = 1_024
   private static let longestTimeBetweenYields = Duration.milliseconds(10)
 
   /// `nil` without a queue; bodies are only counted then.
-  private let time: QueueTime?
-  private let mostPieces: Int
-  private let countsPieces: Bool
+  private let time: QueueClock?
+  private let maximumItems: Int
+  private let countsItems: Bool
   private var lastYield: ProcedureInstant?
-  private var piecesBetweenLooks = 1
-  private var piecesLeft = 1
+  private var itemsBetweenReadings = 1
+  private var itemsLeft = 1
 
-  init(_ time: QueueTime?) {
+  init(_ time: QueueClock?) {
     self.time = time
     lastYield = time?.now
-    mostPieces = time == nil ? Self.mostPiecesWithoutClock : Self.mostPiecesBetweenLooks
-    countsPieces = !(time?.isSystem ?? false)
+    maximumItems = time == nil ? Self.maximumItemsWithoutClock : Self.maximumItemsBetweenReadings
+    countsItems = !(time?.isSystem ?? false)
   }
 
   /// A body is about to end. Says whether to `Task.yield()`, at a moment at which nothing is held that others could wait for.
-  mutating func pieceEnds() -> Bool {
-    piecesLeft -= 1
-    return piecesLeft == 0 && lookEndsInYield()
+  mutating func shouldYield() -> Bool {
+    itemsLeft -= 1
+    return itemsLeft == 0 && readClock()
   }
 
-  private mutating func lookEndsInYield() -> Bool {
+  private mutating func readClock() -> Bool {
     let now = time?.now
     let tookLong =
       now.flatMap { now in lastYield.map { $0.duration(to: now) } } ?? .zero >= Self.longestTimeBetweenYields
-    let yields = tookLong || (countsPieces && piecesBetweenLooks == mostPieces)
+    let yields = tookLong || (countsItems && itemsBetweenReadings == maximumItems)
     if yields { lastYield = now }
-    piecesBetweenLooks = tookLong ? 1 : min(piecesBetweenLooks * 2, mostPieces)
-    piecesLeft = piecesBetweenLooks
+    itemsBetweenReadings = tookLong ? 1 : min(itemsBetweenReadings * 2, maximumItems)
+    itemsLeft = itemsBetweenReadings
     return yields
   }
 }

@@ -35,31 +35,31 @@ import Testing
 
   @Test("Long bodies yield after each one")
   func long() {
-    var fairness = Fairness(QueueTime(SteppingClock(step: .milliseconds(20))))
-    #expect((0..<100).allSatisfy { _ in fairness.pieceEnds() })
+    var yieldPolicy = YieldPolicy(QueueClock(SteppingClock(step: .milliseconds(20))))
+    #expect((0..<100).allSatisfy { _ in yieldPolicy.shouldYield() })
   }
 
   @Test("Bodies of two milliseconds, as of those that sleep, yield after some of them")
   func medium() {
     // The clock goes on by that only when somebody looks: bodies that are not looked at took no time.
-    var fairness = Fairness(QueueTime(SteppingClock(step: .milliseconds(2))))
-    let yields = (0..<1_000).filter { _ in fairness.pieceEnds() }
+    var yieldPolicy = YieldPolicy(QueueClock(SteppingClock(step: .milliseconds(2))))
+    let yields = (0..<1_000).filter { _ in yieldPolicy.shouldYield() }
     #expect(yields.count > 20 && yields.count < 200, "\(yields.count)")
   }
 
   @Test("Short bodies yield after 128 where the clock may stand still, and it is looked at as seldom")
   func short() {
     let clock = SteppingClock(step: .zero)
-    var fairness = Fairness(QueueTime(clock))
-    let yields = (0..<12_800).filter { _ in fairness.pieceEnds() }
+    var yieldPolicy = YieldPolicy(QueueClock(clock))
+    let yields = (0..<12_800).filter { _ in yieldPolicy.shouldYield() }
     #expect(zip(yields, yields.dropFirst()).allSatisfy { $1 - $0 == 128 })
     #expect(yields.count == 99 && clock.lookCount < 120)
   }
 
   @Test("Without a clock bodies are counted, and yield after 1,024")
   func counted() {
-    var fairness = Fairness(nil)
-    let yields = (0..<10_240).filter { _ in fairness.pieceEnds() }
+    var yieldPolicy = YieldPolicy(nil)
+    let yields = (0..<10_240).filter { _ in yieldPolicy.shouldYield() }
     #expect(yields.count == 9 && zip(yields, yields.dropFirst()).allSatisfy { $1 - $0 == 1_024 })
   }
 }

@@ -12,7 +12,7 @@ import TestingProcedureKit
     let timers: Timers
     let calls = Box<[String]>([])
 
-    init() { timers = Timers(time: QueueTime(clock), executor: nil) }
+    init() { timers = Timers(time: QueueClock(clock), executor: nil) }
 
     @discardableResult
     func set(_ name: String, after duration: Duration) -> TimerHeap.ID {
@@ -108,7 +108,7 @@ import TestingProcedureKit
   func dropped() async throws {
     final class Held: Sendable {}
     let clock = VirtualClock()
-    let timers = Timers(time: QueueTime(clock), executor: nil)
+    let timers = Timers(time: QueueClock(clock), executor: nil)
     var held: Held? = Held()
     weak let observer = held
     if let kept = held { _ = timers.schedule(after: .seconds(1)) { _ = kept } }
@@ -122,7 +122,7 @@ import TestingProcedureKit
   @Test("On the system's clock work that sets and cancels a timer each time starts no task each time")
   func lingering() {
     let executor = JobCounter()
-    let timers = Timers(time: QueueTime(ContinuousClock()), executor: executor)
+    let timers = Timers(time: QueueClock(ContinuousClock()), executor: executor)
     for _ in 0..<10_000 {
       let id = timers.schedule(after: .seconds(3_600)) {}
       #expect(timers.cancel(id))
@@ -132,7 +132,7 @@ import TestingProcedureKit
 
   @Test("On the system's clock a nearer timer does not wait for the sleep that is under way")
   func nearer() async {
-    let timers = Timers(time: QueueTime(ContinuousClock()), executor: nil)
+    let timers = Timers(time: QueueClock(ContinuousClock()), executor: nil)
     let far = timers.schedule(after: .seconds(3_600)) {}
     let called = Signal()
     _ = timers.schedule(after: .nanoseconds(1)) { called.set() }
@@ -147,7 +147,7 @@ import TestingProcedureKit
       var minimumResolution: Duration { .zero }
       func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { throw TestError() }
     }
-    let timers = Timers(time: QueueTime(BrokenClock()), executor: nil)
+    let timers = Timers(time: QueueClock(BrokenClock()), executor: nil)
     let called = Signal()
     _ = timers.schedule(after: .seconds(3_600)) { called.set() }
     await called.wait()
