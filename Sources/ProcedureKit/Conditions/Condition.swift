@@ -80,7 +80,7 @@ public struct Condition: Sendable {
     guard !conditions.isEmpty else { return decide([]) }
     let tally = Locked(ConditionTally(count: conditions.count))
     // Not the group cancels the evaluations, since its owner waits for children that may ignore their cancellation.
-    let works = conditions.map { _ in CancellableWork() }
+    let works = conditions.map { _ in CancellableTask() }
     await withDiscardingTaskGroup { group in
       for (index, condition) in conditions.enumerated() {
         group.addTask {

@@ -3,7 +3,7 @@ extension QueueCore {
   func snapshot() -> QueueSnapshot {
     let (empty, looks) = withState { state in
       let looks = state.machine.present.compactMap { member in
-        state.machine[member].payload.map { RunLook($0, state) }
+        state.machine[member].payload.map { SnapshotEntryBuilder($0, state) }
       }
       let empty = QueueSnapshot(
         name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
@@ -32,7 +32,7 @@ extension QueueCore {
 
 /// The look of a snapshot at one run, or one layer of a run. Made under the lock, and kept until the lock is released: the release of a last
 /// reference to another run can call the user.
-private struct RunLook: Sendable {
+private struct SnapshotEntryBuilder: Sendable {
   let run: Run
   let state: ProcedureState
   private let phase: RunPhase
@@ -79,7 +79,7 @@ private struct RunLook: Sendable {
   }
 
   /// The wait that is shown for a run of several layers: that of the outermost one which waits, or of the pause that the state is about.
-  func wait(amongThoseOf layers: [RunLook], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
+  func wait(amongThoseOf layers: [SnapshotEntryBuilder], _ isSuspended: Bool) -> QueueSnapshot.Wait? {
     let pausing = state == .pausing ? layers.first { $0.phase == .pausing } : nil
     return pausing?.wait(isSuspended) ?? layers.lazy.compactMap { $0.wait(isSuspended) }.first
   }

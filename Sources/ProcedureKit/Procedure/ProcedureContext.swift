@@ -131,7 +131,7 @@ public struct ProcedureContext: Sendable {
     of awaited: Run, _ wait: @escaping @concurrent @Sendable () async -> Event?
   ) async -> Event? {
     guard let run = current?.run.nearestUnfinished, !awaited.isFinished else { return await wait() }
-    let (work, event) = (CancellableWork(), ResultBox<Event?>())
+    let (work, event) = (CancellableTask(), ResultBox<Event?>())
     let isOwn = run.ancestors.contains { $0 === awaited }
     if !isOwn { awaited.setAwaited() }
     // A body can read its own events while other tasks of the body continue.

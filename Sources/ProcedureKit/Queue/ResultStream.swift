@@ -4,7 +4,7 @@
 final class ResultFlow<Input: Sendable, Output: Sendable> {
   private let sequence: ResultSequence<Input, Output>
   private let adder: ResultAdder<Input, Output>
-  private let reader = CancellableWork()
+  private let reader = CancellableTask()
   /// Called when the reader has ended.
   private let readerEnd = OneShotSignal()
   private var inputs: ResultInputs<Input>?

@@ -45,7 +45,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
 
   /// Starts a task that reads the inputs, and adds a procedure for each.
   func start(
-    _ reader: CancellableWork, end: OneShotSignal,
+    _ reader: CancellableTask, end: OneShotSignal,
     _ read:
       @escaping @Sendable (
         _ isWanted: @Sendable () async -> Bool, _ take: @Sendable (Input) async throws -> Void

@@ -229,7 +229,7 @@ extension ClaimTable {
   ///
   /// - Complexity: O(h + w) for the h holders and w waiters of those pools that the graph does not have yet.
   func addWaits(
-    of run: RunNumber, to graph: inout WaitGraph, in table: ObjectIdentifier? = nil, reached: inout [RunNumber]
+    of run: RunNumber, to graph: inout WaitForGraph, in table: ObjectIdentifier? = nil, reached: inout [RunNumber]
   ) {
     guard let claim = numbers[run] else { return }
     _ = allEntries(of: claim) { entry in

@@ -213,7 +213,7 @@ struct ClaimTable {
   }
 
   /// A waiting run goes before the delayed runs that stand directly before it, since they wait for a run that waits for it.
-  /// The delayed runs come from ``WaitGraph/overtakings(for:)``. Appends the runs with newly granted requests to `granted`, and returns
+  /// The delayed runs come from ``WaitForGraph/overtakings(for:)``. Appends the runs with newly granted requests to `granted`, and returns
   /// the highest priority of the overtaken runs; ``raised(_:to:_:)`` has to follow if that priority is higher. O(d) for d overtaken runs.
   mutating func overtook(_ run: RunNumber, _ delayed: Set<RunNumber>, _ granted: inout [RunNumber]) -> UInt8 {
     guard let claim = numbers[run], claims[claim].phase == .waiting else { return 0 }

@@ -77,7 +77,7 @@ public final class ResourceTable: Sendable {
     }
     // With fewer units, runs may wait for each other that did not before.
     for run in waiting {
-      guard let waits = WaitSearch.resolveDeadlock(from: run) else { continue }
+      guard let waits = DeadlockSearch.resolveDeadlock(from: run) else { continue }
       run.claimRefused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
     }
   }
@@ -143,7 +143,7 @@ public final class ResourceTable: Sendable {
     let answer = state.withLock { makeRequest(&$0, ancestors, priority) }
     guard case .waits = answer else { return answer }
     // A cycle needs a waiter for the run, or a claim of an enclosing run.
-    if !ancestors.isEmpty || run.mayBeAwaited, let waits = WaitSearch.resolveDeadlock(from: run) {
+    if !ancestors.isEmpty || run.mayBeAwaited, let waits = DeadlockSearch.resolveDeadlock(from: run) {
       return .refused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
     }
     raise(run, to: priority)
@@ -173,7 +173,7 @@ public final class ResourceTable: Sendable {
   }
 
   /// Lets a run overtake runs that wait for the run.
-  func overtook(_ overtaking: WaitGraph.Overtaking) {
+  func overtook(_ overtaking: WaitForGraph.Overtaking) {
     let granted = state.withLock { state -> [Run] in
       var granted: [RunNumber] = []
       guard state.table.isWaiting(overtaking.run) else { return [] }
@@ -208,9 +208,9 @@ public final class ResourceTable: Sendable {
   }
 
   /// Adds the waits of a run for its resources to a graph of waits, and returns the runs that block the claim.
-  func addWaits(of run: Run, to graph: inout WaitGraph) -> [Run] {
-    let (extended, runs) = state.withLock { [graph] state -> (WaitGraph, [Run]) in
-      var (graph, reached): (WaitGraph, [RunNumber]) = (graph, [])
+  func addWaits(of run: Run, to graph: inout WaitForGraph) -> [Run] {
+    let (extended, runs) = state.withLock { [graph] state -> (WaitForGraph, [Run]) in
+      var (graph, reached): (WaitForGraph, [RunNumber]) = (graph, [])
       state.table.addWaits(of: run.id.number, to: &graph, in: ObjectIdentifier(self), reached: &reached)
       return (graph, reached.compactMap { state.claimants[$0] })
     }

@@ -148,7 +148,7 @@ extension QueueCore {
     if next != .wait { run.advance(from: next) }
     if let replaced { replaced.cancel(ProcedureError.replaced(procedure: replaced.identity, by: run.identity)) }
     for dependency in dependencies { watch(dependency, for: run, priority) }
-    if !dependencies.isEmpty, run.mayBeAwaited { WaitSearch.resolveDeadlock(from: run) }
+    if !dependencies.isEmpty, run.mayBeAwaited { DeadlockSearch.resolveDeadlock(from: run) }
     return nil
   }
 

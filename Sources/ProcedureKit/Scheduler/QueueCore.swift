@@ -34,7 +34,7 @@ package final class QueueCore: Sendable {
     var idleWaiters: [OneShotSignal] = []
     /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
     var awaitingBodies = 0
-    var stall = StallWatch()
+    var stall = StallDetector()
     /// The totals of the queue, if they are collected.
     var totals: QueueTotals?
     /// The `ProcedureQueue`, as long as somebody refers to it.
@@ -216,7 +216,7 @@ package final class QueueCore: Sendable {
   /// Starts a task of the queue.
   func startTask(_ operation: @escaping @Sendable () async -> Void) {
     let (inbox, isNew) = withState { $0.groups.joined() }
-    inbox.put(
+    inbox.send(
       .add { [self] in
         await operation()
         withState { $0.groups.left(inbox) }?.close()

@@ -3,7 +3,7 @@ internal import ProcedureKit
 /// Internal. One run of a durable graph: which nodes take their values from the journal, and the fingerprints of those that execute.
 final class DurableRun: Sendable {
   private let plan: DurablePlan
-  private let look: DurableLook
+  private let look: JournalScan
   private let input: Fingerprint
   /// The fingerprints of the values that are there.
   private let fingerprints: Locked<[Fingerprint?]>
@@ -13,7 +13,7 @@ final class DurableRun: Sendable {
   init(_ plan: DurablePlan, input: Fingerprint) async throws {
     self.plan = plan
     self.input = input
-    look = try await DurableLook(plan, input: input, isolation: plan.journal as? any Actor)
+    look = try await JournalScan(plan, input: input, isolation: plan.journal as? any Actor)
     fingerprints = Locked(look.fingerprints)
   }
 
@@ -170,7 +170,7 @@ final class DurableRun: Sendable {
 }
 
 /// Internal. What a run knows of each node before the first node starts: which entries are there, and which nodes nobody needs.
-struct DurableLook: Sendable {
+struct JournalScan: Sendable {
   enum Fate: Sendable, Equatable {
     /// The value comes from the journal. It is decoded only if a node that is executed takes it, or the caller.
     case reused(isLoaded: Bool)

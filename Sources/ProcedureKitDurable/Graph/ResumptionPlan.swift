@@ -50,7 +50,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   }
 
   init(_ plan: DurablePlan, input: Fingerprint) async throws {
-    let look = try await DurableLook(plan, input: input, isolation: plan.journal as? any Actor)
+    let look = try await JournalScan(plan, input: input, isolation: plan.journal as? any Actor)
     var entries: [Entry] = []
     for (index, fate) in look.fates.enumerated() {
       let action: Action =
@@ -65,7 +65,7 @@ public struct ResumptionPlan: Sendable, CustomStringConvertible {
   }
 
   private static func action(
-    of node: Int32, _ plan: DurablePlan, _ look: DurableLook, _ input: Fingerprint
+    of node: Int32, _ plan: DurablePlan, _ look: JournalScan, _ input: Fingerprint
   ) async throws -> Action {
     if let failure = look.failures[node], plan.remembersFailures { return .fail(failure) }
     guard plan.isRemembered(node) else { return .execute(.notCodable(plan.typeName(of: node))) }

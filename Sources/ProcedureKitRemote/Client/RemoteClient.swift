@@ -17,7 +17,7 @@ struct RemoteClient<Input: Sendable, Output: Sendable>: Sendable {
       throw RemoteError.payloadTooLarge(call.procedure, "input", call.input.count, limit: executor.payloadLimit)
     }
     try context.requireNotCancelled()
-    let (work, answer, timers) = (CancellableWork(), ResultBox<[UInt8]>(), context.run.core.timers)
+    let (work, answer, timers) = (CancellableTask(), ResultBox<[UInt8]>(), context.run.core.timers)
     await ProcedureContext.withCancellationHandler {
       await work.execute(startsAtOnce: false) {
         do {

@@ -25,7 +25,7 @@ struct RemoteDelivery: Sendable {
 
   /// Executes the call, and tells the engine the outcome. Cancelling the caller cancels the procedure, and gives the call back.
   func execute(with registry: ProcedureRegistry) async {
-    let body = CancellableWork()
+    let body = CancellableTask()
     let outcome = await withTaskGroup(of: RemoteOutcome?.self) { group in
       group.addTask {
         await sendHeartbeats(cancelling: body)
@@ -45,7 +45,7 @@ struct RemoteDelivery: Sendable {
 
   private var isForgotten: Bool { order.withLock { if case .forget = $0 { true } else { false } } }
 
-  private func execute(_ body: CancellableWork, with registry: ProcedureRegistry) async -> RemoteOutcome {
+  private func execute(_ body: CancellableTask, with registry: ProcedureRegistry) async -> RemoteOutcome {
     let outcome = Locked(RemoteOutcome.abandoned)
     await body.executeHere {
       let result = await execution.bound {
@@ -65,7 +65,7 @@ struct RemoteDelivery: Sendable {
   }
 
   /// Sends heartbeats until the task is cancelled or the call belongs to another worker.
-  private func sendHeartbeats(cancelling body: CancellableWork) async {
+  private func sendHeartbeats(cancelling body: CancellableTask) async {
     let interval = max(task.call.limits.heartbeatTimeout / 3, .milliseconds(1))
     while (try? await queue.core.timers.pause(for: interval)) != nil {
       do {

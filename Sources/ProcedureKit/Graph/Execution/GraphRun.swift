@@ -8,7 +8,7 @@ final class GraphRun: Sendable {
     var isCancelled = false
     /// The node that has ended last; -1 if none has.
     var latest: Int32 = -1
-    var inbox: GroupInbox?
+    var inbox: WorkerGroup?
     /// The worker that waits for a slot.
     var startingWorker: Run?
     /// The nodes whose events somebody observes and that have not ended.
@@ -74,7 +74,7 @@ final class GraphRun: Sendable {
   }
 
   private func executeByWorkers(takingOverFrom node: Int32) async {
-    let inbox = GroupInbox()
+    let inbox = WorkerGroup()
     let isComplete = state.withLock { state in
       if node >= 0 { state.progress.nodePutBack(node) }
       state.inbox = inbox
@@ -284,7 +284,7 @@ final class GraphRun: Sendable {
     if advance.cancelsWorkers { run.cancelParts() }
     guard let inbox = state.withLock({ $0.inbox }) else { return advance }
     if advance.addsWorker { addWorker() }
-    if advance.cancelsWorkers { inbox.put(.cancelAll) }
+    if advance.cancelsWorkers { inbox.send(.cancelAll) }
     if advance.isComplete {
       inbox.close()
       state.withLock { $0.startingWorker.take() }?.cancel(nil)
@@ -307,12 +307,12 @@ final class GraphRun: Sendable {
       _ = await GraphWorker(self, worker: worker).execute(from: carryOut(first), leavesWhenMoreIsReady: false)
       return ()
     }
-    let inbox = state.withLock { state -> GroupInbox? in
+    let inbox = state.withLock { state -> WorkerGroup? in
       guard !state.progress.isComplete else { return nil }
       state.startingWorker = worker
       return state.inbox
     }
-    _ = inbox?.put(
+    _ = inbox?.send(
       .add {
         do {
           try await worker.driveToEnd(admitted: nil, as: Void.self)

@@ -2,7 +2,7 @@
 ///
 /// The snapshot is collected without stopping any run. Therefore a deadlock counts only if a second snapshot shows the same one: each of
 /// its waits was there in both, so that all were there at once in between.
-enum WaitSearch {
+enum DeadlockSearch {
   /// Ends waits as long as a run is in a deadlock, so that the others continue. A run that waits for several others may stand in several wait
   /// cycles.
   ///
@@ -13,7 +13,7 @@ enum WaitSearch {
   @discardableResult
   static func resolveDeadlock(from run: Run) -> [ExclusionWait]? {
     var snapshot = Snapshot(from: run)
-    var found: [WaitGraph.Link]?
+    var found: [WaitForGraph.Link]?
     while let cycle = snapshot.graph.deadlock(from: run.id.number) {
       if cycle == found {
         guard let refusal = snapshot.refusal(in: cycle) else { return nil }
@@ -48,7 +48,7 @@ enum WaitSearch {
   }
 
   private struct Snapshot {
-    var graph = WaitGraph()
+    var graph = WaitForGraph()
     var runs: [RunNumber: Run] = [:]
     /// The waits of bodies, by who waits for whom.
     private var bodyWaits: [Edge: (key: ObjectIdentifier, wait: RunWait)] = [:]
@@ -101,8 +101,8 @@ enum WaitSearch {
     }
 
     /// The wait that is refused, and the wait cycle from there; `nil` if the cycle has dissolved.
-    func refusal(in cycle: [WaitGraph.Link]) -> Refusal? {
-      func strength(of link: WaitGraph.Link) -> Int {
+    func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
+      func strength(of link: WaitForGraph.Link) -> Int {
         if link.resource != nil { return 2 }
         return bodyWaits[Edge(run: link.run, blocker: link.blocker)].map { $0.wait.canThrow ? 1 : 0 } ?? -1
       }
@@ -117,7 +117,7 @@ enum WaitSearch {
     }
 
     /// The wait of a link, as users read it; `nil` for a run that awaits one of its own parts.
-    func wait(for link: WaitGraph.Link) -> ExclusionWait? {
+    func wait(for link: WaitForGraph.Link) -> ExclusionWait? {
       guard let run = runs[link.run], let blocker = runs[link.blocker] else { return nil }
       guard let resource = link.resource else {
         if case .execution(_, let key, _)? = bodyWaits[Edge(run: link.run, blocker: link.blocker)]?.wait {
@@ -154,7 +154,7 @@ extension Run {
   /// visible before it has registered its own wait, so that the last one to register a wait looks.
   func searchForDeadlock() {
     guard mayBeAwaited || ancestors.contains(where: { !$0.layer.traits.demands.isEmpty }) else { return }
-    WaitSearch.resolveDeadlock(from: self)
+    DeadlockSearch.resolveDeadlock(from: self)
   }
 
   /// Returns the error of a run that would wait for one of its own ancestors; `nil` if `ancestor` is none.

@@ -1,5 +1,5 @@
 /// Internal. Which runs of a graph can finish.
-extension WaitGraph {
+extension WaitForGraph {
   /// Finishes the runs of a graph, one after another, as far as possible; with `keepsOrder`, units go to the first in a line.
   struct Reduction {
     private struct Line {
@@ -9,7 +9,7 @@ extension WaitGraph {
       var isFirstMet = false
     }
 
-    private let graph: WaitGraph
+    private let graph: WaitForGraph
     private let keepsOrder: Bool
     private(set) var stuck: Set<RunNumber>
     private(set) var free: [PoolKey: Int32] = [:]
@@ -24,7 +24,7 @@ extension WaitGraph {
     private var lines: [PoolKey: Line] = [:]
     private var ready: [RunNumber] = []
 
-    init(of graph: WaitGraph, keepsOrder: Bool) {
+    init(of graph: WaitForGraph, keepsOrder: Bool) {
       (self.graph, self.keepsOrder) = (graph, keepsOrder)
       stuck = Set(graph.awaited.keys).union(graph.needs.keys).union(graph.alternatives.keys)
       for (run, others) in graph.awaited {

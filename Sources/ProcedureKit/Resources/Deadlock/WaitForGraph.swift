@@ -3,7 +3,7 @@
 /// A run that the graph does not know to wait can go on and finish. A run that waits finishes when all runs for which it waits
 /// have finished, one of each set of alternatives has, and all units that it needs are free. A run that finishes gives back its units. The runs that are left when
 /// no more can finish are in a deadlock, or wait for one.
-struct WaitGraph {
+struct WaitForGraph {
   /// One part of a wait cycle: `run` waits for `resource`, which `blocker` holds, or (`nil`) for the end of `blocker`.
   struct Link: Equatable {
     let run: RunNumber

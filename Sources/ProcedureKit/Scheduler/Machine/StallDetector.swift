@@ -10,7 +10,7 @@ struct StallReport: Sendable {
 ///
 /// A timer looks at the queue while there are runs that could move. The queue has stalled if nothing has moved between two
 /// looks. After a report there is no timer until something moves.
-struct StallWatch: Sendable {
+struct StallDetector: Sendable {
   /// Whether a timer is needed.
   private var isNeeded = false
   /// The number of the timer; `nil` without one.

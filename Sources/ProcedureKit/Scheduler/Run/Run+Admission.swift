@@ -88,7 +88,7 @@ extension Run {
   /// Evaluates the conditions (K1). `nil` if the decision leads an added run on, and not this task.
   func evaluate() async -> RunStep? {
     let conditions = core.withState { _ in closures }?.conditions.elements ?? []
-    let work = CancellableWork()
+    let work = CancellableTask()
     let wait = RunWait.conditions(conditions.map(\.name))
     if isDrivenByWorker {
       addWait(wait, work)
@@ -119,7 +119,7 @@ extension Run {
   /// Evaluates conditions in a child of this task, with the context and the executor of the run. Nothing is decided if the run has ended
   /// or its queue was suspended before.
   func evaluate(
-    _ conditions: [Condition], by work: CancellableWork, decide: @escaping Condition.Decision
+    _ conditions: [Condition], by work: CancellableTask, decide: @escaping Condition.Decision
   ) async {
     await withBindings {
       await ProcedureContext.bound.withValue(ProcedureContext(self)) {
@@ -146,7 +146,7 @@ extension Run {
   }
 
   /// Evaluates conditions and waits for all of their tasks. `nil` if the conditions were not evaluated.
-  func evaluation(of conditions: [Condition], by work: CancellableWork) async -> ConditionEvaluation? {
+  func evaluation(of conditions: [Condition], by work: CancellableTask) async -> ConditionEvaluation? {
     let decision = ResultBox<ConditionEvaluation>()
     await withTaskAndRunCancellationHandler {
       await evaluate(conditions, by: work) { decision.store(.success($0)) }
@@ -160,7 +160,7 @@ extension Run {
   private func decision(of conditions: [Condition]) async -> ConditionEvaluation? {
     let (decision, decisionSignal) = (ResultBox<ConditionEvaluation>(), OneShotSignal())
     let task = Spawner.startBeside(executor: core.executor) { [self] in
-      await evaluate(conditions, by: CancellableWork()) {
+      await evaluate(conditions, by: CancellableTask()) {
         decision.store(.success($0))
         decisionSignal.signal()
       }

@@ -121,7 +121,7 @@ extension Run {
       let box = ResultBox<BodyEnd>()
       await withBindings {
         guard needsTask else { return box.store(.success(await self.callBody(isFirst: isFirst))) }
-        let work = CancellableWork()
+        let work = CancellableTask()
         await self.withTaskAndRunCancellationHandler {
           await work.execute(startsAtOnce: !self.isDeep) { box.store(.success(await self.callBody(isFirst: isFirst))) }
         } onCancel: {

@@ -7,7 +7,7 @@ import Synchronization
 /// that is pinned does not end.
 ///
 /// `package` for `ProcedureKitRemote`.
-package final class CancellableWork: Sendable {
+package final class CancellableTask: Sendable {
   private struct Child: @unchecked Sendable {
     let task: UnsafeCurrentTask
   }
@@ -65,7 +65,7 @@ package final class CancellableWork: Sendable {
 
   private func start() {
     guard let task = withUnsafeCurrentTask(body: { $0 }) else {
-      preconditionFailure("CancellableWork: there is no current task")
+      preconditionFailure("CancellableTask: there is no current task")
     }
     let child = Child(task: task)
     let isCancelled = state.withLock { state in

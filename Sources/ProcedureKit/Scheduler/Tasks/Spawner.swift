@@ -6,13 +6,13 @@ package enum Spawner {
   ///
   /// The task is unstructured, because added procedures outlive the caller of `add`, and detached, so that it carries nothing of that caller.
   /// Nobody cancels the task: it ends when the queue closes the inbox, after the queue's last reference and last procedure have gone.
-  static func startGroup(from inbox: GroupInbox, executor: (any TaskExecutor)?) {
+  static func startGroup(from inbox: WorkerGroup, executor: (any TaskExecutor)?) {
     Task.detached(executorPreference: executor) { await runGroup(from: inbox) }
   }
 
   /// Runs the workers that the inbox orders as children of one task group. Returns when the inbox has been closed and all workers have ended.
   /// Cancelling the caller cancels the workers.
-  static func runGroup(from inbox: GroupInbox) async {
+  static func runGroup(from inbox: WorkerGroup) async {
     await withDiscardingTaskGroup { group in
       while let orders = await inbox.next() {
         for order in orders {

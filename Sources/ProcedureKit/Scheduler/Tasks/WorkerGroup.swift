@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Internal. An order to the owner of a task group; only the owner may add tasks to the group.
-enum GroupOrder: Sendable {
+enum WorkerCommand: Sendable {
   /// Add one worker.
   case add(@Sendable () async -> Void)
   /// Cancel all workers, also later ones.
@@ -9,9 +9,9 @@ enum GroupOrder: Sendable {
 }
 
 /// Internal. Where the owner of a task group waits for orders.
-final class GroupInbox: Sendable {
+final class WorkerGroup: Sendable {
   private struct Contents {
-    var orders: [GroupOrder] = []
+    var orders: [WorkerCommand] = []
     var isClosed = false
     var owner: Waiter?
   }
@@ -19,7 +19,7 @@ final class GroupInbox: Sendable {
   private let contents = Mutex(Contents())
 
   /// Adds an order. A closed inbox ignores the order.
-  func put(_ order: GroupOrder) {
+  func send(_ order: WorkerCommand) {
     let owner = contents.withLock { contents -> Waiter? in
       guard !contents.isClosed else { return nil }
       contents.orders.append(order)
@@ -38,7 +38,7 @@ final class GroupInbox: Sendable {
   }
 
   /// The next orders, at least one; `nil` once the inbox is closed. Cancelling the caller changes nothing: a inbox is always closed.
-  func next() async -> [GroupOrder]? {
+  func next() async -> [WorkerCommand]? {
     while true {
       let (orders, isClosed) = contents.withLock { ($0.orders.takeAll(), $0.isClosed) }
       if !orders.isEmpty { return orders }
@@ -61,27 +61,27 @@ struct WorkerGroups: Sendable {
   private static let mostMembers = 256
 
   private struct Group {
-    let inbox: GroupInbox
+    let inbox: WorkerGroup
     var members = 0
   }
 
   private var groups: [Group] = []
 
   /// The inboxes of all groups.
-  var inboxes: [GroupInbox] { groups.map(\.inbox) }
+  var inboxes: [WorkerGroup] { groups.map(\.inbox) }
 
   /// One more task joins a group. The owner of a new group has to be started.
-  mutating func joined() -> (inbox: GroupInbox, isNew: Bool) {
+  mutating func joined() -> (inbox: WorkerGroup, isNew: Bool) {
     if let index = groups.lastIndex(where: { $0.members < Self.mostMembers }) {
       groups[index].members += 1
       return (groups[index].inbox, false)
     }
-    groups.append(Group(inbox: GroupInbox(), members: 1))
+    groups.append(Group(inbox: WorkerGroup(), members: 1))
     return (groups[groups.count - 1].inbox, true)
   }
 
   /// A task of a group has ended. Returns the inbox if it has to be closed: the last group stays.
-  mutating func left(_ inbox: GroupInbox) -> GroupInbox? {
+  mutating func left(_ inbox: WorkerGroup) -> WorkerGroup? {
     guard let index = groups.firstIndex(where: { $0.inbox === inbox }) else { return nil }
     groups[index].members -= 1
     guard groups[index].members == 0, groups.count > 1 else { return nil }
@@ -94,7 +94,7 @@ struct WorkerGroups: Sendable {
 /// The worker goes straight on with the next run. A worker whose body was cancelled takes no further one, so that a late cancel reaches
 /// nobody else.
 final class Worker: Sendable {
-  private let task = CancellableWork()
+  private let task = CancellableTask()
 
   /// Cancels the task of the worker, while it lives.
   func cancel() { task.cancel() }

@@ -14,7 +14,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
 @Suite struct WaitGraphTests {
   @Test("R4: two holders whose children need each other's resource are a cycle; one alone is not")
   func cycleOfTwo() {
-    var graph = WaitGraph()
+    var graph = WaitForGraph()
     graph.add(pool: 0, of: 0, free: 0, holders: [(1, all)], line: [4])
     graph.add(pool: 1, of: 1, free: 0, holders: [(2, all)], line: [3])
     graph.add(3, inside: 1)
@@ -32,11 +32,13 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   @Test("R4: a holder that waits for a run which needs what it holds is a cycle; other units end it")
   func holderThatWaits() {
     for other in [RunNumber(8), 1] {
-      var graph = WaitGraph()
+      var graph = WaitForGraph()
       graph.add(pool: 0, of: 7, free: 0, holders: [(1, 1), (other, 2)], line: [2])
       graph.add(2, waitsFor: 0, units: 2)
       graph.add(1, waitsFor: [2])
-      let cycle: [WaitGraph.Link] = [.init(run: 1, resource: nil, blocker: 2), .init(run: 2, resource: 7, blocker: 1)]
+      let cycle: [WaitForGraph.Link] = [
+        .init(run: 1, resource: nil, blocker: 2), .init(run: 2, resource: 7, blocker: 1),
+      ]
       #expect(graph.deadlock(from: 1) == (other == 1 ? cycle : nil))
     }
   }
@@ -44,7 +46,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   @Test("R4: a run that waits for one of several is in a cycle only if none of them can go on")
   func alternatives() {
     for isFree in [false, true] {
-      var graph = WaitGraph()
+      var graph = WaitForGraph()
       graph.add(pool: 0, of: 0, free: 0, holders: [(1, all)], line: [2])
       graph.add(2, waitsFor: 0, units: all)
       graph.add(pool: 1, of: 1, free: 0, holders: [(isFree ? 4 : 1, all)], line: [3])
@@ -76,7 +78,7 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
 
   @Test("R4: a run that waits for a deadlock of others finds that deadlock")
   func deadlockOfOthers() {
-    var graph = WaitGraph()
+    var graph = WaitForGraph()
     graph.add(pool: 0, of: 7, free: 0, holders: [(1, all)], line: [2, 3])
     graph.add(2, waitsFor: 0, units: all)
     graph.add(3, waitsFor: 0, units: all)
@@ -89,8 +91,8 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
   @Test("R4: in random graphs the runs that naive reduction leaves are in a deadlock", arguments: UInt64(0)..<500)
   func random(_ seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    var (graph, waits, needs): (WaitGraph, [RunNumber: [RunNumber]], [RunNumber: (pool: Int32, units: Int32)])
-    (graph, waits, needs) = (WaitGraph(), [:], [:])
+    var (graph, waits, needs): (WaitForGraph, [RunNumber: [RunNumber]], [RunNumber: (pool: Int32, units: Int32)])
+    (graph, waits, needs) = (WaitForGraph(), [:], [:])
     var held: [[(run: RunNumber, units: Int32)]] = []
     for pool in 0..<3 {
       held.append((0..<random.below(4)).map { _ in (RunNumber(1 + random.below(8)), Int32(1 + random.below(3))) })
@@ -158,8 +160,8 @@ private func confirm(_ isTrue: Bool, at location: SourceLocation = #_sourceLocat
     #expect(!(1...14).contains { table.isWaiting($0) || table.isGranted($0) }, "seed \(seed)")
   }
 
-  private func graph(of table: ClaimTable, from run: RunNumber, needing: [RunNumber: [RunNumber]]) -> WaitGraph {
-    var (graph, visited, pending): (WaitGraph, Set<RunNumber>, [RunNumber]) = (WaitGraph(), [], [run])
+  private func graph(of table: ClaimTable, from run: RunNumber, needing: [RunNumber: [RunNumber]]) -> WaitForGraph {
+    var (graph, visited, pending): (WaitForGraph, Set<RunNumber>, [RunNumber]) = (WaitForGraph(), [], [run])
     while let next = pending.popLast() {
       guard visited.insert(next).inserted else { continue }
       table.addWaits(of: next, to: &graph, reached: &pending)
