@@ -378,7 +378,7 @@ struct KeyTests {
       await queue.waitUntilIdle()
       #expect(queue.keyCount == 0)
     }
-    #expect(queue.core.withState { $0.limiter.guestCount } < 200)
+    #expect(queue.core.withState { $0.limiter.replaceableCount } < 200)
   }
 
   @Test("A limit of a key below 1 traps")

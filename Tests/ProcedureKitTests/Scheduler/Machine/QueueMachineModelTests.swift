@@ -118,7 +118,7 @@ private struct QueueScript {
       isDrivenByWorker: !isNested && chance(50),
       usesSlotOfParent: isNested && chance(50), isNested: isNested, takesRoom: !isNested)
     var arrived: (MemberID, RunStep) = (-1, .wait)
-    event("arrived", nil) { arrived = $0.arrived(new, &$1) }
+    event("arrived", nil) { arrived = $0.admitted(new, &$1) }
     take(arrived.1, for: arrived.0)
   }
 
