@@ -3,7 +3,7 @@ extension QueueCore {
   func snapshot() -> QueueSnapshot {
     let (empty, looks) = withState { state in
       let looks = state.machine.present.compactMap { member in
-        state.machine[member].payload.map { SnapshotEntryBuilder($0, state) }
+        state[member].map { SnapshotEntryBuilder($0, state) }
       }
       let empty = QueueSnapshot(
         name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
@@ -146,7 +146,7 @@ extension Run {
   var state: ProcedureState { core.withState { self.state($0.machine) } }
 
   /// Whether a layer of the procedure pauses, and the run and its layers hold no slot. Called under the lock.
-  private func isPausedByPart(_ machine: QueueMachine<Run>) -> Bool {
+  private func isPausedByPart(_ machine: QueueMachine) -> Bool {
     var (parts, isPaused) = ([self], false)
     while let part = parts.popLast() {
       let entry = machine[part.member]
@@ -160,7 +160,7 @@ extension Run {
   }
 
   /// The state of the run (L1). Called under the lock.
-  func state(_ machine: QueueMachine<Run>) -> ProcedureState {
+  func state(_ machine: QueueMachine) -> ProcedureState {
     guard member >= 0 else { return outcome == nil ? .pending : .finished }
     if outcome != nil { return .finished }
     let entry = machine[member]

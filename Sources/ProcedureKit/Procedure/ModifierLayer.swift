@@ -75,7 +75,7 @@ package final class ModifierLayer: Sendable {
   /// The traits, without closures.
   let traits: Traits
   /// The steps of a run of this layer before its start.
-  let needs: QueueMachine<Run>.Needs
+  let needs: QueueMachine.Needs
   let hasWillExecuteHooks: Bool
   let hasDidExecuteHooks: Bool
   let hasHooksOfEnd: Bool
@@ -87,7 +87,7 @@ package final class ModifierLayer: Sendable {
   @usableFromInline let hasOnlyBody: Bool
 
   init(_ traits: Traits) {
-    var needs: QueueMachine<Run>.Needs = []
+    var needs: QueueMachine.Needs = []
     if !traits.conditions.isEmpty { needs.insert(.conditions) }
     if !traits.demands.isEmpty { needs.insert(.claim) }
     if traits.delay ?? .zero > .zero { needs.insert(.delay) }

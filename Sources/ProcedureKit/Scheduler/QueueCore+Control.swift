@@ -5,7 +5,7 @@ extension QueueCore {
 
   func suspend() {
     send { state, effects in
-      for run in state.machine.suspended() { run.giveBackClaim(&effects) }
+      for member in state.machine.suspended() { state[member]?.giveBackClaim(&effects) }
       gate.store(true, ordering: .releasing)
     }
   }
@@ -60,7 +60,7 @@ extension QueueCore {
 
   /// The runs that are there, in the order of their admission.
   func runs() -> [Run] {
-    withState { state in state.machine.present.compactMap { state.machine[$0].payload } }
+    withState { state in state.machine.present.compactMap { state[$0] } }
   }
 
   /// Cancels every run at once: none of them starts because another one has ended by that.
@@ -69,13 +69,13 @@ extension QueueCore {
   }
 
   /// Cancels at once the runs for which `choose`, called under the lock, returns a cancel.
-  func cancelRuns(includesLater: Bool = false, _ choose: (Run, QueueMachine<Run>.Member) -> Cancel?) {
+  func cancelRuns(includesLater: Bool = false, _ choose: (Run, QueueMachine.Member) -> Cancel?) {
     let reading = time.reading()
     send { state, effects in
       if includesLater { state.cancelsAdmitted = true }
       for member in state.machine.present {
         let entry = state.machine[member]
-        guard let run = entry.payload, run.isReported, let cancel = choose(run, entry) else { continue }
+        guard let run = state[member], run.isReported, let cancel = choose(run, entry) else { continue }
         run.mark(cancel.reason, at: reading, &state, &effects)
       }
     }
@@ -125,7 +125,7 @@ extension QueueCore {
     return withState { state in
       state.machine.present.compactMap { member in
         let entry = state.machine[member]
-        return entry.isNested || (isInside && entry.idleWaits > 0) ? nil : entry.payload
+        return entry.isNested || (isInside && entry.idleWaits > 0) ? nil : state[member]
       }
     }
   }
@@ -261,7 +261,7 @@ extension QueueCore {
       guard let waitsForKey = state.limiter.waitsForKey(id, state.machine) else { return [] }
       return state.machine.present.compactMap { member in
         let entry = state.machine[member]
-        guard entry.takesRoom, entry.phase.isBeforeStart, let run = entry.payload else { return nil }
+        guard entry.takesRoom, entry.phase.isBeforeStart, let run = state[member] else { return nil }
         return waitsForKey && run.keyID != id ? nil : run
       }
     }

@@ -125,7 +125,7 @@ extension QueueCore {
         case .atOnce: if let refusal = state.limiter.refusal(for: run.keyID, state.machine) { return (refusal, nil) }
         case .byOverflow:
           guard let refusal = state.limiter.refusal(for: run.keyID, state.machine) else { break }
-          replaced = state.limiter.takeReplaceable(by: run, state.machine)
+          replaced = state.limiter.takeReplaceable(of: run.keyID, state.machine).flatMap { state[$0] }
           guard replaced != nil else { return (refusal, nil) }
         }
       }
@@ -138,7 +138,7 @@ extension QueueCore {
       run.record(
         .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection),
         at: reading.instant, &effects)
-      if limitsWaiting { state.limiter.addReplaceable(run, state.machine) }
+      if limitsWaiting { state.limiter.addReplaceable(run.member, of: run.keyID, state.machine) }
       next = step
       if state.cancelsAdmitted { effects.add(.cancel(run)) }
       return (nil, replaced)
@@ -189,7 +189,7 @@ extension QueueCore {
     for worker: Worker, isStarting: Bool, at reading: QueueClock.Reading, _ state: inout State, _ effects: inout Effects
   ) -> Run? {
     state.machine.workerAsked(isStarting: isStarting, &effects.next)
-    guard let member = effects.next.execute, let run = state.machine[member].payload else { return nil }
+    guard let member = effects.next.execute, let run = state[member] else { return nil }
     run.worker = worker
     if run.canStartInline {
       state.machine.bodyStarted(member)

@@ -12,7 +12,9 @@ package final class QueueCore: Sendable {
   static let unqueued = QueueCore(name: "no queue")
 
   struct State: Sendable {
-    var machine: QueueMachine<Run>
+    var machine: QueueMachine
+    /// The runs, by their places in the machine.
+    private(set) var runs: ContiguousArray<Run?> = []
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()
     /// The source of random numbers for schedules, in tests.
@@ -39,11 +41,29 @@ package final class QueueCore: Sendable {
     var totals: QueueTotals?
     /// The `ProcedureQueue`, as long as somebody refers to it.
     weak var queue: (any Actor)?
+
+    init(machine: QueueMachine, limiter: AdmissionLimiter, seeds: SplitMix64?, totals: QueueTotals?) {
+      (self.machine, self.limiter, self.seeds, self.totals) = (machine, limiter, seeds, totals)
+    }
+
+    /// The run at a place of the machine.
+    subscript(member: MemberID) -> Run? { runs[Int(member)] }
+
+    /// Stores a run that has got a place in the machine.
+    mutating func store(_ run: Run, at member: MemberID) {
+      if Int(member) == runs.count { runs.append(run) } else { runs[Int(member)] = run }
+    }
+
+    /// Releases the place of a run that has ended.
+    mutating func removeRun(at member: MemberID) {
+      machine.finished(member)
+      if machine.members.isEmpty { runs = [] } else { runs[Int(member)] = nil }
+    }
   }
 
   /// The effects of an event, performed after the lock has been left.
   struct Effects: Sendable {
-    var next = QueueMachine<Run>.Next()
+    var next = QueueMachine.Next()
     var startsWorker = false
     private(set) var actions: [Action] = []
 
@@ -122,7 +142,7 @@ package final class QueueCore: Sendable {
     usesKeys = fairQueue.isUsed
     hasNoHooks = executor == nil && hooks == nil && interceptor == nil
     gate = Atomic(isSuspended)
-    let machine = QueueMachine<Run>(width: width, isSuspended: isSuspended, fairQueue: fairQueue)
+    let machine = QueueMachine(width: width, isSuspended: isSuspended, fairQueue: fairQueue)
     state = Mutex(
       State(
         machine: machine, limiter: limiter, seeds: seed.map(SplitMix64.init),
@@ -165,11 +185,11 @@ package final class QueueCore: Sendable {
   /// Gives each step to the driver of its run.
   private static func deliver(_ state: inout State, _ effects: inout Effects) {
     for (member, step) in effects.next.steps {
-      guard let run = state.machine[member].payload else { continue }
+      guard let run = state[member] else { continue }
       deliver(step, to: run, &effects)
     }
     for member in effects.next.returned {
-      effects.call(state.machine[member].payload?.details?.slotWaiters.takeAll() ?? [])
+      effects.call(state[member]?.details?.slotWaiters.takeAll() ?? [])
     }
     (effects.next.steps, effects.next.returned) = ([], [])
   }
@@ -234,15 +254,16 @@ package final class QueueCore: Sendable {
   /// A run comes. Returns the next step of the run.
   @inline(__always)
   func admitted(
-    _ run: Run, priority: UInt8, needs: QueueMachine<Run>.Needs, order: UInt64 = 0, isNested: Bool = false,
+    _ run: Run, priority: UInt8, needs: QueueMachine.Needs, order: UInt64 = 0, isNested: Bool = false,
     _ state: inout State, _ effects: inout Effects
   ) -> RunStep {
     let (member, step) = state.machine.admitted(
       .init(
-        payload: run, priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
+        priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isNested: isNested, takesRoom: run.isAddedByUser,
         order: order, key: usesKeys && run.slotOwner === run ? state.machine.fairQueue.joined(run.keyID) : -1),
       partOf: run.isReported ? -1 : run.reported.member, &effects.next)
+    state.store(run, at: member)
     run.member = member
     return step
   }

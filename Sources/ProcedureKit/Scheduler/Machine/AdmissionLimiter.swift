@@ -29,7 +29,8 @@ struct AdmissionLimiter: Sendable {
 
   private struct ReplaceableRun {
     let member: MemberID
-    let id: ProcedureID
+    /// The place in the order of admission, by which the run is known after another one has taken its place.
+    let order: UInt64
   }
 
   /// Elements in the order in which they came; each end is taken in O(1) on average.
@@ -130,14 +131,14 @@ struct AdmissionLimiter: Sendable {
   var keyCount: Int { keys.count }
 
   /// The reason why no run of a key more may wait; `nil` if there is room.
-  func refusal(for key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Refusal? {
+  func refusal(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Refusal? {
     if isFull(key, machine) { return .keyFull(limit: limitPerKey) }
     return isFull(machine) ? .full(limit: limit) : nil
   }
 
-  func isFull(_ machine: QueueMachine<Run>) -> Bool { limit < .max && machine.waitingCount + reservations >= limit }
+  func isFull(_ machine: QueueMachine) -> Bool { limit < .max && machine.waitingCount + reservations >= limit }
 
-  func isFull(_ key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Bool {
+  func isFull(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard limitPerKey < .max, let key else { return false }
     return machine.fairQueue.waitingCount(of: key) + (keys[key]?.reservations ?? 0) >= limitPerKey
   }
@@ -145,14 +146,14 @@ struct AdmissionLimiter: Sendable {
   // MARK: Waiting for room
 
   /// Whether only runs of the key can make room for a caller; `nil` if there is room, or room that is about to be used.
-  func waitsForKey(_ key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Bool? {
+  func waitsForKey(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool? {
     if isFull(key, machine) { return key.flatMap { keys[$0]?.reservations } ?? 0 > 0 ? nil : true }
     return isFull(machine) && reservations == 0 ? false : nil
   }
 
   /// Whether there is room for a new caller at once, which is then reserved. A new caller does not overtake waiting callers: after each event
   /// `next` gives the room that there is to them, so that some wait only where there is none.
-  mutating func reserveIfFree(for key: ObjectIdentifier?, _ machine: QueueMachine<Run>) -> Bool {
+  mutating func reserveIfFree(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard refusal(for: key, machine) == nil else { return false }
     addReservation(key)
     return true
@@ -173,7 +174,7 @@ struct AdmissionLimiter: Sendable {
   }
 
   /// The next caller for whom there is room, which is then reserved.
-  mutating func takeNextCaller(_ machine: inout QueueMachine<Run>) -> Caller? {
+  mutating func takeNextCaller(_ machine: inout QueueMachine) -> Caller? {
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {
       (replaceable, replaceableCount) = ([:], 0)
     }
@@ -198,7 +199,7 @@ struct AdmissionLimiter: Sendable {
   }
 
   /// A key may have room: its first caller comes back, unless one has already.
-  private mutating func promote(_ key: ObjectIdentifier, _ machine: QueueMachine<Run>) {
+  private mutating func promote(_ key: ObjectIdentifier, _ machine: QueueMachine) {
     while let state = keys[key], !state.hasPromoted, !isFull(key, machine), let caller = keys[key]?.line.popFirst() {
       guard !caller.signal.isResolved else { continue }
       keys[key]?.hasPromoted = true
@@ -220,7 +221,7 @@ struct AdmissionLimiter: Sendable {
   }
 
   /// Takes out all callers, with room for each.
-  mutating func takeAllCallers(_ machine: QueueMachine<Run>) -> [Caller] {
+  mutating func takeAllCallers(_ machine: QueueMachine) -> [Caller] {
     var all = promoted.takeAll() + line.takeAll()
     for key in keys.keys.sorted(by: { machine.fairQueue.number(of: $0) ?? 0 < machine.fairQueue.number(of: $1) ?? 0 }) {
       all += keys[key]?.line.takeAll() ?? []
@@ -232,36 +233,34 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Replacing
 
-  mutating func addReplaceable(_ run: Run, _ machine: QueueMachine<Run>) {
-    guard isLimited, overflow != .refuse, run.isAddedByUser else { return }
-    replaceable[run.keyID, default: Deque()].append(ReplaceableRun(member: run.member, id: run.id))
+  /// A run was admitted: if it waits for its start, it can be replaced by a later run of the same key.
+  mutating func addReplaceable(_ member: MemberID, of key: ObjectIdentifier?, _ machine: QueueMachine) {
+    guard isLimited, overflow != .refuse, machine[member].takesRoom else { return }
+    replaceable[key, default: Deque()].append(ReplaceableRun(member: member, order: machine[member].order))
     replaceableCount += 1
     guard replaceableCount > Self.minimumToCompact, replaceableCount / 2 > machine.waitingCount else { return }
     replaceable = replaceable.compactMapValues { replaceable in
       var waiting = replaceable
-      waiting.filter { Self.waitingRun($0, machine) != nil }
+      waiting.filter { Self.isWaiting($0, machine) }
       return waiting.isEmpty ? nil : waiting
     }
     replaceableCount = replaceable.values.reduce(0) { $0 + $1.count }
   }
 
-  /// The run that waits and goes for the sake of another one of the same key.
-  mutating func takeReplaceable(by run: Run, _ machine: QueueMachine<Run>) -> Run? {
+  /// Takes out the waiting run that a new run of the same key replaces; `nil` if there is none.
+  mutating func takeReplaceable(of key: ObjectIdentifier?, _ machine: QueueMachine) -> MemberID? {
     guard overflow != .refuse else { return nil }
-    let key = run.keyID
     while let candidate = overflow == .replaceOldest ? replaceable[key]?.popFirst() : replaceable[key]?.popLast() {
       replaceableCount -= 1
       if replaceable[key]?.isEmpty ?? false { replaceable[key] = nil }
-      if let run = Self.waitingRun(candidate, machine) { return run }
+      if Self.isWaiting(candidate, machine) { return candidate.member }
     }
     return nil
   }
 
-  private static func waitingRun(_ candidate: ReplaceableRun, _ machine: QueueMachine<Run>) -> Run? {
-    guard Int(candidate.member) < machine.members.count, let run = machine[candidate.member].payload,
-      run.id == candidate.id,
-      machine[candidate.member].phase.isBeforeStart
-    else { return nil }
-    return run
+  private static func isWaiting(_ candidate: ReplaceableRun, _ machine: QueueMachine) -> Bool {
+    guard Int(candidate.member) < machine.members.count else { return false }
+    let member = machine[candidate.member]
+    return member.order == candidate.order && member.phase.isBeforeStart
   }
 }

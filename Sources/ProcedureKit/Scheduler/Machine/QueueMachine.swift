@@ -19,9 +19,9 @@ enum RunStep: Sendable, Equatable {
 
 /// Slots, the ready queue and the phase of each run of one queue: decides what comes next.
 ///
-/// The machine is a value without lock, clock, closure or continuation. Each event is a function in the past tense. Its result says what
+/// The machine is a value without lock, clock, closure, continuation or run: it knows runs by their places. Each event is a function in the past tense. Its result says what
 /// the run concerned does next; `Next` collects what follows for others.
-struct QueueMachine<Payload: Sendable>: Sendable {
+struct QueueMachine: Sendable {
   /// The steps of a run before its start.
   struct Needs: OptionSet, Sendable {
     let rawValue: UInt8
@@ -32,7 +32,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   }
 
   struct Member: Sendable {
-    var payload: Payload?
     var priority: UInt8
     var needs: Needs = []
     /// Whether a worker executes the body, and not the task that has called.
@@ -57,6 +56,8 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     var idleWaits: Int32 = 0
     /// The number of the key in `fairQueue`; -1 for a run that has no slot of its own, and if the queue has no use for keys.
     var key: Int32 = -1
+    /// Whether a run has this place.
+    var isPresent: Bool { phase != .finished }
     /// Whether the run is a body that goes on, or a part of one: it comes before those that have not started.
     var isResuming: Bool { isNested || isReturning }
   }
@@ -329,7 +330,6 @@ struct QueueMachine<Payload: Sendable>: Sendable {
     move(member, to: .finished)
     meters?.left(member)
     if members[Int(member)].key >= 0 { fairQueue.left(members[Int(member)].key) }
-    members[Int(member)].payload = nil
     members[Int(member)].order = .max
     free.append(member)
     if count == 0, free.count == members.count, members.count > 4_096 { releaseMemory() }
@@ -421,16 +421,16 @@ struct QueueMachine<Payload: Sendable>: Sendable {
   /// The queue was suspended. The runs in line for a slot that hold a claim, which they give back (R2).
   ///
   /// O(n) for n runs in line.
-  mutating func suspended() -> [Payload] {
+  mutating func suspended() -> [MemberID] {
     isSuspended = true
     let line = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all
-    return line.filter { members[Int($0)].holdsClaim }.compactMap { member in
+    return line.filter { members[Int($0)].holdsClaim }.map { member in
       dequeue(member)
       keyChanged(members[Int(member)].key)
       members[Int(member)].needs.insert(.claim)
       members[Int(member)].holdsClaim = false
       hold(member)
-      return members[Int(member)].payload
+      return member
     }
   }
 
@@ -492,7 +492,7 @@ struct QueueMachine<Payload: Sendable>: Sendable {
 
   /// The members that are there, in the order of their admission.
   var present: [MemberID] {
-    members.indices.lazy.filter { members[$0].payload != nil }.map(MemberID.init).sorted {
+    members.indices.lazy.filter { members[$0].isPresent }.map(MemberID.init).sorted {
       members[Int($0)].order < members[Int($1)].order
     }
   }

@@ -216,7 +216,7 @@ extension Run {
 
   func removeFromMachine(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     guard member >= 0 else { return }
-    state.machine.finished(member)
+    state.removeRun(at: member)
     member = -1
     QueueCore.wakeIfIdle(&state, &effects)
   }

@@ -12,7 +12,7 @@ extension Run {
   func paused(_ duration: Duration) -> RunStep {
     let layers = [self] + enclosingLayers
     giveBackResources(layers)
-    let needs: QueueMachine<Run>.Needs = layers.contains { $0.layer.needs.contains(.claim) } ? .claim : []
+    let needs: QueueMachine.Needs = layers.contains { $0.layer.needs.contains(.claim) } ? .claim : []
     let isCancelled = core.send { state, effects in
       guard cancellation == nil else { return true }
       state.machine.paused(member, needs: needs, &effects.next)

@@ -26,12 +26,12 @@ import TestingProcedureKit
   @Test("A million different keys, one after another, leave nothing behind")
   func passingKeys() {
     final class Key: Sendable {}
-    var machine = QueueMachine<Int>(width: 2, isSuspended: false, fairQueue: FairQueue(takesTurns: true, limit: 1))
-    var next = QueueMachine<Int>.Next()
+    var machine = QueueMachine(width: 2, isSuspended: false, fairQueue: FairQueue(takesTurns: true, limit: 1))
+    var next = QueueMachine.Next()
     let keys = (0..<TestDepth.size(100_000)).map { _ in Key() }
     for key in keys {
       let id = machine.fairQueue.joined(ObjectIdentifier(key))
-      let (member, step) = machine.admitted(.init(payload: 0, priority: 1, key: id), &next)
+      let (member, step) = machine.admitted(.init(priority: 1, key: id), &next)
       #expect(step == .start && machine.fairQueue.count == 1)
       machine.bodyStarted(member)
       machine.bodyEnded(member, &next)
@@ -43,7 +43,7 @@ import TestingProcedureKit
 
 /// A random script of events for one machine with keys, and a naive view of who may come next.
 private struct KeyScript {
-  typealias Machine = QueueMachine<Int>
+  typealias Machine = QueueMachine
 
   private final class Key: Sendable {}
 
@@ -105,7 +105,7 @@ private struct KeyScript {
     let key = Self.keys.randomElement(using: &random).map(ObjectIdentifier.init)
     let (isKeyless, isNested, needsClaim) = (chance(20), chance(20), chance(30))
     let new = Machine.Member(
-      payload: 0, priority: UInt8.random(in: 0...2, using: &random), needs: needsClaim ? .claim : [],
+      priority: UInt8.random(in: 0...2, using: &random), needs: needsClaim ? .claim : [],
       isDrivenByWorker: !isNested && chance(50), isNested: isNested)
     event("arrived") { machine, next in
       var new = new
@@ -168,7 +168,7 @@ private struct KeyScript {
 
   private func isFull(_ key: Int32, of machine: Machine) -> Bool {
     guard machine.fairQueue.isFull(key) else { return false }
-    return machine.members.count { $0.payload != nil && $0.key == key && $0.holdsSlot } >= limit
+    return machine.members.count { $0.isPresent && $0.key == key && $0.holdsSlot } >= limit
   }
 
   private func isBeside(_ member: MemberID) -> Bool {

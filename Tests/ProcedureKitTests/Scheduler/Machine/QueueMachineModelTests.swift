@@ -60,7 +60,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
 
 /// A random script of events for one machine, with a naive view of who has to come next.
 private struct QueueScript {
-  typealias Machine = QueueMachine<Int>
+  typealias Machine = QueueMachine
 
   private var random: SeededGenerator
   private var machine: Machine
@@ -114,7 +114,7 @@ private struct QueueScript {
     for need in [Machine.Needs.dependencies, .conditions, .delay, .claim] where chance(25) { needs.insert(need) }
     let isNested = chance(20)
     let new = Machine.Member(
-      payload: 0, priority: UInt8.random(in: 0...2, using: &random), needs: needs,
+      priority: UInt8.random(in: 0...2, using: &random), needs: needs,
       isDrivenByWorker: !isNested && chance(50),
       usesSlotOfParent: isNested && chance(50), isNested: isNested, takesRoom: !isNested)
     var arrived: (MemberID, RunStep) = (-1, .wait)
@@ -255,7 +255,7 @@ private struct QueueScript {
   }
 
   private mutating func record(_ name: String, _ member: MemberID?, _ before: Machine) {
-    for (index, former) in before.members.enumerated() where former.payload != nil {
+    for (index, former) in before.members.enumerated() where former.isPresent {
       let to = machine.members.indices.contains(index) ? machine.members[index].phase : .finished
       if MemberID(index) == member {
         seen[name, default: [:]][former.phase, default: []].insert(to)
@@ -273,12 +273,12 @@ private struct QueueScript {
     if machine.members.count(where: \.holdsSlot) != machine.slotsTaken {
       objections.append("\(name): slots miscounted")
     }
-    let present = machine.members.filter { $0.payload != nil }
+    let present = machine.members.filter { $0.isPresent }
     if present.count(where: { !$0.isNested }) != machine.count { objections.append("\(name): runs miscounted") }
     if present.count(where: { !$0.isNested && $0.phase.isBeforeStart }) != machine.waitingCount {
       objections.append("\(name): waiting runs miscounted")
     }
-    for (index, member) in machine.members.enumerated() where member.payload != nil {
+    for (index, member) in machine.members.enumerated() where member.isPresent {
       let id = MemberID(index)
       let isInLine = member.phase == .ready
       if machine.held.contains(id) != (member.phase == .held)
