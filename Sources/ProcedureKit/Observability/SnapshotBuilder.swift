@@ -140,39 +140,3 @@ private struct SnapshotEntryBuilder: Sendable {
       + nodes.waiting.map { entry($0, wait) }
   }
 }
-
-extension Run {
-  /// The public state for the phase.
-  var state: ProcedureState { core.withState { self.state($0.machine) } }
-
-  /// Whether a layer of the procedure pauses, and the run and its layers hold no slot. Called under the lock.
-  private func isPausedByPart(_ machine: QueueMachine) -> Bool {
-    var (parts, isPaused) = ([self], false)
-    while let part = parts.popLast() {
-      let entry = machine[part.member]
-      if entry.holdsSlot { return false }
-      isPaused = isPaused || entry.phase == .pausing
-      for child in part.details?.children.values ?? [:].values where !child.isReported && child.member >= 0 {
-        parts.append(child)
-      }
-    }
-    return isPaused
-  }
-
-  /// The state of the run (L1). Called under the lock.
-  func state(_ machine: QueueMachine) -> ProcedureState {
-    guard member >= 0 else { return outcome == nil ? .pending : .finished }
-    if outcome != nil { return .finished }
-    let entry = machine[member]
-    switch entry.phase {
-    case .pending: return .pending
-    case .held: return entry.needs.contains(.conditions) ? .evaluating : .waiting
-    case .evaluating: return .evaluating
-    case .pausing: return .pausing
-    case .claiming, .ready: return .waiting
-    case .starting, .executing: return isPausedByPart(machine) ? .pausing : .executing
-    case .finishing: return .finishing
-    case .finished: return .finished
-    }
-  }
-}

@@ -50,6 +50,24 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     }
   }
 
+  /// The public state of a run in this phase (L1).
+  ///
+  /// - Parameters:
+  ///   - needsConditions: Whether the run has conditions that were not evaluated yet.
+  ///   - isPaused: Whether a layer of the procedure pauses while none of them holds a slot.
+  func state(needsConditions: Bool, isPaused: @autoclosure () -> Bool) -> ProcedureState {
+    switch self {
+    case .pending: .pending
+    case .held: needsConditions ? .evaluating : .waiting
+    case .evaluating: .evaluating
+    case .pausing: .pausing
+    case .claiming, .ready: .waiting
+    case .starting, .executing: isPaused() ? .pausing : .executing
+    case .finishing: .finishing
+    case .finished: .finished
+    }
+  }
+
   /// The bucket of the metrics in which the time in this phase counts.
   var metricsBucket: RunMeters.Bucket {
     switch self {

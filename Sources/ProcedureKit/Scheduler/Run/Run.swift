@@ -236,6 +236,33 @@ package final class Run: @unchecked Sendable {
     return layers
   }
 
+  // MARK: The state
+
+  /// The public state of the run.
+  var state: ProcedureState { core.withState { self.state($0.machine) } }
+
+  /// The public state of the run (L1). Called under the lock.
+  func state(_ machine: QueueMachine) -> ProcedureState {
+    guard member >= 0 else { return outcome == nil ? .pending : .finished }
+    if outcome != nil { return .finished }
+    let entry = machine[member]
+    return entry.phase.state(needsConditions: entry.needs.contains(.conditions), isPaused: isPausedByLayer(machine))
+  }
+
+  /// Whether a layer of the procedure pauses, and the run and its layers hold no slot. Called under the lock.
+  private func isPausedByLayer(_ machine: QueueMachine) -> Bool {
+    var (layers, isPaused) = ([self], false)
+    while let run = layers.popLast() {
+      let entry = machine[run.member]
+      if entry.holdsSlot { return false }
+      isPaused = isPaused || entry.phase == .pausing
+      for child in run.details?.children.values ?? [:].values where !child.isReported && child.member >= 0 {
+        layers.append(child)
+      }
+    }
+    return isPaused
+  }
+
   /// The value of a run that has succeeded.
   @usableFromInline
   var value: (any Sendable)? {
