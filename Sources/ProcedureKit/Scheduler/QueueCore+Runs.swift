@@ -275,9 +275,7 @@ extension Run {
   /// Ends the run before its body has started. Not if the body has.
   func end(_ outcome: Outcome) {
     core.send { state, effects in
-      guard member >= 0, !isDecided, state.machine[member].phase.isBeforeStart else { return }
-      endedWithoutStart(outcome, &state)
-      QueueCore.deliver(.finish, to: self, &effects)
+      if endWithoutStart(outcome, &state) { QueueCore.deliver(.finish, to: self, &effects) }
     }
   }
 
@@ -286,11 +284,12 @@ extension Run {
     switch outcome {
     case .finished:
       let released = core.send { state, effects -> [any ProcedureDependency] in
-        guard let details, member >= 0, state.machine[member].phase == .pending else { return [] }
+        guard let details else { return [] }
         details.missingDependencies -= 1
         guard details.missingDependencies == 0 else { return [] }
         let step = state.machine.dependenciesSettled(member, &effects.next)
-        if step != .wait { QueueCore.deliver(step, to: self, &effects) }
+        if step == .stale { return [] }
+        QueueCore.deliver(step, to: self, &effects)
         return details.dependencies.takeAll()
       }
       _ = released

@@ -194,7 +194,9 @@ package final class QueueCore: Sendable {
     (effects.next.steps, effects.next.returned) = ([], [])
   }
 
+  /// Gives a step to the driver of a run. A run that waits, or has advanced already, gets none.
   static func deliver(_ step: RunStep, to run: Run, _ effects: inout Effects) {
+    if step == .wait || step == .stale { return }
     if run.isDrivenByWorker {
       effects.add(.advance(run, step))
     } else {

@@ -3,14 +3,18 @@ typealias MemberID = Int32
 
 /// The next thing to do for one run.
 enum RunStep: Sendable, Equatable {
-  /// Nothing: an event will lead on.
+  /// Wait: another event will advance the run.
   case wait
+  /// Nothing: the event came late, since the run has advanced in the meantime.
+  case stale
   /// Evaluate its conditions.
   case evaluate
   /// Pause for the delay of its outermost layer.
   case pause
   /// Claim its resources.
   case claim
+  /// Give its resources back, and wait: the queue was suspended before the run could start (R2).
+  case releaseClaim
   /// Call the hooks and execute the body.
   case start
   /// Settle, decide and publish the outcome.
@@ -18,6 +22,8 @@ enum RunStep: Sendable, Equatable {
 }
 
 /// Slots, the ready queue and the phase of each run of one queue: decides what comes next.
+///
+/// A late event changes nothing, and returns `stale`; an impossible one traps (`RunEvent`).
 ///
 /// The machine is a value without lock, clock, closure, continuation or run: it knows runs by their places. Each event is a function in the past tense. Its result says what
 /// the run concerned does next; `Next` collects what follows for others.
@@ -123,36 +129,47 @@ struct QueueMachine: Sendable {
   }
 
   mutating func dependenciesSettled(_ member: MemberID, _ next: inout Next) -> RunStep {
+    guard advances(member, by: .dependenciesSettled) else { return .stale }
     members[Int(member)].needs.remove(.dependencies)
     return advance(member, &next)
   }
 
-  /// The conditions of a run are about to be evaluated. Whether they may be: not if the run has ended or the queue was suspended meanwhile.
+  /// The conditions of a run are about to be evaluated.
+  ///
+  /// - Returns: Whether to evaluate them; `false` if the run has ended, or the queue was suspended in the meantime.
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
-    guard members[Int(member)].phase == .evaluating else { return false }
+    guard phase(of: member) == .evaluating else { return false }
     return advance(member, members[Int(member)].needs) == .evaluate
   }
 
   mutating func conditionsSatisfied(_ member: MemberID, _ next: inout Next) -> RunStep {
+    guard advances(member, by: .conditionsSatisfied) else { return .stale }
     members[Int(member)].needs.remove(.conditions)
     return advance(member, &next)
   }
 
   mutating func pauseEnded(_ member: MemberID, _ next: inout Next) -> RunStep {
+    guard advances(member, by: .pauseEnded) else { return .stale }
     members[Int(member)].needs.remove(.delay)
     return advance(member, &next)
   }
 
+  /// The run has the resources that it claimed. On a suspended queue it gives them back, and claims them again later (R2).
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
+    guard advances(member, by: .claimGranted) else { return .stale }
+    if isSuspended, !members[Int(member)].isNested {
+      hold(member)
+      return .releaseClaim
+    }
     members[Int(member)].needs.remove(.claim)
     members[Int(member)].holdsClaim = true
     return advance(member, &next)
   }
 
-  /// The resources were granted while the queue is suspended. Whether the run gives them back, and claims them again later (R2).
-  mutating func claimLapses(_ member: MemberID) -> Bool {
-    guard isSuspended, !members[Int(member)].isNested else { return false }
-    hold(member)
+  /// The claim is refused: the run ends without having started. Returns `false` if the run claims nothing any more.
+  mutating func claimRefused(_ member: MemberID) -> Bool {
+    guard advances(member, by: .claimRefused) else { return false }
+    endBeforeStart(member)
     return true
   }
 
@@ -223,6 +240,7 @@ struct QueueMachine: Sendable {
 
   /// The hooks were called, and the body executes now.
   mutating func bodyStarted(_ member: MemberID) {
+    _ = advances(member, by: .bodyStarted)
     move(member, to: .executing)
   }
 
@@ -273,7 +291,8 @@ struct QueueMachine: Sendable {
   }
 
   /// The body pauses, and needs what `needs` says before it goes on.
-  mutating func paused(_ member: MemberID, needs: Needs, _ next: inout Next) {
+  mutating func bodyPaused(_ member: MemberID, needs: Needs, _ next: inout Next) {
+    _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)
     members[Int(member)].needs = needs
     countWaiting(member, by: 1)
@@ -301,12 +320,18 @@ struct QueueMachine: Sendable {
 
   // MARK: Ending
 
-  /// The run ends without having started; it leaves every line.
-  mutating func endedBeforeStart(_ member: MemberID) {
-    let phase = members[Int(member)].phase
-    precondition(phase.isBeforeStart, "QueueMachine.\(#function): impossible in the phase \(phase)")
+  /// The run was cancelled, or something has failed that it needs: it ends at once, and leaves every line, unless its body has started.
+  ///
+  /// - Returns: Whether the run ends without having started.
+  mutating func stopRequested(_ member: MemberID) -> Bool {
+    guard phase(of: member).isBeforeStart else { return false }
+    endBeforeStart(member)
+    return true
+  }
+
+  private mutating func endBeforeStart(_ member: MemberID) {
     countWaiting(member, by: -1)
-    switch phase {
+    switch members[Int(member)].phase {
     case .held: held.remove(member)
     case .ready:
       dequeue(member)
@@ -316,8 +341,9 @@ struct QueueMachine: Sendable {
     move(member, to: .finishing)
   }
 
-  /// The body has ended, or has failed to start: the slot is given back.
+  /// The body has ended, or has failed to start: the slot is given back. Late if the run ended without having started.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
+    guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
     stopReturning(member, &next)
     giveBackSlot(member, &next)
@@ -325,6 +351,7 @@ struct QueueMachine: Sendable {
 
   /// The run is over.
   mutating func finished(_ member: MemberID) {
+    _ = advances(member, by: .finished)
     if !members[Int(member)].isNested { count -= 1 }
     if members[Int(member)].idleWaits > 0 { idlerCount -= 1 }
     move(member, to: .finished)
@@ -468,6 +495,13 @@ struct QueueMachine: Sendable {
   }
 
   // MARK: Members
+
+  /// The phase of a run. A run that has left the machine, and has no place any more, is finished.
+  func phase(of member: MemberID) -> RunPhase { member < 0 ? .finished : members[Int(member)].phase }
+
+  /// Whether an event advances a run; `false` if it comes late. Traps if the event is impossible.
+  @inline(__always)
+  private func advances(_ member: MemberID, by event: RunEvent) -> Bool { event.advances(phase(of: member)) }
 
   /// Changes the phase of a run: the only place that does.
   private mutating func move(_ member: MemberID, to phase: RunPhase) {

@@ -107,12 +107,10 @@ extension Run {
     if isTaskCancelled { cancelLikeParent() }
     guard let evaluation else { return .wait }
     return core.send { state, effects in
-      guard member >= 0, state.machine[member].phase == .evaluating else { return .finish }
       guard let outcome = outcome(of: evaluation) else {
         return state.machine.conditionsSatisfied(member, &effects.next)
       }
-      endedWithoutStart(outcome, &state)
-      return .finish
+      return endWithoutStart(outcome, &state) ? .finish : .stale
     }
   }
 
@@ -125,7 +123,7 @@ extension Run {
       await ProcedureContext.bound.withValue(ProcedureContext(self)) {
         await withTaskExecutorPreference(self.core.executor) {
           await work.execute(startsAtOnce: false) {
-            if self.core.withState({ state in self.member >= 0 && state.machine.evaluationStarts(self.member) }) {
+            if self.core.withState({ state in state.machine.evaluationStarts(self.member) }) {
               await Condition.evaluateAll(conditions, decide: decide)
             }
           }
@@ -139,9 +137,7 @@ extension Run {
     removeWait(key)
     if let outcome = outcome(of: evaluation) { return end(outcome) }
     core.send { state, effects in
-      guard member >= 0, state.machine[member].phase == .evaluating else { return }
-      let step = state.machine.conditionsSatisfied(member, &effects.next)
-      if step != .wait { QueueCore.deliver(step, to: self, &effects) }
+      QueueCore.deliver(state.machine.conditionsSatisfied(member, &effects.next), to: self, &effects)
     }
   }
 
@@ -201,14 +197,13 @@ extension Run {
     core.withState { _ in ensureDetails().pauseEnd = end }
     let timer = timers.schedule(at: end) { [self] in
       core.send { state, effects in
-        guard member >= 0, state.machine[member].phase == .pausing else { return }
-        details?.pauseTimer = nil
         let step = state.machine.pauseEnded(member, &effects.next)
-        if step != .wait { QueueCore.deliver(step, to: self, &effects) }
+        if step != .stale { details?.pauseTimer = nil }
+        QueueCore.deliver(step, to: self, &effects)
       }
     }
     let isPausing = core.withState { state in
-      guard member >= 0, state.machine[member].phase == .pausing else { return false }
+      guard state.machine.phase(of: member) == .pausing else { return false }
       details?.pauseTimer = timer
       return true
     }
@@ -218,7 +213,6 @@ extension Run {
 
   private func pauseEnded() -> RunStep {
     core.send { state, effects in
-      guard member >= 0, state.machine[member].phase == .pausing else { return .wait }
       details?.pauseTimer = nil
       return state.machine.pauseEnded(member, &effects.next)
     }
@@ -235,7 +229,8 @@ extension Run {
     }
     switch answer {
     case .granted:
-      if let step = core.send({ state, effects in nextStepWithClaim(&state, &effects) }) { return step }
+      let step = core.send { state, effects in nextStepWithClaim(&state, &effects) }
+      if step != .stale { return step }
     case .waits: break
     case .refused(let error): claimRefused(error)
     }
@@ -247,15 +242,13 @@ extension Run {
   /// Whether the run claims after a pause: with the layers around it, if there are any.
   private var isRetaking: Bool { hasStarted && kind == .layer }
 
-  /// The next step of a run that has its resources; `nil` if the run was cancelled before. Called under the lock.
-  private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep? {
-    guard member >= 0, state.machine[member].phase == .claiming else { return nil }
-    if isRetaking { enclosingLayers.giveBackClaimsOfEnded(&effects) }
-    if state.machine.claimLapses(member) {
-      giveBackClaim(&effects)
-      return .wait
-    }
-    return state.machine.claimGranted(member, &effects.next)
+  /// The next step of a run that has its resources; `stale` if the run was cancelled before. Called under the lock.
+  private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep {
+    let step = state.machine.claimGranted(member, &effects.next)
+    if isRetaking, step != .stale { enclosingLayers.giveBackClaimsOfEnded(&effects) }
+    guard step == .releaseClaim else { return step }
+    giveBackClaim(&effects)
+    return .wait
   }
 
   /// Gives the resources back that the run claims again once its queue continues, or not at all. Called under the lock, which is taken before
@@ -278,7 +271,7 @@ extension Run {
   /// The resources that the run has waited for are its own now. Called under the lock.
   func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if !(details?.reclaiming ?? []).isEmpty { return effects.add(.claimGranted(self)) }
-    if let step = nextStepWithClaim(&state, &effects), step != .wait { QueueCore.deliver(step, to: self, &effects) }
+    QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &effects)
   }
 
   /// The claim is refused, since it would wait for ever.
@@ -288,8 +281,8 @@ extension Run {
         details.claimRefusal = error
         return effects.call(details.reclaiming.takeAll().map(\.signal))
       }
-      guard member >= 0, state.machine[member].phase == .claiming else { return }
-      endedWithoutStart(.failed(error), &state)
+      guard state.machine.claimRefused(member) else { return }
+      decide(refusal: .failed(error))
       QueueCore.deliver(.finish, to: self, &effects)
     }
   }

@@ -17,7 +17,7 @@ extension Run {
     details.cancel = Cancel(reason: reason)
     details.cancelInstant = stamp(reading.instant).nanoseconds
     if isReported { record(.didCancel(reason: reason), at: reading.instant, &effects) }
-    let isBeforeStart = state.machine[member].phase.isBeforeStart
+    let isBeforeStart = state.machine.stopRequested(member)
     let (children, handlers, timer) = (details.children.inOrder, details.handlers.inOrder, details.pauseTimer.take())
     let worker = isBeforeStart ? nil : worker
     if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
@@ -29,9 +29,7 @@ extension Run {
       }
       effects.add(.propagate(propagate))
     }
-    guard isBeforeStart else { return }
-    state.machine.endedBeforeStart(member)
-    QueueCore.deliver(.finish, to: self, &effects)
+    if isBeforeStart { QueueCore.deliver(.finish, to: self, &effects) }
   }
 
   /// Stops the body since a produced child has failed: everything in the run is cancelled, and its task is told.

@@ -76,7 +76,7 @@ extension Run {
   private func decide() -> Outcome? {
     if isTaskCancelled { cancelLikeParent() }
     let ending = core.send { state, effects -> Ending in
-      if member >= 0 { state.machine.bodyEnded(member, &effects.next) }
+      state.machine.bodyEnded(member, &effects.next)
       if let details, details.producedCount > 0 {
         guard case .failure(let error)? = details.result, errorPolicy != .continue else { return .settles([], nil) }
         let failure = ProcedureFailure(procedure: identity, error: error)
@@ -223,11 +223,19 @@ extension Run {
 
   // MARK: Without a start
 
-  /// A dependency, a condition or a deadlock has decided the outcome: a cancel that comes after is ignored. Called under the lock.
-  func endedWithoutStart(_ outcome: Outcome, _ state: inout QueueCore.State) {
-    ensureDetails().refusal = outcome
+  /// Ends the run before its body has started, unless the body has. Called under the lock.
+  ///
+  /// - Returns: Whether the run ends with that outcome.
+  func endWithoutStart(_ outcome: Outcome, _ state: inout QueueCore.State) -> Bool {
+    guard !isDecided, state.machine.stopRequested(member) else { return false }
+    decide(refusal: outcome)
+    return true
+  }
+
+  /// A dependency, a condition or a deadlock has decided the outcome: a cancellation that follows is ignored. Called under the lock.
+  func decide(refusal: Outcome) {
+    ensureDetails().refusal = refusal
     isDecided = true
-    state.machine.endedBeforeStart(member)
   }
 
   /// Refuses the run: it ends as failed, without having been there.

@@ -6,7 +6,7 @@ extension Run {
     var step = first
     while true {
       switch step {
-      case .wait, .start: return
+      case .wait, .stale, .releaseClaim, .start: return
       case .pause: step = startPause()
       case .claim: step = claim()
       case .evaluate: return core.startTask { await self.drive(from: .evaluate) }
@@ -22,7 +22,7 @@ extension Run {
     var (step, starts) = (first, 0)
     while true {
       switch step {
-      case .wait:
+      case .wait, .stale, .releaseClaim:
         if isDrivenByWorker { return }
         step = await nextStep()
       case .evaluate:

@@ -15,7 +15,7 @@ extension Run {
     let needs: QueueMachine.Needs = layers.contains { $0.layer.needs.contains(.claim) } ? .claim : []
     let isCancelled = core.send { state, effects in
       guard cancellation == nil else { return true }
-      state.machine.paused(member, needs: needs, &effects.next)
+      state.machine.bodyPaused(member, needs: needs, &effects.next)
       return false
     }
     return isCancelled ? .finish : pause(for: duration)

@@ -122,13 +122,13 @@ private struct KeyScript {
     switch machine[member].phase {
     case .claiming:
       event("claimGranted \(member)") { machine, next in
-        if !machine.claimLapses(member) { _ = machine.claimGranted(member, &next) }
+        _ = machine.claimGranted(member, &next)
       }
     case .ready:
       guard chance(10) else { return }
       if isBeside(member) { seen.insert("cancelled beside") }
-      event("endedBeforeStart \(member)") { machine, _ in machine.endedBeforeStart(member) }
-    case .held: if chance(10) { event("endedBeforeStart \(member)") { machine, _ in machine.endedBeforeStart(member) } }
+      event("stopRequested \(member)") { machine, _ in _ = machine.stopRequested(member) }
+    case .held: if chance(10) { event("stopRequested \(member)") { machine, _ in _ = machine.stopRequested(member) } }
     case .starting: event("bodyStarted \(member)") { machine, _ in machine.bodyStarted(member) }
     case .executing: execute(member, isEnding: isEnding)
     case .finishing: event("finished \(member)") { machine, _ in machine.finished(member) }

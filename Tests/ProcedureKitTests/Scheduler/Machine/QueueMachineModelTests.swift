@@ -10,14 +10,14 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
   "evaluationStarts": [.evaluating: [.evaluating, .held]],
   "conditionsSatisfied": [.evaluating: [.held, .pausing, .claiming, .ready, .starting]],
   "pauseEnded": [.pausing: [.held, .claiming, .ready, .starting]],
-  "claimGranted": [.claiming: [.ready, .starting]],
-  "claimLapses": [.claiming: [.claiming, .held]],
+  "claimGranted": [.claiming: [.held, .ready, .starting]],
+  "claimRefused": [.claiming: [.finishing]],
   "started": [.ready: [.starting]],
   "bodyStarted": [.starting: [.executing]],
-  "paused": [.executing: [.pausing], .starting: [.pausing]],
+  "bodyPaused": [.executing: [.pausing]],
   "suspended": [.ready: [.held]],
   "resumed": [.held: [.evaluating, .pausing, .claiming]],
-  "endedBeforeStart": [
+  "stopRequested": [
     .pending: [.finishing], .held: [.finishing], .evaluating: [.finishing], .pausing: [.finishing],
     .claiming: [.finishing], .ready: [.finishing],
   ],
@@ -31,6 +31,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
   )
   func scripts() {
     var seen: [String: [RunPhase: Set<RunPhase>]] = [:]
+    var late: [RunPhase: Set<RunEvent>] = [:]
     for seed in 0..<UInt64(TestDepth.count(3_000, least: 300)) {
       var script = QueueScript(seed: seed)
       script.run()
@@ -38,6 +39,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
         Issue.record("seed \(seed): \(objection)\n\(script.trace.joined(separator: "\n"))")
         return
       }
+      late.merge(script.lateEvents) { $0.union($1) }
       for (event, pairs) in script.seen {
         for (from, to) in pairs { seen[event, default: [:]][from, default: []].formUnion(to) }
       }
@@ -45,6 +47,30 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
     for event in Set(phaseTable.keys).union(seen.keys) {
       #expect(seen[event] == phaseTable[event], "\(event)")
     }
+    for phase in RunPhase.allCases where phase != .finished {
+      #expect(late[phase, default: []] == Set(RunEvent.allCases.filter { $0.isLate(in: phase) }), "\(phase)")
+    }
+  }
+
+  @Test("L1: each event is in each phase a transition, late, or impossible, as the table of phases says")
+  func events() {
+    for event in RunEvent.allCases {
+      let transitions = Set(phaseTable["\(event)", default: [:]].keys)
+      #expect(!transitions.isEmpty, "\(event)")
+      for phase in RunPhase.allCases where transitions.contains(phase) || event.isLate(in: phase) {
+        #expect(event.advances(phase) == transitions.contains(phase), "\(event) in \(phase)")
+      }
+      #expect(transitions.isDisjoint(with: RunPhase.allCases.filter { event.isLate(in: $0) }), "\(event)")
+    }
+  }
+
+  @Test("L1: an event that is impossible in a phase traps, and names both", arguments: ["bodyStarted"])
+  func impossibleEvents(name: String) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = RunEvent.bodyStarted.advances(.pending)
+    }
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.contains("\(name) is impossible in the phase pending"), "\(text)")
   }
 
   @Test("What the table of phases allows is what a phase says that follows it")
@@ -70,6 +96,8 @@ private struct QueueScript {
   private var workersStarting = 0
   private var workers = 0
   private(set) var seen: [String: [RunPhase: Set<RunPhase>]] = [:]
+  /// The events that came late, by the phases of the runs.
+  private(set) var lateEvents: [RunPhase: Set<RunEvent>] = [:]
   private(set) var objections: [String] = []
   private(set) var trace: [String] = []
 
@@ -123,7 +151,7 @@ private struct QueueScript {
   }
 
   private mutating func take(_ step: RunStep, for member: MemberID) {
-    if step != .wait { steps[member] = step }
+    if step != .wait, step != .releaseClaim { steps[member] = step }
   }
 
   /// Something happens to one run, or a worker asks.
@@ -134,6 +162,7 @@ private struct QueueScript {
       return ask(isStarting: true)
     }
     guard let member = machine.present.randomElement(using: &random) else { return }
+    if chance(10) { comeLate(to: member) }
     switch machine[member].phase {
     case .pending:
       if chance(20) { return end(member) }
@@ -153,9 +182,8 @@ private struct QueueScript {
       lead(member, "pauseEnded") { $0.pauseEnded(member, &$1) }
     case .claiming:
       if chance(10) { return end(member) }
-      var lapses = false
-      event("claimLapses", member) { machine, _ in lapses = machine.claimLapses(member) }
-      if !lapses { lead(member, "claimGranted") { $0.claimGranted(member, &$1) } }
+      if chance(10) { return event("claimRefused", member) { machine, _ in _ = machine.claimRefused(member) } }
+      lead(member, "claimGranted") { $0.claimGranted(member, &$1) }
     case .ready: if chance(5) { end(member) }
     case .starting: if steps[member] == .start { start(member) }
     case .executing: execute(member, isEnding: isEnding)
@@ -166,11 +194,33 @@ private struct QueueScript {
     }
   }
 
+  /// An event comes to a run that has advanced: it changes nothing.
+  private mutating func comeLate(to member: MemberID) {
+    let phase = machine[member].phase
+    guard let event = RunEvent.allCases.filter({ $0.isLate(in: phase) }).randomElement(using: &random) else { return }
+    let (members, slots, waiting) = (machine.members.map(\.phase), machine.slotsTaken, machine.waitingCount)
+    var next = Machine.Next()
+    let answer: RunStep =
+      switch event {
+      case .dependenciesSettled: machine.dependenciesSettled(member, &next)
+      case .conditionsSatisfied: machine.conditionsSatisfied(member, &next)
+      case .pauseEnded: machine.pauseEnded(member, &next)
+      case .claimGranted: machine.claimGranted(member, &next)
+      case .claimRefused: machine.claimRefused(member) ? .finish : .stale
+      case .bodyStarted, .bodyPaused, .bodyEnded, .finished: .stale
+      }
+    if event == .bodyEnded { machine.bodyEnded(member, &next) }
+    lateEvents[phase, default: []].insert(event)
+    let isUnchanged =
+      machine.members.map(\.phase) == members && machine.slotsTaken == slots && machine.waitingCount == waiting
+      && next.steps.isEmpty && next.returned.isEmpty && next.execute == nil
+    if answer != .stale || !isUnchanged { objections.append("\(event) in \(phase) is late: \(answer)") }
+  }
+
   private mutating func start(_ member: MemberID) {
     steps[member] = nil
     switch Int.random(in: 0..<10, using: &random) {
     case 0: bodyEnds(member)
-    case 1 where !machine[member].usesSlotOfParent: pause(member)
     default: event("bodyStarted", member) { machine, _ in machine.bodyStarted(member) }
     }
   }
@@ -195,7 +245,7 @@ private struct QueueScript {
 
   private mutating func pause(_ member: MemberID) {
     let needs: Machine.Needs = chance(50) ? .claim : []
-    event("paused", member) { $0.paused(member, needs: needs, &$1) }
+    event("bodyPaused", member) { $0.bodyPaused(member, needs: needs, &$1) }
     workerLeaves(member)
   }
 
@@ -209,7 +259,7 @@ private struct QueueScript {
   }
 
   private mutating func end(_ member: MemberID) {
-    event("endedBeforeStart", member) { machine, _ in machine.endedBeforeStart(member) }
+    event("stopRequested", member) { machine, _ in _ = machine.stopRequested(member) }
     evaluated.remove(member)
     steps[member] = nil
   }
