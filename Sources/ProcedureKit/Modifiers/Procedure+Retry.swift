@@ -91,11 +91,11 @@ extension Run {
     if isReported { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
     log.info("attempt \(attempt) has failed, the next one follows after \(delay.inWords): \(error)")
-    core.withState { _ in
-      ensureDetails().pacing = state
-      details?.abandonPause = abandon
-      details?.currentAttempt = attempt + 1
-      details?.isRetrying = true
+    core.update { runs in
+      runs[self].details.pause.state = state
+      runs[self].details.pause.abandon = abandon
+      runs[self].details.pause.currentAttempt = attempt + 1
+      runs[self].details.pause.isRetrying = true
     }
   }
 }

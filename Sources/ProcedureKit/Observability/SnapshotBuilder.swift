@@ -1,9 +1,10 @@
 extension QueueCore {
   /// Returns the runs that are there, with the wait of each.
   func snapshot() -> QueueSnapshot {
-    let (empty, looks) = withState { state in
-      let looks = state.machine.present.compactMap { member in
-        state[member].map { SnapshotEntryBuilder($0, state) }
+    let (empty, looks) = read { state in
+      var looks: [SnapshotEntryBuilder] = []
+      for member in state.machine.present {
+        if let run = state.runs[member] { looks.append(SnapshotEntryBuilder(run, state)) }
       }
       let empty = QueueSnapshot(
         name: name, maxConcurrentProcedures: state.machine.width, slotsInUse: state.machine.slotsTaken,
@@ -54,27 +55,28 @@ private struct SnapshotEntryBuilder: Sendable {
   /// The nodes of the graph at the instant of the snapshot.
   let nodes: GraphRun.UnfinishedNodes
 
-  init(_ run: Run, _ state: QueueCore.State) {
-    let (machine, details) = (state.machine, run.details)
+  init(_ run: Run, _ state: borrowing QueueCore.State) {
+    let (member, details) = (state.runs[run].member, state.runs[run].details)
     let number = run.slotNumber(state)
     slot = number < 0 ? nil : Int(number)
-    (progress, executionCause) = (details?.progress?.shown.fraction, details?.executionCause)
+    (progress, executionCause) = (details.extensions.progress?.shown.fraction, details.extensions.executionCause)
     self.run = run
-    self.state = run.state(machine)
-    phase = machine[run.member].phase
+    self.state = run.state(state)
+    phase = state.machine[member].phase
     // The body of a node uses the slot of a worker, which has the key of the node.
-    let owner = run.kind == .node && run.slotOwner.member >= 0 ? run.slotOwner.member : run.member
-    isReturning = machine[owner].isReturning
-    limitOfKey = machine.isKeyFull(owner) ? machine.fairQueue.limit : nil
-    waits = details?.waits.values.compactMap { BodyWaitLook($0.wait) } ?? []
-    pauseEnd = details?.pauseEnd
+    let slotOwner = state.runs[run.slotOwner].member
+    let owner = run.kind == .node && slotOwner >= 0 ? slotOwner : member
+    isReturning = state.machine[owner].isReturning
+    limitOfKey = state.machine.isKeyFull(owner) ? state.machine.fairQueue.limit : nil
+    waits = details.waits.values.compactMap { BodyWaitLook($0.wait) }
+    pauseEnd = details.pause.end
     // Other queues may have ended a dependency or released a resource, and not yet have reached this run: it waits for nothing then.
-    dependencies = details?.dependencies.filter { !$0.asRunDependency.dependencyRun.isFinished }.map(\.identity) ?? []
+    dependencies = details.dependencies.handles.filter { !$0.asRunDependency.dependencyRun.isFinished }.map(\.identity)
     holders = phase == .claiming ? run.core.resources.holders(of: run) : []
-    let produced = details.map { Array($0.children.values.filter { $0.kind == .added }) } ?? []
+    let produced = details.children.byID.values.filter { $0.kind == .added }
     children = produced.map(\.identity).sorted { $0.id < $1.id }
-    conditions = phase == .evaluating ? run.closures?.conditions.elements.map(\.name) ?? [] : []
-    graph = details?.graph
+    conditions = phase == .evaluating ? state.runs[run].closures?.conditions.elements.map(\.name) ?? [] : []
+    graph = details.extensions.graph
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 

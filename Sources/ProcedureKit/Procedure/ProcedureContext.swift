@@ -118,11 +118,11 @@ public struct ProcedureContext: Sendable {
   /// Registers a wait of the current body, which releases its slot, and executes the operation, which waits at `signal`.
   static func waiting(for wait: RunWait, at signal: OneShotSignal, _ operation: () async -> Void) async {
     guard let run = current?.run.nearestUnfinished else { return await operation() }
-    wait.queue?.withState { $0.awaitingBodies += 1 }
+    wait.queue?.send { state, _ in state.awaitingBodies += 1 }
     await run.withSlotReleased(for: wait, at: signal) {
       run.searchForDeadlock()
       await operation()
-      wait.queue?.withState { $0.awaitingBodies -= 1 }
+      wait.queue?.send { state, _ in state.awaitingBodies -= 1 }
     }
   }
 
@@ -207,7 +207,7 @@ extension ProcedureContext {
     let task = task.resolved(for: input)
     let parent = run
     let child = Run(core, task.layer, .added, parent: parent, closures: task.closures, body: task.body(with: input))
-    core.withState { _ in child.ensureDetails().production = isElement ? .element : .child }
+    core.update { $0[child].details.children.production = isElement ? .element : .child }
     let handle = ProcedureHandle<Output>(child)
     let adoption = parent.adopt(child, isProduced: true)
     guard adoption != .refused else {

@@ -44,7 +44,7 @@ extension ProcedureQueue {
   public func cancelWaiting(_ reason: (any Error)? = nil) {
     core.cancelRuns { run, entry in
       let isNested = entry.isNested || (run.kind == .added && run.parent != nil)
-      return isNested || !entry.phase.isBeforeStart ? nil : Cancel(reason: reason)
+      return isNested || !entry.phase.isBeforeStart ? nil : RunDetails.Cancellation(reason: reason)
     }
   }
 }
@@ -54,7 +54,7 @@ extension QueueCore {
   fileprivate func cancelForShutDown(sparing callers: [Run]) {
     cancelRuns(includesLater: true) { run, entry in
       if entry.isNested || entry.idleWaits > 0 || callers.contains(where: { $0 === run }) { return nil }
-      return Cancel(reason: ProcedureError.queueShutDown(procedure: run.identity, queue: name))
+      return RunDetails.Cancellation(reason: ProcedureError.queueShutDown(procedure: run.identity, queue: name))
     }
   }
 }

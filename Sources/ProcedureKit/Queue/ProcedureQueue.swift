@@ -35,7 +35,7 @@ public actor ProcedureQueue {
 
   init(core: QueueCore) {
     self.core = core
-    core.withState { $0.queue = self }
+    core.send { state, _ in state.queue = self }
     QueueFeed.queueWasMade(core)
   }
 
@@ -292,6 +292,6 @@ public actor ProcedureQueue {
 extension ProcedureContext {
   /// The queue on which this run is; `nil` without one, and when the last reference to it has gone.
   public var queue: ProcedureQueue? {
-    run.ancestors.lazy.compactMap { run in run.core.withState { $0.queue as? ProcedureQueue } }.first { _ in true }
+    run.ancestors.lazy.compactMap { run in run.core.read { $0.queue as? ProcedureQueue } }.first { _ in true }
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Internal. Adds the procedures of a result sequence: as children of the body that iterates, or as procedures of their own.
 struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   let exchange: ResultExchange<Output>
@@ -10,7 +12,7 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
   init(_ sequence: ResultSequence<Input, Output>) {
     queue = sequence.queue
     isOrdered = sequence.isOrdered
-    exchange = ResultExchange(queue.core)
+    exchange = ResultExchange()
     parent = ProcedureContext.current?.run.nearestUnfinished.map { ProcedureContext($0) }
     let priority = Task.currentPriority.rawValue
     // The reader has another task, and another priority.
@@ -80,8 +82,8 @@ struct ResultAdder<Input: Sendable, Output: Sendable>: Sendable {
 
 /// Internal. What the procedures and the reader of a result sequence leave for the task that iterates, and how many inputs may be read.
 ///
-/// Invariant of `@unchecked Sendable`: each `var` is guarded by the lock of `core`. There is one task that iterates, and one that reads.
-final class ResultExchange<Output: Sendable>: @unchecked Sendable {
+/// There is one task that iterates, and one that reads.
+final class ResultExchange<Output: Sendable>: Sendable {
   enum Arrival: Sendable {
     /// The reader has added a procedure.
     case added(ProcedureHandle<Output>)
@@ -91,39 +93,40 @@ final class ResultExchange<Output: Sendable>: @unchecked Sendable {
     case inputEnded((any Error)?)
   }
 
-  private let core: QueueCore
-  private var arrivals: ContiguousArray<Arrival> = []
-  private var credit = 0
-  private var consumer: OneShotSignal?
-  private var reader: OneShotSignal?
+  private struct State {
+    var arrivals: ContiguousArray<Arrival> = []
+    var credit = 0
+    var consumer: OneShotSignal?
+    var reader: OneShotSignal?
+  }
 
-  init(_ core: QueueCore) { self.core = core }
+  private let state = Mutex(State())
 
   func send(_ arrival: Arrival) {
-    let waiting = core.withState { _ in
-      arrivals.append(arrival)
-      return consumer.take()
+    let waiting = state.withLock { state in
+      state.arrivals.append(arrival)
+      return state.consumer.take()
     }
     waiting?.signal()
   }
 
-  func takeAll() -> ContiguousArray<Arrival> { core.withState { _ in arrivals.takeAll() } }
+  func takeAll() -> ContiguousArray<Arrival> { state.withLock { $0.arrivals.takeAll() } }
 
   /// Returns a signal that is called with the next arrival; `nil` if there are arrivals.
   func waitForArrival() -> OneShotSignal? {
     let signal = OneShotSignal()
-    return core.withState { _ in
-      guard arrivals.isEmpty else { return nil }
-      consumer = signal
+    return state.withLock { state in
+      guard state.arrivals.isEmpty else { return nil }
+      state.consumer = signal
       return signal
     }
   }
 
   /// Lets the reader read more inputs.
   func grant(_ count: Int) {
-    let waiting = core.withState { _ in
-      credit += count
-      return reader.take()
+    let waiting = state.withLock { state in
+      state.credit += count
+      return state.reader.take()
     }
     waiting?.signal()
   }
@@ -139,12 +142,12 @@ final class ResultExchange<Output: Sendable>: @unchecked Sendable {
   }
 
   private func takeCredit(orWaitAt signal: OneShotSignal?) -> Bool {
-    core.withState { _ in
-      guard credit > 0 else {
-        reader = signal
+    state.withLock { state in
+      guard state.credit > 0 else {
+        state.reader = signal
         return false
       }
-      credit -= 1
+      state.credit -= 1
       return true
     }
   }

@@ -139,7 +139,7 @@ public final class ResourceTable: Sendable {
     for run: Run, inside layer: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
   ) -> Answer {
     let ancestors = layer.ancestors.dropFirst().filter { !$0.layer.traits.demands.isEmpty }.map(\.id.number)
-    let priority = run.core.withState { state in run.member >= 0 ? state.machine[run.member].priority : 0 }
+    let priority = run.core.read { run.priority($0) }
     let answer = state.withLock { makeRequest(&$0, ancestors, priority) }
     guard case .waits = answer else { return answer }
     // A cycle needs a waiter for the run, or a claim of an enclosing run.

@@ -5,7 +5,7 @@ extension QueueCore {
 
   func suspend() {
     send { state, effects in
-      for member in state.machine.suspended() { state[member]?.giveBackClaim(&effects) }
+      for member in state.machine.suspended() { state.runs[member]?.giveBackClaim(&effects) }
       gate.store(true, ordering: .releasing)
     }
   }
@@ -24,7 +24,7 @@ extension QueueCore {
   func waitWhileSuspended(_ run: Run) async {
     while gate.load(ordering: .acquiring), !run.isCancelledOrStopping {
       let signal = OneShotSignal()
-      let isSuspended = withState { state in
+      let isSuspended = send { state, _ in
         guard state.machine.isSuspended else { return false }
         state.resumption.append(signal)
         return true
@@ -55,27 +55,29 @@ extension QueueCore {
     EventLimit(newest: newest) { [name] in .gap($0, before: $1, on: name) }
   }
   func changeWidth(to width: Int) { send { state, effects in state.machine.widthChanged(to: width, &effects.next) } }
-  var width: Int { withState { $0.machine.width } }
-  var isSuspended: Bool { withState { $0.machine.isSuspended } }
+  var width: Int { read { $0.machine.width } }
+  var isSuspended: Bool { read { $0.machine.isSuspended } }
 
   /// The runs that are there, in the order of their admission.
   func runs() -> [Run] {
-    withState { state in state.machine.present.compactMap { state[$0] } }
+    read { state in state.machine.present.map { state.runs[$0] }.compactMap(\.self) }
   }
 
   /// Cancels every run at once: none of them starts because another one has ended by that.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
-    cancelRuns(includesLater: includesLater) { _, _ in Cancel(reason: reason) }
+    cancelRuns(includesLater: includesLater) { _, _ in RunDetails.Cancellation(reason: reason) }
   }
 
-  /// Cancels at once the runs for which `choose`, called under the lock, returns a cancel.
-  func cancelRuns(includesLater: Bool = false, _ choose: (Run, QueueMachine.Member) -> Cancel?) {
+  /// Cancels at once the runs for which `choose`, called under the lock, returns a cancellation.
+  func cancelRuns(
+    includesLater: Bool = false, _ choose: (Run, QueueMachine.Member) -> RunDetails.Cancellation?
+  ) {
     let reading = time.reading()
     send { state, effects in
       if includesLater { state.cancelsAdmitted = true }
       for member in state.machine.present {
         let entry = state.machine[member]
-        guard let run = state[member], run.isReported, let cancel = choose(run, entry) else { continue }
+        guard let run = state.runs[member], run.isReported, let cancel = choose(run, entry) else { continue }
         run.mark(cancel.reason, at: reading, &state, &effects)
       }
     }
@@ -96,15 +98,15 @@ extension QueueCore {
     let bodies = ProcedureContext.current?.run.nearestUnfinished?.ancestors.filter { $0.core === self } ?? []
     let signal = OneShotSignal()
     send { state, effects in
-      for body in bodies where body.member >= 0 { state.machine.idleWaitStarted(body.member) }
+      for body in bodies { state.machine.idleWaitStarted(state.runs[body].member) }
       if bodies.isEmpty { state.emptyWaiters.append(signal) } else { state.idleWaiters.append(signal) }
       Self.wakeIfIdle(&state, &effects)
     }
     if !signal.isResolved {
       await ProcedureContext.waiting(for: .idle(self), at: signal) { await signal.waitUntilResolved() }
     }
-    withState { state in
-      for body in bodies where body.member >= 0 { state.machine.idleWaitEnded(body.member) }
+    send { state, _ in
+      for body in bodies { state.machine.idleWaitEnded(state.runs[body].member) }
     }
   }
 
@@ -122,27 +124,30 @@ extension QueueCore {
   /// The runs for which a run waits that waits for this queue to be idle.
   func runs(awaitedBy run: Run) -> [Run] {
     let isInside = run.ancestors.contains { $0.core === self }
-    return withState { state in
-      state.machine.present.compactMap { member in
+    return read { state in
+      var runs: [Run] = []
+      for member in state.machine.present {
         let entry = state.machine[member]
-        return entry.isNested || (isInside && entry.idleWaits > 0) ? nil : state[member]
+        if entry.isNested || (isInside && entry.idleWaits > 0) { continue }
+        if let run = state.runs[member] { runs.append(run) }
       }
+      return runs
     }
   }
 
   // MARK: Failures
 
-  var failures: [ProcedureFailure] { withState(\.failures) }
+  var failures: [ProcedureFailure] { read { $0.failures } }
 
   /// Returns the failures of a scope at its end. Failures after that are unobserved ones.
   func endScope() -> [ProcedureFailure] {
-    withState { state in
+    send { state, _ in
       state.isScopeOver = true
       return state.failures
     }
   }
 
-  /// A run has an outcome: a scope collects the failures of added runs. Called under the lock.
+  /// A run has an outcome: a scope collects the failures of added runs.
   @inline(__always)
   func ended(_ run: Run, _ outcome: Run.Outcome, _ state: inout State, _ effects: inout Effects) {
     guard case .failed(let error) = outcome, run.isAddedByUser, case .scope(let policy, _) = failureHandling,
@@ -150,7 +155,7 @@ extension QueueCore {
     else { return }
     run.setObserved()
     // A dependency in this scope has been collected itself.
-    if (error as? ProcedureError)?.kind == .dependencyFailed, !(run.details?.failsFromOutside ?? false) { return }
+    if (error as? ProcedureError)?.kind == .dependencyFailed, !state.runs[run].details.dependencies.failsFromOutside { return }
     if policy == .failFast { effects.add(.cancelAll) }
     state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
   }
@@ -165,11 +170,12 @@ extension QueueCore {
 
   /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims (Q7).
   func raise(_ run: Run, to priority: UInt8) {
-    let (isClaiming, dependencies, children) = withState { state -> (Bool, [any ProcedureDependency], [Run]) in
-      guard run.member >= 0, state.machine.raised(run.member, to: priority) else { return (false, [], []) }
+    let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in
+      let member = state.runs[run].member
+      guard member >= 0, state.machine.raised(member, to: priority) else { return (false, [], []) }
       return (
-        state.machine[run.member].phase == .claiming, run.details?.dependencies ?? [],
-        run.details.map { $0.children.inOrder } ?? []
+        state.machine[member].phase == .claiming, state.runs[run].details.dependencies.handles,
+        state.runs[run].details.children.byID.inOrder
       )
     }
     if isClaiming { resources.raise(run, to: priority) }
@@ -183,7 +189,7 @@ extension QueueCore {
 }
 
 extension QueueCore {
-  /// Decides whether a timer has to look for a stall. Called under the lock, after each event.
+  /// Decides whether a timer has to look for a stall, after each event.
   func watchForStall(_ state: inout State, _ effects: inout Effects) {
     let canMove = state.machine.count > 0 && !state.machine.isSuspended
     if state.stall.changed(canMove: canMove, changes: state.machine.changeCount) { effects.add(.watchForStall) }
@@ -192,7 +198,7 @@ extension QueueCore {
   /// Schedules or cancels the timer.
   func adjustStallTimer() {
     guard let stallReport else { return }
-    switch withState({ $0.stall.adjusted(changes: $0.machine.changeCount) }) {
+    switch send({ state, _ in state.stall.adjusted(changes: state.machine.changeCount) }) {
     case .none: break
     case .cancel(let timer): timers.cancel(timer)
     case .schedule(let number):
@@ -201,14 +207,14 @@ extension QueueCore {
       let timer = timers.schedule(after: stallReport.timeout) { [weak self] in
         self?.stallTimerWentOff(number, callsBefore: calls)
       }
-      if !withState({ $0.stall.scheduled(timer, number: number) }) { timers.cancel(timer) }
+      if !send({ state, _ in state.stall.scheduled(timer, number: number) }) { timers.cancel(timer) }
     }
   }
 
   private func stallTimerWentOff(_ number: UInt64, callsBefore: Int) {
     // Another timer that has gone off since may have woken a task that has not come to the queue yet.
     let awaitsTimer = timers.count > 0 || timers.calledCount > callsBefore + 1
-    let finding = withState { state in
+    let finding = send { state, _ in
       state.stall.timerWentOff(number: number, changes: state.machine.changeCount, awaitsTimer: awaitsTimer)
     }
     switch finding {
@@ -227,7 +233,7 @@ extension QueueCore {
   func reserveRoom(for key: InternedKey?) async throws {
     guard limitsWaiting else { return }
     let id = key.map(ObjectIdentifier.init)
-    if withState({ $0.limiter.reserveIfFree(for: id, $0.machine) }) { return }
+    if send({ state, _ in state.limiter.reserveIfFree(for: id, state.machine) }) { return }
     let signal = OneShotSignal()
     let hasRoom = send { state, _ in
       if state.isShutDown { state.limiter.addReservation(id) }
@@ -250,20 +256,23 @@ extension QueueCore {
 
   /// Reserves room for one more run if there is room at once and the queue admits the run; nobody is overtaken or replaced.
   func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
-    if withState(\.isShutDown), !isAround(ProcedureContext.current?.run.nearestUnfinished) { return false }
-    return !limitsWaiting || withState { $0.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), $0.machine) }
+    if read({ $0.isShutDown }), !isAround(ProcedureContext.current?.run.nearestUnfinished) { return false }
+    return !limitsWaiting
+      || send { state, _ in state.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), state.machine) }
   }
 
   /// The runs one of which has to start so that there is room; none if there is room, or room is about to be used.
   func runsWaiting(for key: InternedKey?) -> [Run] {
     let id = key.map(ObjectIdentifier.init)
-    return withState { state in
+    return read { state in
       guard let waitsForKey = state.limiter.waitsForKey(id, state.machine) else { return [] }
-      return state.machine.present.compactMap { member in
+      var runs: [Run] = []
+      for member in state.machine.present {
         let entry = state.machine[member]
-        guard entry.takesRoom, entry.phase.isBeforeStart, let run = state[member] else { return nil }
-        return waitsForKey && run.keyID != id ? nil : run
+        guard entry.takesRoom, entry.phase.isBeforeStart, let run = state.runs[member] else { continue }
+        if !waitsForKey || run.keyID == id { runs.append(run) }
       }
+      return runs
     }
   }
 }
@@ -301,7 +310,7 @@ extension QueueCore {
 }
 
 extension QueueCore.State {
-  /// Begins or ends measuring, and tells the machine the instant of the next event. Called under the lock.
+  /// Begins or ends measuring, and tells the machine the instant of the next event.
   mutating func measure(at instant: ProcedureInstant?) {
     guard let instant else {
       machine.meters = nil
@@ -315,28 +324,32 @@ extension QueueCore.State {
   mutating func count(_ run: Run, _ outcome: Run.Outcome, _ metrics: ProcedureMetrics?) {
     if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
     guard run.kind == .added || run.kind == .structured else { return }
-    totals?.count(outcome.withoutValue, metrics, isReused: run.details?.isReused ?? false)
+    totals?.count(outcome.withoutValue, metrics, isReused: runs[run].details.extensions.isReused)
   }
 }
 
 extension Run {
-  /// The metrics of the run at its end; `nil` if the run was not measured from its beginning. Called under the lock.
-  func metrics(at instant: ProcedureInstant, _ state: QueueCore.State) -> ProcedureMetrics? {
+  /// The metrics of the run at its end; `nil` if the run was not measured from its beginning.
+  func metrics(at instant: ProcedureInstant, _ state: borrowing QueueCore.State) -> ProcedureMetrics? {
+    let member = state.runs[self].member
     guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
-    metrics.attempts = hasStarted ? (details?.latestAttempt ?? 1) + (details?.innerRetryCount ?? 0) : 0
+    let pause = state.runs[self].details.pause
+    metrics.attempts = state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
     // A node has waited for other nodes since its graph began.
-    if kind == .node, let graph = parent?.details?.graph {
+    if kind == .node, let parent, let graph = state.runs[parent].details.extensions.graph {
       metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)
     }
     return metrics
   }
 
-  /// How long the body has stood in line for its slot, in nanoseconds; negative if that is not known. Called under the lock.
-  func slotWait(_ state: QueueCore.State) -> Int64 {
+  /// How long the body has stood in line for its slot, in nanoseconds; negative if that is not known.
+  func slotWait(_ state: borrowing QueueCore.State) -> Int64 {
     // The slot of another run was taken for something else.
-    slotOwner === self ? state.machine.meters?.slotWait(of: member) ?? -1 : -1
+    slotOwner === self ? state.machine.meters?.slotWait(of: state.runs[self].member) ?? -1 : -1
   }
 
-  /// The number of the slot in which the body executes; -1 if that is not known. Called under the lock.
-  func slotNumber(_ state: QueueCore.State) -> Int32 { state.machine.meters?.slot(of: slotOwner.member) ?? -1 }
+  /// The number of the slot in which the body executes; -1 if that is not known.
+  func slotNumber(_ state: borrowing QueueCore.State) -> Int32 {
+    state.machine.meters?.slot(of: state.runs[slotOwner].member) ?? -1
+  }
 }

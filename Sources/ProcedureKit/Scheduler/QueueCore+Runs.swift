@@ -12,13 +12,13 @@ extension QueueCore {
     let starts = send { state, effects in
       guard !state.isShutDown, !state.cancelsAdmitted else { return false }
       let step = admitted(run, priority: priority, needs: [], &state, &effects)
-      run.record(.didAttach(), at: reading.instant, &effects)
+      run.record(at: reading.instant, &state, &effects) { _ in .didAttach() }
       guard step == .start else { return false }
-      state.machine.bodyStarted(run.member)
-      run.hasStarted = true
-      run.record(
-        .willExecute(attempt: 1, slot: run.slotNumber(state), slotWait: run.slotWait(state)), at: reading.instant,
-        &effects)
+      state.machine.bodyStarted(state.runs[run].member)
+      state.runs[run].hasStarted = true
+      run.record(at: reading.instant, &state, &effects) { state in
+        .willExecute(attempt: 1, slot: run.slotNumber(state), slotWait: run.slotWait(state))
+      }
       return true
     }
     return (run, starts)
@@ -39,9 +39,9 @@ extension QueueCore {
     if Task.isCancelled { return false }
     let reading = time.lazyReading()
     return send { state, effects in
-      guard run.details == nil else { return false }
-      run.record(.didExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
-      state.machine.bodyEnded(run.member, &effects.next)
+      guard !state.runs[run].hasDetails else { return false }
+      run.record(at: reading.instant, &state, &effects) { .didExecute(attempt: 1, slot: run.slotNumber($0)) }
+      state.machine.bodyEnded(state.runs[run].member, &effects.next)
       run.publish(.finished(()), at: reading, &state, &effects)
       run.removeFromMachine(&state, &effects)
       return true
@@ -78,7 +78,7 @@ extension QueueCore {
   ) throws(ProcedureError) -> Run {
     let run = Run(self, layer, .added, parent: nil, closures: closures, body: body)
     guard let error = admit(run, after: dependencies, room: .atOnce) else { return run }
-    withState { $0.count(run, .failed(error), nil) }
+    send { state, _ in state.count(run, .failed(error), nil) }
     throw error
   }
 
@@ -125,20 +125,20 @@ extension QueueCore {
         case .atOnce: if let refusal = state.limiter.refusal(for: run.keyID, state.machine) { return (refusal, nil) }
         case .byOverflow:
           guard let refusal = state.limiter.refusal(for: run.keyID, state.machine) else { break }
-          replaced = state.limiter.takeReplaceable(of: run.keyID, state.machine).flatMap { state[$0] }
+          replaced = state.limiter.takeReplaceable(of: run.keyID, state.machine).flatMap { state.runs[$0] }
           guard replaced != nil else { return (refusal, nil) }
         }
       }
       if !dependencies.isEmpty {
-        run.ensureDetails().dependencies = dependencies
-        run.ensureDetails().missingDependencies = dependencies.count
+        state.runs[run].details.dependencies.handles = dependencies
+        state.runs[run].details.dependencies.missingCount = dependencies.count
       }
-      run.attached = run.stamp(reading.instant).nanoseconds
+      state.runs[run].attached = state.runs[run].stamp(reading.instant).nanoseconds
       let step = admitted(run, priority: priority, needs: needs, &state, &effects)
-      run.record(
-        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection),
-        at: reading.instant, &effects)
-      if limitsWaiting { state.limiter.addReplaceable(run.member, of: run.keyID, state.machine) }
+      run.record(at: reading.instant, &state, &effects) { _ in
+        .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection)
+      }
+      if limitsWaiting { state.limiter.addReplaceable(state.runs[run].member, of: run.keyID, state.machine) }
       next = step
       if state.cancelsAdmitted { effects.add(.cancel(run)) }
       return (nil, replaced)
@@ -168,55 +168,62 @@ extension QueueCore {
 
   // MARK: Workers
 
+  /// A run for a worker.
+  struct Job {
+    let run: Run
+    /// The body, if the run has started already, and the worker needs only to call the body.
+    let startedBody: Run.Body?
+  }
+
   /// The next run for a worker, or `nil`: the worker ends then.
-  func nextRun(for worker: Worker, isStarting: Bool) -> Run? {
+  func nextJob(for worker: Worker, isStarting: Bool) -> Job? {
     let reading = time.reading()
     return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: reading, &state, &effects) }
   }
 
   /// The next run for a worker that has executed `run`.
-  func nextRun(for worker: Worker, after run: Run) -> Run? {
+  func nextJob(for worker: Worker, after run: Run) -> Job? {
     let reading = time.reading()
     return send { state, effects in
-      if run.worker === worker { run.worker = nil }
+      if state.runs[run].worker === worker { state.runs[run].worker = nil }
       // The task may be cancelled: it takes nothing more.
-      guard run.details?.cancel == nil, !(run.details?.isStopping ?? false) else { return nil }
+      if state.runs[run].details.isCancelledOrStopping { return nil }
       return takeNext(for: worker, isStarting: false, at: reading, &state, &effects)
     }
   }
 
   private func takeNext(
     for worker: Worker, isStarting: Bool, at reading: QueueClock.Reading, _ state: inout State, _ effects: inout Effects
-  ) -> Run? {
+  ) -> Job? {
     state.machine.workerAsked(isStarting: isStarting, &effects.next)
-    guard let member = effects.next.execute, let run = state[member] else { return nil }
-    run.worker = worker
-    if run.canStartInline {
-      state.machine.bodyStarted(member)
-      run.hasStarted = true
-      run.started = run.stamp(reading.instant).nanoseconds
-      run.record(
-        .willExecute(attempt: 1, slot: run.slotNumber(state), slotWait: run.slotWait(state)), at: reading.instant,
-        &effects)
+    guard let member = effects.next.execute, let run = state.runs[member] else { return nil }
+    state.runs[run].worker = worker
+    guard run.canStartInline(state.runs) else { return Job(run: run, startedBody: nil) }
+    state.machine.bodyStarted(member)
+    state.runs[run].hasStarted = true
+    state.runs[run].started = state.runs[run].stamp(reading.instant).nanoseconds
+    run.record(at: reading.instant, &state, &effects) { state in
+      .willExecute(attempt: 1, slot: run.slotNumber(state), slotWait: run.slotWait(state))
     }
-    return run
+    return Job(run: run, startedBody: state.runs[run].body)
   }
 
+  /// The end of a run, and what its worker does next.
   struct Following {
-    let run: Run?
+    let job: Job?
   }
 
   /// The body of a run that has started plainly has ended by a worker: publishes the outcome.
   ///
-  /// - Returns: The run that the worker goes on with; `nil` if more is to be done for this one.
+  /// - Returns: The next job of the worker; `nil` if more is to be done for this run.
   @inline(__always)
   func finishInline(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
     var granted: [Run] = []
     if run.layer.needs.contains(.claim) {
-      let isOver = withState { _ in
+      let isOver = update { runs in
         // Decided before the resources are given back: a task that the body has left behind claims nothing more for the run.
-        run.isDecided = run.canFinishInline
-        return run.isDecided
+        runs[run].isDecided = runs[run].canFinishInline
+        return runs[run].isDecided
       }
       guard isOver else { return nil }
       granted = resources.giveBack(run)
@@ -224,19 +231,20 @@ extension QueueCore {
     }
     let reading = time.reading()
     let (following, released, log) = send { state, effects -> (Following?, Run.ReleasedReferences?, EventLog?) in
-      let canFinishInline = run.canFinishInline
+      let canFinishInline = state.runs[run].canFinishInline
       if canFinishInline {
-        run.worker = nil
-        run.ended = run.stamp(reading.instant).nanoseconds
-        run.record(.didExecute(attempt: 1, slot: run.slotNumber(state)), at: reading.instant, &effects)
-        state.machine.bodyEnded(run.member, &effects.next)
+        state.runs[run].worker = nil
+        state.runs[run].ended = state.runs[run].stamp(reading.instant).nanoseconds
+        run.record(at: reading.instant, &state, &effects) { .didExecute(attempt: 1, slot: run.slotNumber($0)) }
+        state.machine.bodyEnded(state.runs[run].member, &effects.next)
         run.publish(Run.Outcome(result), at: reading, &state, &effects)
         run.removeFromMachine(&state, &effects)
       }
       for other in granted where other.core === self { other.claimGranted(&state, &effects) }
       guard canFinishInline else { return (nil, nil, nil) }
-      let following = Following(run: takeNext(for: worker, isStarting: false, at: reading, &state, &effects))
-      return (following, run.detachReferences(keepingHooks: false), run.details?.log)
+      let following = Following(job: takeNext(for: worker, isStarting: false, at: reading, &state, &effects))
+      let released = run.detachReferences(keepingHooks: false, &state.runs)
+      return (following, released, state.runs[run].details.observers.log)
     }
     _ = released
     log?.close()
@@ -244,38 +252,43 @@ extension QueueCore {
   }
 }
 
-extension Run {
-  /// Whether the worker needs only to call the body. Asked under the lock, before the body is called.
-  var canStartInline: Bool {
-    layer.canStartInline && core.hasNoHooks && parent == nil && details?.bindings.isEmpty ?? true
-  }
-
+extension RunState {
   /// Whether the end of the body is the end of the run, and the worker can take the next run in the same visit: dependents come first.
-  /// Asked under the lock.
   var canFinishInline: Bool {
-    guard let details else { return true }
-    return details.cancel == nil && !details.isStopping && details.producedCount == 0 && details.failures.isEmpty
-      && details.listeners.isEmpty
+    guard hasDetails else { return true }
+    return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
+      && details.observers.listeners.isEmpty
   }
 }
 
 extension Run {
+  /// Whether the worker needs only to call the body.
+  func canStartInline(_ runs: borrowing RunTable) -> Bool {
+    layer.canStartInline && core.hasNoHooks && parent == nil && runs[self].details.bindings.isEmpty
+  }
+
   /// The priority of the run, or of the body that it is a part of, in the ready queue.
   var currentPriority: UInt8 {
     let owner = slotOwner
-    return owner.core.withState { state in owner.member >= 0 ? state.machine[owner.member].priority : 0 }
+    return owner.core.read { owner.priority($0) }
+  }
+
+  /// The priority in the ready queue; 0 for a run that is not there.
+  func priority(_ state: borrowing QueueCore.State) -> UInt8 {
+    let member = state.runs[self].member
+    return member >= 0 ? state.machine[member].priority : 0
   }
 
   func setBody(_ body: @escaping Body, _ closures: ModifierLayer.Closures? = nil) {
-    core.withState { _ in (self.body, self.closures) = (body, closures) }
+    core.update { ($0[self].body, $0[self].closures) = (body, closures) }
   }
 
-  func setBindings(_ bindings: [ContextCarrier.Binding]) { core.withState { _ in ensureDetails().bindings = bindings } }
+  func setBindings(_ bindings: [ContextCarrier.Binding]) { core.update { $0[self].details.bindings = bindings } }
 
   /// Ends the run before its body has started. Not if the body has.
   func end(_ outcome: Outcome) {
     core.send { state, effects in
-      if endWithoutStart(outcome, &state) { QueueCore.deliver(.finish, to: self, &effects) }
+      if endWithoutStart(outcome, &state) { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
     }
   }
 
@@ -284,17 +297,16 @@ extension Run {
     switch outcome {
     case .finished:
       let released = core.send { state, effects -> [any ProcedureDependency] in
-        guard let details else { return [] }
-        details.missingDependencies -= 1
-        guard details.missingDependencies == 0 else { return [] }
-        let step = state.machine.dependenciesSettled(member, &effects.next)
+        state.runs[self].details.dependencies.missingCount -= 1
+        guard state.runs[self].details.dependencies.missingCount == 0 else { return [] }
+        let step = state.machine.dependenciesSettled(state.runs[self].member, &effects.next)
         if step == .stale { return [] }
-        QueueCore.deliver(step, to: self, &effects)
-        return details.dependencies.takeAll()
+        QueueCore.deliver(step, to: self, &state.runs, &effects)
+        return state.runs[self].details.dependencies.handles.takeAll()
       }
       _ = released
     case .failed(let error):
-      if isOutside { core.withState { _ in ensureDetails().failsFromOutside = true } }
+      if isOutside { core.update { $0[self].details.dependencies.failsFromOutside = true } }
       end(.failed(ProcedureError.dependencyFailed(of: identity, dependency, error)))
     case .cancelled(let reason): cancel(reason)
     case .ignored(let condition): end(.ignored(by: condition))
@@ -329,7 +341,7 @@ extension Run {
     case .cancelled:
       startDeadline()
       cancelLikeParent()
-      return core.withState { state in member >= 0 && state.machine[member].phase == .starting ? .finish : .wait }
+      return core.read { $0.machine.phase(of: $0.runs[self].member) == .starting ? .finish : .wait }
     }
   }
 
@@ -343,11 +355,12 @@ extension Run {
     let reading = core.time.reading()
     let admission = core.send { state, effects -> Admission in
       // `startStructured` may have admitted the run already.
-      if member >= 0 { return .admitted(.wait) }
+      if state.runs[self].member >= 0 { return .admitted(.wait) }
       guard !state.isShutDown || isNested else { return .refused }
-      let enclosing = around.flatMap { $0.member >= 0 ? state.machine[$0.member] : nil }
+      let place = around.map { state.runs[$0].member } ?? -1
+      let enclosing = place >= 0 ? state.machine[place] : nil
       let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
-      attached = stamp(reading.instant).nanoseconds
+      state.runs[self].attached = state.runs[self].stamp(reading.instant).nanoseconds
       let step = core.admitted(
         self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
         isNested: isNested,
@@ -355,9 +368,9 @@ extension Run {
         &effects)
       // The graph has reported its nodes.
       if kind == .node {
-        parent?.details?.graph?.nodeAdmitted(id)
+        parent.flatMap { state.runs[$0].details.extensions.graph }?.nodeAdmitted(id)
       } else {
-        record(.didAttach(), at: reading.instant, &effects)
+        record(at: reading.instant, &state, &effects) { _ in .didAttach() }
       }
       return state.cancelsAdmitted ? .cancelled : .admitted(step)
     }

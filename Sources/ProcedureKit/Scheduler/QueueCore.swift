@@ -2,8 +2,13 @@ import Synchronization
 
 /// The parts of a queue: the machine under one lock, and what performs the steps that the machine decides.
 ///
-/// `send` is the only door to the machine. The effects on others are performed after the lock has been left; nothing of a user's is called or
-/// released under the lock.
+/// There are three ways to what the lock guards:
+///
+/// - `send` tells the machine of an event, and performs the effects on others after the lock has been left.
+/// - `update` changes the states of runs by which no run can start or end.
+/// - `read` reads, and can change nothing.
+///
+/// No code of a user is called, and no object of a user is released, under the lock.
 ///
 /// `package` for `ProcedureKitRemote`.
 @usableFromInline
@@ -11,10 +16,11 @@ package final class QueueCore: Sendable {
   /// The queue of procedures without a queue: without limit, on the continuous clock.
   static let unqueued = QueueCore(name: "no queue")
 
-  struct State: Sendable {
+  /// What the lock guards. It cannot be copied, so that no part of it leaves the lock.
+  struct State: ~Copyable, Sendable {
     var machine: QueueMachine
-    /// The runs, by their places in the machine.
-    private(set) var runs: ContiguousArray<Run?> = []
+    /// The runs, and the states of all runs of the queue.
+    var runs = RunTable()
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()
     /// The source of random numbers for schedules, in tests.
@@ -41,24 +47,6 @@ package final class QueueCore: Sendable {
     var totals: QueueTotals?
     /// The `ProcedureQueue`, as long as somebody refers to it.
     weak var queue: (any Actor)?
-
-    init(machine: QueueMachine, limiter: AdmissionLimiter, seeds: SplitMix64?, totals: QueueTotals?) {
-      (self.machine, self.limiter, self.seeds, self.totals) = (machine, limiter, seeds, totals)
-    }
-
-    /// The run at a place of the machine.
-    subscript(member: MemberID) -> Run? { runs[Int(member)] }
-
-    /// Stores a run that has got a place in the machine.
-    mutating func store(_ run: Run, at member: MemberID) {
-      if Int(member) == runs.count { runs.append(run) } else { runs[Int(member)] = run }
-    }
-
-    /// Releases the place of a run that has ended.
-    mutating func removeRun(at member: MemberID) {
-      machine.finished(member)
-      if machine.members.isEmpty { runs = [] } else { runs[Int(member)] = nil }
-    }
   }
 
   /// The effects of an event, performed after the lock has been left.
@@ -150,11 +138,11 @@ package final class QueueCore: Sendable {
   }
 
   deinit {
-    for inbox in withState(\.groups.inboxes) { inbox.close() }
+    for inbox in read({ $0.groups.inboxes }) { inbox.close() }
     timers.close()
   }
 
-  // MARK: The door
+  // MARK: The lock
 
   /// Tells the machine of an event, then performs what follows for others.
   @inline(__always)
@@ -176,32 +164,37 @@ package final class QueueCore: Sendable {
     return result
   }
 
-  /// Looks at the state, or changes details of a run. Starts no worker and performs no effects: a change by which a run could start, or
-  /// end, goes through `send`.
-  func withState<R: Sendable>(_ body: (inout State) -> R) -> R {
-    state.withLock { body(&$0) }
+  /// Changes the states of runs. Starts no worker and performs no effects: a change by which a run could start, or end, goes through `send`.
+  func update<R: Sendable>(_ change: (inout RunTable) -> R) -> R {
+    state.withLock { change(&$0.runs) }
+  }
+
+  /// Reads the state.
+  func read<R: Sendable>(_ body: (borrowing State) -> R) -> R {
+    state.withLock { body($0) }
   }
 
   /// Gives each step to the driver of its run.
   private static func deliver(_ state: inout State, _ effects: inout Effects) {
     for (member, step) in effects.next.steps {
-      guard let run = state[member] else { continue }
-      deliver(step, to: run, &effects)
+      guard let run = state.runs[member] else { continue }
+      deliver(step, to: run, &state.runs, &effects)
     }
     for member in effects.next.returned {
-      effects.call(state[member]?.details?.slotWaiters.takeAll() ?? [])
+      guard let run = state.runs[member] else { continue }
+      effects.call(state.runs[run].changeDetails { $0.slotWaiters.takeAll() } ?? [])
     }
     (effects.next.steps, effects.next.returned) = ([], [])
   }
 
   /// Gives a step to the driver of a run. A run that waits, or has advanced already, gets none.
-  static func deliver(_ step: RunStep, to run: Run, _ effects: inout Effects) {
+  static func deliver(_ step: RunStep, to run: Run, _ runs: inout RunTable, _ effects: inout Effects) {
     if step == .wait || step == .stale { return }
     if run.isDrivenByWorker {
       effects.add(.advance(run, step))
     } else {
-      run.ensureDetails().step = step
-      if let caller = run.details?.caller.take() { effects.add(.resume(caller)) }
+      runs[run].details.step = step
+      if let driver = runs[run].details.driver.take() { effects.add(.resume(driver)) }
     }
   }
 
@@ -237,18 +230,18 @@ package final class QueueCore: Sendable {
 
   /// Starts a task of the queue.
   func startTask(_ operation: @escaping @Sendable () async -> Void) {
-    let (inbox, isNew) = withState { $0.groups.joined() }
+    let (inbox, isNew) = send { state, _ in state.groups.joined() }
     inbox.send(
       .add { [self] in
         await operation()
-        withState { $0.groups.left(inbox) }?.close()
+        send { state, _ in state.groups.left(inbox) }?.close()
       })
     if isNew { Spawner.startGroup(from: inbox, executor: executor) }
   }
 
   /// Returns a generator for one use of a schedule, which calls functions of the user's and so cannot share one under the lock.
   func makeGenerator() -> any RandomNumberGenerator {
-    withState { $0.seeds?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
+    send { state, _ in state.seeds?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
   }
 
   // MARK: Admission
@@ -264,9 +257,8 @@ package final class QueueCore: Sendable {
         priority: priority, needs: needs, isDrivenByWorker: run.isDrivenByWorker,
         usesSlotOfParent: run.slotOwner !== run, isNested: isNested, takesRoom: run.isAddedByUser,
         order: order, key: usesKeys && run.slotOwner === run ? state.machine.fairQueue.joined(run.keyID) : -1),
-      partOf: run.isReported ? -1 : run.reported.member, &effects.next)
-    state.store(run, at: member)
-    run.member = member
+      partOf: run.isReported ? -1 : state.runs[run.reported].member, &effects.next)
+    state.runs.insert(run, at: member)
     return step
   }
 }

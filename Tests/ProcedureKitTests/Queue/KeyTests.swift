@@ -23,7 +23,7 @@ extension ProcedureQueue {
 
   /// The number of keys that the queue knows.
   fileprivate nonisolated var keyCount: Int {
-    core.withState { $0.machine.fairQueue.count + $0.limiter.keyCount }
+    core.read { $0.machine.fairQueue.count + $0.limiter.keyCount }
   }
 }
 
@@ -378,7 +378,7 @@ struct KeyTests {
       await queue.waitUntilIdle()
       #expect(queue.keyCount == 0)
     }
-    #expect(queue.core.withState { $0.limiter.replaceableCount } < 200)
+    #expect(queue.core.read { $0.limiter.replaceableCount } < 200)
   }
 
   @Test("A limit of a key below 1 traps")

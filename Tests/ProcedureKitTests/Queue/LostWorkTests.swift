@@ -267,7 +267,7 @@ import TestingProcedureKit
       dependent.cancel()
       #expect(await dependent.outcome.isCancelled)
     }
-    #expect(service.run.core.withState { _ in service.run.details?.listeners.count ?? 0 } == 0)
+    #expect(service.run.core.read { $0.runs[service.run].details.observers.listeners.count } == 0)
     let twice = queue.add(ProcedureTask {}, after: [service, service])
     release.set()
     #expect(await twice.outcome.isFinished)

@@ -83,9 +83,9 @@ import TestingProcedureKit
     let queue = ProcedureQueue(configuration)
     let first = queue.add(ProcedureTask {}.keyed(by: "key"))
     let late = Task { try await queue.enqueue(ProcedureTask {}.deadline(.now).keyed(by: "key")) }
-    try await eventually { queue.core.withState { $0.limiter.callerCount } == 1 }
+    try await eventually { queue.core.read { $0.limiter.callerCount } == 1 }
     let next = Task { try await queue.enqueue(ProcedureTask { 2 }.keyed(by: "key")) }
-    try await eventually { queue.core.withState { $0.limiter.callerCount } == 2 }
+    try await eventually { queue.core.read { $0.limiter.callerCount } == 2 }
     first.cancel()
     let refused = try await late.value
     #expect((await refused.outcome.failure as? ProcedureError)?.kind == .timedOut)
@@ -122,7 +122,7 @@ import TestingProcedureKit
     var callers: [Task<ProcedureHandle<Int>, any Error>] = []
     for number in 1...2 {
       callers.append(Task { try await queue.enqueue(ProcedureTask { number }.keyed(by: "key")) })
-      try await eventually { queue.core.withState { $0.limiter.callerCount } == number }
+      try await eventually { queue.core.read { $0.limiter.callerCount } == number }
     }
     let other = queue.add(ProcedureTask {}.keyed(by: "other"))
     // The pause takes room beyond the limit: the key has room then, and the queue has none.
@@ -134,7 +134,7 @@ import TestingProcedureKit
     await #expect(throws: CancellationError.self) { try await callers[0].value }
     other.cancel()
     _ = await other.outcome
-    try await eventually { queue.core.withState { $0.limiter.callerCount } == 0 }
+    try await eventually { queue.core.read { $0.limiter.callerCount } == 0 }
     await queue.resume()
     #expect(try await callers[1].value.value == 2)
     clock.advance(by: .seconds(1))
@@ -310,7 +310,7 @@ import TestingProcedureKit
       caller.cancel()
       await #expect(throws: CancellationError.self) { _ = try await caller.value }
     }
-    #expect(queue.core.withState { $0.limiter.callerCount } <= 128)
+    #expect(queue.core.read { $0.limiter.callerCount } <= 128)
     await queue.resume()
     try await waiting.value
     try await queue.enqueue(ProcedureTask {}.keyed(by: "k")).value

@@ -50,14 +50,14 @@ final class GraphRun: Sendable {
   /// Executes the graph. The caller's task is the first worker, and waits for the others.
   func execute() async throws {
     announceNodes()
-    let isRead = run.core.withState { _ in
-      run.ensureDetails().graph = self
-      return run.reported.details?.progress != nil
+    let isRead = run.core.update { runs in
+      runs[run].details.extensions.graph = self
+      return runs[run.reported].details.extensions.progress != nil
     }
     if isRead { _ = progressPart }
     defer {
       if values.countsEnds { run.progressPart.graphEnded(firstID) }
-      let graph = run.core.withState { _ in run.details?.graph.take() }
+      let graph = run.core.update { $0[run].details.extensions.graph.take() }
       _ = graph
     }
     await run.withTaskAndRunCancellationHandler {
@@ -196,7 +196,7 @@ final class GraphRun: Sendable {
   func nodeStarts(_ node: Int32, by worker: Run) {
     nodeMoved()
     guard broadcaster.isObserved, isBare(node) else { return }
-    let (instant, slot) = (run.core.time.now, run.core.withState { worker.slotNumber($0) })
+    let (instant, slot) = (run.core.time.now, run.core.read { worker.slotNumber($0) })
     if isObservedFromStart { state.withLock { $0.starts[node] = (instant, slot) } }
     report(.willExecute(attempt: 1, slot: slot), of: node, at: instant)
   }
@@ -297,7 +297,7 @@ final class GraphRun: Sendable {
   /// Adds a worker, which stands in line for a slot of its own. A graph in a hook of the end has none, and neither have its workers.
   private func addWorker() {
     let owner = run.slotOwner
-    let isInHook = run.core.withState { _ in owner.isDecided }
+    let isInHook = run.core.read { $0.runs[owner].isDecided }
     let worker = Run(run.core, Self.workerLevel, .graphWorker, parent: run, slotOf: isInHook ? owner : nil)
     worker.setBody { [self] worker, _ in
       let first = state.withLock { state in
@@ -327,7 +327,7 @@ final class GraphRun: Sendable {
 extension Run {
   /// Cancels the runs of a kind within the run, or all of them, and not the run itself.
   func cancelParts(_ kind: Kind? = nil) {
-    let children = core.withState { _ in details.map { $0.children.inOrder } ?? [] }
+    let children = core.read { $0.runs[self].details.children.byID.inOrder }
     for child in children where kind == nil || child.kind == kind { child.cancel(inheritedReason) }
   }
 }

@@ -62,8 +62,8 @@ extension Run {
     guard adoption != .refused else { return .refused }
     core.send { state, effects in
       _ = core.admitted(self, priority: 0, needs: [], isNested: true, &state, &effects)
-      state.machine.bodyStarted(member)
-      hasStarted = true
+      state.machine.bodyStarted(state.runs[self].member)
+      state.runs[self].hasStarted = true
     }
     return adoption
   }
@@ -76,7 +76,7 @@ extension Run {
 
   /// The body of a node has ended: its children are awaited. The error that the node ends with, if any.
   func finishAsNode(_ failure: (any Error)?) async -> (any Error)? {
-    core.withState { _ in ensureDetails().result = failure.map { .failure($0) } ?? .success(()) }
+    core.update { $0[self].details.result = failure.map { .failure($0) } ?? .success(()) }
     await finish()
     do {
       _ = try outcome?.get(of: identity)

@@ -34,8 +34,9 @@ extension Run {
   /// The part of the reporting run in the tree of progress, made with those of all runs around if there is none.
   package var progressPart: ProgressNode {
     let run = reported
-    if let part = run.core.withState({ _ in run.details?.progress }) { return part }
-    let (core, started) = (run.core, run.core.withState { _ in run.started })
+    let (existing, started) = run.core.read { ($0.runs[run].details.extensions.progress, $0.runs[run].started) }
+    if let existing { return existing }
+    let core = run.core
     let isNode = run.kind == .node || run.kind == .bareNode
     let graph = isNode ? run.parent?.currentGraph : nil
     // A node that is left of a graph that has ended is part of nothing.
@@ -43,9 +44,10 @@ extension Run {
     let made = ProgressNode(
       run.id, in: around, ProgressState(start: started < 0 ? nil : ProcedureInstant(nanoseconds: started)),
       now: { core.time.now }, announce: { [weak run] in run?.report(.progress($0)) })
-    let part = run.core.withState { _ in
-      if run.details?.progress == nil { run.ensureDetails().progress = made }
-      return run.details?.progress ?? made
+    let part = run.core.update { runs in
+      if let existing = runs[run].details.extensions.progress { return existing }
+      runs[run].details.extensions.progress = made
+      return made
     }
     guard part === made else { return part }
     if let graph {
@@ -60,11 +62,13 @@ extension Run {
     return part
   }
 
-  var currentGraph: GraphRun? { core.withState { _ in details?.graph } }
+  var currentGraph: GraphRun? { core.read { $0.runs[self].details.extensions.graph } }
 
   /// Takes the children and graphs of the run, and of its layers, that are there already.
   private func adoptParts(into part: ProgressNode) {
-    let (graph, children) = core.withState { _ in (details?.graph, details.map { Array($0.children.values) } ?? []) }
+    let (graph, children) = core.read { state in
+      (state.runs[self].details.extensions.graph, Array(state.runs[self].details.children.byID.values))
+    }
     _ = graph?.progressPart(in: part)
     for child in children {
       if child.isReported {

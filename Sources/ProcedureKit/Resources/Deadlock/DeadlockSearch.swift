@@ -67,14 +67,16 @@ enum DeadlockSearch {
     /// Adds what a run waits for, and returns the runs it waits for.
     private mutating func add(_ run: Run) -> [Run] {
       let number = run.id.number
-      let (waits, children, dependencies) = run.core.withState {
-        _ -> ([(ObjectIdentifier, RunWait)], [Run], [any ProcedureDependency]) in
-        guard run.outcome == nil, let details = run.details else { return ([], [], []) }
+      let (waits, children, dependencies, mayClaim) = run.core.read {
+        state -> ([(ObjectIdentifier, RunWait)], [Run], [any ProcedureDependency], Bool) in
+        let mayClaim = run.mayClaim(state.runs)
+        if run.outcome != nil { return ([], [], [], mayClaim) }
+        let details = state.runs[run].details
         return (
-          details.waits.map { ($0.key, $0.value.wait) }, Array(details.children.values), details.dependencies
+          details.waits.map { ($0.key, $0.value.wait) }, Array(details.children.byID.values),
+          details.dependencies.handles, mayClaim
         )
       }
-      let mayClaim = run.core.withState { _ in run.mayClaim }
       // A dependency that has finished is known to the run, or will be at once.
       var awaited = children + dependencies.map(\.asRunDependency.dependencyRun)
       var oneOf: [Run] = []
@@ -136,17 +138,21 @@ extension Run {
   /// Whether another procedure may wait for this run: its parent, a dependent, or a body.
   var mayBeAwaited: Bool {
     ancestors.contains { run in
-      run.core.withState { state in
-        state.awaitingBodies > 0 || run.details.map { $0.isAwaited || !$0.listeners.isEmpty } ?? false
+      run.core.read { state in
+        if state.awaitingBodies > 0 { return true }
+        let observers = state.runs[run].details.observers
+        return observers.isAwaited || !observers.listeners.isEmpty
       }
     }
   }
 
-  /// Whether the run may have a claim: for its own layer, or after a pause for layers around it. Called under the lock.
-  var mayClaim: Bool { !layer.traits.demands.isEmpty || details?.hasReclaimed ?? false }
+  /// Whether the run may have a claim: for its own layer, or after a pause for layers around it.
+  func mayClaim(_ runs: borrowing RunTable) -> Bool {
+    !layer.traits.demands.isEmpty || runs[self].details.claim.hasReclaimed
+  }
 
   /// Another procedure waits for this run from now on.
-  func setAwaited() { core.withState { _ in ensureDetails().isAwaited = true } }
+  func setAwaited() { core.update { $0[self].details.observers.isAwaited = true } }
 
   /// Looks for a deadlock since the body has begun to wait, and ends waits of the deadlock.
   ///
@@ -176,7 +182,9 @@ extension Run {
 
   /// Fails the run if its body waits for an event of the run itself, in the task of the body, with no child that could cause one.
   func failIfStuckInOwnEvents(_ part: Run) {
-    let isStuck = core.withState { _ in (details?.producedCount ?? 0) == 0 && worker?.isCurrent ?? false }
+    let isStuck = core.read { state in
+      state.runs[self].details.children.producedCount == 0 && state.runs[self].worker?.isCurrent ?? false
+    }
     guard isStuck, let error = part.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) else { return }
     cancel(ProcedureError.exclusionDeadlock(procedure: layerIdentity, waits: error.waits))
   }

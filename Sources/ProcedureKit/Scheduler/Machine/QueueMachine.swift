@@ -306,14 +306,14 @@ struct QueueMachine: Sendable {
 
   /// The body, or a part of it, waits for the queue to be idle.
   mutating func idleWaitStarted(_ member: MemberID) {
-    guard !members[Int(member)].isNested else { return }
+    guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits += 1
     if members[Int(member)].idleWaits == 1 { idlerCount += 1 }
   }
 
   /// A wait for the queue to be idle has ended.
   mutating func idleWaitEnded(_ member: MemberID) {
-    guard !members[Int(member)].isNested else { return }
+    guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits -= 1
     if members[Int(member)].idleWaits == 0 { idlerCount -= 1 }
   }

@@ -41,7 +41,7 @@ package enum RunDriver {
   static func drive<Input, Output>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
-    run.body = task.body(with: input)
+    run.prepare(task.body(with: input))
     return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
   }
 }
@@ -49,7 +49,7 @@ package enum RunDriver {
 extension Run {
   /// The run, or the nearest run around it, that has not finished: a task that a body has left behind is no part of this body any more.
   var nearestUnfinished: Run? {
-    for run in ancestors where run.core.withState({ _ in run.member >= 0 }) { return run }
+    for run in ancestors where run.core.read({ $0.runs[run].member >= 0 }) { return run }
     return nil
   }
 
@@ -87,7 +87,7 @@ extension Run {
 
   /// Evaluates the conditions (K1). `nil` if the decision leads an added run on, and not this task.
   func evaluate() async -> RunStep? {
-    let conditions = core.withState { _ in closures }?.conditions.elements ?? []
+    let conditions = core.read { $0.runs[self].closures }?.conditions.elements ?? []
     let work = CancellableTask()
     let wait = RunWait.conditions(conditions.map(\.name))
     if isDrivenByWorker {
@@ -108,7 +108,7 @@ extension Run {
     guard let evaluation else { return .wait }
     return core.send { state, effects in
       guard let outcome = outcome(of: evaluation) else {
-        return state.machine.conditionsSatisfied(member, &effects.next)
+        return state.machine.conditionsSatisfied(state.runs[self].member, &effects.next)
       }
       return endWithoutStart(outcome, &state) ? .finish : .stale
     }
@@ -123,7 +123,7 @@ extension Run {
       await ProcedureContext.bound.withValue(ProcedureContext(self)) {
         await withTaskExecutorPreference(self.core.executor) {
           await work.execute(startsAtOnce: false) {
-            if self.core.withState({ state in state.machine.evaluationStarts(self.member) }) {
+            if self.core.send({ state, _ in state.machine.evaluationStarts(state.runs[self].member) }) {
               await Condition.evaluateAll(conditions, decide: decide)
             }
           }
@@ -137,7 +137,8 @@ extension Run {
     removeWait(key)
     if let outcome = outcome(of: evaluation) { return end(outcome) }
     core.send { state, effects in
-      QueueCore.deliver(state.machine.conditionsSatisfied(member, &effects.next), to: self, &effects)
+      let step = state.machine.conditionsSatisfied(state.runs[self].member, &effects.next)
+      QueueCore.deliver(step, to: self, &state.runs, &effects)
     }
   }
 
@@ -170,7 +171,7 @@ extension Run {
     }
     if isTaskCancelled { cancelLikeParent() }
     // A child that a condition produced has failed: the conditions were cancelled, and they decide.
-    if decision.result == nil, core.withState({ _ in details?.cancel == nil && !isDecided }) { await task.value }
+    if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) { await task.value }
     return try? decision.result?.get()
   }
 
@@ -186,7 +187,7 @@ extension Run {
 
   /// Starts the delay of the layer, or the pause that its body asked for (T1).
   func startPause() -> RunStep {
-    let delay = core.withState { _ in details?.pauseEnd == nil ? layer.traits.delay : nil }
+    let delay = core.read { $0.runs[self].details.pause.end == nil ? layer.traits.delay : nil }
     return pause(for: delay ?? .zero)
   }
 
@@ -194,17 +195,17 @@ extension Run {
     guard duration > .zero else { return pauseEnded() }
     let timers = core.timers
     let end = timers.now.advanced(by: duration.saturated.roundedUpToNanoseconds)
-    core.withState { _ in ensureDetails().pauseEnd = end }
+    core.update { $0[self].details.pause.end = end }
     let timer = timers.schedule(at: end) { [self] in
       core.send { state, effects in
-        let step = state.machine.pauseEnded(member, &effects.next)
-        if step != .stale { details?.pauseTimer = nil }
-        QueueCore.deliver(step, to: self, &effects)
+        let step = state.machine.pauseEnded(state.runs[self].member, &effects.next)
+        if step != .stale { state.runs[self].details.pause.timer = nil }
+        QueueCore.deliver(step, to: self, &state.runs, &effects)
       }
     }
-    let isPausing = core.withState { state in
-      guard state.machine.phase(of: member) == .pausing else { return false }
-      details?.pauseTimer = timer
+    let isPausing = core.send { state, _ in
+      guard state.machine.phase(of: state.runs[self].member) == .pausing else { return false }
+      state.runs[self].details.pause.timer = timer
       return true
     }
     if !isPausing { timers.cancel(timer) }
@@ -213,8 +214,8 @@ extension Run {
 
   private func pauseEnded() -> RunStep {
     core.send { state, effects in
-      details?.pauseTimer = nil
-      return state.machine.pauseEnded(member, &effects.next)
+      state.runs[self].changeDetails { $0.pause.timer = nil }
+      return state.machine.pauseEnded(state.runs[self].member, &effects.next)
     }
   }
 
@@ -222,7 +223,7 @@ extension Run {
   func claim() -> RunStep {
     let answer: ResourceTable.Answer
     if isRetaking {
-      core.withState { _ in ensureDetails().hasReclaimed = true }
+      core.update { $0[self].details.claim.hasReclaimed = true }
       answer = core.resources.request(([self] + enclosingLayers).lackingResources, for: self)
     } else {
       answer = core.resources.request(layer.traits.demands.elements, for: self)
@@ -235,31 +236,33 @@ extension Run {
     case .refused(let error): claimRefused(error)
     }
     // The run may have ended before its claim.
-    if core.withState({ _ in isDecided }) { core.resources.ended(self) }
+    if core.read({ $0.runs[self].isDecided }) { core.resources.ended(self) }
     return .wait
   }
 
   /// Whether the run claims after a pause: with the layers around it, if there are any.
-  private var isRetaking: Bool { hasStarted && kind == .layer }
+  private var isRetaking: Bool { kind == .layer && core.read { $0.runs[self].hasStarted } }
 
-  /// The next step of a run that has its resources; `stale` if the run was cancelled before. Called under the lock.
+  /// The next step of a run that has its resources; `stale` if the run was cancelled before.
   private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep {
-    let step = state.machine.claimGranted(member, &effects.next)
-    if isRetaking, step != .stale { enclosingLayers.giveBackClaimsOfEnded(&effects) }
+    let step = state.machine.claimGranted(state.runs[self].member, &effects.next)
+    if step != .stale, kind == .layer, state.runs[self].hasStarted {
+      enclosingLayers.giveBackClaimsOfEnded(state.runs, &effects)
+    }
     guard step == .releaseClaim else { return step }
     giveBackClaim(&effects)
     return .wait
   }
 
-  /// Gives the resources back that the run claims again once its queue continues, or not at all. Called under the lock, which is taken before
-  /// that of the table.
+  /// Gives the resources back that the run claims again once its queue continues, or not at all. Takes the lock of the table, and is called under
+  /// that of the queue.
   func giveBackClaim(_ effects: inout QueueCore.Effects) {
     for other in core.resources.giveBack(self) { effects.add(.claimGranted(other)) }
   }
 
   /// The resources that the run has waited for are its own now.
   func claimGranted() {
-    let reclaiming = core.withState { _ in details?.reclaiming ?? [] }
+    let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
       // Not the grant of a claim that was given back since.
       for (signal, layer) in reclaiming where core.resources.isHeld(by: layer) { signal.signal() }
@@ -268,22 +271,22 @@ extension Run {
     core.send { state, effects in claimGranted(&state, &effects) }
   }
 
-  /// The resources that the run has waited for are its own now. Called under the lock.
+  /// The resources that the run has waited for are its own now.
   func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
-    if !(details?.reclaiming ?? []).isEmpty { return effects.add(.claimGranted(self)) }
-    QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &effects)
+    if !state.runs[self].details.claim.reclaiming.isEmpty { return effects.add(.claimGranted(self)) }
+    QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)
   }
 
   /// The claim is refused, since it would wait for ever.
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
-      if let details, !details.reclaiming.isEmpty {
-        details.claimRefusal = error
-        return effects.call(details.reclaiming.takeAll().map(\.signal))
+      if !state.runs[self].details.claim.reclaiming.isEmpty {
+        state.runs[self].details.claim.refusal = error
+        return effects.call(state.runs[self].details.claim.reclaiming.takeAll().map(\.signal))
       }
-      guard state.machine.claimRefused(member) else { return }
-      decide(refusal: .failed(error))
-      QueueCore.deliver(.finish, to: self, &effects)
+      guard state.machine.claimRefused(state.runs[self].member) else { return }
+      decide(refusal: .failed(error), &state.runs)
+      QueueCore.deliver(.finish, to: self, &state.runs, &effects)
     }
   }
 }

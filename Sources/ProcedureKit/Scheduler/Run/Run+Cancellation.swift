@@ -5,21 +5,23 @@ extension Run {
     core.send { state, effects in mark(reason, at: reading, &state, &effects) }
   }
 
-  /// Marks the run as cancelled, under the lock. A run that has not started leaves every line. The cancel reaches what is in the run before
-  /// the end of the run is told (C5).
+  /// Marks the run as cancelled. A run that has not started leaves every line. Cancels the children before the end of the run is published (C5).
   func mark(
     _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
-    guard member >= 0, !isDecided, cancellation == nil else { return }
-    let details = ensureDetails()
-    details.eventsBeforeCancel = pastEventCount
-    details.cancel = Cancel(reason: reason)
-    details.cancelInstant = stamp(reading.instant).nanoseconds
-    if isReported { record(.didCancel(reason: reason), at: reading.instant, &effects) }
+    let member = state.runs[self].member
+    guard member >= 0, !state.runs[self].isDecided, state.runs[self].details.cancellation == nil else { return }
+    let eventsBefore = state.runs[self].pastEventCount
+    let instant = state.runs[self].stamp(reading.instant).nanoseconds
+    state.runs[self].details.cancellation = RunDetails.Cancellation(
+      reason: reason, instant: instant, eventsBefore: eventsBefore)
+    if isReported { record(at: reading.instant, &state, &effects) { _ in .didCancel(reason: reason) } }
     let isBeforeStart = state.machine.stopRequested(member)
-    let (children, handlers, timer) = (details.children.inOrder, details.handlers.inOrder, details.pauseTimer.take())
-    let worker = isBeforeStart ? nil : worker
+    let children = state.runs[self].details.children.byID.inOrder
+    let handlers = state.runs[self].details.cancellationHandlers.inOrder
+    let timer = state.runs[self].details.pause.timer.take()
+    let worker = isBeforeStart ? nil : state.runs[self].worker
     if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
       let propagate = { @Sendable [core] in
         if let timer { core.timers.cancel(timer) }
@@ -29,28 +31,25 @@ extension Run {
       }
       effects.add(.propagate(propagate))
     }
-    if isBeforeStart { QueueCore.deliver(.finish, to: self, &effects) }
+    if isBeforeStart { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
   }
 
   /// Stops the body since a produced child has failed: everything in the run is cancelled, and its task is told.
   func stop() {
-    let (children, handlers) = core.withState { _ -> ([Run], [@Sendable () -> Void]) in
-      guard !isDecided, let details, !details.isStopping else { return ([], []) }
-      details.isStopping = true
-      var handlers = details.handlers.inOrder
-      if let worker { handlers.append { worker.cancel() } }
-      return (details.children.inOrder, handlers)
+    let (children, handlers) = core.update { runs -> ([Run], [@Sendable () -> Void]) in
+      guard !runs[self].isDecided, !runs[self].details.children.isStopping else { return ([], []) }
+      runs[self].details.children.isStopping = true
+      var handlers = runs[self].details.cancellationHandlers.inOrder
+      if let worker = runs[self].worker { handlers.append { worker.cancel() } }
+      return (runs[self].details.children.byID.inOrder, handlers)
     }
     for child in children { child.cancel(inheritedReason) }
     for handler in handlers { handler() }
   }
 
-  /// The failure of a produced child that stops the body. Called under the lock.
-  var failFast: ProcedureFailure? { details.flatMap { $0.isStopping ? $0.failures.first : nil } }
-
   /// Whether the run was cancelled, or is being stopped by a child.
   var isCancelledOrStopping: Bool {
-    core.withState { _ in details.map { $0.cancel != nil || $0.isStopping } ?? false }
+    core.read { $0.runs[self].details.isCancelledOrStopping }
   }
 
   /// Whether the run is cancelled or being stopped, or the task that executes the body: the one answer for modifiers, waits and contexts.
@@ -67,14 +66,15 @@ extension Run {
   /// cancels what these call, and not the body.
   var isTaskOfBodyCancelled: Bool {
     if ignoresTaskCancellation { return true }
-    return core.withState { _ in
+    return core.read { state in
+      if state.runs[self].isDecided { return true }
       // A worker's task is cancelled only with the run.
-      isDecided || (isDrivenByWorker ? !hasStarted : watchedTask?.isCancelled ?? true)
+      return isDrivenByWorker ? !state.runs[self].hasStarted : state.runs[self].watchedTask?.isCancelled ?? true
     }
   }
 
   /// Whether a produced child has failed and stops the body.
-  var isStopping: Bool { core.withState { _ in details?.isStopping ?? false } }
+  var isStopping: Bool { core.read { $0.runs[self].details.children.isStopping } }
 
   // MARK: Handlers
 
@@ -96,13 +96,13 @@ extension Run {
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
     let key = ProcedureID.reserve()
-    let wasStopped = core.withState { _ in
-      ensureDetails().handlers[key] = onCancel
-      return !isDecided && details.map { $0.cancel != nil || $0.isStopping } ?? false
+    let wasStopped = core.update { runs in
+      runs[self].details.cancellationHandlers[key] = onCancel
+      return !runs[self].isDecided && runs[self].details.isCancelledOrStopping
     }
     if wasStopped { onCancel() }
     defer {
-      let handler = core.withState { _ in details?.handlers.removeValue(forKey: key) }
+      let handler = core.update { runs in runs[self].details.cancellationHandlers.removeValue(forKey: key) }
       _ = handler
     }
     return try await operation()
@@ -119,33 +119,35 @@ extension Run {
 
   /// Takes a child, which is cancelled with this run. Not when the outcome is decided.
   func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
-    let (adoption, progress) = core.withState { _ -> (Adoption, ProgressNode?) in
-      guard !isDecided else { return (.refused, nil) }
-      let details = ensureDetails()
-      details.children[child.id] = child
-      if isProduced { details.producedCount += 1 }
-      return (details.cancel != nil || details.isStopping ? .cancelled : .adopted, reported.details?.progress)
+    let (adoption, progress) = core.update { runs -> (Adoption, ProgressNode?) in
+      guard !runs[self].isDecided else { return (.refused, nil) }
+      runs[self].details.children.byID[child.id] = child
+      if isProduced { runs[self].details.children.producedCount += 1 }
+      let progress = runs[reported].details.extensions.progress
+      return (runs[self].details.isCancelledOrStopping ? .cancelled : .adopted, progress)
     }
     progress?.adopt(child)
     return adoption
   }
 
   /// A child has ended. The failure of a produced one stops this run, if its policy is to fail fast.
-  func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Production) {
+  func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
     var failure: ProcedureFailure?
     if production == .child, case .failed(let error) = outcome {
       failure = ProcedureFailure(procedure: child.identity, error: error)
     }
-    let (released, stops, settling) = core.withState { _ -> (Run?, Bool, Waiter?) in
-      // A refused child was never one.
-      guard let details, let released = details.children.removeValue(forKey: child.id) else { return (nil, false, nil) }
-      if production != .none {
-        details.producedCount -= 1
-        details.lastChild = child.identity
-      }
-      if let failure { details.failures.append(failure) }
-      let stops = failure != nil && errorPolicy != .continue
-      return (released, stops, details.producedCount == 0 ? details.settling.take() : nil)
+    let (released, stops, settling) = core.update { runs -> (Run?, Bool, Waiter?) in
+      runs[self].changeDetails { details in
+        // A refused child was never one.
+        guard let released = details.children.byID.removeValue(forKey: child.id) else { return (nil, false, nil) }
+        if production != .none {
+          details.children.producedCount -= 1
+          details.children.last = child.identity
+        }
+        if let failure { details.children.failures.append(failure) }
+        let stops = failure != nil && errorPolicy != .continue
+        return (released, stops, details.children.producedCount == 0 ? details.children.settling.take() : nil)
+      } ?? (nil, false, nil)
     }
     _ = released
     if stops {

@@ -10,7 +10,7 @@ extension Run {
     var decided = decide()
     while decided == nil {
       await settle()
-      if let child = core.withState({ _ in details?.lastChild }) { didAwait(child) }
+      if let child = core.read({ $0.runs[self].details.children.last }) { didAwait(child) }
       decided = decide()
     }
     guard let outcome = decided else { return }
@@ -33,7 +33,7 @@ extension Run {
   }
 
   /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
-  var endsPausedBody: Bool { layer.traits.mayPause && core.withState { _ in hasStarted && details?.result == nil } }
+  var endsPausedBody: Bool { layer.traits.mayPause && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil } }
 
   /// Ends a run that has no hooks. Returns `false` if there are children to wait for.
   func finishAtOnce() -> Bool {
@@ -50,9 +50,9 @@ extension Run {
     await withSlotOfBodyReleased {
       await withTaskCancellationHandler {
         await Waiter.suspend { waiter in
-          core.withState { _ in
-            guard let details, details.producedCount > 0 else { return false }
-            details.settling = waiter
+          core.update { runs in
+            guard runs[self].details.children.producedCount > 0 else { return false }
+            runs[self].details.children.settling = waiter
             return true
           }
         }
@@ -76,15 +76,20 @@ extension Run {
   private func decide() -> Outcome? {
     if isTaskCancelled { cancelLikeParent() }
     let ending = core.send { state, effects -> Ending in
-      state.machine.bodyEnded(member, &effects.next)
-      if let details, details.producedCount > 0 {
-        guard case .failure(let error)? = details.result, errorPolicy != .continue else { return .settles([], nil) }
+      state.machine.bodyEnded(state.runs[self].member, &effects.next)
+      if state.runs[self].details.children.producedCount > 0 {
+        let children = state.runs[self].details.children
+        guard case .failure(let error)? = state.runs[self].details.result, errorPolicy != .continue else {
+          return .settles([], nil)
+        }
         let failure = ProcedureFailure(procedure: identity, error: error)
-        return .settles(details.children.inOrder, details.failures.first ?? failure)
+        return .settles(children.byID.inOrder, children.failures.first ?? failure)
       }
-      isDecided = true
-      return .decided(
-        decidedOutcome, details?.timers.takeAll() ?? [], abandonPause: details?.abandonPause.take())
+      state.runs[self].isDecided = true
+      let outcome = decidedOutcome(state.runs)
+      let (timers, abandonPause) =
+        state.runs[self].changeDetails { ($0.timers.takeAll(), $0.pause.abandon.take()) } ?? ([], nil)
+      return .decided(outcome, timers, abandonPause: abandonPause)
     }
     switch ending {
     case .settles(let children, let failure):
@@ -93,41 +98,47 @@ extension Run {
     case .decided(let outcome, let timers, let abandonPause):
       abandonPause?()
       for timer in timers { core.timers.cancel(timer) }
-      if core.withState({ _ in mayClaim }) { core.resources.ended(self) }
+      if core.read({ mayClaim($0.runs) }) { core.resources.ended(self) }
       return outcome
     }
   }
 
-  private var decidedOutcome: Outcome {
-    if let refusal = details?.refusal { return refusal }
-    if let cancel = cancellation { return outcome(of: cancel) }
-    let result = details?.result ?? .failure(CancellationError())
-    guard let failures = details?.failures, let first = failures.first else { return Outcome(result) }
+  private func decidedOutcome(_ runs: borrowing RunTable) -> Outcome {
+    if let refusal = runs[self].details.refusal { return refusal }
+    if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }
+    let result = runs[self].details.result ?? .failure(CancellationError())
+    let failures = runs[self].details.children.failures
+    guard let first = failures.first else { return Outcome(result) }
     if errorPolicy != .continue { return Outcome(thrown: first.error) }
     var all = failures
     if case .failure(let error) = result { all.append(ProcedureFailure(procedure: identity, error: error)) }
     return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))
   }
 
-  /// Returns the outcome after a cancel: a timeout or a deadlock of this run is a failure, anything else a cancel (C5, R4).
-  func outcome(of cancel: Cancel) -> Outcome {
-    if let error = cancel.reason as? ProcedureError, error.procedure == layerIdentity,
+  /// Returns the outcome of a cancelled run: after a timeout or a deadlock of this run it has failed, otherwise it is cancelled (C5, R4).
+  func outcome(of cancellation: RunDetails.Cancellation) -> Outcome {
+    if let error = cancellation.reason as? ProcedureError, error.procedure == layerIdentity,
       error.kind == .timedOut || error.kind == .exclusionDeadlock
     {
       return .failed(error)
     }
-    return .cancelled(reason: cancel.reason)
+    return .cancelled(reason: cancellation.reason)
   }
 
   // MARK: Hooks
 
   private func callHooks(beforeEnd decided: Outcome) async -> Outcome {
     var outcome = decided
-    let hooks = core.withState { _ in closures }?.hooks ?? ModifierLayer.Hooks()
+    let (closures, cancellation) = core.read { state in
+      // The run was refused before it was cancelled.
+      let isRefused = state.runs[self].details.refusal != nil
+      return (state.runs[self].closures, isRefused ? nil : state.runs[self].details.cancellation)
+    }
+    let hooks = closures?.hooks ?? ModifierLayer.Hooks()
     let queueHooks = isReported ? core.hooks : nil
-    if let cancel = core.withState({ _ in cancellation }), details?.refusal == nil {
-      for hook in hooks.didCancel.elements { await hook(cancel.reason) }
-      await queueHooks?.onDidCancel?(identity, cancel.reason)
+    if let cancellation {
+      for hook in hooks.didCancel.elements { await hook(cancellation.reason) }
+      await queueHooks?.onDidCancel?(identity, cancellation.reason)
     }
     func attempt(_ hook: (Outcome) async throws -> Void) async {
       do {
@@ -142,7 +153,7 @@ extension Run {
   }
 
   private func callHooks(afterEnd outcome: Outcome) async {
-    for hook in core.withState({ _ in closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
+    for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
     if isReported { await core.hooks?.onDidFinish?(identity, outcome.withoutValue) }
   }
 
@@ -154,47 +165,49 @@ extension Run {
     let (parent, released, log) = core.send { state, effects -> (Run?, ReleasedReferences, EventLog?) in
       publish(outcome, at: reading, &state, &effects)
       if isLast { removeFromMachine(&state, &effects) }
-      return (self.parent, detachReferences(keepingHooks: !isLast), details?.log)
+      let released = detachReferences(keepingHooks: !isLast, &state.runs)
+      return (self.parent, released, state.runs[self].details.observers.log)
     }
     for dependency in released.dependencies { dependency.asRunDependency.dependencyRun.forget(self) }
     log?.close()
     if let parent {
-      parent.childEnded(self, outcome.withoutValue, as: core.withState { _ in details?.production ?? .none })
+      parent.childEnded(self, outcome.withoutValue, as: core.read { $0.runs[self].details.children.production })
     }
   }
 
-  /// Publishes under the lock (L4).
+  /// Makes the outcome visible, with the events of the end, and wakes those that wait for the run (L4).
   func publish(
     _ outcome: Outcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
-    isDecided = true
-    self.outcome = outcome
-    if ended < 0, kind == .added { ended = stamp(reading.instant).nanoseconds }
+    state.runs[self].isDecided = true
+    if state.runs[self].ended < 0, kind == .added {
+      state.runs[self].ended = state.runs[self].stamp(reading.instant).nanoseconds
+    }
     if isReported {
       let metrics = state.machine.meters == nil ? nil : metrics(at: reading.instant, state)
-      if let metrics { keep(metrics) }
-      record(.willFinish(outcome.withoutValue), at: reading.instant, &effects)
-      record(.didFinish(outcome.withoutValue, metrics), at: reading.instant, &effects)
+      if let metrics, kind == .added || kind == .bareNode { state.runs[self].metrics = metrics }
+      record(at: reading.instant, &state, &effects) { _ in .willFinish(outcome.withoutValue) }
+      record(at: reading.instant, &state, &effects) { _ in .didFinish(outcome.withoutValue, metrics) }
       if core.collectsTotals { state.count(self, outcome, metrics) }
       core.ended(self, outcome, &state, &effects)
     }
-    if let details {
-      effects.call(details.waiters.inOrder)
-      details.waiters = [:]
-      for listener in details.listeners.inOrder {
+    state.runs[self].changeDetails { details in
+      effects.call(details.observers.waiters.inOrder)
+      details.observers.waiters = [:]
+      for listener in details.observers.listeners.inOrder {
         effects.add(.notify(listener, outcome.withoutValue))
       }
-      details.listeners = [:]
+      details.observers.listeners = [:]
     }
-    setFinished()
+    state.runs.setOutcome(outcome, of: self)
   }
 
   /// Leaves the machine: nothing more is done for the run.
   private func removeFromMachine() {
     let released = core.send { state, effects in
       removeFromMachine(&state, &effects)
-      return detachReferences(keepingHooks: false)
+      return detachReferences(keepingHooks: false, &state.runs)
     }
     _ = released
   }
@@ -208,34 +221,37 @@ extension Run {
     let others: [any Sendable]
   }
 
-  func detachReferences(keepingHooks: Bool) -> ReleasedReferences {
-    ReleasedReferences(
-      body: body.take(), closures: keepingHooks ? nil : closures.take(),
-      dependencies: details?.dependencies.takeAll() ?? [], others: details?.takeReferences() ?? [])
+  func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
+    let (dependencies, others) =
+      runs[self].changeDetails { ($0.dependencies.handles.takeAll(), $0.takeReferences()) } ?? ([], [])
+    return ReleasedReferences(
+      body: runs[self].body.take(), closures: keepingHooks ? nil : runs[self].closures.take(),
+      dependencies: dependencies, others: others)
   }
 
   func removeFromMachine(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
+    let member = state.runs[self].member
     guard member >= 0 else { return }
-    state.removeRun(at: member)
-    member = -1
+    state.machine.finished(member)
+    state.runs.remove(self, isLast: state.machine.members.isEmpty)
     QueueCore.wakeIfIdle(&state, &effects)
   }
 
   // MARK: Without a start
 
-  /// Ends the run before its body has started, unless the body has. Called under the lock.
+  /// Ends the run before its body has started, unless the body has.
   ///
   /// - Returns: Whether the run ends with that outcome.
   func endWithoutStart(_ outcome: Outcome, _ state: inout QueueCore.State) -> Bool {
-    guard !isDecided, state.machine.stopRequested(member) else { return false }
-    decide(refusal: outcome)
+    guard !state.runs[self].isDecided, state.machine.stopRequested(state.runs[self].member) else { return false }
+    decide(refusal: outcome, &state.runs)
     return true
   }
 
-  /// A dependency, a condition or a deadlock has decided the outcome: a cancellation that follows is ignored. Called under the lock.
-  func decide(refusal: Outcome) {
-    ensureDetails().refusal = refusal
-    isDecided = true
+  /// A dependency, a condition or a deadlock has decided the outcome: a cancellation that follows is ignored.
+  func decide(refusal: Outcome, _ runs: inout RunTable) {
+    runs[self].details.refusal = refusal
+    runs[self].isDecided = true
   }
 
   /// Refuses the run: it ends as failed, without having been there.

@@ -1,24 +1,30 @@
 extension Run {
-  /// Records an event of the run, if somebody observes it. Called under the lock (L2).
+  /// Records an event of the run, if the run or its queue has a subscriber (L2).
+  ///
+  /// - Parameters:
+  ///   - instant: The instant of the event, which is evaluated for a subscriber only.
+  ///   - step: Makes the event, for a subscriber only.
   @inline(__always)
   func record(
-    _ step: @autoclosure () -> ProcedureEvent.Step, at instant: @autoclosure () -> ProcedureInstant,
-    _ effects: inout QueueCore.Effects
+    at instant: @autoclosure () -> ProcedureInstant, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
+    _ step: (borrowing QueueCore.State) -> ProcedureEvent.Step
   ) {
-    guard core.broadcaster.isObserved || details?.log != nil, isReported, kind != .bareNode else { return }
-    recordForced(step(), at: instant(), in: details?.log, &effects)
+    guard core.broadcaster.isObserved || state.runs[self].hasLog, isReported, kind != .bareNode else { return }
+    let (step, log) = (step(state), state.runs[self].details.observers.log)
+    record(step, at: instant(), in: log, &state.runs, &effects)
   }
 
   /// Records an event, also one of a node, whose other events its graph reports.
-  private func recordForced(
-    _ step: @autoclosure () -> ProcedureEvent.Step, at instant: @autoclosure () -> ProcedureInstant,
-    in log: EventLog?, _ effects: inout QueueCore.Effects
+  private func record(
+    _ step: ProcedureEvent.Step, at instant: ProcedureInstant, in log: EventLog?,
+    _ runs: inout RunTable, _ effects: inout QueueCore.Effects
   ) {
     guard log != nil || core.broadcaster.isObserved else { return }
-    let event = ProcedureEvent(of: subject(), at: stamp(instant()), step())
+    let instant = runs[self].stamp(instant)
+    let event = ProcedureEvent(of: subject(in: runs), at: instant, step)
     var woken: [EventEffect] = []
     // A run that the queue has refused was never there: only its handle reports the end.
-    if member >= 0 || attached >= 0 { core.broadcaster.send(event, &woken) }
+    if runs[self].member >= 0 || runs[self].attached >= 0 { core.broadcaster.send(event, &woken) }
     log?.append(event, &woken)
     for effect in woken { effects.add(.event(effect)) }
   }
@@ -32,10 +38,11 @@ extension Run {
     let reading = run.core.time.reading()
     run.core.send { state, effects in
       guard run.outcome == nil else { return }
-      let log = run.details?.log.flatMap { $0.isRead ? $0 : nil }
-      let slotWait = state.machine.meters?.slotWait(of: slotOwner.member) ?? -1
-      run.recordForced(
-        .didAwait(awaited, slot: slotNumber(state), slotWait: slotWait), at: reading.instant, in: log, &effects)
+      let log = state.runs[run].details.observers.log.flatMap { $0.isRead ? $0 : nil }
+      let slotWait = state.machine.meters?.slotWait(of: state.runs[slotOwner].member) ?? -1
+      let slot = slotNumber(state)
+      run.record(
+        .didAwait(awaited, slot: slot, slotWait: slotWait), at: reading.instant, in: log, &state.runs, &effects)
     }
   }
 
@@ -43,65 +50,63 @@ extension Run {
   func report(_ step: ProcedureEvent.Step) {
     let run = reported
     let reading = run.core.time.reading()
-    run.core.send { _, effects in
+    run.core.send { state, effects in
       guard run.outcome == nil else { return }
-      if run.kind == .added { _ = run.ensureEventLog() }
-      run.recordForced(step, at: reading.instant, in: run.details?.log, &effects)
+      if run.kind == .added { _ = run.ensureEventLog(&state.runs) }
+      let log = state.runs[run].details.observers.log
+      run.record(step, at: reading.instant, in: log, &state.runs, &effects)
     }
   }
 
-  /// How many of the first events, `didAttach`, `willExecute` and `didExecute`, have occurred. Called under the lock.
-  var pastEventCount: Int {
-    (attached >= 0 ? 1 : 0) + (started >= 0 ? 1 : 0) + (started >= 0 && ended >= 0 ? 1 : 0)
-  }
-
-  /// The run as the subject of an event. The latest attempt has not started while the run pauses before it. Called under the lock.
-  func subject(_ attempt: Int? = nil) -> ProcedureEvent.Subject {
-    let latest = details?.latestAttempt ?? 1
-    return ProcedureEvent.Subject(
-      id: id, name: name, attempt: attempt ?? (hasStarted ? latest : 0), parent: parent?.reported.id,
-      isNode: kind == .node || kind == .bareNode)
+  /// The run as the subject of an event. The latest attempt has not started while the run pauses before it.
+  private func subject(_ attempt: Int? = nil, in runs: borrowing RunTable) -> ProcedureEvent.Subject {
+    ProcedureEvent.Subject(
+      id: id, name: name,
+      attempt: attempt ?? (runs[self].hasStarted ? runs[self].details.pause.latestAttempt : 0),
+      parent: parent?.reported.id, isNode: kind == .node || kind == .bareNode)
   }
 }
 
 extension Run {
   /// The events of the run, from the first. Each call subscribes anew.
   func events() -> AsyncStream<ProcedureEvent> {
-    let (log, isOver) = core.withState { _ in (ensureEventLog(), outcome != nil) }
+    let (log, isOver) = core.update { runs in (ensureEventLog(&runs), outcome != nil) }
     if isOver { log.close() }
     return log.subscribe().stream { await ProcedureContext.waitingForEvent(of: self, $0) }
   }
 
-  /// The log of the run's events, made from what has happened so far. Called under the lock.
-  func ensureEventLog() -> EventLog {
-    if let log = details?.log { return log }
-    let log = EventLog(past: pastEvents)
-    ensureDetails().log = log
+  /// Returns the log of the run's events, and makes it from what has happened so far.
+  private func ensureEventLog(_ runs: inout RunTable) -> EventLog {
+    if let log = runs[self].details.observers.log { return log }
+    let log = EventLog(past: pastEvents(in: runs))
+    runs[self].details.observers.log = log
     setLogged()
     return log
   }
 
-  private var pastEvents: ContiguousArray<ProcedureEvent> {
+  private func pastEvents(in runs: borrowing RunTable) -> ContiguousArray<ProcedureEvent> {
+    let (attached, started, ended) = (runs[self].attached, runs[self].started, runs[self].ended)
+    let cancellation = runs[self].details.cancellation
     var past: ContiguousArray<ProcedureEvent> = []
     func add(_ step: ProcedureEvent.Step, at nanoseconds: Int64, index: Int? = nil) {
       guard nanoseconds >= 0 else { return }
       let index = min(index ?? past.count, past.count)
       let attempt = past[..<index].contains { $0.attempt > 0 } ? 1 : 0
       past.insert(
-        ProcedureEvent(of: subject(attempt), at: ProcedureInstant(nanoseconds: nanoseconds), step), at: index)
+        ProcedureEvent(of: subject(attempt, in: runs), at: ProcedureInstant(nanoseconds: nanoseconds), step), at: index)
     }
     add(
-      .didAttach(after: details?.dependencies.map(\.identity.id) ?? [], elementOf: layer.traits.collection),
+      .didAttach(after: runs[self].details.dependencies.handles.map(\.identity.id), elementOf: layer.traits.collection),
       at: attached)
     add(.willExecute(attempt: 1), at: started)
     if started >= 0 { add(.didExecute(attempt: 1), at: ended) }
-    if let details, let cancel = details.cancel {
-      add(.didCancel(reason: cancel.reason), at: details.cancelInstant, index: details.eventsBeforeCancel)
+    if let cancellation {
+      add(.didCancel(reason: cancellation.reason), at: cancellation.instant, index: cancellation.eventsBefore)
     }
     guard let outcome else { return past }
-    let latestInstant = max(ended, details?.cancelInstant ?? -1)
+    let latestInstant = max(ended, cancellation?.instant ?? -1)
     add(.willFinish(outcome.withoutValue), at: latestInstant)
-    add(.didFinish(outcome.withoutValue, metricsUnderLock), at: latestInstant)
+    add(.didFinish(outcome.withoutValue, runs[self].metrics), at: latestInstant)
     return past
   }
 }
@@ -145,6 +150,6 @@ extension GraphRun {
 extension Run {
   /// Keeps why a node of a durable graph is executed again, for the event of its start and for snapshots.
   package func noteExecutionCause(_ cause: ExecutionCause) {
-    core.withState { _ in ensureDetails().executionCause = cause }
+    core.update { $0[self].details.extensions.executionCause = cause }
   }
 }

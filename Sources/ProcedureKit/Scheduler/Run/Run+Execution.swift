@@ -41,13 +41,13 @@ extension Run {
 
   /// Waits for the next step. A part of a body releases the body's slot until then.
   private func nextStep() async -> RunStep {
-    if let step = core.withState({ _ in details?.step.take() }) { return step }
+    if let step = takeStep() { return step }
     await withSlotOfBodyReleased {
       await withTaskCancellationHandler {
         await Waiter.suspend { waiter in
-          core.withState { _ in
-            guard ensureDetails().step == nil else { return false }
-            details?.caller = waiter
+          core.update { runs in
+            guard runs[self].details.step == nil else { return false }
+            runs[self].details.driver = waiter
             return true
           }
         }
@@ -55,8 +55,10 @@ extension Run {
         if !ignoresTaskCancellation { cancelLikeParent() }
       }
     }
-    return core.withState { _ in details?.step.take() } ?? .finish
+    return takeStep() ?? .finish
   }
+
+  private func takeStep() -> RunStep? { core.update { runs in runs[self].changeDetails { $0.step.take() } ?? nil } }
 
   /// Whether the task was cancelled that drives the run, and the cancel counts for it.
   var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
@@ -75,7 +77,9 @@ extension Run {
   /// The reason for which the run, or a run around it, was cancelled or stopped.
   var inheritedReason: (any Error)? {
     for run in ancestors {
-      let (reason, stop, graph) = run.core.withState { _ in (run.cancellation?.reason, run.failFast, run.details?.graph)
+      let (reason, stop, graph) = run.core.read { state in
+        let details = state.runs[run].details
+        return (details.cancellation?.reason, details.children.failFast, details.extensions.graph)
       }
       if let reason = reason ?? (stop ?? graph?.failFast).map({ .stopped(run.identity, by: $0) }) { return reason }
     }
@@ -84,11 +88,13 @@ extension Run {
 
   // MARK: The body
 
-  /// Executes the body by a worker. The run that the worker goes on with, or `nil`.
+  /// Executes the body by a worker.
+  ///
+  /// - Parameter startedBody: The body of a run that has started already.
+  /// - Returns: The next job of the worker; `nil` if there is none.
   @inline(__always)
-  func executeByWorker(_ worker: Worker) async -> Run? {
-    // The visit that gave the run to the worker has started it then.
-    if layer.canStartInline, hasStarted, let body {
+  func execute(_ startedBody: Body?, by worker: Worker) async -> QueueCore.Job? {
+    if let body = startedBody {
       let result: Result<any Sendable, any Error>
       do {
         result = .success(
@@ -96,23 +102,22 @@ extension Run {
       } catch {
         result = .failure(error)
       }
-      if let next = core.finishInline(self, result, worker) { return next.run }
+      if let next = core.finishInline(self, result, worker) { return next.job }
       bodyEnded(result)
       await finish()
     } else {
       await drive(from: .start)
     }
-    return core.nextRun(for: worker, after: self)
+    return core.nextJob(for: worker, after: self)
   }
 
   /// Calls the hooks and the body.
   func execute() async -> RunStep {
-    // Only the driver writes `hasStarted`.
-    let isFirst = !hasStarted
+    let isFirst = core.read { !$0.runs[self].hasStarted }
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.carriers.isEmpty
     if !isFirst, kind == .layer, let error = await reclaim(enclosingLayers) {
-      core.withState { _ in ensureDetails().result = .failure(error) }
+      core.update { $0[self].details.result = .failure(error) }
       return .finish
     }
     let needsTask = !isDrivenByWorker && (layer.traits.timeout != nil || layer.traits.deadline != nil || kind == .copy)
@@ -154,7 +159,7 @@ extension Run {
           try await callWillExecuteHooks()
         }
       } catch {
-        core.withState { _ in ensureDetails().result = .failure(error) }
+        core.update { $0[self].details.result = .failure(error) }
         return .ended
       }
       guard let body = startBody() else { return .notStarted }
@@ -173,7 +178,7 @@ extension Run {
 
   func execute(_ body: @escaping Body) async throws -> any Sendable {
     // A layer executes where the layer around it does, in the same task.
-    guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !core.withState({ _ in isInWatchedTask })
+    guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !core.read({ isInWatchedTask($0.runs) })
     else { return try await intercepted(body) }
     return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
   }
@@ -203,11 +208,11 @@ extension Run {
   /// Looks for a value that is there already, and ends the body with it. Whether there is one.
   private func reuse() async throws -> Bool {
     if let timeout = layer.traits.timeout { arm(timeout) }
-    let (body, name) = core.withState { _ in (self.body, self.closures?.reuse?.name) }
+    let (body, name) = core.read { ($0.runs[self].body, $0.runs[self].closures?.reuse?.name) }
     guard let body, let name, let reused = try await body(self, .reuse) as? ModifierLayer.Reused else { return false }
-    core.withState { _ in
-      ensureDetails().result = .success(reused.value)
-      reported.ensureDetails().isReused = true
+    core.update { runs in
+      runs[self].details.result = .success(reused.value)
+      runs[reported].details.extensions.isReused = true
     }
     report(.reused(by: name))
     log.debug("reuses \(name)")
@@ -218,7 +223,7 @@ extension Run {
   private func callWillExecuteHooks() async throws {
     if isReported, let hook = core.hooks?.onWillExecute { try await hook(identity) }
     if let timeout = layer.traits.timeout, !layer.reuses { arm(timeout) }
-    guard layer.hasWillExecuteHooks, let body = core.withState({ _ in body }) else { return }
+    guard layer.hasWillExecuteHooks, let body = core.read({ $0.runs[self].body }) else { return }
     _ = try await body(self, .hooks)
   }
 
@@ -226,22 +231,21 @@ extension Run {
   private func forwardingTaskCancellation<R>(_ body: () async throws -> R) async rethrows -> R {
     if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
     let task = TaskIdentity.current
-    let isWatched = core.withState { _ in
-      watchedTask = task
-      return isInWatchedTask
+    let isWatched = core.update { runs in
+      runs[self].watchedTask = task
+      return isInWatchedTask(runs)
     }
-    defer { core.withState { _ in watchedTask = nil } }
+    defer { core.update { $0[self].watchedTask = nil } }
     // A cancellation of the task cancels the run around this one, which passes it on. With a handler for each of 10,000 layers, the runtime would
     // walk through all of them for each layer.
     if isWatched { return try await body() }
     return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
   }
 
-  /// Whether the body executes in the task of the body around it, whose cancellation reaches this run by way of the other one. Called under
-  /// the lock.
-  private var isInWatchedTask: Bool {
-    guard let parent, parent.core === core, let watchedTask else { return false }
-    return parent.watchedTask == watchedTask
+  /// Whether the body executes in the task of the body around it, whose cancellation reaches this run by way of the other one.
+  private func isInWatchedTask(_ runs: borrowing RunTable) -> Bool {
+    guard let parent, parent.core === core, let watchedTask = runs[self].watchedTask else { return false }
+    return runs[parent].watchedTask == watchedTask
   }
 
   /// The body is about to execute; `nil` if the run was cancelled before.
@@ -251,20 +255,27 @@ extension Run {
     // The timer may be about to say so.
     if let deadline = layer.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
     return core.send { state, effects in
-      guard cancellation == nil, member >= 0 else { return nil }
+      let member = state.runs[self].member
+      guard state.runs[self].details.cancellation == nil, member >= 0 else { return nil }
       state.machine.bodyStarted(member)
-      details?.abandonPause = nil
-      if !hasStarted || details?.isRetrying ?? false {
-        if !hasStarted { started = stamp(reading.instant).nanoseconds }
-        hasStarted = true
-        if !isReported, details?.isRetrying ?? false { reported.ensureDetails().innerRetryCount += 1 }
-        details?.isRetrying = false
-        let (attempt, cause) = (details?.currentAttempt ?? 1, details?.executionCause)
-        record(
-          .willExecute(attempt: attempt, slot: slotNumber(state), slotWait: slotWait(state), cause: cause),
-          at: reading.instant, &effects)
+      state.runs[self].changeDetails { $0.pause.abandon = nil }
+      let isRetrying = state.runs[self].details.pause.isRetrying
+      if !state.runs[self].hasStarted || isRetrying {
+        if !state.runs[self].hasStarted {
+          state.runs[self].started = state.runs[self].stamp(reading.instant).nanoseconds
+          state.runs[self].hasStarted = true
+        }
+        if isRetrying {
+          if !isReported { state.runs[reported].details.pause.innerRetryCount += 1 }
+          state.runs[self].details.pause.isRetrying = false
+        }
+        record(at: reading.instant, &state, &effects) { state in
+          .willExecute(
+            attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state), slotWait: slotWait(state),
+            cause: state.runs[self].details.extensions.executionCause)
+        }
       }
-      return body
+      return state.runs[self].body
     }
   }
 
@@ -273,27 +284,29 @@ extension Run {
   func bodyEnded(_ result: Result<any Sendable, any Error>?) -> ModifierLayer.Hooks? {
     let reading = core.time.reading()
     return core.send { state, effects in
-      if let result { ensureDetails().result = result }
+      if let result { state.runs[self].details.result = result }
       // The end of the attempt before a pause was recorded then.
-      if !(details?.isRetrying ?? false) {
-        ended = stamp(reading.instant).nanoseconds
-        record(
-          .didExecute(attempt: details?.currentAttempt ?? 1, slot: slotNumber(state)), at: reading.instant, &effects)
+      if !state.runs[self].details.pause.isRetrying {
+        state.runs[self].ended = state.runs[self].stamp(reading.instant).nanoseconds
+        record(at: reading.instant, &state, &effects) { state in
+          .didExecute(attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state))
+        }
       }
       let hasHooks = layer.hasDidExecuteHooks || (isReported && core.hooks?.onDidExecute != nil)
-      return hasHooks ? closures?.hooks ?? ModifierLayer.Hooks() : nil
+      return hasHooks ? state.runs[self].closures?.hooks ?? ModifierLayer.Hooks() : nil
     }
   }
 
   func callDidExecuteHooks(_ hooks: ModifierLayer.Hooks, _ result: Result<any Sendable, any Error>) async {
-    let cancel =
-      core.withState { _ in cancellation } ?? (isTaskCancelled && !isStopping ? Cancel(reason: inheritedReason) : nil)
-    let ending = cancel.map { outcome(of: $0) } ?? Outcome(result)
+    let cancellation =
+      core.read { $0.runs[self].details.cancellation }
+      ?? (isTaskCancelled && !isStopping ? RunDetails.Cancellation(reason: inheritedReason) : nil)
+    let ending = cancellation.map { outcome(of: $0) } ?? Outcome(result)
     do {
       for hook in hooks.didExecute.elements { try await hook(ending) }
       if isReported, let hook = core.hooks?.onDidExecute { try await hook(identity, ending.withoutValue) }
     } catch {
-      core.withState { _ in ensureDetails().result = .failure(error) }
+      core.update { $0[self].details.result = .failure(error) }
     }
   }
 
@@ -312,14 +325,15 @@ extension Run {
     let remaining = deadline.remaining
     guard remaining > .zero else {
       let reading = core.time.reading()
-      core.send { _, effects in
-        attached = reading.instant.nanoseconds
+      core.send { state, effects in
+        state.runs[self].attached = reading.instant.nanoseconds
         // The graph has reported its nodes.
-        if kind != .node { record(.didAttach(elementOf: layer.traits.collection), at: reading.instant, &effects) }
+        if kind == .node { return }
+        record(at: reading.instant, &state, &effects) { _ in .didAttach(elementOf: layer.traits.collection) }
       }
       return .timedOut(procedure: layerIdentity, duration: .zero, hasStarted: false)
     }
-    core.withState { _ in ensureDetails().timeToDeadline = remaining }
+    core.update { $0[self].details.timeToDeadline = remaining }
     return nil
   }
 
@@ -330,15 +344,17 @@ extension Run {
   }
 
   private func deadlinePassed() {
-    let (duration, hasStarted) = core.withState { _ in (details?.timeToDeadline ?? .zero, self.hasStarted) }
+    let (duration, hasStarted) = core.read { state in
+      (state.runs[self].details.timeToDeadline ?? .zero, state.runs[self].hasStarted)
+    }
     cancel(ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted))
   }
 
   func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
     let timer = core.timers.schedule(after: duration, action)
-    let isDecided = core.withState { _ in
-      if !self.isDecided { ensureDetails().timers.append(timer) }
-      return self.isDecided
+    let isDecided = core.update { runs in
+      if !runs[self].isDecided { runs[self].details.timers.append(timer) }
+      return runs[self].isDecided
     }
     if isDecided { core.timers.cancel(timer) }
   }
@@ -350,7 +366,8 @@ extension Run {
 
   /// Binds what the queue's carriers captured when the run was added.
   func withBindings(_ operation: @escaping @Sendable () async -> Void) async {
-    guard let bindings = core.withState({ _ in details?.bindings }), !bindings.isEmpty else { return await operation() }
+    let bindings = core.read { $0.runs[self].details.bindings }
+    if bindings.isEmpty { return await operation() }
     await Self.bind(bindings[...], operation)
   }
 

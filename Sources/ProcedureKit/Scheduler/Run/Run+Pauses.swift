@@ -14,8 +14,8 @@ extension Run {
     giveBackResources(layers)
     let needs: QueueMachine.Needs = layers.contains { $0.layer.needs.contains(.claim) } ? .claim : []
     let isCancelled = core.send { state, effects in
-      guard cancellation == nil else { return true }
-      state.machine.bodyPaused(member, needs: needs, &effects.next)
+      guard state.runs[self].details.cancellation == nil else { return true }
+      state.machine.bodyPaused(state.runs[self].member, needs: needs, &effects.next)
       return false
     }
     return isCancelled ? .finish : pause(for: duration)
@@ -34,9 +34,9 @@ extension Run {
       // The run may have a claim already, which was kept for a nested run.
       let claimant = core.resources.isHeld(by: self) ? innermost : self
       let signal = OneShotSignal()
-      core.withState { _ in
-        claimant.ensureDetails().hasReclaimed = true
-        claimant.details?.reclaiming.append((signal, innermost))
+      core.update { runs in
+        runs[claimant].details.claim.hasReclaimed = true
+        runs[claimant].details.claim.reclaiming.append((signal, innermost))
       }
       let answer = core.resources.request(lacking, for: claimant)
       if case .waits = answer {
@@ -45,12 +45,12 @@ extension Run {
         }
       }
       let isOver = if case .refused = answer { true } else { signal.wasCancelled }
-      let refusal = core.send { _, effects in
-        lacking.giveBackClaimsOfEnded(&effects)
-        claimant.details?.reclaiming.removeAll { $0.signal === signal }
+      let refusal = core.send { state, effects in
+        lacking.giveBackClaimsOfEnded(state.runs, &effects)
+        state.runs[claimant].details.claim.reclaiming.removeAll { $0.signal === signal }
         // Another part of the body that waits for the same claim makes a request of its own.
-        if isOver { effects.call(claimant.details?.reclaiming.map(\.signal) ?? []) }
-        return claimant.details?.claimRefusal.take()
+        if isOver { effects.call(state.runs[claimant].details.claim.reclaiming.map(\.signal)) }
+        return state.runs[claimant].details.claim.refusal.take()
       }
       if case .refused(let error) = answer { return error }
       if let refusal { return refusal }
@@ -71,9 +71,9 @@ extension Run {
   // MARK: The state of a layer that pauses
 
   /// The state that the last step of a retry or a repeat has left, if any.
-  func pacing<State: Sendable>() -> State? { core.withState { _ in details?.pacing as? State } }
+  func pacing<State: Sendable>() -> State? { core.read { $0.runs[self].details.pause.state as? State } }
 
-  func setPacing(_ state: any Sendable) { core.withState { _ in ensureDetails().pacing = state } }
+  func setPacing(_ state: any Sendable) { core.update { $0[self].details.pause.state = state } }
 }
 
 extension [Run] {
@@ -81,13 +81,12 @@ extension [Run] {
   var lackingResources: [Run] {
     filter { layer in
       !layer.layer.traits.demands.isEmpty && !layer.core.resources.isHeld(by: layer)
-        && !layer.core.withState { _ in layer.isDecided }
+        && !layer.core.read { $0.runs[layer].isDecided }
     }
   }
 
-  /// Gives back what was claimed for layers that have ended since: a task that a body has left behind can pause within them. Called under the
-  /// lock.
-  func giveBackClaimsOfEnded(_ effects: inout QueueCore.Effects) {
-    for layer in self where layer.isDecided { layer.giveBackClaim(&effects) }
+  /// Gives back what was claimed for layers that have ended since: a task that a body has left behind can pause within them.
+  func giveBackClaimsOfEnded(_ runs: borrowing RunTable, _ effects: inout QueueCore.Effects) {
+    for layer in self where runs[layer].isDecided { layer.giveBackClaim(&effects) }
   }
 }

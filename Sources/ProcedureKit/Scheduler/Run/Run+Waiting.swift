@@ -42,7 +42,8 @@ extension Run {
   private func releaseSlot() {
     let owner = slotOwner
     owner.core.send { state, effects in
-      if owner.member >= 0 { state.machine.waitStarted(owner.member, &effects.next) }
+      let member = state.runs[owner].member
+      if member >= 0 { state.machine.waitStarted(member, &effects.next) }
     }
   }
 
@@ -54,11 +55,13 @@ extension Run {
   private func reacquireSlot(of owner: Run? = nil, endsWait: Bool) async {
     let (owner, signal) = (owner ?? slotOwner, OneShotSignal())
     let isReady = owner.core.send { state, effects in
-      guard owner.member >= 0 else { return true }
-      if endsWait { state.machine.waitEnded(owner.member) }
-      let isCancelled = details?.cancel != nil || owner.details?.cancel != nil || owner.details?.isStopping ?? false
-      guard !isCancelled, !state.machine.slotNeeded(owner.member) else { return true }
-      owner.ensureDetails().slotWaiters.append(signal)
+      let member = state.runs[owner].member
+      guard member >= 0 else { return true }
+      if endsWait { state.machine.waitEnded(member) }
+      let isCancelled =
+        state.runs[self].details.cancellation != nil || state.runs[owner].details.isCancelledOrStopping
+      guard !isCancelled, !state.machine.slotNeeded(member) else { return true }
+      state.runs[owner].details.slotWaiters.append(signal)
       return false
     }
     if isReady { return }
@@ -70,8 +73,9 @@ extension Run {
     }
     guard signal.wasCancelled else { return }
     owner.core.send { state, effects in
-      owner.details?.slotWaiters.removeAll { $0 === signal }
-      if owner.member >= 0, owner.details?.slotWaiters.isEmpty ?? true { state.machine.returnGivenUp(owner.member) }
+      state.runs[owner].details.slotWaiters.removeAll { $0 === signal }
+      let member = state.runs[owner].member
+      if member >= 0, state.runs[owner].details.slotWaiters.isEmpty { state.machine.returnGivenUp(member) }
     }
   }
 
@@ -79,7 +83,8 @@ extension Run {
   func switchKey(to keyed: Run) async {
     let (owner, id) = (slotOwner, keyed.keyID)
     core.send { state, effects in
-      if owner.member >= 0 { state.machine.keyReplaced(of: owner.member, by: id, &effects.next) }
+      let member = state.runs[owner].member
+      if member >= 0 { state.machine.keyReplaced(of: member, by: id, &effects.next) }
     }
     await reacquireSlot()
   }
@@ -87,11 +92,11 @@ extension Run {
   /// Registers a wait until `removeWait`, for snapshots and for the search for deadlocks.
   func addWait(_ wait: RunWait, _ key: AnyObject) {
     let wait = BodyWait(wait: wait, signal: key as? OneShotSignal)
-    core.withState { _ in ensureDetails().waits[ObjectIdentifier(key)] = wait }
+    core.update { $0[self].details.waits[ObjectIdentifier(key)] = wait }
   }
 
   func removeWait(_ key: AnyObject) {
-    let wait = core.withState { _ in details?.waits.removeValue(forKey: ObjectIdentifier(key)) }
+    let wait = core.update { runs in runs[self].details.waits.removeValue(forKey: ObjectIdentifier(key)) }
     _ = wait
   }
 
@@ -100,7 +105,7 @@ extension Run {
   /// - Returns: Whether the body was still waiting.
   @discardableResult
   func refuseWait(_ key: ObjectIdentifier, _ error: ProcedureError) -> Bool {
-    guard let wait = core.withState({ _ in details?.waits.removeValue(forKey: key) }) else { return false }
+    guard let wait = core.update({ runs in runs[self].details.waits.removeValue(forKey: key) }) else { return false }
     if !wait.wait.canThrow { cancel(error) }
     wait.signal?.refuse(error)
     return true
@@ -149,17 +154,17 @@ extension Run {
 
   /// Whether the run has not ended, so that the signal will be called.
   private func register(_ signal: OneShotSignal, isAwaited: Bool) -> Bool {
-    core.withState { _ in
+    core.update { runs in
       guard outcome == nil else { return false }
-      ensureDetails().waiters[signal.id] = signal
-      if isAwaited { details?.isAwaited = true }
+      runs[self].details.observers.waiters[signal.id] = signal
+      if isAwaited { runs[self].details.observers.isAwaited = true }
       return true
     }
   }
 
   private func unregister(_ signal: OneShotSignal) -> Bool {
-    core.withState { _ in
-      details?.waiters[signal.id] = nil
+    core.update { runs in
+      runs[self].details.observers.waiters[signal.id] = nil
       return outcome != nil
     }
   }
@@ -168,10 +173,10 @@ extension Run {
   ///
   /// The key is the id of the run that waits, which can be forgotten, or a number of its own.
   func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {
-    let isOver = core.withState { _ in
+    let isOver = core.update { runs in
       guard outcome == nil else { return true }
-      let earlier = details?.listeners[key]
-      ensureDetails().listeners[key] = { @Sendable outcome in
+      let earlier = runs[self].details.observers.listeners[key]
+      runs[self].details.observers.listeners[key] = { @Sendable outcome in
         earlier?(outcome)
         listener(outcome)
       }
@@ -182,7 +187,9 @@ extension Run {
 
   /// Releases the listener of a run that has ended without this one.
   func forget(_ dependent: Run) {
-    let released = core.withState { _ in details?.listeners.removeValue(forKey: dependent.id) }
+    let released = core.update { runs in
+      runs[self].changeDetails { $0.observers.listeners.removeValue(forKey: dependent.id) }
+    }
     _ = released
   }
 }

@@ -5,8 +5,9 @@ import Synchronization
 /// The differences are data: who drives the run, whose slot it uses, its parent. A layer inside of a layer, an attempt, a copy of a hedge, a
 /// produced child, a node, a procedure without a queue: all are runs, and `RunDriver` leads them through the phases of `QueueMachine`.
 ///
-/// Invariant of `@unchecked Sendable`: what is `var` is guarded by the lock of `core`, but for `outcome`, which is written once under that lock
-/// before the run is marked as finished, and read after.
+/// Invariant of `@unchecked Sendable`: the state of the run is reached only through the `RunTable` of its queue, which is a part of what the queue's
+/// lock guards, or by the code that makes the run, before anything else refers to it. `outcome` is written once, through the table, before the run
+/// is marked as finished; without the lock it is read only after. `parent` is changed only when nothing else refers to the run.
 ///
 /// `package` for `ProcedureKitDurable` and `ProcedureKitRemote`.
 @usableFromInline
@@ -73,27 +74,10 @@ package final class Run: @unchecked Sendable {
   /// structured and returns when all of its tasks have ended.
   let leavesConditionsBehind: Bool
 
-  var member: MemberID = -1
-  /// Whether the outcome is decided, so that a cancel comes too late.
-  var isDecided = false
-  /// Whether the body has been called.
-  var hasStarted = false
-  /// The worker that executes the body, which a cancel of the run cancels.
-  var worker: Worker?
-  /// The task that executes the body, while a cancellation of that task cancels the run; `nil` for a task of a worker.
-  var watchedTask: TaskIdentity?
-  var body: Body?
-  /// The conditions and hooks, until the run has ended.
-  var closures: ModifierLayer.Closures?
-  var details: RunDetails?
-  /// The instant of the latest event.
-  var latest: Int64 = -1
-  var attached: Int64 = -1
-  var started: Int64 = -1
-  var ended: Int64 = -1
-  var outcome: Outcome?
-  private var keptMetrics: KeptMetrics?
-  private let marks = Atomic<UInt8>(0)
+  /// The state that the lock of the queue guards; see `RunTable`.
+  fileprivate var guardedState = RunState()
+  fileprivate(set) var outcome: Outcome?
+  fileprivate let marks = Atomic<UInt8>(0)
 
   init(
     _ core: QueueCore, _ layer: ModifierLayer, _ kind: Kind, parent: Run?, id: ProcedureID? = nil, attempt: Int = 1,
@@ -101,7 +85,7 @@ package final class Run: @unchecked Sendable {
     closures: ModifierLayer.Closures? = nil, body: Body? = nil
   ) {
     (self.core, self.layer, self.kind, self.parent, slotRun) = (core, layer, kind, parent, owner)
-    (self.body, self.closures) = (body, closures)
+    (guardedState.body, guardedState.closures) = (body, closures)
     (self.attempt, self.id) = (Int32(clamping: attempt), id ?? ProcedureID.reserve())
     reportingRun = kind.isReported ? nil : parent?.reported
     isWithinDemands =
@@ -140,41 +124,20 @@ package final class Run: @unchecked Sendable {
 
   var name: String { layer.name }
 
+  /// Sets the body, before anything else refers to the run.
+  func prepare(_ body: @escaping Body) { guardedState.body = body }
+
   /// The parent does not take the run as a child.
   func leaveParent() { parent = nil }
 
   /// Whether the run was added to a queue, and not produced by a body.
   var isAddedByUser: Bool { kind == .added && parent == nil }
 
-  /// The instant of what happens to the run: never before what has happened. Called under the lock (L2).
-  func stamp(_ instant: ProcedureInstant) -> ProcedureInstant {
-    latest = max(latest, instant.nanoseconds)
-    return ProcedureInstant(nanoseconds: latest)
-  }
-
   /// Whether the outcome can be read.
   @usableFromInline var isFinished: Bool { marks.load(ordering: .acquiring) & Self.finishedMark != 0 }
 
   /// The metrics of a run that has ended and was measured, for its handle and its graph.
-  var metrics: ProcedureMetrics? { core.withState { _ in metricsUnderLock } }
-
-  /// The metrics, for a caller that has the lock.
-  var metricsUnderLock: ProcedureMetrics? { keptMetrics?.metrics }
-
-  /// Called under the lock.
-  func keep(_ metrics: ProcedureMetrics) {
-    if kind == .added || kind == .bareNode { keptMetrics = KeptMetrics(metrics) }
-  }
-
-  /// The metrics as an object, since few runs have any.
-  private final class KeptMetrics: Sendable {
-    let metrics: ProcedureMetrics
-
-    init(_ metrics: ProcedureMetrics) { self.metrics = metrics }
-  }
-
-  /// The outcome was written. Called under the lock.
-  func setFinished() { marks.bitwiseOr(Self.finishedMark, ordering: .releasing) }
+  var metrics: ProcedureMetrics? { core.read { $0.runs[self].metrics } }
 
   /// Somebody learns of the outcome.
   func setObserved() { marks.bitwiseOr(Self.observedMark, ordering: .relaxed) }
@@ -184,7 +147,7 @@ package final class Run: @unchecked Sendable {
 
   func setLogged() { marks.bitwiseOr(Self.loggedMark, ordering: .relaxed) }
 
-  private static let finishedMark: UInt8 = 1
+  fileprivate static let finishedMark: UInt8 = 1
   private static let observedMark: UInt8 = 2
   private static let loggedMark: UInt8 = 4
 
@@ -210,16 +173,6 @@ package final class Run: @unchecked Sendable {
 
   var isDrivenByWorker: Bool { kind == .added }
 
-  /// The details, made when something needs them. Called under the lock.
-  func ensureDetails() -> RunDetails {
-    if let details { return details }
-    let made = RunDetails()
-    details = made
-    return made
-  }
-
-  var cancellation: Cancel? { details?.cancel }
-
   var ancestors: UnfoldFirstSequence<Run> { sequence(first: self, next: \.parent) }
 
   /// The layers of the same procedure around this one, from the inside; empty if none of them declares resources.
@@ -239,24 +192,26 @@ package final class Run: @unchecked Sendable {
   // MARK: The state
 
   /// The public state of the run.
-  var state: ProcedureState { core.withState { self.state($0.machine) } }
+  var state: ProcedureState { core.read { state($0) } }
 
-  /// The public state of the run (L1). Called under the lock.
-  func state(_ machine: QueueMachine) -> ProcedureState {
+  /// The public state of the run (L1).
+  func state(_ state: borrowing QueueCore.State) -> ProcedureState {
+    let member = state.runs[self].member
     guard member >= 0 else { return outcome == nil ? .pending : .finished }
     if outcome != nil { return .finished }
-    let entry = machine[member]
-    return entry.phase.state(needsConditions: entry.needs.contains(.conditions), isPaused: isPausedByLayer(machine))
+    let entry = state.machine[member]
+    return entry.phase.state(needsConditions: entry.needs.contains(.conditions), isPaused: isPausedByLayer(state))
   }
 
-  /// Whether a layer of the procedure pauses, and the run and its layers hold no slot. Called under the lock.
-  private func isPausedByLayer(_ machine: QueueMachine) -> Bool {
+  /// Whether a layer of the procedure pauses, and the run and its layers hold no slot.
+  private func isPausedByLayer(_ state: borrowing QueueCore.State) -> Bool {
     var (layers, isPaused) = ([self], false)
     while let run = layers.popLast() {
-      let entry = machine[run.member]
+      let entry = state.machine[state.runs[run].member]
       if entry.holdsSlot { return false }
       isPaused = isPaused || entry.phase == .pausing
-      for child in run.details?.children.values ?? [:].values where !child.isReported && child.member >= 0 {
+      for child in state.runs[run].details.children.byID.values
+      where !child.isReported && state.runs[child].member >= 0 {
         layers.append(child)
       }
     }
@@ -268,4 +223,44 @@ package final class Run: @unchecked Sendable {
   var value: (any Sendable)? {
     if case .finished(let value)? = outcome { value } else { nil }
   }
+}
+
+/// The runs of one queue: those that are there, by their places in the machine, and the state of each.
+///
+/// The table is a part of what the lock of the queue guards, and cannot be copied. It is the only way to the state of a run. So a function that
+/// reads the state of a run borrows the table, a function that changes the state takes the table as `inout`, and the compiler checks that
+/// both are called under the lock.
+struct RunTable: ~Copyable, Sendable {
+  private var places: ContiguousArray<Run?> = []
+
+  /// The state of a run of this queue.
+  subscript(run: Run) -> RunState {
+    @inline(__always) _read { yield run.guardedState }
+    @inline(__always) _modify { yield &run.guardedState }
+  }
+
+  /// The run at a place of the machine.
+  subscript(member: MemberID) -> Run? { places[Int(member)] }
+
+  /// Stores a run at the place that the machine has given it.
+  mutating func insert(_ run: Run, at member: MemberID) {
+    if Int(member) == places.count { places.append(run) } else { places[Int(member)] = run }
+    run.guardedState.member = member
+  }
+
+  /// Removes a run that has left the machine.
+  mutating func remove(_ run: Run, isLast: Bool) {
+    if isLast { places = [] } else { places[Int(run.guardedState.member)] = nil }
+    run.guardedState.member = -1
+  }
+
+  /// Writes the outcome of a run, and marks the run as finished.
+  mutating func setOutcome(_ outcome: Run.Outcome, of run: Run) {
+    run.outcome = outcome
+    run.setFinished()
+  }
+}
+
+extension Run {
+  fileprivate func setFinished() { marks.bitwiseOr(Self.finishedMark, ordering: .releasing) }
 }

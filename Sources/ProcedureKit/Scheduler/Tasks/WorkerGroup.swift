@@ -106,9 +106,9 @@ final class Worker: Sendable {
     let worker = Worker()
     await worker.task.executeHere {
       var yieldPolicy = YieldPolicy(core.time)
-      var run = core.nextRun(for: worker, isStarting: true)
-      while let current = run {
-        run = await current.executeByWorker(worker)
+      var job = core.nextJob(for: worker, isStarting: true)
+      while let current = job {
+        job = await current.run.execute(current.startedBody, by: worker)
         if yieldPolicy.shouldYield() { await Task.yield() }
       }
     }

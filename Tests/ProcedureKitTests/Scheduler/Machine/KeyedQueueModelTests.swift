@@ -156,7 +156,7 @@ private struct KeyScript {
         _ = machine.slotNeeded(member)
       }
     } else if !isEnding, !entry.isNested, chance(20) {
-      event("paused \(member)") { $0.paused(member, needs: [], &$1) }
+      event("paused \(member)") { $0.bodyPaused(member, needs: [], &$1) }
     } else {
       event("bodyEnded \(member)") { $0.bodyEnded(member, &$1) }
     }
