@@ -56,10 +56,12 @@ private struct SnapshotEntryBuilder: Sendable {
   let nodes: GraphRun.UnfinishedNodes
 
   init(_ run: Run, _ state: borrowing QueueCore.State) {
-    let (member, details) = (state.runs[run].member, state.runs[run].details)
+    let member = state.runs[run].member
     let number = run.slotNumber(state)
     slot = number < 0 ? nil : Int(number)
-    (progress, executionCause) = (details.extensions.progress?.shown.fraction, details.extensions.executionCause)
+    (progress, executionCause) = (
+      state.runs[run].details.extensions.progress?.shown.fraction, state.runs[run].details.extensions.executionCause
+    )
     self.run = run
     self.state = run.state(state)
     phase = state.machine[member].phase
@@ -68,15 +70,16 @@ private struct SnapshotEntryBuilder: Sendable {
     let owner = run.kind == .node && slotOwner >= 0 ? slotOwner : member
     isReturning = state.machine[owner].isReturning
     limitOfKey = state.machine.isKeyFull(owner) ? state.machine.fairQueue.limit : nil
-    waits = details.waits.values.compactMap { BodyWaitLook($0.wait) }
-    pauseEnd = details.pause.end
+    waits = state.runs[run].details.waits.values.compactMap { BodyWaitLook($0.wait) }
+    pauseEnd = state.runs[run].details.pause.end
     // Other queues may have ended a dependency or released a resource, and not yet have reached this run: it waits for nothing then.
-    dependencies = details.dependencies.handles.filter { !$0.asRunDependency.dependencyRun.isFinished }.map(\.identity)
+    dependencies = state.runs[run].details.dependencies.handles.filter { !$0.asRunDependency.dependencyRun.isFinished }
+      .map(\.identity)
     holders = phase == .claiming ? run.core.resources.holders(of: run) : []
-    let produced = details.children.byID.values.filter { $0.kind == .added }
+    let produced = state.runs[run].details.children.byID.values.filter { $0.kind == .added }
     children = produced.map(\.identity).sorted { $0.id < $1.id }
     conditions = phase == .evaluating ? state.runs[run].closures?.conditions.elements.map(\.name) ?? [] : []
-    graph = details.extensions.graph
+    graph = state.runs[run].details.extensions.graph
     nodes = graph?.unfinishedNodes ?? GraphRun.UnfinishedNodes()
   }
 

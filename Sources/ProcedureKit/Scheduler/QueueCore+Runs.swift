@@ -133,7 +133,7 @@ extension QueueCore {
         state.runs[run].details.dependencies.handles = dependencies
         state.runs[run].details.dependencies.missingCount = dependencies.count
       }
-      state.runs[run].attached = state.runs[run].stamp(reading.instant).nanoseconds
+      state.runs[run].attach(at: reading.instant)
       let step = admitted(run, priority: priority, needs: needs, &state, &effects)
       run.record(at: reading.instant, &state, &effects) { _ in
         .didAttach(after: dependencies.map(\.identity.id), elementOf: run.layer.traits.collection)
@@ -200,8 +200,7 @@ extension QueueCore {
     state.runs[run].worker = worker
     guard run.canStartInline(state.runs) else { return Job(run: run, startedBody: nil) }
     state.machine.bodyStarted(member)
-    state.runs[run].hasStarted = true
-    state.runs[run].started = state.runs[run].stamp(reading.instant).nanoseconds
+    state.runs[run].start(at: reading.instant)
     run.record(at: reading.instant, &state, &effects) { state in
       .willExecute(attempt: 1, slot: run.slotNumber(state), slotWait: run.slotWait(state))
     }
@@ -234,7 +233,7 @@ extension QueueCore {
       let canFinishInline = state.runs[run].canFinishInline
       if canFinishInline {
         state.runs[run].worker = nil
-        state.runs[run].ended = state.runs[run].stamp(reading.instant).nanoseconds
+        state.runs[run].end(at: reading.instant)
         run.record(at: reading.instant, &state, &effects) { .didExecute(attempt: 1, slot: run.slotNumber($0)) }
         state.machine.bodyEnded(state.runs[run].member, &effects.next)
         run.publish(Run.Outcome(result), at: reading, &state, &effects)
@@ -360,7 +359,7 @@ extension Run {
       let place = around.map { state.runs[$0].member } ?? -1
       let enclosing = place >= 0 ? state.machine[place] : nil
       let own = rawPriority ?? enclosing?.priority ?? Task.currentPriority.rawValue
-      state.runs[self].attached = state.runs[self].stamp(reading.instant).nanoseconds
+      state.runs[self].attach(at: reading.instant)
       let step = core.admitted(
         self, priority: max(own, enclosing?.priority ?? 0), needs: layer.needs, order: enclosing?.order ?? 0,
         isNested: isNested,

@@ -71,10 +71,9 @@ enum DeadlockSearch {
         state -> ([(ObjectIdentifier, RunWait)], [Run], [any ProcedureDependency], Bool) in
         let mayClaim = run.mayClaim(state.runs)
         if run.outcome != nil { return ([], [], [], mayClaim) }
-        let details = state.runs[run].details
         return (
-          details.waits.map { ($0.key, $0.value.wait) }, Array(details.children.byID.values),
-          details.dependencies.handles, mayClaim
+          state.runs[run].details.waits.map { ($0.key, $0.value.wait) },
+          Array(state.runs[run].details.children.byID.values), state.runs[run].details.dependencies.handles, mayClaim
         )
       }
       // A dependency that has finished is known to the run, or will be at once.
@@ -140,8 +139,7 @@ extension Run {
     ancestors.contains { run in
       run.core.read { state in
         if state.awaitingBodies > 0 { return true }
-        let observers = state.runs[run].details.observers
-        return observers.isAwaited || !observers.listeners.isEmpty
+        return state.runs[run].details.observers.isAwaited || !state.runs[run].details.observers.listeners.isEmpty
       }
     }
   }

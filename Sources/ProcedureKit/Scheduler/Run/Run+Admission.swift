@@ -171,7 +171,9 @@ extension Run {
     }
     if isTaskCancelled { cancelLikeParent() }
     // A child that a condition produced has failed: the conditions were cancelled, and they decide.
-    if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) { await task.value }
+    if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) {
+      await task.value
+    }
     return try? decision.result?.get()
   }
 

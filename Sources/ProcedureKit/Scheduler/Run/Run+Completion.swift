@@ -33,7 +33,9 @@ extension Run {
   }
 
   /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
-  var endsPausedBody: Bool { layer.traits.mayPause && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil } }
+  var endsPausedBody: Bool {
+    layer.traits.mayPause && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
+  }
 
   /// Ends a run that has no hooks. Returns `false` if there are children to wait for.
   func finishAtOnce() -> Bool {
@@ -182,7 +184,7 @@ extension Run {
   ) {
     state.runs[self].isDecided = true
     if state.runs[self].ended < 0, kind == .added {
-      state.runs[self].ended = state.runs[self].stamp(reading.instant).nanoseconds
+      state.runs[self].end(at: reading.instant)
     }
     if isReported {
       let metrics = state.machine.meters == nil ? nil : metrics(at: reading.instant, state)

@@ -78,8 +78,8 @@ extension Run {
   var inheritedReason: (any Error)? {
     for run in ancestors {
       let (reason, stop, graph) = run.core.read { state in
-        let details = state.runs[run].details
-        return (details.cancellation?.reason, details.children.failFast, details.extensions.graph)
+        let (cancellation, graph) = (state.runs[run].details.cancellation, state.runs[run].details.extensions.graph)
+        return (cancellation?.reason, state.runs[run].details.children.failFast, graph)
       }
       if let reason = reason ?? (stop ?? graph?.failFast).map({ .stopped(run.identity, by: $0) }) { return reason }
     }
@@ -262,8 +262,7 @@ extension Run {
       let isRetrying = state.runs[self].details.pause.isRetrying
       if !state.runs[self].hasStarted || isRetrying {
         if !state.runs[self].hasStarted {
-          state.runs[self].started = state.runs[self].stamp(reading.instant).nanoseconds
-          state.runs[self].hasStarted = true
+          state.runs[self].start(at: reading.instant)
         }
         if isRetrying {
           if !isReported { state.runs[reported].details.pause.innerRetryCount += 1 }
@@ -287,7 +286,7 @@ extension Run {
       if let result { state.runs[self].details.result = result }
       // The end of the attempt before a pause was recorded then.
       if !state.runs[self].details.pause.isRetrying {
-        state.runs[self].ended = state.runs[self].stamp(reading.instant).nanoseconds
+        state.runs[self].end(at: reading.instant)
         record(at: reading.instant, &state, &effects) { state in
           .didExecute(attempt: state.runs[self].details.pause.currentAttempt, slot: slotNumber(state))
         }

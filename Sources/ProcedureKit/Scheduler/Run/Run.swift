@@ -74,8 +74,8 @@ package final class Run: @unchecked Sendable {
   /// structured and returns when all of its tasks have ended.
   let leavesConditionsBehind: Bool
 
-  /// The state that the lock of the queue guards; see `RunTable`.
-  fileprivate var guardedState = RunState()
+  /// The state that the lock of the queue guards; see `RunTable`. The compiler checks overlapping accesses to the table, so that the run time need not.
+  @exclusivity(unchecked) fileprivate var guardedState: RunState
   fileprivate(set) var outcome: Outcome?
   fileprivate let marks = Atomic<UInt8>(0)
 
@@ -85,7 +85,7 @@ package final class Run: @unchecked Sendable {
     closures: ModifierLayer.Closures? = nil, body: Body? = nil
   ) {
     (self.core, self.layer, self.kind, self.parent, slotRun) = (core, layer, kind, parent, owner)
-    (guardedState.body, guardedState.closures) = (body, closures)
+    guardedState = RunState(body: body, closures: closures)
     (self.attempt, self.id) = (Int32(clamping: attempt), id ?? ProcedureID.reserve())
     reportingRun = kind.isReported ? nil : parent?.reported
     isWithinDemands =

@@ -1,5 +1,5 @@
 /// The state of a run, which the lock of its queue guards; see `RunTable`.
-struct RunState: Sendable {
+struct RunState: ~Copyable, Sendable {
   /// The place in the machine; -1 before the run is admitted, and after it has ended.
   var member: MemberID = -1
   /// Whether the outcome is decided, so that a cancellation comes too late.
@@ -19,22 +19,28 @@ struct RunState: Sendable {
   var ended: Int64 = -1
   /// The instant of the latest event.
   private var latest: Int64 = -1
-  private var storedDetails: Storage<RunDetails>?
-  private var storedMetrics: Storage<ProcedureMetrics>?
+  private var storedDetails: DetailsStorage?
+  private var storedMetrics: MetricsStorage?
 
-  /// A value as an object, since few runs have one.
-  private final class Storage<Value: Sendable>: @unchecked Sendable {
+  /// The details as an object, since few runs have any.
+  private final class DetailsStorage: @unchecked Sendable {
     // Invariant: only the run's state refers to the object, and the lock of the queue guards the state.
-    var value: Value
-
-    init(_ value: Value) { self.value = value }
+    @exclusivity(unchecked) var value = RunDetails()
   }
+
+  private final class MetricsStorage: Sendable {
+    let value: ProcedureMetrics
+
+    init(_ value: ProcedureMetrics) { self.value = value }
+  }
+
+  init(body: Run.Body?, closures: ModifierLayer.Closures?) { (self.body, self.closures) = (body, closures) }
 
   /// The details, which most runs do not have: reading them costs no memory, and the first change makes them.
   var details: RunDetails {
-    _read { if let storedDetails { yield storedDetails.value } else { yield .none } }
-    _modify {
-      let storage = storedDetails ?? Storage(RunDetails())
+    @inline(__always) _read { if let storedDetails { yield storedDetails.value } else { yield RunDetails.none } }
+    @inline(__always) _modify {
+      let storage = storedDetails ?? DetailsStorage()
       storedDetails = storage
       yield &storage.value
     }
@@ -43,9 +49,9 @@ struct RunState: Sendable {
   var hasDetails: Bool { storedDetails != nil }
 
   /// Changes the details if there are any, and makes none.
-  @discardableResult
+  @discardableResult @inline(__always)
   mutating func changeDetails<R>(_ change: (inout RunDetails) -> R) -> R? {
-    storedDetails.map { change(&$0.value) }
+    if let storedDetails { change(&storedDetails.value) } else { nil }
   }
 
   /// Whether the events of the run are kept in a log.
@@ -59,7 +65,7 @@ struct RunState: Sendable {
   /// The metrics of a run that has ended and was measured, if they are kept.
   var metrics: ProcedureMetrics? {
     get { storedMetrics?.value }
-    set { storedMetrics = newValue.map(Storage.init) }
+    set { storedMetrics = newValue.map(MetricsStorage.init) }
   }
 
   /// Returns the instant of an event of the run: never before that of an earlier event (L2).
@@ -67,10 +73,19 @@ struct RunState: Sendable {
     latest = max(latest, instant.nanoseconds)
     return ProcedureInstant(nanoseconds: latest)
   }
+
+  /// The run is attached to its queue.
+  mutating func attach(at instant: ProcedureInstant) { attached = stamp(instant).nanoseconds }
+
+  /// The body starts for the first time.
+  mutating func start(at instant: ProcedureInstant) { (started, hasStarted) = (stamp(instant).nanoseconds, true) }
+
+  /// The body has ended.
+  mutating func end(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
 }
 
 /// The state that few runs need, in parts.
-struct RunDetails: Sendable {
+struct RunDetails: ~Copyable, Sendable {
   static let none = RunDetails()
 
   typealias Listener = @Sendable (ProcedureOutcome<Void>) -> Void
