@@ -105,6 +105,12 @@ package final class ModifierLayer: Sendable {
     self.traits = traits
   }
 
+  /// A layer that has only a body.
+  @usableFromInline
+  convenience init(named name: String, _ priority: TaskPriority?) {
+    self.init(Traits(name: name, rawPriority: priority?.rawValue))
+  }
+
   var name: String { traits.name }
 }
 

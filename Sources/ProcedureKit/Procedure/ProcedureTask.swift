@@ -17,23 +17,29 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
   ///   - name: The name in events, errors and snapshots.
   ///   - priority: The priority in the ready queue. `nil` uses the priority of the calling task.
   ///   - operation: The body. The body executes on the executor of the queue, or on the global one.
+  @inlinable
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable (Input) async throws -> Output
   ) {
-    self.init(ModifierLayer.Traits(name: name, rawPriority: priority?.rawValue), operation)
+    self.init(ModifierLayer(named: name, priority), operation, body: nil)
   }
 
   /// Creates a procedure from an async function without an input, otherwise like the initializer for one input.
+  @inlinable
   public init(
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable () async throws -> Output
   ) where Input == Void {
-    layer = ModifierLayer(ModifierLayer.Traits(name: name, rawPriority: priority?.rawValue))
-    closures = nil
-    self.operation = { (_: Void) in try await operation() }
-    body = { _, _ in try await operation() }
-    configure = nil
+    self.init(ModifierLayer(named: name, priority), { _ in try await operation() }) { _, _ in try await operation() }
+  }
+
+  /// Creates a task that has only a body. `body` is made where its types are known, so that a call of the body converts nothing.
+  @usableFromInline
+  init(
+    _ layer: ModifierLayer, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output, body: Run.Body?
+  ) {
+    (self.layer, closures, self.operation, self.body, configure) = (layer, nil, operation, body, nil)
   }
 
   /// Creates a task that executes the body of a procedure, under the procedure's name.

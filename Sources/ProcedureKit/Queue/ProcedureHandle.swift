@@ -41,9 +41,13 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
   public var value: Output {
     get async throws {
       if !run.isFinished { try await waitForEnd() }
+      if let ownValue { return ownValue as! Output }
       return try finishedValue()
     }
   }
+
+  /// The value of a run that has succeeded, if it is the value of the handle.
+  @usableFromInline var ownValue: (any Sendable)? { derive == nil ? run.value : nil }
 
   @usableFromInline
   func waitForEnd() async throws {
@@ -56,8 +60,7 @@ public struct ProcedureHandle<Output: Sendable>: Sendable, Identifiable, Procedu
 
   @usableFromInline
   func finishedValue() throws -> Output {
-    if derive == nil, let value = run.value { return value as! Output }
-    return try finishedOutcome.get(of: identity)
+    try finishedOutcome.get(of: identity)
   }
 
   /// The outcome of the procedure, once it has finished. Cancelling the task that waits changes nothing.

@@ -3,14 +3,19 @@ struct GraphWorker {
   private let graph: GraphRun
   private let worker: Run
   private let plan: GraphPlan
+  private let owner: NodeFrame.Owner
 
   init(_ graph: GraphRun, worker: Run) {
     self.graph = graph
     self.worker = worker
     plan = graph.plan
+    owner = NodeFrame.Owner(graph: graph, worker: worker)
   }
 
   /// Executes nodes until there is none, or, if told to, until another worker could execute more.
+  ///
+  /// The function is on no actor from its beginning, so that it need not return to an actor after each node.
+  @concurrent
   func execute(from first: GraphProgress.Advance, leavesWhenMoreIsReady: Bool) async -> GraphProgress.Advance {
     var advance = first
     var yieldPolicy = YieldPolicy(worker.core.time)
@@ -22,7 +27,7 @@ struct GraphWorker {
   }
 
   /// Executes one node, with a context of its own: a task that the body leaves behind keeps the context.
-  @inline(__always)
+  @inline(__always) @concurrent
   private func executeNode(_ node: Int32) async -> GraphProgress.Advance {
     if graph.isStopping { return graph.nodeAbandoned(node) }
     if worker.core.isGated {
@@ -33,7 +38,7 @@ struct GraphWorker {
       graph.values.nodeTaken(node)
     }
     graph.nodeStarts(node, by: worker)
-    let frame = NodeFrame(graph: graph, worker: worker, node: node)
+    let frame = NodeFrame(owner: owner, node: node)
     var failure: (any Error)?
     do {
       try await ProcedureContext.bound.withValue(ProcedureContext(frame)) {
@@ -91,9 +96,19 @@ extension Run {
 ///
 /// A node is no run as long as it has nothing but a body. The graph makes the run when something needs one: a child, a wait, a handler.
 struct NodeFrame: Sendable {
-  let graph: GraphRun
-  let worker: Run
+  /// The graph and the worker, in one object that all nodes of the worker share, so that a context is one reference and a number.
+  final class Owner: Sendable {
+    let graph: GraphRun
+    let worker: Run
+
+    init(graph: GraphRun, worker: Run) { (self.graph, self.worker) = (graph, worker) }
+  }
+
+  let owner: Owner
   let node: Int32
+
+  var graph: GraphRun { owner.graph }
+  var worker: Run { owner.worker }
 
   var identity: ProcedureIdentity { graph.identity(of: node) }
 

@@ -92,7 +92,7 @@ extension Run {
   ///
   /// - Parameter startedBody: The body of a run that has started already.
   /// - Returns: The next job of the worker; `nil` if there is none.
-  @inline(__always)
+  @inline(__always) @concurrent
   func execute(_ startedBody: Body?, by worker: Worker) async -> QueueCore.Job? {
     if let body = startedBody {
       let result: Result<any Sendable, any Error>

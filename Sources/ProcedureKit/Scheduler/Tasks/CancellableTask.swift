@@ -26,7 +26,7 @@ package final class CancellableTask: Sendable {
   package init() {}
 
   /// Executes the operation in the current task, which `cancel` cancels until the operation has ended.
-  package func executeHere(_ operation: () async -> Void) async {
+  @concurrent package func executeHere(_ operation: @concurrent () async -> Void) async {
     start()
     await operation()
     await end()

@@ -102,7 +102,7 @@ final class Worker: Sendable {
   /// Whether the current task is that of the worker, and none that a body has started.
   var isCurrent: Bool { task.isCurrent }
 
-  static func work(for core: QueueCore) async {
+  @concurrent static func work(for core: QueueCore) async {
     let worker = Worker()
     await worker.task.executeHere {
       var yieldPolicy = YieldPolicy(core.time)
