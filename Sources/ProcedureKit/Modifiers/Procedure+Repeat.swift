@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Procedure {
   /// Returns the procedure repeated after each success, with pauses.
   ///
@@ -38,30 +40,55 @@ extension Procedure {
   ) -> ProcedureTask<Input, Output> {
     let task = procedureTask
     require(maxCount >= 1, "Procedure \"\(task.name)\": maxCount is \(maxCount); with less than 1 nothing could run")
-    return task.wrapped {
-      $0.mayPause = true
-    } _: { input in
-      let run = ProcedureContext.requireCurrent(for: task.name).run
-      let timers = run.core.timers
-      var state =
-        run.pacing() ?? RepeatState(pace: RepetitionPace.Iterator(pace, from: timers.now, run.core.makeGenerator()))
-      let output = try await task.executeAsLayer(input)
-      state.count += 1
-      guard state.count < maxCount, await shouldRepeat(output), let delay = state.pace.delay(at: timers.now) else {
-        return output
-      }
-      run.setPacing(state)
-      throw Pause(duration: delay)
+    return task.repeated { input in
+      SuccessRepetition(task, input, pace, maxCount: maxCount, shouldRepeat)
     }
   }
 }
 
-/// The state of a repetition between two executions.
-///
-/// Invariant of `@unchecked Sendable`: the driver of the run uses the state, one step after another.
-private struct RepeatState: @unchecked Sendable {
-  var pace: RepetitionPace.Iterator
-  var count = 0
+/// The executions of one run that is repeated after each success.
+private final class SuccessRepetition<Input: Sendable, Output: Sendable>: Repetition {
+  private struct State {
+    /// Made for the first execution.
+    var pace: RepetitionPace.Iterator?
+    var count = 0
+  }
+
+  private let task: ProcedureTask<Input, Output>
+  private let input: Input
+  private let pace: RepetitionPace
+  private let maxCount: Int
+  private let shouldRepeat: @concurrent @Sendable (Output) async -> Bool
+  private let state = Mutex(State())
+
+  init(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, _ pace: RepetitionPace, maxCount: Int,
+    _ shouldRepeat: @escaping @concurrent @Sendable (Output) async -> Bool
+  ) {
+    (self.task, self.input, self.pace, self.maxCount) = (task, input, pace, maxCount)
+    self.shouldRepeat = shouldRepeat
+  }
+
+  func execute(in run: Run) async throws -> any Sendable {
+    state.withLock { state in
+      guard state.pace == nil else { return }
+      state.pace = RepetitionPace.Iterator(pace, from: run.core.timers.now, run.core.makeGenerator())
+    }
+    return try await task.executeAsLayer(input)
+  }
+
+  func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause? {
+    guard case .success(let value) = result else { return nil }
+    let count = state.withLock { state in
+      state.count += 1
+      return state.count
+    }
+    guard count < maxCount, await shouldRepeat(value as! Output) else { return nil }
+    let now = run.core.timers.now
+    return state.withLock { $0.pace?.delay(at: now) }.map { Pause(duration: $0) }
+  }
+
+  func attemptAbandoned() {}
 }
 
 /// Internal. The times of a repeating procedure's executions.

@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Procedure {
   /// Returns the procedure with retries: a failed attempt is followed by a pause and another attempt, while delays and
   /// attempts are left.
@@ -35,65 +37,88 @@ extension Procedure {
     let task = procedureTask
     require(
       maxAttempts >= 1, "Procedure \"\(task.name)\": maxAttempts is \(maxAttempts); with less than 1 nothing could run")
-    return task.wrapped {
-      $0.mayPause = true
-    } _: { input in
-      let context = ProcedureContext.requireCurrent(for: task.name)
-      let run = context.run
-      var state =
-        run.pacing() ?? RetryState(task: task, delays: schedule.delays(using: run.core.makeGenerator()))
-      let attempt = state.attempt
-      let failure: any Error
-      do {
-        let output = try await state.task.executeAsLayer(input, attempt: attempt)
-        budget?.recordSuccess()
-        return output
-      } catch {
-        failure = error
-      }
-      guard !context.isCancelled, !failure.isNoFailure, attempt < maxAttempts, var delay = state.delays.next() else {
-        throw failure
-      }
-      switch await decide(failure, attempt) {
-      case .retry: break
-      case .retryAfter(let other): delay = max(other, .zero)
-      case .stop: throw failure
-      case .replace(let other): state.task = other.procedureTask
-      }
-      guard !context.isCancelled, budget?.takeRetry() ?? true else { throw failure }
-      // A mistake that keeps a processor busy for as long as the error lasts.
-      if delay <= .zero, maxAttempts == .max, budget == nil, schedule.isEndlessWithoutDelay {
-        run.warnOfEndlessRetries()
-      }
-      state.attempt += 1
-      run.retries(attempt: attempt, failure, delay, with: state) { budget?.returnRetry() }
-      throw Pause(duration: delay, error: failure)
+    return task.repeated { input in
+      Retry(task, input, schedule, maxAttempts: maxAttempts, budget: budget, decide)
     }
   }
 }
 
-/// The state of a retry between two attempts.
-///
-/// Invariant of `@unchecked Sendable`: the driver of the run uses the state, one step after another.
-private struct RetryState<Input: Sendable, Output: Sendable>: @unchecked Sendable {
-  var task: ProcedureTask<Input, Output>
-  var delays: Schedule.Delays
-  var attempt = 1
+/// The attempts of one run.
+private final class Retry<Input: Sendable, Output: Sendable>: Repetition {
+  private struct State {
+    /// The task of the next attempt, which a decision can replace.
+    var task: ProcedureTask<Input, Output>
+    /// Made for the first attempt.
+    var delays: Schedule.Delays?
+    var attempt = 1
+  }
+
+  typealias Decide = @concurrent @Sendable (_ error: any Error, _ attempt: Int) async -> RetryDecision<Input, Output>
+
+  private let input: Input
+  private let schedule: Schedule
+  private let maxAttempts: Int
+  private let budget: RetryBudget?
+  private let decide: Decide
+  private let state: Mutex<State>
+
+  init(
+    _ task: ProcedureTask<Input, Output>, _ input: Input, _ schedule: Schedule, maxAttempts: Int, budget: RetryBudget?,
+    _ decide: @escaping Decide
+  ) {
+    (self.input, self.schedule, self.maxAttempts, self.budget) = (input, schedule, maxAttempts, budget)
+    self.decide = decide
+    state = Mutex(State(task: task))
+  }
+
+  func execute(in run: Run) async throws -> any Sendable {
+    let (task, attempt) = state.withLock { state in
+      if state.delays == nil { state.delays = schedule.delays(using: run.core.makeGenerator()) }
+      return (state.task, state.attempt)
+    }
+    return try await task.executeAsLayer(input, attempt: attempt)
+  }
+
+  func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause? {
+    guard case .failure(let error) = result else {
+      budget?.recordSuccess()
+      return nil
+    }
+    let attempt = state.withLock(\.attempt)
+    guard !run.isCancelled, !error.isNoFailure, attempt < maxAttempts, var delay = nextDelay() else { return nil }
+    var replacement: ProcedureTask<Input, Output>?
+    switch await decide(error, attempt) {
+    case .retry: break
+    case .retryAfter(let other): delay = max(other, .zero)
+    case .stop: return nil
+    case .replace(let other): replacement = other.procedureTask
+    }
+    guard !run.isCancelled, budget?.takeRetry() ?? true else { return nil }
+    // A mistake that keeps a processor busy for as long as the error lasts.
+    if delay <= .zero, maxAttempts == .max, budget == nil, schedule.isEndlessWithoutDelay {
+      run.warnOfEndlessRetries()
+    }
+    state.withLock { state in
+      state.attempt += 1
+      if let replacement { state.task = replacement }
+    }
+    run.willRetry(attempt: attempt, error, delay)
+    return Pause(duration: delay, error: error)
+  }
+
+  private func nextDelay() -> Duration? { state.withLock { $0.delays?.next() } }
+
+  func attemptAbandoned() { budget?.returnRetry() }
 }
 
 extension Run {
-  /// An attempt has failed, and another one follows after a delay. `abandon` is called if a cancel ends the pause.
-  fileprivate func retries(
-    attempt: Int, _ error: any Error, _ delay: Duration, with state: any Sendable,
-    abandon: @escaping @Sendable () -> Void
-  ) {
+  /// An attempt has failed, and another one follows after a delay.
+  fileprivate func willRetry(attempt: Int, _ error: any Error, _ delay: Duration) {
     // Layers of a procedure report under its name.
     if isReported { bodyEnded(nil) }
     report(.retrying(attempt: attempt, delay: delay, error: error))
     log.info("attempt \(attempt) has failed, the next one follows after \(delay.inWords): \(error)")
     core.update { runs in
-      runs[self].details.pause.state = state
-      runs[self].details.pause.abandon = abandon
       runs[self].details.pause.currentAttempt = attempt + 1
       runs[self].details.pause.isRetrying = true
     }

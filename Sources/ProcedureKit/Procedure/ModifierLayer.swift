@@ -26,12 +26,17 @@ package final class ModifierLayer: Sendable {
     let conditions: SharedList<Condition>
     let hooks: Hooks
     let reuse: Reuse?
+    let repetition: MakeRepetition?
 
     init?(_ traits: Traits) {
-      if traits.conditions.isEmpty, traits.hooks.isEmpty, traits.reuse == nil { return nil }
-      (conditions, hooks, reuse) = (traits.conditions, traits.hooks, traits.reuse)
+      if traits.conditions.isEmpty, traits.hooks.isEmpty, traits.reuse == nil, traits.repetition == nil { return nil }
+      (conditions, hooks) = (traits.conditions, traits.hooks)
+      (reuse, repetition) = (traits.reuse, traits.repetition)
     }
   }
+
+  /// Makes the repetition of a run from its input.
+  typealias MakeRepetition = @Sendable (any Sendable) -> any Repetition
 
   /// The look for a value that is there already.
   package struct Reuse: Sendable {
@@ -65,11 +70,11 @@ package final class ModifierLayer: Sendable {
     var errorPolicy: ErrorPolicy?
     /// The collection of which the run is an element.
     var collection: String?
-    /// Whether the body may ask for a pause, as a retry does.
-    var mayPause = false
     var conditions = SharedList<Condition>()
     var hooks = Hooks()
     package var reuse: Reuse?
+    /// A retry, or a repetition, whose executions are the body.
+    var repetition: MakeRepetition?
   }
 
   /// The traits, without closures.
@@ -81,6 +86,8 @@ package final class ModifierLayer: Sendable {
   let hasHooksOfEnd: Bool
   /// Whether a value is looked for before the body is executed.
   let reuses: Bool
+  /// Whether the body can be executed again after a pause.
+  let repeats: Bool
   /// Whether nothing but the body belongs to a run that has started: no hooks, limits, pauses and policies.
   let canStartInline: Bool
   /// Whether the layer has nothing but a body, a name and a priority.
@@ -96,12 +103,13 @@ package final class ModifierLayer: Sendable {
     hasDidExecuteHooks = !traits.hooks.didExecute.isEmpty
     hasHooksOfEnd = !traits.hooks.isEmptyAtEnd
     reuses = traits.reuse != nil
+    repeats = traits.repetition != nil
     canStartInline =
       traits.timeout == nil && traits.deadline == nil && traits.errorPolicy == nil
-      && traits.hooks.isEmpty && !traits.mayPause && !reuses
+      && traits.hooks.isEmpty && !repeats && !reuses
     hasOnlyBody = canStartInline && needs.isEmpty
     var traits = traits
-    (traits.conditions, traits.hooks, traits.reuse) = (SharedList(), Hooks(), nil)
+    (traits.conditions, traits.hooks, traits.reuse, traits.repetition) = (SharedList(), Hooks(), nil, nil)
     self.traits = traits
   }
 

@@ -31,7 +31,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ name: String = "ProcedureTask", priority: TaskPriority? = nil,
     operation: @escaping @concurrent @Sendable () async throws -> Output
   ) where Input == Void {
-    self.init(ModifierLayer(named: name, priority), { _ in try await operation() }) { _, _ in try await operation() }
+    self.init(
+      ModifierLayer(named: name, priority), { _ in try await operation() }, body: { _, _ in try await operation() })
   }
 
   /// Creates a task that has only a body. `body` is made where its types are known, so that a call of the body converts nothing.
@@ -96,15 +97,16 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     _ closures: ModifierLayer.Closures?, _ operation: @escaping @concurrent @Sendable (Input) async throws -> Output,
     _ input: Input
   ) -> Run.Body {
-    guard let closures, !closures.hooks.willExecute.isEmpty || closures.reuse != nil else {
-      return { _, _ in try await operation(input) }
-    }
-    let (hooks, reuse) = (closures.hooks.willExecute, closures.reuse)
-    return { _, stage in
+    let (hooks, reuse) = (closures?.hooks.willExecute ?? SharedList(), closures?.reuse)
+    let repetition = closures?.repetition
+    if hooks.isEmpty, reuse == nil, repetition == nil { return { _, _ in try await operation(input) } }
+    return { run, stage in
       switch stage {
       case .reuse: return try await reuse?.find(input) ?? ()
       case .hooks: for hook in hooks.elements.reversed() { try await hook(input) }
-      case .execute: return try await operation(input)
+      case .execute:
+        guard let repetition else { return try await operation(input) }
+        return try await run.repetition { repetition(input) }.execute(in: run)
       }
       return ()
     }
@@ -115,7 +117,8 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
     guard configure == nil else { return wrapped(change) { try await executeAsLayer($0) } }
     var traits = layer.traits
     if let closures {
-      (traits.conditions, traits.hooks, traits.reuse) = (closures.conditions, closures.hooks, closures.reuse)
+      (traits.conditions, traits.hooks) = (closures.conditions, closures.hooks)
+      (traits.reuse, traits.repetition) = (closures.reuse, closures.repetition)
     }
     change(&traits)
     return ProcedureTask(traits, operation)
@@ -149,6 +152,15 @@ public struct ProcedureTask<Input: Sendable, Output: Sendable>: Procedure {
       collection: own.collection)
     change(&traits)
     return ProcedureTask<I, O>(traits, operation)
+  }
+
+  /// Opens a layer around the task whose body can be executed again after a pause: one execution is an execution of the task.
+  func repeated(_ make: @escaping @Sendable (Input) -> any Repetition) -> ProcedureTask {
+    wrapped {
+      $0.repetition = { make($0 as! Input) }
+    } _: {
+      try await executeAsLayer($0)
+    }
   }
 
   /// Executes the task as a part of the body that executes, which is cancelled with the body.

@@ -155,7 +155,9 @@ extension QueueCore {
     else { return }
     run.setObserved()
     // A dependency in this scope has been collected itself.
-    if (error as? ProcedureError)?.kind == .dependencyFailed, !state.runs[run].details.dependencies.failsFromOutside { return }
+    if (error as? ProcedureError)?.kind == .dependencyFailed, !state.runs[run].details.dependencies.failsFromOutside {
+      return
+    }
     if policy == .failFast { effects.add(.cancelAll) }
     state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
   }

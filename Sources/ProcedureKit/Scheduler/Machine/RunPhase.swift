@@ -56,6 +56,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
   /// - Parameters:
   ///   - needsConditions: Whether the run has conditions that were not evaluated yet.
   ///   - isPaused: Whether a layer of the procedure pauses while none of them holds a slot.
+  /// - Returns: The state.
   func state(needsConditions: Bool, isPaused: @autoclosure () -> Bool) -> ProcedureState {
     switch self {
     case .pending: .pending

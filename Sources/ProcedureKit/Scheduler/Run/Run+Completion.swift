@@ -34,7 +34,7 @@ extension Run {
 
   /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
   var endsPausedBody: Bool {
-    layer.traits.mayPause && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
+    layer.repeats && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
   }
 
   /// Ends a run that has no hooks. Returns `false` if there are children to wait for.
@@ -67,7 +67,7 @@ extension Run {
   // MARK: The outcome
 
   private enum Ending: Sendable {
-    case decided(Outcome, [TimerHeap.ID], abandonPause: (@Sendable () -> Void)?)
+    case decided(Outcome, [TimerHeap.ID], abandoned: (any Repetition)?)
     /// Produced children have not ended. They are cancelled if the body has failed and the policy is to fail fast.
     case settles([Run], ProcedureFailure?)
   }
@@ -89,16 +89,16 @@ extension Run {
       }
       state.runs[self].isDecided = true
       let outcome = decidedOutcome(state.runs)
-      let (timers, abandonPause) =
-        state.runs[self].changeDetails { ($0.timers.takeAll(), $0.pause.abandon.take()) } ?? ([], nil)
-      return .decided(outcome, timers, abandonPause: abandonPause)
+      let timers = state.runs[self].changeDetails { $0.timers.takeAll() } ?? []
+      let pause = state.runs[self].details.pause
+      return .decided(outcome, timers, abandoned: pause.isRetrying ? pause.repetition : nil)
     }
     switch ending {
     case .settles(let children, let failure):
       for child in children { child.cancel(inheritedReason ?? failure.map { .stopped(identity, by: $0) }) }
       return nil
-    case .decided(let outcome, let timers, let abandonPause):
-      abandonPause?()
+    case .decided(let outcome, let timers, let abandoned):
+      abandoned?.attemptAbandoned()
       for timer in timers { core.timers.cancel(timer) }
       if core.read({ mayClaim($0.runs) }) { core.resources.ended(self) }
       return outcome

@@ -1,9 +1,7 @@
 extension Run {
   /// Records an event of the run, if the run or its queue has a subscriber (L2).
   ///
-  /// - Parameters:
-  ///   - instant: The instant of the event, which is evaluated for a subscriber only.
-  ///   - step: Makes the event, for a subscriber only.
+  /// `instant` and `step` are evaluated for a subscriber only.
   @inline(__always)
   func record(
     at instant: @autoclosure () -> ProcedureInstant, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,

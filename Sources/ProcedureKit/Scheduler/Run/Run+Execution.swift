@@ -90,7 +90,9 @@ extension Run {
 
   /// Executes the body by a worker.
   ///
-  /// - Parameter startedBody: The body of a run that has started already.
+  /// - Parameters:
+  ///   - startedBody: The body of a run that has started already.
+  ///   - worker: The worker, whose task is the current one.
   /// - Returns: The next job of the worker; `nil` if there is none.
   @inline(__always) @concurrent
   func execute(_ startedBody: Body?, by worker: Worker) async -> QueueCore.Job? {
@@ -163,11 +165,12 @@ extension Run {
         return .ended
       }
       guard let body = startBody() else { return .notStarted }
-      var result: Result<any Sendable, any Error>
+      let result: Result<any Sendable, any Error>
       do {
-        result = .success(try await forwardingTaskCancellation { try await execute(body) })
-      } catch let pause as Pause {
-        return .pause(pause.duration)
+        switch try await forwardingTaskCancellation({ try await execute(body) }) {
+        case .value(let value): result = .success(value)
+        case .pause(let pause): return .pause(pause.duration)
+        }
       } catch {
         result = .failure(error)
       }
@@ -176,7 +179,14 @@ extension Run {
     }
   }
 
-  func execute(_ body: @escaping Body) async throws -> any Sendable {
+  /// The end of one execution of a body.
+  private enum Execution: Sendable {
+    case value(any Sendable)
+    /// Another execution follows.
+    case pause(Pause)
+  }
+
+  private func execute(_ body: @escaping Body) async throws -> Execution {
     // A layer executes where the layer around it does, in the same task.
     guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !core.read({ isInWatchedTask($0.runs) })
     else { return try await intercepted(body) }
@@ -184,25 +194,40 @@ extension Run {
   }
 
   /// Executes the body within the queue's interceptor, which sees the error of an attempt, and no pause.
-  private func intercepted(_ body: @escaping Body) async throws -> any Sendable {
-    guard let interceptor = core.interceptor, isReported else { return try await body(self, .execute) }
-    let result = ResultBox<any Sendable>()
+  private func intercepted(_ body: @escaping Body) async throws -> Execution {
+    guard let interceptor = core.interceptor, isReported else { return try await executeOnce(body) }
+    let result = ResultBox<Execution>()
     do {
-      try await interceptor(ProcedureContext(self)) {
+      try await interceptor(ProcedureContext(self)) { [self] in
         do {
-          result.store(.success(try await body(self, .execute)))
+          let execution = try await executeOnce(body)
+          result.store(.success(execution))
+          if case .pause(let pause) = execution, let error = pause.error { throw error }
         } catch {
           result.store(.failure(error))
-          guard let pause = error as? Pause else { throw error }
-          if let error = pause.error { throw error }
+          throw error
         }
       }
     } catch {
-      if case .failure(let pause as Pause)? = result.result { throw pause }
+      if case .success(.pause(let pause))? = result.result { return .pause(pause) }
       throw error
     }
     guard let result = result.result else { throw ProcedureError.bodySkipped(procedure: identity, queue: core.name) }
     return try result.get()
+  }
+
+  /// Executes the body, and asks its repetition whether another execution follows.
+  private func executeOnce(_ body: Body) async throws -> Execution {
+    guard layer.repeats else { return .value(try await body(self, .execute)) }
+    let result: Result<any Sendable, any Error>
+    do {
+      result = .success(try await body(self, .execute))
+    } catch {
+      result = .failure(error)
+    }
+    let repetition = core.read { $0.runs[self].details.pause.repetition }
+    if let pause = await repetition?.pause(after: result, in: self) { return .pause(pause) }
+    return .value(try result.get())
   }
 
   /// Looks for a value that is there already, and ends the body with it. Whether there is one.
@@ -258,7 +283,6 @@ extension Run {
       let member = state.runs[self].member
       guard state.runs[self].details.cancellation == nil, member >= 0 else { return nil }
       state.machine.bodyStarted(member)
-      state.runs[self].changeDetails { $0.pause.abandon = nil }
       let isRetrying = state.runs[self].details.pause.isRetrying
       if !state.runs[self].hasStarted || isRetrying {
         if !state.runs[self].hasStarted {

@@ -1,7 +1,23 @@
-/// Thrown by the body of a layer that pauses, to its driver.
-struct Pause: Error {
+/// The executions of one run's body: a retry, or a repetition after successes.
+///
+/// The driver of the run asks after each execution whether another one follows. The run releases its slot and its resources for the pause.
+protocol Repetition: AnyObject, Sendable {
+  /// Executes the body once more.
+  func execute(in run: Run) async throws -> any Sendable
+
+  /// Decides after an execution, in the task and the context of the body.
+  ///
+  /// - Returns: The pause before the next execution; `nil` if the result is that of the run.
+  func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause?
+
+  /// The run has ended in the pause before a further attempt.
+  func attemptAbandoned()
+}
+
+/// The pause before another execution of a body.
+struct Pause: Sendable {
   let duration: Duration
-  /// The error of the attempt before the pause, if any.
+  /// The error of the attempt before the pause, if it has failed.
   var error: (any Error)?
 }
 
@@ -68,12 +84,15 @@ extension Run {
     return !signal.wasCancelled
   }
 
-  // MARK: The state of a layer that pauses
+  // MARK: Repetitions
 
-  /// The state that the last step of a retry or a repeat has left, if any.
-  func pacing<State: Sendable>() -> State? { core.read { $0.runs[self].details.pause.state as? State } }
-
-  func setPacing(_ state: any Sendable) { core.update { $0[self].details.pause.state = state } }
+  /// Returns the repetition of the run, and makes it for the first execution.
+  func repetition(_ make: () -> any Repetition) -> any Repetition {
+    if let existing = core.read({ $0.runs[self].details.pause.repetition }) { return existing }
+    let made = make()
+    core.update { $0[self].details.pause.repetition = made }
+    return made
+  }
 }
 
 extension [Run] {

@@ -120,7 +120,7 @@ struct RunDetails: ~Copyable, Sendable {
 
   /// Takes out the references that a run that has ended does not need.
   mutating func takeReferences() -> [any Sendable] {
-    [bindings.takeAll(), pause.state.take(), result.take()]
+    [bindings.takeAll(), pause.repetition.take(), result.take()]
   }
 }
 
@@ -191,15 +191,13 @@ extension RunDetails {
   struct Pause: Sendable {
     var timer: TimerHeap.ID?
     var end: ProcedureInstant?
-    /// The state of a layer that pauses: of a retry or a repetition.
-    var state: (any Sendable)?
+    /// The retry or the repetition, once the body has been executed.
+    var repetition: (any Repetition)?
     var currentAttempt = 1
     /// Whether the run pauses before the current attempt.
     var isRetrying = false
     /// How many retries of inner layers have started. Only the reported run counts them.
     var innerRetryCount = 0
-    /// Called if the run ends in its pause, or before the next start.
-    var abandon: (@Sendable () -> Void)?
 
     /// The latest attempt that has started.
     var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
