@@ -25,7 +25,7 @@ private let phaseTable: [String: [RunPhase: Set<RunPhase>]] = [
   "finished": [.finishing: [.finished]],
 ]
 
-@Suite struct QueueMachineModelTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueMachineModelTests {
   @Test(
     "Q1, Q3, R2: in random scripts each event leads where the table of phases says, and nobody is overtaken or forgotten"
   )

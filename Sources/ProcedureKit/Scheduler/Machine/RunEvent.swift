@@ -1,0 +1,49 @@
+/// An event by which the driver of a run advances the run.
+///
+/// | event | a transition in | late in |
+/// |---|---|---|
+/// | `dependenciesSettled` | `pending` | every later phase |
+/// | `conditionsSatisfied` | `evaluating` | every phase but `pending` |
+/// | `pauseEnded` | `pausing` | every phase but `pending`, `evaluating` |
+/// | `claimGranted`, `claimRefused` | `claiming` | every phase but `pending`, `evaluating` |
+/// | `bodyStarted` | `starting` | none |
+/// | `bodyPaused` | `executing` | none |
+/// | `bodyEnded` | `starting`, `executing` | `finishing`, `finished` |
+/// | `finished` | `finishing` | none |
+///
+/// An event comes late if the run has advanced in the meantime, because it was cancelled, refused or held: the machine ignores the event and
+/// returns `stale`. In every other phase the event is impossible, and a mistake of the driver: the machine traps.
+enum RunEvent: Sendable, CaseIterable {
+  case dependenciesSettled, conditionsSatisfied, pauseEnded, claimGranted, claimRefused
+  case bodyStarted, bodyPaused, bodyEnded, finished
+
+  /// Whether the event advances a run in this phase; `false` if it comes late.
+  @inline(__always)
+  func advances(_ phase: RunPhase) -> Bool {
+    let isTransition =
+      switch self {
+      case .dependenciesSettled: phase == .pending
+      case .conditionsSatisfied: phase == .evaluating
+      case .pauseEnded: phase == .pausing
+      case .claimGranted, .claimRefused: phase == .claiming
+      case .bodyStarted: phase == .starting
+      case .bodyPaused: phase == .executing
+      case .bodyEnded: phase == .starting || phase == .executing
+      case .finished: phase == .finishing
+      }
+    precondition(isTransition || isLate(in: phase), "QueueMachine: \(self) is impossible in the phase \(phase)")
+    return isTransition
+  }
+
+  /// Whether the event can come in a phase in which it does nothing any more.
+  func isLate(in phase: RunPhase) -> Bool {
+    switch self {
+    case .dependenciesSettled: phase != .pending
+    case .conditionsSatisfied: phase != .pending && phase != .evaluating
+    case .pauseEnded: phase != .pending && phase != .evaluating && phase != .pausing
+    case .claimGranted, .claimRefused: phase != .pending && phase != .evaluating && phase != .claiming
+    case .bodyEnded: phase == .finishing || phase == .finished
+    case .bodyStarted, .bodyPaused, .finished: false
+    }
+  }
+}
