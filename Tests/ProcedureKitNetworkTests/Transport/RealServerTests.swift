@@ -1,7 +1,9 @@
+import Dispatch
 import Foundation
 import LoopbackServer
 import ProcedureKit
 import ProcedureKitNetwork
+import Synchronization
 import TestSupport
 import Testing
 
@@ -51,6 +53,70 @@ import Testing
     try result.get()
   }
 
+  private func openssl(_ arguments: String...) async throws {
+    try await withProgram(try #require(Self.path(of: "openssl")), arguments, isServer: false) {}
+  }
+
+  /// A certificate that signs itself.
+  private func makeAuthority(_ name: String) async throws -> (certificate: URL, key: URL) {
+    let (certificate, key) = (folder.file("\(name).pem"), folder.file("\(name).key"))
+    try await openssl(
+      "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext",
+      "subjectAltName=DNS:\(name)", "-keyout", key.path, "-out", certificate.path)
+    return (certificate, key)
+  }
+
+  /// A certificate for `localhost` that an authority has signed.
+  private func makeCertificate(by authority: (certificate: URL, key: URL)) async throws -> (certificate: URL, key: URL)
+  {
+    let (certificate, key) = (folder.file("server.pem"), folder.file("server.key"))
+    try Data("subjectAltName=DNS:localhost\n".utf8).write(to: folder.file("extensions"))
+    try await openssl(
+      "req", "-new", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", key.path, "-out",
+      folder.file("request").path)
+    try await openssl(
+      "x509", "-req", "-in", folder.file("request").path, "-CA", authority.certificate.path, "-CAkey",
+      authority.key.path, "-CAcreateserial", "-days", "2", "-extfile", folder.file("extensions").path, "-out",
+      certificate.path)
+    return (certificate, key)
+  }
+
+  /// Runs nginx with the folder `site`, at one port without TLS, and at one with TLS and HTTP/2.
+  private func withNginx(
+    _ identity: (certificate: URL, key: URL), log: URL, _ body: (_ plain: Int, _ secure: Int) async throws -> Void
+  ) async throws {
+    let (plain, secure) = (try freePort(), try freePort())
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+      "\($0)_temp_path \(folder.url.path)/\($0);"
+    }
+    let settings = """
+      daemon off; master_process off; pid \(folder.url.path)/pid; error_log stderr;
+      events { worker_connections 4096; }
+      http {
+        \(temporary.joined(separator: " "))
+        types { text/plain txt; } default_type application/octet-stream;
+        gzip on; gzip_types text/plain; gzip_min_length 10;
+        log_format short '$server_protocol $connection $status'; access_log \(log.path) short;
+        server {
+          listen 127.0.0.1:\(plain); listen 127.0.0.1:\(secure) ssl http2;
+          ssl_certificate \(identity.certificate.path); ssl_certificate_key \(identity.key.path);
+          root \(folder.file("site").path);
+        }
+      }
+      """
+    try Data(settings.utf8).write(to: folder.file("nginx.conf"))
+    try await withProgram(try #require(Self.path(of: "nginx")), ["-c", folder.file("nginx.conf").path]) {
+      try await waitUntilReady(url("http", plain, "/kitten.txt"), try #require(CurlTransport()))
+      try await body(plain, secure)
+    }
+  }
+
+  private func transport(trusting certificates: URL) throws -> CurlTransport {
+    var configuration = CurlTransport.Configuration()
+    configuration.trustedCertificates = certificates
+    return try #require(CurlTransport(configuration))
+  }
+
   private func freePort() throws -> Int { try RefusingPort().port }
 
   private func load(_ url: URL, _ transport: CurlTransport) async throws -> HTTPPayloadResponse<Data> {
@@ -76,39 +142,9 @@ import Testing
   @Test(
     "nginx: compression, TLS, HTTP/2 and kept connections", .enabled(if: path(of: "nginx") != nil, "nginx is missing"))
   func nginx() async throws {
-    let (plain, secure, log) = (try freePort(), try freePort(), folder.file("access"))
-    let (certificate, key) = (folder.file("certificate.pem"), folder.file("key.pem"))
-    try await withProgram(
-      try #require(Self.path(of: "openssl")),
-      [
-        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
-        "subjectAltName=DNS:localhost", "-keyout", key.path, "-out", certificate.path,
-      ], isServer: false
-    ) {}
-    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
-      "\($0)_temp_path \(folder.url.path)/\($0);"
-    }
-    let settings = """
-      daemon off; master_process off; pid \(folder.url.path)/pid; error_log stderr;
-      events {}
-      http {
-        \(temporary.joined(separator: " "))
-        types { text/plain txt; }
-        gzip on; gzip_types text/plain; gzip_min_length 10;
-        log_format short '$server_protocol $connection $status'; access_log \(log.path) short;
-        server {
-          listen 127.0.0.1:\(plain); listen 127.0.0.1:\(secure) ssl http2;
-          ssl_certificate \(certificate.path); ssl_certificate_key \(key.path);
-          root \(folder.file("site").path);
-        }
-      }
-      """
-    try Data(settings.utf8).write(to: folder.file("nginx.conf"))
-    var configuration = CurlTransport.Configuration()
-    configuration.trustedCertificates = certificate
-    let transport = try #require(CurlTransport(configuration))
-    try await withProgram(try #require(Self.path(of: "nginx")), ["-c", folder.file("nginx.conf").path]) {
-      try await waitUntilReady(url("http", plain, "/kitten.txt"), transport)
+    let (identity, log) = (try await makeAuthority("localhost"), folder.file("access"))
+    let transport = try transport(trusting: identity.certificate)
+    try await withNginx(identity, log: log) { plain, secure in
       for (scheme, port) in [("http", plain), ("https", secure)] {
         try await exchange(scheme, port, transport)
       }
@@ -126,6 +162,77 @@ import Testing
       #expect(Set(connections).count < 60, "\(version): \(Set(connections).count) connections")
     }
   }
+
+  @Test(
+    "nginx: only the authorities that a transport trusts count, not the system's and not another",
+    .enabled(if: path(of: "nginx") != nil, "nginx is missing"))
+  func trust() async throws {
+    let (mine, other) = (try await makeAuthority("mine"), try await makeAuthority("other"))
+    let identity = try await makeCertificate(by: mine)
+    try await withNginx(identity, log: folder.file("access")) { _, secure in
+      let address = url("https", secure, "/kitten.txt")
+      #expect(try await load(address, transport(trusting: mine.certificate)).text == Self.text)
+      for stranger in [try transport(trusting: other.certificate), try #require(CurlTransport())] {
+        let error = await networkError { try await load(address, stranger) }
+        #expect(error?.code == .serverCertificateUntrusted)
+      }
+      // A file without certificates trusts no one.
+      let none = try transport(trusting: folder.file("site/kitten.txt"))
+      #expect(await networkError { try await load(address, none) }?.kind == .transferFailed)
+    }
+  }
+
+  #if os(Linux)
+    @Test(
+      "nginx: a reader that does not read pauses its transfer over HTTP/2, too: its memory is bounded, and others continue",
+      .enabled(if: path(of: "nginx") != nil, "nginx is missing"))
+    func pausedReaders() async {
+      // A process of its own, whose memory no other test uses.
+      await #expect(processExitsWith: .success) { try await RealServerTests().holdReaders() }
+    }
+
+    private func holdReaders() async throws {
+      let (identity, count) = (try await makeAuthority("localhost"), 40)
+      try await withNginx(identity, log: folder.file("access")) { _, secure in
+        let (transport, executor) = (try transport(trusting: identity.certificate), HeldExecutor())
+        let (address, first) = (url("https", secure, "/large"), DispatchSemaphore(value: 0))
+        let before = try memory("VmRSS")
+        first.signal()
+        executor.hold()
+        let readers = (0..<count).map { _ in
+          Task(executorPreference: executor) {
+            let received = Mutex(0)
+            let exchange = HTTPExchange(
+              URLRequest(address),
+              // The first head holds all readers, whose transfers have begun by then.
+              onResponse: { _ in if first.wait(timeout: .now()) == .success { executor.hold() } },
+              onData: { data in received.withLock { $0 += data.count } })
+            try await transport.perform(exchange)
+            return received.withLock { $0 }
+          }
+        }
+        executor.letGo()
+        // All buffers fill, with about 128 KB each, since nginx compresses texts only. Each transfer could receive 50 MB.
+        try await eventually { try memory("VmRSS") - before > (count * 128) << 10 }
+        for _ in 1...50 {
+          #expect(try await load(url("https", secure, "/kitten.txt"), transport).text == Self.text)
+        }
+        let used = try memory("VmRSS") - before
+        #expect(used < (count * 512) << 10, "\(used >> 10) KB for \(count) transfers")
+        for reader in readers.prefix(count / 2) { reader.cancel() }
+        executor.letGo()
+        for (index, reader) in readers.enumerated() {
+          if index < count / 2 {
+            await #expect(throws: CancellationError.self) { try await reader.value }
+          } else {
+            #expect(try await reader.value == 50_000_000)
+          }
+        }
+      }
+      let lines = try String(contentsOf: folder.file("access"), encoding: .utf8).split(separator: "\n")
+      #expect(lines.count { $0.hasPrefix("HTTP/2.0") } >= count)
+    }
+  #endif
 
   private func exchange(_ scheme: String, _ port: Int, _ transport: CurlTransport) async throws {
     let queue = ProcedureQueue("network", maxConcurrentProcedures: 16)
