@@ -13,17 +13,36 @@ final class ReceivedResponse: Sendable {
   /// The head and the URL from which the object is made; `nil` if the transport has made the object.
   private let source: (head: ResponseHead, url: URL)?
   private let made: Mutex<HTTPURLResponse?>
+  /// Whether a redirect to another origin has taken `Authorization` from the request that was answered.
+  let hasLostAuthorization: Bool
 
   init(_ head: ResponseHead, from url: URL) {
     status = head.status
     source = (head, url)
     made = Mutex(nil)
+    hasLostAuthorization = false
   }
 
   init(_ response: HTTPURLResponse) {
     status = response.statusCode
     source = nil
     made = Mutex(response)
+    hasLostAuthorization = false
+  }
+
+  /// Creates a response to a request that has lost `Authorization`.
+  private init(toUnauthorized response: ReceivedResponse) {
+    status = response.status
+    source = response.source
+    made = Mutex(response.made.withLock(\.self))
+    hasLostAuthorization = true
+  }
+
+  /// Returns the response as one to the last request of a chain of redirects.
+  func redirected(from first: URLRequest, to last: URLRequest) -> ReceivedResponse {
+    let name = "Authorization"
+    let isLost = first.value(forHTTPHeaderField: name) != nil && last.value(forHTTPHeaderField: name) == nil
+    return isLost ? ReceivedResponse(toUnauthorized: self) : self
   }
 
   /// Foundation's object.

@@ -23,12 +23,13 @@ struct Transfer: Sendable {
   /// - Throws: ``NetworkError``; `CancellationError`.
   func perform(_ request: URLRequest, body: HTTPBody? = nil, into sink: any BodySink) async throws -> ReceivedResponse {
     try request.check(hasBody: body != nil)
+    let first = request
     var (request, body, count) = (request, body, 0)
     while true {
       let hop = Hop(transfer: self, request: request, redirectCount: count, sink: sink)
       try await hop.perform(body)
       switch try hop.end() {
-      case .response(let response): return response
+      case .response(let response): return response.redirected(from: first, to: request)
       case .redirect(let next, let keepsBody):
         try await settings.onRedirect?(next)
         request = next

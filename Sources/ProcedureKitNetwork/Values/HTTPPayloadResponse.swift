@@ -16,6 +16,9 @@ public struct HTTPPayloadResponse<Payload: Sendable>: Sendable {
   }
   private var received: ReceivedResponse
 
+  /// Internal. Whether a redirect to another origin has taken `Authorization` from the request that was answered.
+  var hasLostAuthorization: Bool { received.hasLostAuthorization }
+
   /// Creates a response.
   public init(_ payload: Payload, _ response: HTTPURLResponse) {
     self.init(payload, ReceivedResponse(response))

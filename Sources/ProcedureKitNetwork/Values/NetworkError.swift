@@ -46,6 +46,8 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   public let body: Data
   /// The error of the system or the decoder.
   public let underlying: (any Error)?
+  /// Internal. Whether the request concerned was sent without `Authorization`: it has none, or a redirect to another origin has taken it away.
+  let lacksAuthorization: Bool
   private let detail: String
   private let subject: String
 
@@ -58,13 +60,14 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
   ) {
     self.init(
       kind, request.withoutSecrets(), detail, response?.withoutSecrets(), body,
-      (underlying as? URLError)?.withoutSecrets ?? underlying, subject ?? request.summary)
+      (underlying as? URLError)?.withoutSecrets ?? underlying, subject ?? request.summary,
+      lacksAuthorization: request.value(forHTTPHeaderField: "Authorization") == nil)
   }
 
   /// Keeps all values, none of which holds a secret.
   private init(
     _ kind: Kind, _ request: URLRequest, _ detail: String, _ response: HTTPURLResponse?, _ body: Data,
-    _ underlying: (any Error)?, _ subject: String
+    _ underlying: (any Error)?, _ subject: String, lacksAuthorization: Bool
   ) {
     self.kind = kind
     self.request = request
@@ -73,12 +76,14 @@ public struct NetworkError: Error, Sendable, CustomStringConvertible, LocalizedE
     self.body = body
     self.underlying = underlying
     self.subject = subject
+    self.lacksAuthorization = lacksAuthorization
   }
 
   /// Internal. Returns the error without the header fields that a policy names as credentials.
   func hiding(_ names: Set<String>) -> NetworkError {
     NetworkError(
-      kind, request.withoutSecrets(names), detail, response?.withoutSecrets(names), body, underlying, subject)
+      kind, request.withoutSecrets(names), detail, response?.withoutSecrets(names), body, underlying, subject,
+      lacksAuthorization: lacksAuthorization)
   }
 
   /// The status code of the response, if one has begun.

@@ -9,7 +9,9 @@ extension Procedure where Input: NetworkRequest {
   /// Returns the procedure with the token of a web service in each request (`Authorization: Bearer`, RFC 6750).
   ///
   /// If the service answers with the status 401, one new token is requested, for all procedures whose token was refused, and the
-  /// request is sent once more. A 401 of another origin, to which a redirect has led, does not count. A second 401 is the result, like any other status. The procedure waits without a slot for a token.
+  /// request is sent once more. A second 401 is the result, like any other status. A 401 of another origin, to which a redirect has led, does
+  /// not count, and neither does one after a redirect back: the token is sent to no other origin, and not again afterwards. The procedure
+  /// waits without a slot for a token.
   /// `.resilient()` after this modifier includes the token request in the time of an attempt, before it does not.
   ///
   /// - Parameter service: The service.
@@ -38,22 +40,22 @@ extension Procedure where Input: NetworkRequest {
     }
   }
 
-  /// Throws ``RejectedToken`` for the status 401, be the status accepted or not. A 401 of another origin, to which a redirect leads, says
-  /// nothing about the token, which was not sent there.
+  /// Throws ``RejectedToken`` for the status 401, be the status accepted or not. A 401 that answers a request without the token says nothing
+  /// about the token: a redirect to another origin takes the token away, also for a redirect back.
   private func reportingRejectedTokens<Payload>() -> ProcedureTask<Input, Output>
   where Output == HTTPPayloadResponse<Payload> {
     configured { input, procedure in
       let header = input.urlRequest.value(forHTTPHeaderField: "Authorization") ?? ""
       guard let token = BearerToken(authorization: header) else { return procedure }
       return procedure.map { response in
-        guard response.status != 401 || !input.isAnswered(by: response.response) else {
-          throw RejectedToken(token: token, answer: .success(response))
+        guard response.status == 401, !response.hasLostAuthorization, input.isAnswered(by: response.response) else {
+          return response
         }
-        return response
+        throw RejectedToken(token: token, answer: .success(response))
       }
       .recover { error in
         guard let refusal = error as? NetworkError, refusal.kind == .unacceptableStatus, refusal.status == 401,
-          let response = refusal.response, input.isAnswered(by: response)
+          !refusal.lacksAuthorization, let response = refusal.response, input.isAnswered(by: response)
         else { throw error }
         throw RejectedToken<Payload>(token: token, answer: .failure(refusal))
       }

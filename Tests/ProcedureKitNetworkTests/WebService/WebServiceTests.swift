@@ -75,11 +75,18 @@ import TestingProcedureKit
     #expect(server.forms.count == 2)
   }
 
-  @Test("A 401 of another origin, to which a redirect leads, does not cost the token", arguments: [true, false])
-  func otherOrigin(_ isStrict: Bool) async throws {
+  @Test(
+    "A 401 of another origin, to which a redirect leads, does not cost the token, and neither does one after a redirect back",
+    arguments: [true, false], [true, false])
+  func otherOrigin(_ isStrict: Bool, _ leadsBack: Bool) async throws {
     let service = try TokenServer()
-    let other = try LoopbackServer { _ in .status(401) }
-    let server = try LoopbackServer { _ in .redirect(to: other.url("/").absoluteString) }
+    let other = try LoopbackServer { request in
+      leadsBack ? .redirect(to: "http://\(request.query ?? "")/back") : .status(401)
+    }
+    let server = try LoopbackServer { request in
+      if request.path == "/back" { return .status(401) }
+      return .redirect(to: other.url("/?\(request.headers["Host"] ?? "")").absoluteString)
+    }
     defer { for server in [service.server, other, server] { server.stop() } }
     var load = NetworkDataProcedure("load")
     if isStrict { load.settings.acceptsStatus = \.isSuccess }
@@ -92,7 +99,9 @@ import TestingProcedureKit
       }
     }
     #expect(service.forms.count == 1)
-    #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer secret-token-1", "Bearer secret-token-1"])
+    let token = "Bearer secret-token-1"
+    let expected = leadsBack ? [token, nil, token, nil] : [token, token]
+    #expect(server.requests.map { $0.headers["Authorization"] } == expected)
     #expect(other.requests.map { $0.headers["Authorization"] } == [nil, nil])
   }
 
