@@ -1,6 +1,7 @@
 import Foundation
 import LoopbackServer
 import ProcedureKit
+import ProcedureKitNetwork
 import Synchronization
 import Testing
 import TestingProcedureKit
@@ -136,7 +137,7 @@ import TestingProcedureKit
     arguments: [429, 503])
   func pause(_ status: Int) async throws {
     let asking = try LoopbackServer { request in
-      request.path == "/1" && request.attempt == 1 ? .status(status, headers: ["Retry-After": "30"]) : .ok("a kitten")
+      request.path == "/1" && request.attempt == 1 ? .status(status, headers: ["Retry-After": "120"]) : .ok("a kitten")
     }
     let other = try LoopbackServer { _ in .ok("a kitten") }
     defer { for server in [asking, other] { server.stop() } }
@@ -151,10 +152,47 @@ import TestingProcedureKit
       try await other.waitForRequests(2)
       try await clock.nextSleep(count: 3)
       #expect(asking.requests.count == 1)
-      clock.advance(by: .seconds(30))
+      clock.advance(by: .seconds(120))
       let summary = await task.value
       #expect(summary.text.hasPrefix("5 of 5 downloaded"))
       #expect(asking.requests.count == 4)
+    }
+  }
+
+  @Test(
+    "A page that waits for the rate of its host when a pause begins waits for the pause, too", arguments: [429, 503])
+  func pauseBegins(_ status: Int) async throws {
+    let gate = ServerGate()
+    let server = try LoopbackServer { request in
+      request.path == "/1" ? .status(status, headers: ["Retry-After": "30"]).gated(gate) : .ok("a kitten")
+    }
+    defer { server.stop() }
+    try await withFolder { _ in
+      let clock = VirtualClock()
+      let manners = Manners(host: "a", Limits(perHost: 1, rate: 1), clock: clock)
+      var configuration = ProcedureQueue.Configuration("crawler")
+      configuration.clock = clock
+      let queue = ProcedureQueue(configuration)
+      func add(_ path: String, _ name: String) -> ProcedureHandle<HTTPPayloadResponse<URL>> {
+        let download = NetworkDownloadProcedure(to: folder.appending(path: name)).procedureTask
+        return queue.add(manners.applied(to: download), input: URLRequest(url: server.url(path)))
+      }
+      let first = add("/1", "first")
+      try await gate.waitForArrivals()
+      let second = add("/2", "second")
+      #expect(try await clock.nextSleep() == clock.now.advanced(by: .seconds(1)))
+      gate.open()
+      await #expect { try await first.value } throws: { ($0 as? NetworkError)?.status?.rawValue == status }
+      clock.advance(by: .seconds(1))
+      // The page waits once more, or sends its request.
+      while clock.sleeperCount == 0, server.requests.count == 1 {
+        try Task.checkCancellation()
+        await Task.yield()
+      }
+      #expect(server.requests.count == 1)
+      clock.advance(by: .seconds(29))
+      #expect(try await second.value.status == 200)
+      #expect(server.requests.map(\.path) == ["/1", "/2"])
     }
   }
 

@@ -67,6 +67,8 @@ struct Crawl: Sendable {
     var resilience = NetworkResilience()
     resilience.attemptTimeout = .seconds(limits.timeout)
     resilience.maxAttempts = limits.attempts
+    // A page that was answered with a pause is requested again after the pause.
+    resilience.longestRetryAfter = Manners.longestPause
     var settings = TransferSettings.download
     settings.onRedirect = { throw Redirection(request: $0) }
     let download = NetworkDownloadProcedure(to: file, settings).resilient(resilience) { manners.applied(to: $0) }

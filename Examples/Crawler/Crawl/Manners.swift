@@ -34,7 +34,7 @@ final class Manners: Sendable {
 
   /// Returns an attempt that waits for the pauses and the rate of the host, and counts for the breaker if the host has failed.
   func applied(to attempt: Download) -> Download {
-    attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
+    let call = attempt.map { Result<HTTPPayloadResponse<URL>, any Error>.success($0) }
       .recover { [self] error in
         notePause(of: error)
         // The breaker is about the host: a page that is missing, moved or too long says nothing against the host.
@@ -43,15 +43,29 @@ final class Manners: Sendable {
       }
       .circuitBreaker(breaker)
       .map { try $0.get() }
+    // While the page waited for the rate and for a slot, the host may have asked for a pause in answer to another page.
+    let check = ProcedureTask("pause") { [self] (request: URLRequest) in
+      if pauseRest > .zero { throw PauseBegan() }
+      return request
+    }
+    let admitted = check.then(call)
       .rateLimited(limiter)
       .condition("the host asks for no pause") { [self] in
-        while true {
-          let rest = pauseEnd.withLock { $0 } - elapsed()
-          guard rest > .zero else { return true }
-          try await clock.sleep(for: rest)
-        }
+        while pauseRest > .zero { try await clock.sleep(for: pauseRest) }
+        return true
       }
+    return ProcedureTask(attempt.name) { request in
+      while true {
+        do { return try await admitted(request) } catch is PauseBegan { continue }
+      }
+    }
   }
+
+  /// The page has to wait once more.
+  private struct PauseBegan: Error {}
+
+  /// How long the host gets no request from now; not positive without a pause.
+  private var pauseRest: Duration { pauseEnd.withLock { $0 } - elapsed() }
 
   private func notePause(of error: any Error) {
     guard let pause = Self.pause(of: error) else { return }
@@ -70,7 +84,7 @@ final class Manners: Sendable {
   }
 
   /// The longest pause that a host gets, whatever it asks for: a host that asks for a year would keep the program waiting.
-  private static let longestPause = Duration.seconds(600)
+  static let longestPause = Duration.seconds(600)
 
   private static func isFailureOfHost(_ error: any Error) -> Bool {
     if pause(of: error) != nil || error is Redirection { return false }
