@@ -49,9 +49,11 @@
       var text: String { "\(status.withLock { $0 }) \(body.withLock { String(decoding: $0, as: UTF8.self) })" }
     }
 
-    /// Sends a body with a new transport. Returns the status and the text of the answer.
-    private func send(_ body: HTTPBody, to url: URL, onHead: @escaping @Sendable () -> Void = {}) async throws -> String
-    {
+    /// Sends a body. Returns the status and the text of the answer.
+    private func send(
+      _ body: HTTPBody, to url: URL, with transport: CurlTransport? = CurlTransport(),
+      onHead: @escaping @Sendable () -> Void = {}
+    ) async throws -> String {
       let answer = Answer()
       let exchange = HTTPExchange(
         URLRequest(url, "PUT"), body: body,
@@ -59,8 +61,29 @@
           answer.status.withLock { $0 = response.statusCode }
           onHead()
         }, onData: { data in answer.body.withLock { $0 += data } })
-      try await #require(CurlTransport()).perform(exchange)
+      try await #require(transport).perform(exchange)
       return answer.text
+    }
+
+    /// Sends a body that is refused. The last byte of the answer arrives when the thread of the transport has performed fifty other transfers
+    /// since the head: turns enough to send more of the body.
+    private func sendRefused(_ body: HTTPBody, onHead: @escaping @Sendable () -> Void) async throws -> String {
+      let (gate, transport) = (ServerGate(), try #require(CurlTransport()))
+      let server = try LoopbackServer(
+        beforeBody: { $0.method == "PUT" ? .status(413, body: Data("no".utf8)).gated(gate, after: 1) : nil },
+        handler: { _ in .ok("a kitten") })
+      defer { server.stop() }
+      let (heads, head) = AsyncStream.makeStream(of: Void.self)
+      async let text = send(body, to: server.url("/"), with: transport) {
+        onHead()
+        head.yield()
+      }
+      for await _ in heads.prefix(1) {}
+      var load = NetworkDataProcedure()
+      load.settings.transport = transport
+      for _ in 1...50 { #expect(try await load(URLRequest(server.url("/"))).text == "a kitten") }
+      gate.open()
+      return try await text
     }
 
     static let heads = ["Connection: close\r\n", ""]
@@ -89,13 +112,8 @@
       "Of a refused body, no more is produced while the answer arrives",
       arguments: [Source.endless, .endlessWithLength])
     func production(_ source: Source) async throws {
-      let server = try LoopbackServer(
-        beforeBody: { _ in .status(413, body: Data("no".utf8)).delayed(.milliseconds(500), after: 1) },
-        handler: { _ in .ok("") })
-      defer { server.stop() }
       let (pieces, atHead) = (Counter(), Counter())
-      let text = try await send(source.body { pieces.add(1) }, to: server.url("/")) { atHead.add(pieces.value) }
-      #expect(text == "413 no")
+      #expect(try await sendRefused(source.body { pieces.add(1) }) { atHead.add(pieces.value) } == "413 no")
       // One piece waits, and another is being produced.
       #expect(pieces.value <= atHead.value + 2)
     }
@@ -108,15 +126,9 @@
 
     @Test("A refused body whose source fails afterwards takes nothing from the answer")
     func source() async throws {
-      let server = try LoopbackServer(
-        beforeBody: { _ in .status(413, body: Data("no".utf8)).delayed(.milliseconds(300), after: 1) },
-        handler: { _ in .ok("") })
-      defer { server.stop() }
       let (pieces, piece) = AsyncThrowingStream.makeStream(of: Data.self)
       piece.yield(Data(count: 10))
-      let text = try await send(.stream(HTTPBodyStream { pieces }), to: server.url("/")) {
-        piece.finish(throwing: Broken())
-      }
+      let text = try await sendRefused(.stream(HTTPBodyStream { pieces })) { piece.finish(throwing: Broken()) }
       #expect(text == "413 no")
     }
 
