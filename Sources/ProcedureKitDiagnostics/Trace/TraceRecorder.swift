@@ -37,10 +37,10 @@ public final class TraceRecorder: Sendable {
     try self.init(path: SystemText(file.path), file)
   }
 
-  /// Internal, for the examples. Creates the file, or empties the one that is there. The path need not be UTF-8.
+  /// Creates the file, or empties the one that is there, at a path that need not be UTF-8, as one from the command line.
   ///
   /// - Throws: ``TraceError`` if the file cannot be opened for writing.
-  package convenience init(path: SystemText) throws {
+  public convenience init(path: SystemText) throws {
     try self.init(path: path, URL(filePath: path.description, directoryHint: .notDirectory))
   }
 
