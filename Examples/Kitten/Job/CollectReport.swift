@@ -21,7 +21,7 @@ struct CollectReport: Procedure {
           isComplete = false
           // A picture that cannot be loaded fails once for each of its sizes, for the same reason.
           let reason = "\(Self.root(of: error))"
-          if report.errors.last?.hasBytes(of: reason) != true { report.errors.append(reason) }
+          if report.errors.last?.utf8.elementsEqual(reason.utf8) != true { report.errors.append(reason) }
         }
       }
       if !isComplete { report.failedSourceCount += 1 }
