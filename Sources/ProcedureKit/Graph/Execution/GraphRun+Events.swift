@@ -85,9 +85,8 @@ extension GraphRun {
   func progressPart(in around: ProgressNode) -> ProgressNode {
     let (part, isNew) = around.graph(firstID) {
       let total = plan.traits.reduce(0) { $0 + Double($1.weight) }
-      let core = run.core
       return ProgressNode(
-        firstID, in: around, ProgressState(total: total), nodeCount: plan.traits.count, now: { core.time.now })
+        firstID, in: around, ProgressState(total: total), nodeCount: plan.traits.count, time: run.core.time)
     }
     guard isNew else { return part }
     // From now on, each node counts when it ends; those that have ended before count here, some of them twice, which has no effect.

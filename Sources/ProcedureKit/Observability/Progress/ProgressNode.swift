@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One run in the tree of progress, or one graph.
 ///
 /// There is a part only where progress is reported or read, and then also for all runs around. A part calls nothing under its lock, which is taken last.
@@ -9,6 +11,8 @@ package final class ProgressNode: Sendable {
     /// The version that each reader has read.
     var versions: [ObjectIdentifier: Int] = [:]
     var readers: [(id: ObjectIdentifier, waiter: Waiter)] = []
+    /// The run, which announces each percent; `nil` for a graph, and from the end of the run on.
+    var run: Run?
     /// The percents that were announced last.
     var announced = -1
     var isAnnouncing = false
@@ -16,28 +20,35 @@ package final class ProgressNode: Sendable {
     var graphs: [ProcedureID: ProgressNode] = [:]
     /// For each node of a graph, whether it has been counted.
     var counted: ContiguousArray<Bool>
+
+    /// Returns what is to be announced, unless another task announces: that one asks again afterwards.
+    mutating func nextAnnouncement() -> (run: Run, progress: ProcedureProgress)? {
+      guard let run, !isAnnouncing, progress.percent > announced else { return nil }
+      (isAnnouncing, announced) = (true, progress.percent)
+      return (run, progress.shown)
+    }
   }
 
   /// The identity in the part around: of the run, or of the first node of the graph.
   let id: ProcedureID
   private let parent: ProgressNode?
-  private let now: @Sendable () -> ProcedureInstant
-  private let announce: (@Sendable (ProcedureProgress) -> Void)?
-  private let state: Locked<State>
+  private let time: QueueClock
+  private let state: Mutex<State>
 
   /// - Parameters:
   ///   - id: The identity in the part around.
   ///   - parent: The part around.
   ///   - progress: The beginning.
   ///   - nodeCount: The number of nodes of a graph.
-  ///   - now: Reads the clock of the queue.
-  ///   - announce: Called outside of all locks for each percent, by one task at a time.
+  ///   - time: The time of the queue.
+  ///   - run: The run, which announces each percent; `nil` for a graph.
   init(
     _ id: ProcedureID, in parent: ProgressNode?, _ progress: ProgressState, nodeCount: Int = 0,
-    now: @escaping @Sendable () -> ProcedureInstant, announce: (@Sendable (ProcedureProgress) -> Void)? = nil
+    time: QueueClock, run: Run? = nil
   ) {
-    (self.id, self.parent, self.now, self.announce) = (id, parent, now, announce)
-    state = Locked(State(progress: progress, counted: ContiguousArray(repeating: false, count: nodeCount)))
+    (self.id, self.parent, self.time) = (id, parent, time)
+    let counted = ContiguousArray(repeating: false, count: nodeCount)
+    state = Mutex(State(progress: progress, run: run, counted: counted))
   }
 
   var shown: ProcedureProgress { state.withLock { $0.progress.shown } }
@@ -48,14 +59,14 @@ package final class ProgressNode: Sendable {
   // MARK: Changes
 
   func bodyReported(_ fraction: Double, completed: Int? = nil, of total: Int? = nil) {
-    change { $0.progress.bodyReported(fraction, completed: completed, of: total, at: $1) }
+    change { $0.progress.bodyReported(fraction, completed: completed, of: total, at: $1.instant) }
   }
 
   func childCame(_ id: ProcedureID, weight: Double) -> Bool {
     state.withLock { $0.progress.childCame(id, weight: weight) }
   }
 
-  func childEnded(_ id: ProcedureID) { change { $0.progress.childEnded(id, at: $1) } }
+  func childEnded(_ id: ProcedureID) { change { $0.progress.childEnded(id, at: $1.instant) } }
 
   /// A node of a graph reports.
   func nodeCame(_ node: Int, _ id: ProcedureID, weight: Double) {
@@ -64,43 +75,46 @@ package final class ProgressNode: Sendable {
 
   /// A node of a graph has ended, in whatever way. Calling this function again has no effect.
   func nodeEnded(_ node: Int, _ id: ProcedureID, weight: Double) {
-    change { state, now in
+    change { state, reading in
       guard !state.counted[node] else { return }
       state.counted[node] = true
       _ = state.progress.childCame(id, weight: weight)
-      state.progress.childEnded(id, at: now)
+      state.progress.childEnded(id, at: reading.instant)
     }
   }
 
-  func ended(hasFinished: Bool) { change { state, _ in state.progress.ended(hasFinished: hasFinished) } }
+  /// The run has ended.
+  func ended(_ outcome: ProcedureOutcome<Void>) {
+    let hasFinished = if case .finished = outcome { true } else { false }
+    change { state, _ in
+      state.run = nil
+      state.progress.ended(hasFinished: hasFinished)
+    }
+  }
 
-  private func change(_ body: (inout State, ProcedureInstant) -> Void) {
-    let now = now()
-    let (fraction, waiters) = state.withLock { state -> (Double?, [Waiter]) in
-      let (version, former) = (state.progress.version, state.progress.shown.fraction)
-      body(&state, now)
-      let fraction = state.progress.shown.fraction
+  private func change(_ body: (inout State, QueueClock.Reading) -> Void) {
+    let reading = time.lazyReading()
+    let (fraction, waiters, announcement) = state.withLock { state in
+      let (version, former) = (state.progress.version, state.progress.fraction)
+      body(&state, reading)
+      let fraction = state.progress.fraction
       let waiters = state.progress.version == version ? [] : state.readers.takeAll().map(\.waiter)
-      return (fraction == former ? nil : fraction, waiters)
+      return (fraction == former ? nil : fraction, waiters, state.nextAnnouncement())
     }
     for waiter in waiters { waiter.resume() }
-    if let announce { announceChanges(announce) }
-    if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: $1) } }
+    announce(from: announcement)
+    if let fraction { parent?.change { [id] in $0.progress.childAdvanced(id, to: fraction, at: $1.instant) } }
   }
 
-  /// Announces what is shown, in order: a task that comes while another one announces leaves that to the other.
-  private func announceChanges(_ announce: @Sendable (ProcedureProgress) -> Void) {
-    func next() -> ProcedureProgress? {
-      state.withLock { state in
-        let shown = state.progress.shown
-        guard !state.isAnnouncing, !state.progress.hasEnded, shown.percent > state.announced else { return nil }
-        (state.isAnnouncing, state.announced) = (true, shown.percent)
-        return shown
+  /// Announces what is shown, outside of all locks and in order: a task that comes while another one announces leaves that to the other.
+  private func announce(from first: (run: Run, progress: ProcedureProgress)?) {
+    var next = first
+    while let (run, progress) = next {
+      run.report(.progress(progress))
+      next = state.withLock { state in
+        state.isAnnouncing = false
+        return state.nextAnnouncement()
       }
-    }
-    while let progress = next() {
-      announce(progress)
-      state.withLock { $0.isAnnouncing = false }
     }
   }
 
@@ -176,7 +190,8 @@ struct ProgressState {
     var fraction = 0.0
   }
 
-  private(set) var shown = ProcedureProgress()
+  /// What is shown, without the remaining time of a part that has not ended.
+  private var value = ProcedureProgress()
   private(set) var hasEnded = false
   /// Counts the changes of what is shown.
   private(set) var version = 0
@@ -190,6 +205,8 @@ struct ProgressState {
   private var isFixed: Bool
   /// The instant and the fraction from which the speed is measured.
   private var beginning: (instant: ProcedureInstant, fraction: Double)?
+  /// How long the part has taken since the beginning, and how many times as long the rest takes, as of the latest advance.
+  private var pace: (elapsed: Duration, factor: Double)?
 
   /// - Parameters:
   ///   - total: The weight of all children, if it is known; otherwise the weights of the children are added up as they come.
@@ -200,17 +217,31 @@ struct ProgressState {
     beginning = start.map { ($0, 0) }
   }
 
+  /// What is shown.
+  var shown: ProcedureProgress {
+    var shown = value
+    if let pace { shown.remaining = pace.elapsed.scaled(by: pace.factor) }
+    return shown
+  }
+
+  /// The fraction that is shown.
+  var fraction: Double { value.fraction }
+
+  /// The whole percents that are shown.
+  var percent: Int { value.percent }
+
   /// The body has reported a fraction, and perhaps the units that it stands for.
-  mutating func bodyReported(_ fraction: Double, completed: Int? = nil, of total: Int? = nil, at now: ProcedureInstant)
-  {
+  mutating func bodyReported(
+    _ fraction: Double, completed: Int? = nil, of total: Int? = nil, at now: @autoclosure () -> ProcedureInstant
+  ) {
     guard !hasEnded, !fraction.isNaN else { return }
     let fraction = min(max(fraction, 0), 1)
-    if fraction >= reported ?? 0, (completed, total) != (shown.completedUnits, shown.totalUnits) {
-      (shown.completedUnits, shown.totalUnits) = (completed, total)
+    if fraction >= reported ?? 0, (completed, total) != (value.completedUnits, value.totalUnits) {
+      (value.completedUnits, value.totalUnits) = (completed, total)
       version += 1
     }
     reported = max(reported ?? 0, fraction)
-    show(at: now)
+    show(at: now())
   }
 
   /// A child has come. Returns whether the child is new.
@@ -222,18 +253,19 @@ struct ProgressState {
   }
 
   /// A child is so far.
-  mutating func childAdvanced(_ id: ProcedureID, to fraction: Double, at now: ProcedureInstant) {
-    guard let child = children[id], fraction > child.fraction else { return }
-    children[id]?.fraction = fraction
+  mutating func childAdvanced(_ id: ProcedureID, to fraction: Double, at now: @autoclosure () -> ProcedureInstant) {
+    guard let index = children.index(forKey: id), fraction > children.values[index].fraction else { return }
+    let child = children.values[index]
+    children.values[index].fraction = fraction
     done += (fraction - child.fraction) * child.weight
-    show(at: now)
+    show(at: now())
   }
 
   /// A child has ended, in whatever way, and counts as done.
-  mutating func childEnded(_ id: ProcedureID, at now: ProcedureInstant) {
+  mutating func childEnded(_ id: ProcedureID, at now: @autoclosure () -> ProcedureInstant) {
     guard let child = children.removeValue(forKey: id) else { return }
     done += (1 - child.fraction) * child.weight
-    show(at: now)
+    show(at: now())
   }
 
   /// A child has failed that is tried again: nothing of the child counts any more.
@@ -248,22 +280,23 @@ struct ProgressState {
     guard !hasEnded else { return }
     hasEnded = true
     children = [:]
-    if hasFinished { shown.fraction = 1 }
-    shown.remaining = hasFinished ? .zero : nil
+    if hasFinished { value.fraction = 1 }
+    pace = nil
+    value.remaining = hasFinished ? .zero : nil
     version += 1
   }
 
-  private mutating func show(at now: ProcedureInstant) {
+  private mutating func show(at now: @autoclosure () -> ProcedureInstant) {
     let whole = total + (reported == nil ? 0 : 1)
     let fraction = whole > 0 ? min(max(((reported ?? 0) + done) / whole, 0), 1) : 0
-    guard !hasEnded, fraction > shown.fraction else { return }
-    shown.fraction = fraction
+    guard !hasEnded, fraction > value.fraction else { return }
+    value.fraction = fraction
     version += 1
     guard let beginning else {
-      self.beginning = (now, fraction)
+      self.beginning = (now(), fraction)
       return
     }
     let speed = fraction - beginning.fraction
-    if speed > 0 { shown.remaining = beginning.instant.duration(to: now).scaled(by: (1 - fraction) / speed) }
+    if speed > 0 { pace = (beginning.instant.duration(to: now()), (1 - fraction) / speed) }
   }
 }

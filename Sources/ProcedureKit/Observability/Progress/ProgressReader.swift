@@ -36,18 +36,17 @@ extension Run {
     let run = reported
     let (existing, started) = run.core.read { ($0.runs[run].details.extensions.progress, $0.runs[run].started) }
     if let existing { return existing }
-    let core = run.core
     let isNode = run.kind == .node || run.kind == .bareNode
     let graph = isNode ? run.parent?.currentGraph : nil
     // A node that is left of a graph that has ended is part of nothing.
     let around = graph?.progressPart ?? (isNode ? nil : run.parent?.progressPart)
     let made = ProgressNode(
       run.id, in: around, ProgressState(start: started < 0 ? nil : ProcedureInstant(nanoseconds: started)),
-      now: { core.time.now }, announce: { [weak run] in run?.report(.progress($0)) })
-    let part = run.core.update { runs in
-      if let existing = runs[run].details.extensions.progress { return existing }
-      runs[run].details.extensions.progress = made
-      return made
+      time: run.core.time, run: run)
+    let (part, outcome) = run.core.update { runs in
+      let part = runs[run].details.extensions.progress ?? made
+      runs[run].details.extensions.progress = part
+      return (part, run.outcome?.withoutValue)
     }
     guard part === made else { return part }
     if let graph {
@@ -56,9 +55,8 @@ extension Run {
       around?.adopt(run)
     }
     run.adoptParts(into: part)
-    run.whenFinished { outcome in
-      if case .finished = outcome { part.ended(hasFinished: true) } else { part.ended(hasFinished: false) }
-    }
+    // A run that ends from now on ends its part.
+    if let outcome { part.ended(outcome) }
     return part
   }
 

@@ -197,6 +197,7 @@ extension Run {
     state.runs[self].changeDetails { details in
       effects.call(details.observers.waiters.inOrder)
       details.observers.waiters = [:]
+      if let progress = details.extensions.progress { effects.add(.notify(progress.ended, outcome.withoutValue)) }
       for listener in details.observers.listeners.inOrder {
         effects.add(.notify(listener, outcome.withoutValue))
       }

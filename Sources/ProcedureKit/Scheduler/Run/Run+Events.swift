@@ -47,6 +47,8 @@ extension Run {
   /// Records an event that not every run has, under the id of the reporting run.
   func report(_ step: ProcedureEvent.Step) {
     let run = reported
+    // The log of an added run is made here, for later subscribers.
+    guard run.kind == .added || run.hasLog || run.core.broadcaster.isObserved else { return }
     let reading = run.core.time.reading()
     run.core.send { state, effects in
       guard run.outcome == nil else { return }
