@@ -46,11 +46,14 @@ struct CurlRequest {
     let interval = request.timeoutInterval
     idleLimit = interval > 0 && interval < 1e9 ? .seconds(interval) : nil
 
+    let fields = request.allHTTPHeaderFields ?? [:]
+    var lines: [String] = []
+    lines.reserveCapacity(fields.count + Self.ownLineCount)
     // Otherwise libcurl waits up to a second for a `100 Continue` before it sends a long body.
-    var lines = ["Expect:"]
+    lines.append("Expect:")
     var names: Set<String> = []
     var offered: Set<String> = []
-    for (name, value) in request.allHTTPHeaderFields ?? [:] {
+    for (name, value) in fields {
       let small = name.lowercased()
       names.insert(small)
       // What frames the body is libcurl's to say. A 417 to `Expect` would make it send the request again, behind the head of the 417.
@@ -70,7 +73,7 @@ struct CurlRequest {
     // A part of a compressed body is of no use.
     if !names.contains("accept-encoding"), !names.contains("range"), GzipDecoder.isAvailable {
       lines.append("Accept-Encoding: gzip")
-      offered = ["gzip"]
+      offered = Self.ownCodings
     }
     self.lines = lines
     offeredCodings = offered
@@ -88,6 +91,10 @@ struct CurlRequest {
     case .stream: true
     }
   }
+
+  /// The most lines that are added to those of the request.
+  private static let ownLineCount = 4
+  private static let ownCodings: Set = ["gzip"]
 
   private static let userAgent =
     "User-Agent: ProcedureKit libcurl/" + String(pk_curl_version_number() >> 16) + "."

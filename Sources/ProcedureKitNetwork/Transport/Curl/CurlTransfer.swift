@@ -45,6 +45,7 @@ final class CurlTransfer: @unchecked Sendable {
 
   /// The most bytes that libcurl passes in one call (`CURL_MAX_WRITE_SIZE`).
   private static let maxWriteSize = 16 << 10
+  private static let usualHeadSize = 512
 
   let request: CurlRequest
   let handle: OpaquePointer
@@ -151,6 +152,7 @@ final class CurlTransfer: @unchecked Sendable {
       guard case .head = state.machine.phase else { return true }
       if state.head.isEmpty || line.starts(with: "HTTP/".utf8) {
         guard state.machine.statusLineArrived(ResponseHead.status(of: line)) else { return false }
+        state.head.reserveCapacity(Self.usualHeadSize)
       }
       state.head += line
       guard line.isEmptyLine else { return true }
@@ -347,7 +349,7 @@ extension CurlRequest.Body {
 }
 
 extension UnsafeRawBufferPointer {
-  fileprivate var isEmptyLine: Bool { elementsEqual("\r\n".utf8) || elementsEqual("\n".utf8) }
+  fileprivate var isEmptyLine: Bool { count <= 2 && (elementsEqual("\r\n".utf8) || elementsEqual("\n".utf8)) }
 
   /// For a field `Transfer-Encoding`: whether its value is `chunked` or `identity` alone.
   fileprivate var isChunkedCoding: Bool? {

@@ -5,55 +5,86 @@ import Foundation
 #endif
 
 /// The head of a response: the status line and the header fields.
+///
+/// The bytes are kept as they came, and a field is made into text when somebody asks for it: most of a small response is never read.
 struct ResponseHead {
   let version: String
   let status: Int
-  /// The name as the server has spelt it first, and its values, joined by a comma.
-  private struct Field {
-    let name: String
-    var value: String
+
+  /// A line after the status line, as ranges of the bytes.
+  private struct Line {
+    /// `nil` for a line that begins with white space, which continues the field before (RFC 9112, section 5.2).
+    let name: Range<Int>?
+    let value: Range<Int>
   }
 
-  /// The fields by their names in small letters.
-  private var byName: [String: Field] = [:]
-
-  /// The values by the names as the server has spelt them.
-  var fields: [String: String] {
-    Dictionary(byName.values.map { ($0.name, $0.value) }) { first, _ in first }
-  }
+  private let bytes: [UInt8]
+  private var lines: [Line] = []
 
   /// Reads the lines of a head, which end with LF or CR LF.
   ///
   /// - Returns: `nil` if the first line is no status line of HTTP.
   init?(_ bytes: [UInt8]) {
+    self.bytes = bytes
     var rest = bytes[...]
     let statusLine = rest.removeLine()
     guard let status = Self.status(of: statusLine) else { return nil }
     version = Self.text(statusLine.prefix { $0 != UInt8(ascii: " ") })
     self.status = status
-    byName.reserveCapacity(Self.usualFieldCount)
-    var last: String?
+    lines.reserveCapacity(Self.usualFieldCount)
     while !rest.isEmpty {
       let line = rest.removeLine()
-      if line.isEmpty { continue }
-      // A line that begins with white space continues the field before (RFC 9112, section 5.2).
-      if let first = line.first, first == 32 || first == 9 {
-        if let last { byName[last]?.value += " " + Self.text(Self.trimmed(line)) }
-        continue
+      guard let first = line.first else { continue }
+      if first == 32 || first == 9 {
+        if !lines.isEmpty { lines.append(Line(name: nil, value: Self.trimmed(line).indices)) }
+      } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+        let value = Self.trimmed(line[(colon + 1)...])
+        lines.append(Line(name: Self.trimmed(line[..<colon]).indices, value: value.indices))
       }
-      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
-      let name = Self.text(Self.trimmed(line[..<colon]))
-      let value = Self.text(Self.trimmed(line[line.index(after: colon)...]))
-      let small = name.lowercased()
-      let spelling = version.hasPrefix("HTTP/1") ? name : Self.capitalized(name)
-      if byName[small]?.value.append(", " + value) == nil { byName[small] = Field(name: spelling, value: value) }
-      last = small
+    }
+  }
+
+  /// The values by the names as the server has spelt them first.
+  var fields: [String: String] {
+    var linesByName: [String: [Line]] = [:]
+    var small = ""
+    for line in lines {
+      if let name = line.name { small = Self.text(bytes[name]).lowercased() }
+      linesByName[small, default: []].append(line)
+    }
+    return Dictionary(
+      linesByName.map { small, lines in
+        let name = lines.first?.name.map { Self.text(bytes[$0]) } ?? small
+        return (version.hasPrefix("HTTP/1") ? name : Self.capitalized(name), value(of: small, lines))
+      }
+    ) { first, _ in first }
+  }
+
+  /// Returns the value of a field, whose name is compared without regard to case.
+  func value(of name: String) -> String? {
+    let length = name.utf8.count
+    var hasName = false
+    let lines = lines.filter { line in
+      if let other = line.name {
+        hasName = other.count == length && bytes[other].elementsEqual(name.utf8, by: Self.isSameLetter)
+      }
+      return hasName
+    }
+    return lines.isEmpty ? nil : value(of: name.lowercased(), lines)
+  }
+
+  /// Joins the lines of a field by commas. `name` is in small letters.
+  private func value(of name: String, _ lines: [Line]) -> String {
+    var value = ""
+    for (index, line) in lines.enumerated() {
+      if index > 0 { value += line.name == nil ? " " : ", " }
+      value += Self.text(bytes[line.value])
     }
     // Foundation needs 0.2 s to find the name of the file in 100 KB, and far more in a longer value.
-    for name in ["content-type", "content-disposition"] {
-      guard let value = byName[name]?.value, value.utf8.count > Self.parsedLimit else { continue }
-      byName[name]?.value = String(decoding: value.utf8.prefix(Self.parsedLimit), as: UTF8.self)
+    guard value.utf8.count > Self.parsedLimit, ["content-type", "content-disposition"].contains(name) else {
+      return value
     }
+    return String(decoding: value.utf8.prefix(Self.parsedLimit), as: UTF8.self)
   }
 
   /// How many bytes are kept of a field that Foundation reads by itself.
@@ -67,11 +98,6 @@ struct ResponseHead {
     let digits = rest.drop { $0 == UInt8(ascii: " ") }.prefix(while: isDigit)
     guard digits.count == 3 else { return nil }
     return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
-  }
-
-  /// Returns the value of a field, whose name is compared without regard to case.
-  func value(of name: String) -> String? {
-    byName[name.lowercased()]?.value
   }
 
   private static let usualFieldCount = 12
@@ -113,6 +139,11 @@ struct ResponseHead {
   // MARK: Bytes
 
   private static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
+
+  /// Whether two bytes are the same letter of ASCII, in whatever case, or the same byte.
+  private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool {
+    left == right || left ^ right == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(left | 0x20)
+  }
 
   private static func trimmed<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
     let start = bytes.drop { $0 == 32 || $0 == 9 }
