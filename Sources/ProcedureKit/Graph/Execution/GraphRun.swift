@@ -50,11 +50,8 @@ final class GraphRun: Sendable {
   /// Executes the graph. The caller's task is the first worker, and waits for the others.
   func execute() async throws {
     announceNodes()
-    let isRead = run.core.update { runs in
-      runs[run].details.extensions.graph = self
-      return runs[run.reported].details.extensions.progress != nil
-    }
-    if isRead { _ = progressPart }
+    run.core.update { $0[run].details.extensions.graph = self }
+    if run.isProgressRead { _ = progressPart }
     defer {
       if values.countsEnds { run.progressPart.graphEnded(firstID) }
       let graph = run.core.update { $0[run].details.extensions.graph.take() }

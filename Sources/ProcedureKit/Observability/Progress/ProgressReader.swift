@@ -60,6 +60,19 @@ extension Run {
     return part
   }
 
+  /// Whether the progress of the run, or of a run around it, is reported or read.
+  var isProgressRead: Bool {
+    ancestors.contains { run in run.core.read { $0.runs[run.reported].details.extensions.progress != nil } }
+  }
+
+  /// Whether the body, or that of a layer, executes a graph.
+  private var executesGraph: Bool {
+    let (graph, children) = core.read { state in
+      (state.runs[self].details.extensions.graph, Array(state.runs[self].details.children.byID.values))
+    }
+    return graph != nil || children.contains { $0.kind == .layer && $0.executesGraph }
+  }
+
   var currentGraph: GraphRun? { core.read { $0.runs[self].details.extensions.graph } }
 
   /// Takes the children and graphs of the run, and of its layers, that are there already.
@@ -69,10 +82,12 @@ extension Run {
     }
     _ = graph?.progressPart(in: part)
     for child in children {
-      if child.isReported {
-        part.adopt(child)
-      } else if child.kind != .graphWorker {
-        child.adoptParts(into: part)
+      switch child.kind {
+      case .added, .structured: part.adopt(child)
+      // The graph counts its nodes. A node that executes a graph is as far as that graph.
+      case .node, .bareNode: if child.executesGraph { _ = child.progressPart }
+      case .layer, .call, .copy: child.adoptParts(into: part)
+      case .graphWorker: break
       }
     }
   }

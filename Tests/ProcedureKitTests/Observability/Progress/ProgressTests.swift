@@ -114,6 +114,37 @@ import TestingProcedureKit
     #expect(await handle.progress.reduce(into: []) { $0.append($1.fraction) } == [1])
   }
 
+  @Test("A graph with a map is as far as the elements of the map", arguments: [true, false])
+  func elements(isReadBefore: Bool) async throws {
+    let (gates, opened) = AsyncStream.makeStream(of: Void.self)
+    let started = AsyncStream.makeStream(of: Void.self)
+    let graph = ProcedureGraph("graph") { g in
+      let numbers = g.add("numbers") { [1, 2, 3, 4] }
+      return g.map(
+        numbers, limit: 1,
+        with: ProcedureTask("element") { (number: Int) -> Int in
+          started.continuation.yield()
+          for await _ in gates { break }
+          return number
+        })
+    }
+    let handle = ProcedureQueue("q").add(graph)
+    var values = isReadBefore ? handle.progress.makeAsyncIterator() : nil
+    var starts = started.stream.makeAsyncIterator()
+    _ = await starts.next()
+    opened.yield()
+    _ = await starts.next()
+    var late = handle.progress.makeAsyncIterator()
+    var fraction = 0.0
+    // Half of the graph is the first node, and a quarter of the other half the first element.
+    while fraction < 0.625, let next = isReadBefore ? await values?.next() : await late.next() {
+      fraction = next.fraction
+    }
+    #expect(fraction == 0.625)
+    for _ in 0..<3 { opened.yield() }
+    #expect(try await handle.value == [1, 2, 3, 4])
+  }
+
   @Test("Produced children add up by weight, also of a nested graph, and of children of children")
   func children() async throws {
     let (reports, report) = Reports.makeStream()
