@@ -273,7 +273,7 @@ extension ClaimTable {
         nested[pools[entry.pool].owner, default: 0] += 1
         return true
       }
-      precondition(claims[claim].phase != .waiting || !canGo(claim), "run \(run) waits and could be granted")
+      precondition(claims[claim].phase != .waiting || !canGo(claim), "run \(run) waits, but its claim could be granted")
     }
     precondition(claims.count == numbers.count && entries.count == counts.values.reduce(0, { $0 + Int($1) }))
     for claim in numbers.values { precondition(claims[claim].nestedEntries == nested[claim] ?? 0) }
@@ -283,6 +283,6 @@ extension ClaimTable {
       precondition(list(from: pool.line.first).map(\.claim).sorted() == (waiting[number] ?? []).sorted())
       precondition(list(from: pool.holders.first).count == Int(count) - (waiting[number]?.count ?? 0))
     }
-    precondition(poolsToServe.isEmpty, "a pool has not been served")
+    precondition(poolsToServe.isEmpty, "the free units of a pool were not granted")
   }
 }

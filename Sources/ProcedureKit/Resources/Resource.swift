@@ -23,7 +23,7 @@ public struct Resource: Sendable, Hashable {
   public init(_ name: String, capacity: Int) {
     require(
       (1..<Int(ResourceRequest.wholeCategory)).contains(capacity),
-      "Resource \"\(name)\": its capacity is \(capacity), which is not between 1 and \(Int32.max - 1)")
+      "Resource \"\(name)\": capacity must be between 1 and \(Int32.max - 1), got \(capacity)")
     self.name = name
     self.capacity = capacity
   }

@@ -296,13 +296,13 @@ extension QueueCore {
   func logUnobserved(_ failure: ProcedureFailure) {
     log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
       .warning(
-        "\(failure.procedure) failed, and its handle was dropped unread (await its value, or set onUnobservedFailure): "
-          + "\(failure.error)")
+        "\(failure.procedure) failed, and its handle was dropped unread: \(failure.error). "
+          + "Await its value, or set onUnobservedFailure.")
   }
 
   /// Tells that nothing moves on the queue.
   func logStall() {
-    log.from { [name] in ["queue.name": name] }.warning("nothing moves on the \(snapshot())")
+    log.from { [name] in ["queue.name": name] }.warning("the queue has stalled: \(snapshot())")
   }
 }
 

@@ -104,7 +104,7 @@ struct GraphProgress {
 
   /// A worker had taken a node, and does not execute it because nothing is to start any more.
   mutating func nodeAbandoned() -> Advance {
-    precondition(isStopping, "GraphProgress: a node was abandoned while the run goes on")
+    precondition(isStopping, "GraphProgress: a node was abandoned, but the graph is not stopping")
     executing -= 1
     return continuing(with: -1)
   }

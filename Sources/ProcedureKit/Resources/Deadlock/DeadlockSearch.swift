@@ -200,7 +200,7 @@ extension ProcedureDependency {
   /// The dependency as the engine uses it. Traps for a type of another module.
   var asRunDependency: any RunDependency {
     guard let dependency = self as? any RunDependency else {
-      fatalError("\(Self.self) is no dependency: depend on the handle of a procedure that waits for it")
+      fatalError("\(Self.self) cannot be a dependency. Depend on the handle of a procedure that waits for it.")
     }
     return dependency
   }

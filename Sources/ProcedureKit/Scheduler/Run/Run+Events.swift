@@ -129,21 +129,21 @@ extension Run {
     let isNew = Self.endlessRetries.withLock { $0.count < 1_000 && $0.insert(ByteText(name)).inserted }
     guard isNew else { return }
     log.warning(
-      "\(name.quoted) is retried without a delay and without a limit: give the retry maxAttempts, a budget, or a schedule with delays"
+      "\(name.quoted) is retried without a delay and without a limit. Give the retry maxAttempts, a budget, or a schedule with delays."
     )
   }
 
   /// Tells that a child has failed, and that the run stops for this reason.
   func logStop(by child: Run, _ outcome: ProcedureOutcome<Void>) {
     guard case .failed(let error) = outcome else { return }
-    log.info("the child \(child.identity) has failed, and stops its parent: \(error)")
+    log.info("child \(child.identity) failed, which stops its parent: \(error)")
   }
 }
 
 extension GraphRun {
   /// Tells that a node has failed, and that the graph stops for this reason.
   func logStop(by node: Int32, _ error: any Error, of run: Run) {
-    run.log.info("the node \(identity(of: node)) has failed, and stops the graph: \(error)")
+    run.log.info("node \(identity(of: node)) failed, which stops the graph: \(error)")
   }
 }
 
