@@ -1,11 +1,12 @@
-/// Internal. Grants requests, and keeps the entries of claims in the lists of their pools.
+/// Internal. Grants claims, and maintains the entries of claims in the lists of their pools.
 extension ClaimTable {
   // MARK: Granting
 
-  /// Grants the requests that are first in all their lines and fit. Which ones does not depend on the order of the pools.
+  /// Grants the claims that are first in all their lines and fit, in order of their requests (R1).
   mutating func serve(_ granted: inout [RunNumber]) {
     let start = granted.count
     while let pool = poolsToServe.popLast() {
+      // The line stops at the first claim that does not fit: later claims must not overtake it (R1).
       while pools[pool].line.first >= 0, canGo(entries[pools[pool].line.first].claim) {
         let claim = entries[pools[pool].line.first].claim
         let run = claims[claim].run
@@ -17,16 +18,19 @@ extension ClaimTable {
         granted.append(run)
       }
     }
+    // The order of the pools must not decide the order in which the runs continue.
     guard granted.count - start > 1 else { return }
     granted[start...].sort { order(of: $0) < order(of: $1) }
   }
 
   func order(of run: RunNumber) -> UInt64 { numbers[run].map { claims[$0].order } ?? 0 }
 
+  /// Returns whether a waiting claim can be granted: it is first in all its lines, and all units are free.
   func canGo(_ claim: Int32) -> Bool {
     allEntries(of: claim) { $0.previous < 0 && $0.units <= pools[$0.pool].free }
   }
 
+  /// Grants a claim: takes its units, and adds its entries to the holders.
   mutating func take(_ claim: Int32) {
     claims[claim].phase = .granted
     forEachEntry(of: claim) { table, entry in
@@ -36,14 +40,14 @@ extension ClaimTable {
     if !claims[claim].parts.isEmpty { split(claim) }
   }
 
-  /// Replaces the claim of several layers by a claim of each layer, which hold the same units together.
+  /// Replaces the claim for several layers with one claim for each layer. Together, these hold the same units.
   private mutating func split(_ claim: Int32) {
     let merged = claims[claim]
     claims[claim].parts = []
     numbers[merged.run] = nil
     var ancestors = merged.ancestors
     for part in merged.parts {
-      // Another part of the body has retaken the layer in the meantime.
+      // Another task of the body has reclaimed the resources of this layer in the meantime.
       guard numbers[part.run] == nil else {
         ancestors.insert(part.run, at: 0)
         continue
@@ -53,7 +57,7 @@ extension ClaimTable {
       nextOrder += 1
       numbers[part.run] = own
       for demand in part.demands { addEntries(for: demand, of: own) }
-      // The units are those of the merged claim, which is removed last, so that `free` may be negative until then.
+      // The merged claim still holds these units and is removed last, so `free` can be negative until then.
       take(own)
       ancestors.insert(part.run, at: 0)
     }
@@ -64,7 +68,7 @@ extension ClaimTable {
     numbers[merged.run] = own
   }
 
-  /// Removes a claim, and then its owners that have ended and hold for no other claim any more.
+  /// Removes a claim, and then the ended ancestors that held units only for this claim.
   mutating func remove(_ claim: Int32, _ vacated: inout [ResourceNumber]) {
     forEachEntry(of: claim) { table, index in
       let entry = table.entries[index]
@@ -87,6 +91,7 @@ extension ClaimTable {
     claims.remove(claim)
   }
 
+  /// Releases the memory of an empty table, if it is large.
   mutating func releaseMemory() {
     guard numbers.isEmpty else { return }
     if claims.releaseMemory() {
@@ -98,6 +103,7 @@ extension ClaimTable {
 
   // MARK: Entries
 
+  /// Returns the ancestors that hold units: those with a granted claim, and those with an ended claim around a granted one.
   func holding(_ ancestors: [RunNumber]) -> [RunNumber] {
     var isInside = false
     return ancestors.filter { ancestor in
@@ -107,10 +113,10 @@ extension ClaimTable {
     }
   }
 
-  /// Finds the pools of a demand: the inner pools of the ancestors, nearest first, and the root pool for the rest.
+  /// Adds an entry to each pool of a demand: to the inner pools of the ancestors, nearest first, and to the root pool for the rest (R4).
   mutating func addEntries(for demand: ClaimDemand, of claim: Int32) {
     precondition(demand.units > 0, "\(#function): \(demand)")
-    /// The units that an ancestor passed so far has taken from further out already.
+    /// The units that the ancestors visited so far already hold.
     var covered: Int32 = 0
     for ancestor in claims[claim].ancestors where demand.units > covered {
       guard let owner = numbers[ancestor], let pool = innerPool(of: owner, demand.resource) else { continue }
@@ -124,6 +130,7 @@ extension ClaimTable {
     if demand.units > covered { addEntry(of: claim, in: demand.resource, demand.units - covered, demand.units) }
   }
 
+  /// Adds an entry that takes `units` from a pool, and is part of a demand for `demand` units from all pools.
   mutating func addEntry(of claim: Int32, in pool: Int32, _ units: Int32, _ demand: Int32) {
     let sibling = claims[claim].firstEntry
     claims[claim].firstEntry = entries.insert(
@@ -131,7 +138,7 @@ extension ClaimTable {
     pools[pool].entryCount += 1
   }
 
-  /// Returns the inner pool of what a claim holds of a resource, and the units held; opens the pool when first needed.
+  /// Returns the inner pool of a claim for a resource, and the units that the claim holds; `nil` if it holds none. Opens the pool on first use.
   mutating func innerPool(of claim: Int32, _ resource: Int32) -> (number: Int32, held: Int32)? {
     var index = claims[claim].firstEntry
     while index >= 0 {
@@ -150,11 +157,13 @@ extension ClaimTable {
     return nil
   }
 
+  /// Adds a pool, and returns its index.
   mutating func poolOpened(capacity: Int32, root: Int32, owner: Int32) -> Int32 {
     nextSerial += 1
     return pools.insert(Pool(serial: nextSerial, capacity: capacity, root: root, owner: owner, free: capacity))
   }
 
+  /// Calls `body` with the index of each entry of a claim. `body` can remove the entry.
   mutating func forEachEntry(of claim: Int32, _ body: (inout ClaimTable, Int32) -> Void) {
     var index = claims[claim].firstEntry
     while index >= 0 {
@@ -164,6 +173,7 @@ extension ClaimTable {
     }
   }
 
+  /// Returns whether all entries of a claim satisfy a predicate.
   func allEntries(of claim: Int32, _ predicate: (Entry) -> Bool) -> Bool {
     var index = claims[claim].firstEntry
     while index >= 0 {
@@ -174,6 +184,7 @@ extension ClaimTable {
     return true
   }
 
+  /// Returns the entries of a list, in order.
   func list(from first: Int32) -> [Entry] {
     var (list, index): ([Entry], Int32) = ([], first)
     while index >= 0 {
@@ -185,7 +196,7 @@ extension ClaimTable {
 
   func runs(from first: Int32) -> [RunNumber] { list(from: first).map { claims[$0.claim].run } }
 
-  /// Puts an entry into the line of its pool, or among the holders, before `next` or at the end.
+  /// Inserts an entry into the line or the holders of its pool, before `next` or at the end.
   mutating func link(_ index: Int32, before next: Int32 = -1) {
     let (pool, isWaiting) = (entries[index].pool, claims[entries[index].claim].phase == .waiting)
     let previous = next < 0 ? pools[pool][isWaiting].last : entries[next].previous
@@ -194,6 +205,7 @@ extension ClaimTable {
     if next >= 0 { entries[next].previous = index } else { pools[pool][isWaiting].last = index }
   }
 
+  /// Removes an entry from the line or the holders of its pool.
   mutating func unlink(_ index: Int32) {
     let (pool, isWaiting) = (entries[index].pool, claims[entries[index].claim].phase == .waiting)
     let (previous, next) = (entries[index].previous, entries[index].next)
@@ -202,11 +214,11 @@ extension ClaimTable {
   }
 }
 
-/// Internal. The waits of runs, and the invariants of the table.
+/// Internal. The waits of runs for snapshots and deadlock searches, and the invariants of the table.
 extension ClaimTable {
-  /// Returns what a waiting run waits for, pool by pool, the root pool first; nothing for other runs.
+  /// Returns the runs that block a waiting run in each pool, the root pool first; empty for a run that does not wait.
   ///
-  /// - Complexity: O(h + w) for h holders of the pools, and w earlier waiters of those pools in which they alone block.
+  /// - Complexity: O(h + w) for h holders of the pools, and w earlier waiting runs in the pools with enough free units.
   func blockers(of run: RunNumber) -> [Blocker] {
     guard isWaiting(run), let claim = numbers[run] else { return [] }
     var blockers: [Blocker] = []
@@ -225,14 +237,15 @@ extension ClaimTable {
     return blockers
   }
 
-  /// Adds to `graph` what the claim of a run waits for, and to `reached` the runs that have to be added next.
+  /// Adds the waits of a run's claim to `graph`, and appends the runs that have to be added next to `reached`.
   ///
-  /// - Complexity: O(h + w) for the h holders and w waiters of those pools that the graph does not have yet.
+  /// - Complexity: O(h + w) for h holders and w waiting runs of the pools that the graph does not contain yet.
   func addWaits(
     of run: RunNumber, to graph: inout WaitForGraph, in table: ObjectIdentifier? = nil, reached: inout [RunNumber]
   ) {
     guard let claim = numbers[run] else { return }
     _ = allEntries(of: claim) { entry in
+      // A holder finishes only after the runs inside it have finished.
       guard claims[claim].phase == .waiting else {
         guard entry.innerPool >= 0 else { return true }
         let inner = pools[entry.innerPool]
@@ -253,7 +266,7 @@ extension ClaimTable {
     }
   }
 
-  /// Traps where claims, entries and pools contradict each other; for tests.
+  /// Traps if claims, entries, and pools contradict each other. For tests.
   ///
   /// - Complexity: O(n) for n entries, and O(n) more for each entry that shares a line.
   func checkInvariants() {

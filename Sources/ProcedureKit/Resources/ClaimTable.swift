@@ -1,7 +1,7 @@
-/// The number of a run; no other run ever has it.
+/// The number of a run. It is never reused.
 typealias RunNumber = UInt64
 
-/// The number of an open resource; another resource can have it later.
+/// The number of an open resource. It can be reused after the resource is closed.
 typealias ResourceNumber = Int32
 
 /// Internal. The units of one resource that a run needs: all of the capacity to exclude others, 1 to share.
@@ -10,34 +10,34 @@ struct ClaimDemand: Equatable {
   let units: Int32
 }
 
-/// Internal. Decides which run holds which resources, and which run is next (R1, R3, R4).
+/// Internal. Decides which run holds which resources, and which waiting run is next (R1, R3, R4).
 ///
 /// ```
-/// resource ── pool ── holders: A ── inner pool of A ── holders: a run inside of A
-///                  └─ line: B, C                    └─ line: another run inside of A
+/// resource ── pool ── holders: A ── inner pool of A ── holders: a run inside A
+///                  └─ line: B, C                    └─ line: another run inside A
 /// ```
-/// A claim has an *entry* in each pool from which the claim takes units. An entry stands in the pool's line until the claim
-/// is granted, and then among the pool's holders. A claim is granted when it is first in all its lines and all units are free.
+/// A claim has an *entry* in each pool from which it takes units. The entry waits in the *line* of the pool until the claim is granted, and then
+/// belongs to the *holders* of the pool. A claim is granted when its entries are first in all their lines and all units are free.
 ///
-/// A run inside of a holder takes the holder's units from the holder's inner pool, and only the rest from further out. In a
-/// category (capacity `Int32.max`) an inner pool has that capacity too, so that readers inside of a reader share; a writer
-/// inside of a reader waits for the readers inside of its ancestors and for all holders that are not its ancestors.
+/// A run inside a holder takes units from the inner pool of the holder, and only the rest from pools further out (R4). In a category (capacity
+/// `Int32.max`), an inner pool has the same capacity, so that readers inside a reader share it. A writer inside a reader waits for the readers
+/// inside its ancestors, and for all holders that are not its ancestors.
 ///
-/// Each event is O(e) for the e entries of the claims that it grants or ends, and constant for a claim of one resource.
+/// Each event is O(e) for the e entries of the claims that it grants or ends, and constant for a claim for one resource.
 struct ClaimTable {
-  /// A pool in which a waiting run lacks units, or is not first.
+  /// The runs that block a waiting run in one pool.
   struct Blocker: Equatable {
     let resource: ResourceNumber
-    /// The holders of units that the run lacks, without its ancestors. A holder that has ended holds for claims inside of it.
+    /// The holders of units that the run needs, without its ancestors. A holder that has ended still holds units for claims inside it.
     let holders: [RunNumber]
-    /// The runs before it in the line, if enough units are free.
+    /// The runs that wait before this run, if enough units are free.
     let earlierWaiters: [RunNumber]
   }
 
-  /// `waiting` → `granted` → `ended`, and out of the table; out of it from each. `ended` holds for the claims inside.
+  /// `waiting` → `granted` → `ended`. A claim can leave the table in each phase. An ended claim still holds units for claims inside it.
   enum Phase { case waiting, granted, ended }
 
-  /// One layer of a procedure in a claim of several layers.
+  /// One layer of a procedure in a claim for several layers.
   struct Part {
     let run: RunNumber
     let demands: [ClaimDemand]
@@ -46,14 +46,14 @@ struct ClaimTable {
   struct Claim {
     let run: RunNumber
     let order: UInt64
-    /// The ancestors from which the claim may take, nearest first.
+    /// The ancestors whose units the claim can use, nearest first.
     var ancestors: [RunNumber]
     var phase = Phase.waiting
     var priority: UInt8
     var firstEntry: Int32 = -1
-    /// The number of entries in its inner pools.
+    /// The number of entries of other claims in the inner pools of this claim.
     var nestedEntries: Int32 = 0
-    /// What becomes of a claim of several layers once it is granted, the outermost layer first; empty for a claim of one run.
+    /// The layers of a claim for several layers, outermost first; empty for a claim of one run. Each layer has its own claim after the grant.
     var parts: [Part] = []
   }
 
@@ -63,7 +63,7 @@ struct ClaimTable {
     let units: Int32
     /// The units of the resource that the claim demands from all pools together.
     let demand: Int32
-    /// The claim's next entry.
+    /// The next entry of the same claim.
     let sibling: Int32
     var innerPool: Int32 = -1
     var next: Int32 = -1
@@ -76,20 +76,20 @@ struct ClaimTable {
   }
 
   struct Pool {
-    /// The number by which a snapshot of the waits knows the pool; a later pool in the same place has another one.
+    /// Identifies the pool in a snapshot of the waits. A later pool in the same place has another number.
     let serial: UInt64
     var capacity: Int32
     /// The root pool of the same resource; -1 in a root pool.
     let root: Int32
-    /// The claim whose units these are; -1 in a root pool.
+    /// The claim that holds the units of the pool; -1 in a root pool.
     let owner: Int32
-    /// The capacity without the units held; negative after the capacity has become less than that.
+    /// The capacity minus the held units; negative if the capacity was lowered below the held units.
     var free: Int32
     var entryCount: Int32 = 0
     var line = EntryList()
     var holders = EntryList()
 
-    /// The list of the entries of waiting claims, or of the others.
+    /// The line, or the holders.
     subscript(isWaiting: Bool) -> EntryList {
       get { isWaiting ? line : holders }
       set { if isWaiting { line = newValue } else { holders = newValue } }
@@ -106,15 +106,17 @@ struct ClaimTable {
 
   // MARK: Resources
 
+  /// Adds a resource, and returns its number.
   mutating func resourceOpened(capacity: Int32) -> ResourceNumber {
     poolOpened(capacity: capacity, root: -1, owner: -1)
   }
 
-  /// Whether no run holds the resource or waits for it.
+  /// Returns whether no run holds the resource or waits for it.
   func isUnused(_ resource: ResourceNumber) -> Bool { pools[resource].entryCount == 0 }
 
-  /// The capacity of a resource in use has changed. Appends the runs with newly granted requests to `granted`, and returns the
-  /// waiting runs that need more units than the capacity, and the others.
+  /// The capacity of a used resource has changed. Appends the runs whose claims this grants to `granted`.
+  ///
+  /// Returns the waiting runs that need more units than the new capacity, and the other waiting runs.
   mutating func capacityChanged(
     _ resource: ResourceNumber, to capacity: Int32, _ granted: inout [RunNumber]
   ) -> (lacking: [RunNumber], waiting: [RunNumber]) {
@@ -129,7 +131,7 @@ struct ClaimTable {
     )
   }
 
-  /// Forgets an unused resource; its number can be used again.
+  /// Removes an unused resource, whose number can be reused.
   mutating func resourceClosed(_ resource: ResourceNumber) {
     precondition(isUnused(resource), "\(#function): resource \(resource) is in use")
     pools.remove(resource)
@@ -138,12 +140,11 @@ struct ClaimTable {
 
   // MARK: Claims
 
-  /// A run needs `demands` together; otherwise it waits for them together.
-  /// Returns whether the run holds the units at once.
+  /// A run claims all `demands` together, or waits for all of them together (R1). Returns whether the run holds the units now.
   ///
-  /// The run has no claim, or has ended one that a nested run still uses: then the run goes on with the same units. `ancestors` are
-  /// the ancestors of the run that have claims, nearest first. An ancestor that has ended counts only if a nearer one has not: a
-  /// task that a body has left behind stands in line as any other run.
+  /// The run has no claim, or an ended one whose units a nested run still uses: it then continues with these units. `ancestors` are the ancestors
+  /// of the run that have claims, nearest first. An ended ancestor counts only if a nearer one has not ended, so that a task that a body left
+  /// behind waits like any other run.
   mutating func requested(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber] = [], priority: UInt8 = 0
   ) -> Bool {
@@ -151,9 +152,11 @@ struct ClaimTable {
     return enter(run, demands, inside: ancestors, priority: priority, parts: [])
   }
 
-  /// A run needs again what layers of its procedure have released for a pause: all of it together (R1). Once granted, each layer has a claim
-  /// of its own, as before the pause. The layers are `parts`, the outermost first, and `ancestors` are those of the outermost layer.
-  /// Returns whether the layers hold the units at once.
+  /// A run reclaims the units that layers of its procedure released for a pause, all of them together (R1). Returns whether the layers hold the
+  /// units now.
+  ///
+  /// After the grant, each layer has its own claim, as before the pause. `parts` are the layers, outermost first, and `ancestors` are the
+  /// ancestors of the outermost layer.
   ///
   /// - Complexity: O(d²) for d demands of the layers.
   mutating func requested(
@@ -165,19 +168,20 @@ struct ClaimTable {
         demands.append(demand)
         continue
       }
-      // A layer takes the units of the layers around it first.
+      // A layer uses the units of the enclosing layers first, so the layers together need only the largest demand.
       demands[index] = ClaimDemand(resource: demand.resource, units: max(demand.units, demands[index].units))
     }
     return enter(run, demands, inside: ancestors, priority: priority, parts: parts)
   }
 
-  /// A run continues with the units of its former claim, which were kept for a nested run. Returns whether there is such a claim.
+  /// A run continues with the units of its ended claim, which were kept for a nested run. Returns whether there is such a claim.
   mutating func resumed(_ run: RunNumber) -> Bool {
-    guard let former = numbers[run], claims[former].phase == .ended else { return false }
-    claims[former].phase = .granted
+    guard let claim = numbers[run], claims[claim].phase == .ended else { return false }
+    claims[claim].phase = .granted
     return true
   }
 
+  /// Adds a claim, and grants it if no earlier claim waits and all units are free. Returns whether it was granted.
   private mutating func enter(
     _ run: RunNumber, _ demands: [ClaimDemand], inside ancestors: [RunNumber], priority: UInt8, parts: [Part]
   ) -> Bool {
@@ -186,23 +190,26 @@ struct ClaimTable {
         run: run, order: nextOrder, ancestors: ancestors.isEmpty ? [] : holding(ancestors), priority: priority,
         parts: parts))
     nextOrder += 1
-    let former = numbers.updateValue(claim, forKey: run)
-    precondition(former == nil, "\(#function): run \(run) has a claim already")
+    let previousClaim = numbers.updateValue(claim, forKey: run)
+    precondition(previousClaim == nil, "\(#function): run \(run) has a claim already")
     for demand in demands { addEntries(for: demand, of: claim) }
     if allEntries(of: claim, { pools[$0.pool].line.first < 0 && $0.units <= pools[$0.pool].free }) {
       take(claim)
-      // A split changes no free units: no other run is granted anything.
+      // Splitting a claim leaves the number of free units unchanged, so no other claim can be granted.
       poolsToServe.removeAll(keepingCapacity: true)
       return true
     }
+    // Units are missing, or earlier claims wait, so this claim waits in the line of each pool (R1).
     forEachEntry(of: claim) { table, entry in table.link(entry) }
     return false
   }
 
-  /// A run gives back its units, or withdraws its request; nothing if the run has no claim, or has ended. Appends the runs with
-  /// newly granted requests to `granted`, in the order of the requests, and the resources that are unused now to `vacated`.
+  /// A run releases its units, or withdraws its waiting claim (R3). Does nothing if the run has no claim, or an ended one.
+  ///
+  /// Appends the runs whose claims this grants to `granted`, in order of their requests, and the resources that become unused to `vacated`.
   mutating func ended(_ run: RunNumber, _ granted: inout [RunNumber], vacated: inout [ResourceNumber]) {
     guard let claim = numbers[run], claims[claim].phase != .ended else { return }
+    // Runs inside the holder still use its units, so the claim keeps them until the last of these runs ends.
     guard claims[claim].nestedEntries == 0 else {
       claims[claim].phase = .ended
       return
@@ -212,9 +219,10 @@ struct ClaimTable {
     releaseMemory()
   }
 
-  /// A waiting run goes before the delayed runs that stand directly before it, since they wait for a run that waits for it.
-  /// The delayed runs come from ``WaitForGraph/overtakings(for:)``. Appends the runs with newly granted requests to `granted`, and returns
-  /// the highest priority of the overtaken runs; ``raised(_:to:_:)`` has to follow if that priority is higher. O(d) for d overtaken runs.
+  /// A waiting run overtakes the delayed runs directly before it, since these wait for a run that waits for this one (R4).
+  ///
+  /// The delayed runs come from ``WaitForGraph/overtakings(for:)``. Appends the runs whose claims this grants to `granted`. Returns the highest
+  /// priority of the overtaken runs; ``raised(_:to:_:)`` has to follow if that is higher. O(d) for d overtaken runs.
   mutating func overtook(_ run: RunNumber, _ delayed: Set<RunNumber>, _ granted: inout [RunNumber]) -> UInt8 {
     guard let claim = numbers[run], claims[claim].phase == .waiting else { return 0 }
     var highest = claims[claim].priority
@@ -233,10 +241,11 @@ struct ClaimTable {
     return highest
   }
 
-  /// A run has this priority now, if its own is lower; to be told of each run that starts to wait (Q7).
-  /// Appends the holders and earlier waiters, direct and indirect, that have a lower priority to `raised`: these runs get the
-  /// priority, so that a line never holds back a higher priority. O(r + e) for r raised runs and e entries of the run; O(h) more for
-  /// h holders if the run is first.
+  /// The priority of a run was raised, or the run starts to wait (Q7).
+  ///
+  /// Raises the holders and the earlier waiting runs, direct and indirect, to this priority, and appends them to `raised`. So a run of lower
+  /// priority never delays one of higher priority. O(r + e) for r raised runs and e entries of the run, and O(h) more for h holders if the run
+  /// is first.
   mutating func raised(_ run: RunNumber, to priority: UInt8, _ raised: inout [RunNumber]) {
     guard let claim = numbers[run] else { return }
     claims[claim].priority = max(claims[claim].priority, priority)
@@ -246,7 +255,7 @@ struct ClaimTable {
       forEachEntry(of: next) { table, entry in
         var other = table.entries[entry].previous
         while table.raise(other, to: priority, &raised, &pending) { other = table.entries[other].previous }
-        // A waiter of this priority has raised the holders already.
+        // An earlier waiting run with at least this priority has raised the holders already.
         guard other < 0 else { return }
         var holder = table.pools[table.entries[entry].pool].holders.first
         while holder >= 0 {
@@ -257,6 +266,7 @@ struct ClaimTable {
     }
   }
 
+  /// Raises the claim of an entry. Returns `false` if there is no entry, or if its claim already has at least this priority.
   mutating func raise(
     _ entry: Int32, to priority: UInt8, _ raised: inout [RunNumber], _ pending: inout [Int32]
   ) -> Bool {
@@ -267,14 +277,14 @@ struct ClaimTable {
     return true
   }
 
-  // MARK: Looking
+  // MARK: Queries
 
-  /// The runs that hold a resource or wait for it. O(n) for n runs.
+  /// Returns the runs that hold a resource or wait for it. O(n) for n runs.
   func users(of resource: ResourceNumber) -> [RunNumber] {
     runs(from: pools[resource].holders.first) + runs(from: pools[resource].line.first)
   }
 
-  /// Whether one of the ancestors holds so many units of a resource that a run inside needs no more.
+  /// Returns whether one of the ancestors holds enough units of a resource for a run inside it.
   func covers(_ units: Int32, of resource: ResourceNumber, _ ancestors: [RunNumber]) -> Bool {
     holding(ancestors).contains { ancestor in
       guard let owner = numbers[ancestor] else { return false }
@@ -285,7 +295,7 @@ struct ClaimTable {
     }
   }
 
-  /// Whether a run holds all that it demanded, and has not ended.
+  /// Returns whether the claim of a run is granted and has not ended.
   func isGranted(_ run: RunNumber) -> Bool { numbers[run].map { claims[$0].phase == .granted } ?? false }
 
   func isWaiting(_ run: RunNumber) -> Bool { numbers[run].map { claims[$0].phase == .waiting } ?? false }

@@ -1,25 +1,25 @@
-/// A resource with a number of units, which runs hold while they execute.
+/// A resource with a number of units, which procedures hold while they execute.
 ///
 /// ```swift
 /// let gpu = Resource("gpu", capacity: 4)
 /// let train = Train().uses(gpu, units: 2)
 /// ```
 ///
-/// Two resources with one name are one resource in a ``ResourceTable``, and have to have the same capacity: while the resource is
-/// in use, a run that claims it with another capacity fails with
-/// ``ProcedureError/Kind/resourceConflict``. ``ResourceTable/setCapacity(_:of:)`` changes
-/// the capacity while the program runs. The operator `==` compares names, byte by byte, and capacities.
+/// In a ``ResourceTable``, two resources with the same name are one resource, so they must declare the same capacity. While the resource is in
+/// use, a procedure that claims it with a different capacity fails with ``ProcedureError/Kind/resourceConflict``.
+/// ``ResourceTable/setCapacity(_:of:)`` changes the capacity while the program runs. The operator `==` compares the bytes of the names, and the
+/// capacities.
 public struct Resource: Sendable, Hashable {
   /// The name, which identifies the resource.
   public let name: String
   /// The number of units.
   public let capacity: Int
 
-  /// Makes a resource.
+  /// Creates a resource.
   ///
   /// - Parameters:
   ///   - name: The name, which identifies the resource.
-  ///   - capacity: The number of units, from 1 to 2,147,483,646. Another number traps.
+  ///   - capacity: The number of units, from 1 to 2,147,483,646. Any other number traps.
   public init(_ name: String, capacity: Int) {
     require(
       (1..<Int(ResourceRequest.wholeCategory)).contains(capacity),
@@ -42,13 +42,13 @@ public struct Resource: Sendable, Hashable {
 
 /// Internal. The key of a resource in a table.
 enum ResourceKey: Hashable, Sendable {
-  /// A category that users name by a value of theirs.
+  /// A category, which a value of the user identifies.
   case category(InternedKey)
-  /// A resource of so many units.
+  /// A resource with a number of units.
   case units(name: ByteText)
 }
 
-/// Internal. Names a category by a type.
+/// Internal. A category that a type identifies.
 struct TypeCategory: Hashable, Sendable, CustomStringConvertible {
   private let type: ObjectIdentifier
   let description: String
@@ -60,7 +60,7 @@ struct TypeCategory: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ResourceKey: CustomStringConvertible {
-  /// The name of the resource, as people read it.
+  /// The name of the resource for messages.
   var description: String {
     switch self {
     case .category(let key): "\(key.value)"
@@ -69,7 +69,7 @@ extension ResourceKey: CustomStringConvertible {
   }
 }
 
-/// Internal. All that one layer of a procedure wants to hold: a value that is made once, with the modifier.
+/// Internal. The resources that one layer of a procedure claims. The modifier creates this value once.
 struct ResourceRequest: Sendable {
   struct Demand: Sendable {
     let key: ResourceKey
@@ -77,13 +77,13 @@ struct ResourceRequest: Sendable {
     let capacity: Int32
   }
 
-  /// The units of a category: to hold all of them is to exclude everybody else.
+  /// The units of a category. A holder of all of them excludes all other runs.
   static let wholeCategory = Int32.max
 
-  /// One for each resource.
+  /// The demands, one for each resource.
   private(set) var demands: [Demand] = []
 
-  /// One category for each of the values, to be held alone or together with other readers.
+  /// Creates a request for one category for each value, exclusively or shared with other readers.
   init(categories: [any Hashable & Sendable], isShared: Bool) {
     let units = isShared ? 1 : Self.wholeCategory
     for category in categories {
@@ -91,19 +91,19 @@ struct ResourceRequest: Sendable {
     }
   }
 
-  /// Units of one resource.
+  /// Creates a request for units of one resource.
   init(_ resource: Resource, units: Int) {
     add(Demand(key: .units(name: ByteText(resource.name)), units: Int32(units), capacity: Int32(resource.capacity)))
   }
 
-  /// Two declarations of one resource in one layer.
+  /// Two different declarations of one resource in one layer.
   struct Contradiction {
     let key: ResourceKey
     let capacity: Int32
     let otherCapacity: Int
   }
 
-  /// The demands with one for each resource: a demand to share and to exclude excludes; units add up. O(n).
+  /// Merges demands into one for each resource. An exclusive demand includes a shared one, and units add up. O(n).
   static func merged(_ demands: [Demand]) -> (demands: [Demand], Contradiction?) {
     guard demands.count > 1 else { return (demands, nil) }
     var positions: [ResourceKey: Int] = [:]
@@ -123,7 +123,7 @@ struct ResourceRequest: Sendable {
     return (merged, nil)
   }
 
-  /// The units of a resource that a layer needs in all.
+  /// Returns the total units of a resource that a layer needs.
   static func units(of key: ResourceKey, in demands: [Demand]) -> Int {
     demands.reduce(0) { $1.key == key ? $0 + Int($1.units) : $0 }
   }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The table of the holders of resources, and of the runs that wait for resources.
+/// The table of the procedures that hold resources, and of those that wait for resources.
 ///
-/// The table `shared` knows the categories and resources of the whole process. A queue with a separate table, for example in
-/// a test, does not use `shared`.
+/// The table `shared` contains the categories and resources of the whole process. A queue with a separate table, for example in a test, does
+/// not use `shared`.
 public final class ResourceTable: Sendable {
   /// The table of every queue without a separate table.
   public static let shared = ResourceTable()
@@ -16,7 +16,7 @@ public final class ResourceTable: Sendable {
 
   fileprivate struct Pool {
     let key: ResourceKey
-    /// The capacity that the declarations say.
+    /// The declared capacity.
     let declared: Int32
   }
 
@@ -25,7 +25,7 @@ public final class ResourceTable: Sendable {
     var numbers: [ResourceKey: ResourceNumber] = [:]
     var pools: [ResourceNumber: Pool] = [:]
     var claimants: [RunNumber: Run] = [:]
-    /// The capacities that were set, which hold instead of those of the declarations.
+    /// The capacities that were set, which replace the declared ones.
     var capacities: [ByteText: Int32] = [:]
   }
 
@@ -37,17 +37,18 @@ public final class ResourceTable: Sendable {
   /// The number of resources that a run holds or waits for.
   public var count: Int { state.withLock(\.numbers.count) }
 
-  /// Changes the capacity of a resource in this table, also while runs use the resource.
+  /// Changes the capacity of a resource in this table, even while procedures use the resource.
   ///
-  /// The capacity holds from now on instead of the declared one, also when nothing uses the resource meanwhile. With more units,
-  /// waiting claims are granted at once. With fewer units, no run is interrupted: units that runs give back are granted again once
-  /// fewer than `capacity` units are in use. A claim for more than `capacity` units fails with
-  /// ``ProcedureError/Kind/capacityExceeded``, a waiting claim at once, since the claim might wait
-  /// forever; only a part of a body that holds the units already goes on.
+  /// The new capacity replaces the declared one permanently, even if no procedure uses the resource in the meantime. A larger capacity grants
+  /// waiting claims at once. A smaller capacity interrupts no procedure: released units are granted again when fewer than `capacity` units are in
+  /// use.
+  ///
+  /// A claim for more than `capacity` units fails with ``ProcedureError/Kind/capacityExceeded``. A waiting claim fails at once, since it might
+  /// wait forever. A procedure whose enclosing body already holds the units continues.
   ///
   /// - Parameters:
-  ///   - capacity: The number of units, from 1 to 2,147,483,646. Another number traps.
-  ///   - resource: The resource, which its name identifies.
+  ///   - capacity: The number of units, from 1 to 2,147,483,646. Any other number traps.
+  ///   - resource: The resource, which is identified by its name.
   /// - Complexity: O(w) for w claims that wait for the resource.
   public func setCapacity(_ capacity: Int, of resource: Resource) {
     let new = Int32(Resource(resource.name, capacity: capacity).capacity)
@@ -64,7 +65,7 @@ public final class ResourceTable: Sendable {
     }
     for run in granted { run.claimGranted() }
     for run in refused {
-      // A claim after a pause is for several layers.
+      // A claim after a pause includes the enclosing layers.
       let layers = [run] + run.enclosingLayers
       let units =
         layers.map { ResourceRequest.units(of: .units(name: name), in: $0.layer.traits.demands.elements) }
@@ -75,7 +76,7 @@ public final class ResourceTable: Sendable {
         .capacityExceeded(
           procedure: run.layerIdentity, resource: resource.name, units: units, capacity: capacity))
     }
-    // With fewer units, runs may wait for each other that did not before.
+    // With fewer units, runs may wait for each other now, and form a deadlock.
     for run in waiting {
       guard let waits = DeadlockSearch.resolveDeadlock(from: run) else { continue }
       run.claimRefused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
@@ -84,8 +85,9 @@ public final class ResourceTable: Sendable {
 
   // MARK: Claims
 
-  /// Claims resources for a run: the run holds all of the resources now, or waits for all of them. Refused is a claim that could never be
-  /// granted, or whose declaration of a resource differs from that of another run.
+  /// Claims resources for a run, which then holds all of them, or waits for all of them (R1).
+  ///
+  /// Refuses a claim that could never be granted, or that declares a resource differently than another run.
   func request(_ demands: [ResourceRequest.Demand], for run: Run) -> Answer {
     let (demands, contradiction) = ResourceRequest.merged(demands)
     if let contradiction {
@@ -103,20 +105,20 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Claims again, for a run that has paused, what layers of its procedure have released: they hold all of it now, or wait for all of it (R1).
+  /// Reclaims the resources that layers released for a pause. The layers then hold all of them, or the run waits for all of them (R1).
   ///
   /// - Parameters:
-  ///   - layers: The layers that hold nothing, the innermost first.
+  ///   - layers: The layers that do not hold their resources, innermost first.
   ///   - run: The run that waits.
-  /// - Returns: Whether the layers hold their resources.
+  /// - Returns: Whether the claim is granted, waits, or is refused.
   func request(_ layers: [Run], for run: Run) -> Answer {
     guard let outermost = layers.last else { return .granted }
     return request(for: run, inside: outermost) { state, ancestors, priority in
       for layer in layers where state.table.resumed(layer.id.number) { state.claimants[layer.id.number] = layer }
       let lacking = layers.filter { !state.table.isGranted($0.id.number) }
       guard !lacking.isEmpty else { return .granted }
-      // Another part of the body waits for the same, or the claim of the run itself was kept for a nested run: the rest follows by another
-      // request.
+      // Another task of the body already waits for these resources, or the run's own claim was kept for a nested run. The caller requests the
+      // remaining resources again later.
       if state.table.isWaiting(run.id.number) { return .waits }
       if state.table.isGranted(run.id.number) { return .granted }
       for layer in lacking {
@@ -134,7 +136,7 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Makes a request of a run, inside of the ancestors of a layer, and looks for a deadlock if the run has to wait.
+  /// Makes a request for a run inside the ancestors of a layer. If the run has to wait, searches for a deadlock (R4), and raises the holders (Q7).
   private func request(
     for run: Run, inside layer: Run, _ makeRequest: (inout State, [RunNumber], UInt8) -> Answer
   ) -> Answer {
@@ -142,7 +144,7 @@ public final class ResourceTable: Sendable {
     let priority = run.core.read { run.priority($0) }
     let answer = state.withLock { makeRequest(&$0, ancestors, priority) }
     guard case .waits = answer else { return answer }
-    // A cycle needs a waiter for the run, or a claim of an enclosing run.
+    // The resources are not free, so the run waits. It can be in a cycle only if another run may wait for it, or an enclosing run has a claim.
     if !ancestors.isEmpty || run.mayBeAwaited, let waits = DeadlockSearch.resolveDeadlock(from: run) {
       return .refused(.exclusionDeadlock(procedure: run.layerIdentity, waits: waits))
     }
@@ -150,29 +152,29 @@ public final class ResourceTable: Sendable {
     return .waits
   }
 
-  /// Whether a run holds its resources.
+  /// Returns whether a run holds its resources.
   func isHeld(by run: Run) -> Bool { state.withLock { $0.table.isGranted(run.id.number) } }
 
-  /// Releases the resources of a run, or ends the wait of the run.
+  /// Releases the resources of a run, or withdraws its claim, and notifies the runs that this grants resources to (R3).
   func ended(_ run: Run) {
     for other in giveBack(run) { other.claimGranted() }
   }
 
-  /// Releases the resources of a run. Returns the runs with newly granted claims, which the caller notifies.
+  /// Releases the resources of a run, or withdraws its claim. Returns the runs whose claims this grants, which the caller notifies.
   func giveBack(_ run: Run) -> [Run] {
-    let (former, granted) = state.withLock { $0.giveBack(run) }
-    _ = former
+    let (released, granted) = state.withLock { $0.giveBack(run) }
+    _ = released
     return granted
   }
 
   /// Withdraws the waiting claim of a run. Returns whether the run was waiting.
   func withdraw(_ run: Run) -> Bool {
-    let (former, granted) = state.withLock { $0.table.isWaiting(run.id.number) ? $0.giveBack(run) : (nil, []) }
+    let (withdrawn, granted) = state.withLock { $0.table.isWaiting(run.id.number) ? $0.giveBack(run) : (nil, []) }
     for other in granted { other.claimGranted() }
-    return former != nil
+    return withdrawn != nil
   }
 
-  /// Lets a run overtake runs that wait for the run.
+  /// Lets a waiting run overtake runs that wait for it (R4).
   func overtook(_ overtaking: WaitForGraph.Overtaking) {
     let granted = state.withLock { state -> [Run] in
       var granted: [RunNumber] = []
@@ -183,7 +185,7 @@ public final class ResourceTable: Sendable {
     for run in granted { run.claimGranted() }
   }
 
-  /// Moves up the holders of the resources that a run waits for, and the claims before the run.
+  /// Raises the holders of the resources that a run waits for, and the claims before that of the run (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let raised = state.withLock { state in
       var raised: [RunNumber] = []
@@ -193,10 +195,12 @@ public final class ResourceTable: Sendable {
     for other in raised { other.core.raise(other.slotOwner, to: priority) }
   }
 
-  // MARK: Looking
+  // MARK: Queries
 
-  /// Returns the resources that a run waits for, with the runs that hold them. A caller that has a lock keeps the runs until it has released
-  /// the lock, since the release of a last reference to a run can call the user.
+  /// Returns the resources that a run waits for, each with a run that blocks it.
+  ///
+  /// A caller that holds a lock must keep the runs until it has released the lock: releasing the last reference to a run can call code of the
+  /// user.
   func holders(of run: Run) -> [(key: ResourceKey, holder: Run)] {
     state.withLock { state in
       state.table.blockers(of: run.id.number).flatMap { blocker in
@@ -207,7 +211,7 @@ public final class ResourceTable: Sendable {
     }
   }
 
-  /// Adds the waits of a run for its resources to a graph of waits, and returns the runs that block the claim.
+  /// Adds the waits of a run for resources to a graph, and returns the runs that block the claim.
   func addWaits(of run: Run, to graph: inout WaitForGraph) -> [Run] {
     let (extended, runs) = state.withLock { [graph] state -> (WaitForGraph, [Run]) in
       var (graph, reached): (WaitForGraph, [RunNumber]) = (graph, [])
@@ -218,29 +222,31 @@ public final class ResourceTable: Sendable {
     return runs
   }
 
+  /// Returns the key of a resource; `nil` if it is closed.
   func key(of resource: ResourceNumber) -> ResourceKey? {
     state.withLock { $0.pools[resource]?.key }
   }
 }
 
 extension ResourceTable.State {
-  /// Releases the resources of a run, or ends the wait of the run. Returns the reference to the run, and the runs with newly
-  /// granted claims.
-  mutating func giveBack(_ run: Run) -> (former: Run?, granted: [Run]) {
-    let former = claimants.removeValue(forKey: run.id.number)
-    // A layer that two parts of a body retake can have its claim from the second one.
-    guard table.numbers[run.id.number] != nil else { return (former, []) }
+  /// Releases the resources of a run, or withdraws its claim.
+  ///
+  /// Returns the table's reference to the run, which the caller releases without the lock, and the runs whose claims this grants.
+  mutating func giveBack(_ run: Run) -> (released: Run?, granted: [Run]) {
+    let released = claimants.removeValue(forKey: run.id.number)
+    // Two tasks of a body can reclaim the resources of one layer. The claim of the run then belongs to the other task's request.
+    guard table.numbers[run.id.number] != nil else { return (released, []) }
     var (granted, vacated): ([RunNumber], [ResourceNumber]) = ([], [])
     table.ended(run.id.number, &granted, vacated: &vacated)
     for resource in vacated { close(resource) }
-    return (former, granted.compactMap { claimants[$0] })
+    return (released, granted.compactMap { claimants[$0] })
   }
 
-  /// The reason why a claim can not be made: another declaration of a resource, or too few units.
+  /// Returns the reason to refuse a claim: a different declaration of a resource, or a demand for more units than the capacity.
   func refusal(
     of demands: [ResourceRequest.Demand], for run: Run, inside ancestors: [RunNumber]
   ) -> ProcedureError? {
-    // A run that goes on with the units of a former claim needs no more.
+    // A run that continues with the units of its ended claim needs no more units.
     guard table.numbers[run.id.number] == nil else { return nil }
     for demand in demands {
       guard case .units(let name) = demand.key else { continue }
@@ -262,11 +268,12 @@ extension ResourceTable.State {
     return nil
   }
 
-  /// What the table calls the demands.
+  /// Returns the demands with the numbers of their resources.
   mutating func claims(for demands: [ResourceRequest.Demand]) -> [ClaimDemand] {
     demands.map { ClaimDemand(resource: number(of: $0), units: $0.units) }
   }
 
+  /// Returns the number of a resource, and opens the resource on first use.
   mutating func number(of demand: ResourceRequest.Demand) -> ResourceNumber {
     if let number = numbers[demand.key] { return number }
     var capacity = demand.capacity
@@ -277,6 +284,7 @@ extension ResourceTable.State {
     return number
   }
 
+  /// Removes a resource that no run uses.
   mutating func close(_ resource: ResourceNumber) {
     table.resourceClosed(resource)
     if let pool = pools.removeValue(forKey: resource) { numbers[pool.key] = nil }

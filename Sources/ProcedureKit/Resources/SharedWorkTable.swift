@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Internal. The shared executions of a queue, or of a ``CoalescingScope``: one run leads each, and the others follow.
+/// Internal. The shared executions of a queue or of a ``CoalescingScope``: in each, one run leads and the others follow.
 ///
-/// An execution belongs to its key until the leader has a result, or until the leader was cancelled and no follower is left. A pause of the
-/// leader changes nothing.
+/// An execution ends when the leader has a result, or when the leader was cancelled and no follower is left. A pause of the leader does not end
+/// it.
 final class SharedWorkTable: Sendable {
   struct Key: Sendable {
     let key: InternedKey
-    /// The name of the procedure; `nil` in a scope, which shares between procedures on purpose.
+    /// The name of the procedure; `nil` in a scope, which shares executions between procedures.
     let name: String?
     let output: ObjectIdentifier
   }
 
-  /// A run that waits for the result of another one.
+  /// A run that waits for the result of the leader.
   final class Follower: Sendable {
     let run: Run
     let signal = OneShotSignal()
@@ -25,7 +25,7 @@ final class SharedWorkTable: Sendable {
     case follows(Follower, leader: Run)
   }
 
-  /// The part of a follower whose wait was ended.
+  /// What a follower receives when its wait ends.
   enum Assignment {
     case leads
     case result(Result<any Sendable, any Error>)
@@ -33,12 +33,12 @@ final class SharedWorkTable: Sendable {
 
   fileprivate struct Execution {
     var leader: Run
-    /// The highest priority of a follower, also of one that has left since.
+    /// The highest priority of a follower so far, including those that have left.
     var priority: UInt8 = 0
-    /// The followers in order; those before `first` were called.
+    /// The followers in order. Those before `first` have become leaders.
     var followers: ContiguousArray<Follower> = []
     var first = 0
-    /// How many of them have left.
+    /// The number of followers that have left and are still in the list.
     var leaverCount = 0
   }
 
@@ -49,7 +49,7 @@ final class SharedWorkTable: Sendable {
 
   private let state = Mutex(State())
 
-  /// Joins the execution of a key, or leads a new one. A leader calls `finished` or `abandoned`. O(1).
+  /// Joins the execution of a key, or leads a new one. A leader has to call `finished` or `abandoned`. O(1).
   func join(_ key: Key, _ run: Run) -> Role {
     let priority = run.currentPriority
     return state.withLock { state in
@@ -63,7 +63,7 @@ final class SharedWorkTable: Sendable {
     }
   }
 
-  /// The leader has the result, which all followers share. O(n) for n followers.
+  /// The leader has a result, which all followers share. O(n) for n followers.
   func finished(_ key: Key, _ result: Result<any Sendable, any Error>) {
     let execution = state.withLock { state in
       let execution = state.executions.removeValue(forKey: key)
@@ -73,11 +73,12 @@ final class SharedWorkTable: Sendable {
       return execution
     }
     for follower in execution?.waiting ?? [] {
+      // The follower was cancelled in the meantime and takes no assignment.
       if !follower.signal.signal() { _ = take(follower) }
     }
   }
 
-  /// The leader was cancelled: the next follower leads, with the highest priority of all followers (Q7). Without one, the execution is over.
+  /// The leader was cancelled. The next follower leads, with the highest priority of all followers (Q7); without one, the execution ends.
   func abandoned(_ key: Key) {
     while true {
       let (next, priority) = state.withLock { state -> (Follower?, UInt8) in
@@ -90,26 +91,27 @@ final class SharedWorkTable: Sendable {
         return (next, state.executions[key]?.priority ?? 0)
       }
       guard let next else { return }
-      // The others wait for the new leader, which looks for a deadlock when it waits itself.
+      // The other followers wait for the new leader, which searches for a deadlock when it waits itself (R4).
       next.run.setAwaited()
       next.run.core.raise(next.run.slotOwner, to: priority)
       if next.signal.signal() { return }
+      // The follower was cancelled in the meantime, so another one leads.
       _ = take(next)
     }
   }
 
-  /// Takes the part of a follower whose wait has ended by a call.
+  /// Removes and returns the assignment of a follower whose signal was sent.
   func take(_ follower: Follower) -> Assignment? {
     state.withLock { $0.assignments.removeValue(forKey: ObjectIdentifier(follower)) }
   }
 
-  /// A follower has left before it was called. Amortized O(1).
+  /// A follower was cancelled or refused before its signal was sent. Amortized O(1).
   func left(_ key: Key) {
-    let former = state.withLock { state in state.executions[key]?.followerLeft() ?? [] }
-    _ = former
+    let released = state.withLock { state in state.executions[key]?.followerLeft() ?? [] }
+    _ = released
   }
 
-  /// The run that a follower waits for; `nil` if the follower was called.
+  /// Returns the run that a follower waits for; `nil` if the follower no longer waits.
   func leader(_ key: Key, of follower: Follower) -> Run? {
     state.withLock { state in
       follower.signal.isResolved || state.assignments[ObjectIdentifier(follower)] != nil
@@ -135,13 +137,14 @@ extension SharedWorkTable.Execution {
     return followers[first - 1]
   }
 
-  /// Drops the followers that have left once they are the majority; returns the former list, to be released without the lock.
+  /// Counts a follower that has left. When most followers have left, removes them, and returns the previous list, which the caller releases
+  /// without the lock.
   fileprivate mutating func followerLeft() -> ContiguousArray<SharedWorkTable.Follower> {
     leaverCount += 1
     guard leaverCount > 32, leaverCount * 2 > followers.count - first else { return [] }
-    let former = followers
+    let previous = followers
     (followers, first, leaverCount) = (ContiguousArray(waiting.filter { !$0.signal.isResolved }), 0, 0)
-    return former
+    return previous
   }
 }
 
@@ -160,12 +163,12 @@ extension SharedWorkTable.Key: Hashable {
 }
 
 extension SharedWorkTable.Key: CustomStringConvertible {
-  /// The execution, as people read it.
+  /// The name of the execution for messages.
   var description: String { "the execution of \(key.value)" }
 }
 
 extension ProcedureTask {
-  /// Executes the task once for all runs that request the key at the same time: the first leads, and the others wait for its result.
+  /// Executes a task once for all runs that request the key at the same time: the first run leads, and the others wait for its result.
   static func coalesced(_ task: ProcedureTask, by key: InternedKey, in scope: CoalescingScope?) -> ProcedureTask {
     task.wrapped { (input: Input) in
       let context = ProcedureContext.requireCurrent(for: task.name)
@@ -180,7 +183,7 @@ extension ProcedureTask {
       } catch {
         result = .failure(error)
       }
-      // A cancelled leader has no result for others: the next run executes.
+      // A cancelled leader has no result to share, so the next follower executes (C6).
       if context.isCancelled { table.abandoned(key) } else { table.finished(key, result.map { $0 }) }
       return try result.get()
     }
@@ -188,10 +191,9 @@ extension ProcedureTask {
 }
 
 extension Run {
-  /// Waits for the result of a shared execution; `nil` if this run has to execute.
+  /// Waits for the result of a shared execution; returns `nil` if this run has to execute.
   ///
-  /// A run that waits holds neither its slot nor the resources of the procedure, as in a pause: the leader may need them after a pause of its
-  /// own.
+  /// As in a pause, a waiting run holds neither its slot nor the resources of its procedure (Q3, R1): the leader may need them after a pause.
   fileprivate func share(
     _ key: SharedWorkTable.Key, in table: SharedWorkTable
   ) async throws -> Result<any Sendable, any Error>? {
@@ -205,7 +207,7 @@ extension Run {
     leader.setAwaited()
     let layers = [self] + enclosingLayers
     giveBackResources(layers)
-    let isCalled = await withSlotReleased(for: .execution(table, key, follower), at: signal) {
+    let isSignalled = await withSlotReleased(for: .execution(table, key, follower), at: signal) {
       leader.core.raise(leader.slotOwner, to: currentPriority)
       searchForDeadlock()
       return await wait(at: signal)
@@ -214,7 +216,7 @@ extension Run {
       table.left(key)
       throw error
     }
-    guard isCalled else {
+    guard isSignalled else {
       table.left(key)
       throw inheritedReason ?? CancellationError()
     }
@@ -226,6 +228,7 @@ extension Run {
       return result
     case .leads, nil:
       guard let error else { return nil }
+      // This run was to lead, but cannot: the next follower leads.
       table.abandoned(key)
       throw error
     }

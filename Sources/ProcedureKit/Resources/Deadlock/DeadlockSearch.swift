@@ -1,20 +1,20 @@
-/// Looks for deadlocks among runs that wait for claims and for each other, when one of them begins to wait (R4).
+/// Searches for deadlocks among runs that wait for claims and for each other, when a run starts to wait (R4).
 ///
-/// The snapshot is collected without stopping any run. Therefore a deadlock counts only if a second snapshot shows the same one: each of
-/// its waits was there in both, so that all were there at once in between.
+/// Runs continue while a snapshot is collected. Therefore, a deadlock is real only if a second snapshot contains the same cycle: each of its
+/// waits lasted from the first snapshot to the second, so that all of them existed at the same time in between.
 enum DeadlockSearch {
-  /// Ends waits as long as a run is in a deadlock, so that the others continue. A run that waits for several others may stand in several wait
-  /// cycles.
+  /// Refuses waits until the run is in no deadlock, so that the other runs continue. A run that waits for several runs can be in several cycles.
   ///
-  /// A claim of the wait cycle is refused; in a cycle without claims, a wait that can throw; otherwise, a run that waits fails. Of several, the
-  /// youngest run is chosen: two searches that find the cycle at the same time choose the same one.
+  /// In each cycle, a claim is refused if there is one; otherwise, a wait that can throw; otherwise, a waiting run fails. If there are several,
+  /// the youngest run is chosen, so that two simultaneous searches that find the cycle choose the same one.
   ///
-  /// - Returns: The wait cycle, if the run's own claim is the one that is refused.
+  /// - Returns: The wait cycle, if the refused claim is that of `run`, whose caller reports it; otherwise `nil`.
   @discardableResult
   static func resolveDeadlock(from run: Run) -> [ExclusionWait]? {
     var snapshot = Snapshot(from: run)
     var found: [WaitForGraph.Link]?
     while let cycle = snapshot.graph.deadlock(from: run.id.number) {
+      // The second snapshot contains the same cycle, so the deadlock is real.
       if cycle == found {
         guard let refusal = snapshot.refusal(in: cycle) else { return nil }
         let error = ProcedureError.exclusionDeadlock(procedure: refusal.run.layerIdentity, waits: refusal.waits)
@@ -28,6 +28,7 @@ enum DeadlockSearch {
       found = cycle
       snapshot = Snapshot(from: run)
     }
+    // No deadlock is left, but the order of a line may still block the run: runs that another one awaits overtake.
     for overtaking in snapshot.graph.overtakings(for: run.id.number) {
       snapshot.runs[overtaking.run]?.core.resources.overtook(overtaking)
     }
@@ -43,14 +44,14 @@ enum DeadlockSearch {
     let run: Run
     /// The wait of the body that is refused; `nil` for a claim.
     let wait: ObjectIdentifier?
-    /// The wait cycle, from the refused wait.
+    /// The wait cycle, beginning with the refused wait.
     let waits: [ExclusionWait]
   }
 
   private struct Snapshot {
     var graph = WaitForGraph()
     var runs: [RunNumber: Run] = [:]
-    /// The waits of bodies, by who waits for whom.
+    /// The waits of bodies, by the waiting run and the awaited run.
     private var bodyWaits: [Edge: (key: ObjectIdentifier, wait: RunWait)] = [:]
 
     init(from start: Run) {
@@ -64,7 +65,7 @@ enum DeadlockSearch {
       }
     }
 
-    /// Adds what a run waits for, and returns the runs it waits for.
+    /// Adds the waits of a run to the graph, and returns the runs that it waits for.
     private mutating func add(_ run: Run) -> [Run] {
       let number = run.id.number
       let (waits, children, dependencies, mayClaim) = run.core.read {
@@ -76,7 +77,7 @@ enum DeadlockSearch {
           Array(state.runs[run].details.children.byID.values), state.runs[run].details.dependencies.handles, mayClaim
         )
       }
-      // A dependency that has finished is known to the run, or will be at once.
+      // A finished dependency is removed below: its outcome has reached the run, or is about to.
       var awaited = children + dependencies.map(\.asRunDependency.dependencyRun)
       var oneOf: [Run] = []
       for (key, wait) in waits {
@@ -101,8 +102,9 @@ enum DeadlockSearch {
       return awaited + oneOf + run.core.resources.addWaits(of: run, to: &graph)
     }
 
-    /// The wait that is refused, and the wait cycle from there; `nil` if the cycle has dissolved.
+    /// Returns the wait to refuse, and the wait cycle from there; `nil` if no wait of the cycle can be refused any more.
     func refusal(in cycle: [WaitForGraph.Link]) -> Refusal? {
+      // Claims are refused first, then waits that can throw. A negative value means that the wait cannot be refused.
       func strength(of link: WaitForGraph.Link) -> Int {
         if link.resource != nil { return 2 }
         return bodyWaits[Edge(run: link.run, blocker: link.blocker)].map { $0.wait.canThrow ? 1 : 0 } ?? -1
@@ -117,7 +119,7 @@ enum DeadlockSearch {
       return Refusal(run: run, wait: wait?.key, waits: (cycle[first...] + cycle[..<first]).compactMap(self.wait))
     }
 
-    /// The wait of a link, as users read it; `nil` for a run that awaits one of its own parts.
+    /// Returns the wait of a link for the error message; `nil` for a run that awaits a run inside it.
     func wait(for link: WaitForGraph.Link) -> ExclusionWait? {
       guard let run = runs[link.run], let blocker = runs[link.blocker] else { return nil }
       guard let resource = link.resource else {
@@ -134,7 +136,7 @@ enum DeadlockSearch {
 }
 
 extension Run {
-  /// Whether another procedure may wait for this run: its parent, a dependent, or a body.
+  /// Whether another procedure may wait for this run or an enclosing one, or a body waits for its queue.
   var mayBeAwaited: Bool {
     ancestors.contains { run in
       run.core.read { state in
@@ -144,29 +146,29 @@ extension Run {
     }
   }
 
-  /// Whether the run may have a claim: for its own layer, or after a pause for layers around it.
+  /// Returns whether the run may have a claim: for its own layer, or, after a pause, for the enclosing layers.
   func mayClaim(_ runs: borrowing RunTable) -> Bool {
     !layer.traits.demands.isEmpty || runs[self].details.claim.hasReclaimed
   }
 
-  /// Another procedure waits for this run from now on.
+  /// Records that another procedure waits for this run.
   func setAwaited() { core.update { $0[self].details.observers.isAwaited = true } }
 
-  /// Looks for a deadlock since the body has begun to wait, and ends waits of the deadlock.
+  /// Searches for a deadlock after the body has started to wait, and refuses waits of the deadlock (R4).
   ///
-  /// A cycle leads back to the body: another procedure waits for the body, or for what the body holds. The other procedure has made that
-  /// visible before it has registered its own wait, so that the last one to register a wait looks.
+  /// In a cycle, another procedure waits for the body, or for a resource that the body holds. That procedure records this before it registers its
+  /// own wait, so that the last one to register a wait finds the cycle. Without such a record, there is nothing to search.
   func searchForDeadlock() {
     guard mayBeAwaited || ancestors.contains(where: { !$0.layer.traits.demands.isEmpty }) else { return }
     DeadlockSearch.resolveDeadlock(from: self)
   }
 
-  /// Returns the error of a run that would wait for one of its own ancestors; `nil` if `ancestor` is none.
+  /// Returns the error of a run that would wait for its own ancestor; `nil` if `ancestor` is not an ancestor of this run.
   func deadlock(
     within ancestor: Run, _ wait: (_ procedure: ProcedureIdentity, _ holder: ProcedureIdentity) -> ExclusionWait
   ) -> ProcedureError? {
     guard ancestors.contains(where: { $0 === ancestor }) else { return nil }
-    // From the inside to the outside; layers of one procedure are one.
+    // The procedures from this run outward. The layers of one procedure count once.
     var path: [ProcedureIdentity] = []
     for run in ancestors {
       if path.last != run.layerIdentity { path.append(run.layerIdentity) }
@@ -178,26 +180,26 @@ extension Run {
       waits: [wait(path[0], path[path.count - 1])] + inward.map { ExclusionWait(procedure: $0, finishOf: $1) })
   }
 
-  /// Fails the run if its body waits for an event of the run itself, in the task of the body, with no child that could cause one.
-  func failIfStuckInOwnEvents(_ part: Run) {
+  /// Fails the run if its body waits for an event of the run itself, in the task of the body, and no child can cause an event.
+  func failIfStuckInOwnEvents(_ waiting: Run) {
     let isStuck = core.read { state in
       state.runs[self].details.children.producedCount == 0 && state.runs[self].worker?.isCurrent ?? false
     }
-    guard isStuck, let error = part.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) else { return }
+    guard isStuck, let error = waiting.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) else { return }
     cancel(ProcedureError.exclusionDeadlock(procedure: layerIdentity, waits: error.waits))
   }
 }
 
-/// A dependency that is a run, so that deadlocks through it are found.
+/// A dependency whose run is known, so that the search for deadlocks can follow it.
 protocol RunDependency: ProcedureDependency {
   var dependencyRun: Run { get }
 
-  /// Calls a function when the dependency has finished, unless its run forgets the dependent before.
+  /// Calls a function when the dependency has finished, unless the dependent finishes first.
   func whenFinished(by dependent: ProcedureID, _ notify: @escaping RunDetails.Listener)
 }
 
 extension ProcedureDependency {
-  /// The dependency as the engine uses it. Traps for a type of another module.
+  /// The dependency as the scheduler uses it. Traps for a type that another module declares.
   var asRunDependency: any RunDependency {
     guard let dependency = self as? any RunDependency else {
       fatalError("\(Self.self) cannot be a dependency. Depend on the handle of a procedure that waits for it.")

@@ -1,8 +1,9 @@
-/// One wait of a deadlock that ``ProcedureError/Kind/exclusionDeadlock`` reports: a procedure, what it waits for, and the procedure that
-/// would have to end that wait.
+/// One wait in a deadlock that ``ProcedureError/Kind/exclusionDeadlock`` reports.
+///
+/// The wait names the waiting procedure, the resource that it waits for, and the procedure that holds the resource.
 public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
   private enum Subject: Sendable {
-    /// The user's category, or the name of the resource. The description is computed on reading, since it can be the user's code.
+    /// The user's category, or the name of the resource. Its description is computed when it is read, since that can call the user's code.
     case resource(any CustomStringConvertible & Sendable)
     /// The end of the holder.
     case finish
@@ -10,23 +11,23 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
 
   /// The waiting procedure.
   public let procedure: ProcedureIdentity
-  /// The description of the category or resource; `the end of "b"` if the procedure waits for the holder itself.
+  /// The description of the category or the resource; `the end of "b"` if the procedure waits for the holder itself.
   public var resource: String {
     switch subject {
     case .resource(let key): "\(key)"
     case .finish: "the end of \(holder.name.quoted)"
     }
   }
-  /// The procedure that holds the resource, or for whose end the procedure waits.
+  /// The procedure that holds the resource, or whose end the procedure waits for.
   public let holder: ProcedureIdentity
   private let subject: Subject
 
-  /// A procedure waits for a resource, which `holder` holds.
+  /// Creates the wait of a procedure for a resource that `holder` holds.
   init(procedure: ProcedureIdentity, key: any CustomStringConvertible & Sendable, holder: ProcedureIdentity) {
     (self.procedure, subject, self.holder) = (procedure, .resource(key), holder)
   }
 
-  /// A procedure waits for the end of another one, or of itself.
+  /// Creates the wait of a procedure for the end of another one, or of itself.
   init(procedure: ProcedureIdentity, finishOf holder: ProcedureIdentity) {
     (self.procedure, subject, self.holder) = (procedure, .finish, holder)
   }
@@ -36,22 +37,22 @@ public struct ExclusionWait: Sendable, Hashable, CustomStringConvertible {
     if case .resource = subject { true } else { false }
   }
 
-  /// Returns whether both waits have equal procedures, resources and holders.
+  /// Returns whether both waits have equal procedures, resources, and holders.
   public static func == (one: ExclusionWait, other: ExclusionWait) -> Bool {
     one.procedure == other.procedure && one.resource == other.resource && one.holder == other.holder
   }
 
-  /// Hashes the procedure, the resource and the holder.
+  /// Hashes the procedure, the resource, and the holder.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(procedure)
     hasher.combine(resource)
     hasher.combine(holder)
   }
 
-  /// The wait as a sentence: the waiting procedure, the resource and the holder.
+  /// The wait as a sentence: the waiting procedure, the resource, and the holder.
   public var description: String { description { "\($0)" } }
 
-  /// The wait as a sentence, with the names that `name` gives.
+  /// Returns the wait as a sentence, with the names that `name` returns.
   func description(naming name: (ProcedureIdentity) -> String) -> String {
     switch subject {
     case .resource(let key): "\(name(procedure)) waits for \("\(key)".quoted), which \(name(holder)) holds"
@@ -65,7 +66,7 @@ extension ExclusionWait: Codable {
     case procedure, resource, holder
   }
 
-  /// Encodes the procedures, and the resource by its description.
+  /// Encodes the procedures, and the description of the resource.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(procedure, forKey: .procedure)

@@ -1,11 +1,11 @@
-/// Internal. Which runs of a graph can finish.
+/// Internal. Finds the runs of a graph that can finish.
 extension WaitForGraph {
-  /// Finishes the runs of a graph, one after another, as far as possible; with `keepsOrder`, units go to the first in a line.
+  /// Finishes runs of a graph in sequence until no more can finish. With `keepsOrder`, free units go only to the first run in a line.
   struct Reduction {
     private struct Line {
       var needs: [(run: RunNumber, units: Int32)]
       var next = 0
-      /// Whether the first stuck run has its units; only if the order is kept.
+      /// Whether the first stuck run has its units, if the order is kept.
       var isFirstMet = false
     }
 
@@ -13,10 +13,10 @@ extension WaitForGraph {
     private let keepsOrder: Bool
     private(set) var stuck: Set<RunNumber>
     private(set) var free: [PoolKey: Int32] = [:]
-    /// The number of waits of each stuck run that are not over.
+    /// The number of waits of each stuck run that have not ended.
     private var missing: [RunNumber: Int] = [:]
     private var awaiters: [RunNumber: [RunNumber]] = [:]
-    /// The run that waits for one of a set, by the number of the set.
+    /// The run that waits for one run of a set, by the number of the set.
     private var choosers: [Int: RunNumber] = [:]
     /// The numbers of the sets that contain a run.
     private var choices: [RunNumber: [Int]] = [:]
@@ -63,21 +63,24 @@ extension WaitForGraph {
       finishAll()
     }
 
+    /// Returns whether another run waits for the end of a run.
     func isAwaited(_ run: RunNumber) -> Bool {
       !(awaiters[run] ?? []).isEmpty || (choices[run] ?? []).contains { choosers[$0] != nil }
     }
 
-    /// Whether a run could go on now if it were the first in all lines.
+    /// Returns whether a run could finish now if it were first in all lines.
     func suffices(for run: RunNumber) -> Bool {
       stuck.isDisjoint(with: graph.awaited[run] ?? [])
         && !(graph.alternatives[run] ?? []).contains { $0.isSubset(of: stuck) }
         && (graph.needs[run] ?? []).allSatisfy { $0.units <= free[$0.pool] ?? .max }
     }
 
+    /// Finishes all runs that can finish.
     mutating func finishAll() {
       while let run = ready.popLast() { finish(run) }
     }
 
+    /// Finishes a run: ends the waits for it, and releases its units.
     mutating func finish(_ run: RunNumber) {
       guard stuck.remove(run) != nil else { return }
       for awaiter in awaiters[run] ?? [] { meet(awaiter) }
@@ -91,19 +94,20 @@ extension WaitForGraph {
       for need in graph.needs[run] ?? [] { advance(need.pool) }
     }
 
+    /// Sorts the waits in a pool: by the order of its line if that is kept, otherwise by the number of units, fewest first.
     private mutating func sort(_ pool: PoolKey, _ order: [RunNumber]) {
       guard keepsOrder else { return lines[pool]?.needs.sort { $0.units < $1.units } ?? () }
       let positions = Dictionary(zip(order, order.indices)) { first, _ in first }
       lines[pool]?.needs.sort { positions[$0.run] ?? .max < positions[$1.run] ?? .max }
     }
 
-    /// One more wait of a run is over.
+    /// A wait of a run has ended.
     private mutating func meet(_ run: RunNumber) {
       missing[run, default: 0] -= 1
       if missing[run] == 0 { ready.append(run) }
     }
 
-    /// Gives the free units of a pool to the runs that are next.
+    /// Ends the waits of the next runs that the free units of a pool suffice for.
     private mutating func advance(_ pool: PoolKey) {
       guard var line = lines[pool].take() else { return }
       while line.next < line.needs.count {

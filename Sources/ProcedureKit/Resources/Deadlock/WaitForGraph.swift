@@ -1,23 +1,23 @@
-/// Internal. Finds deadlocks among runs that wait for claims and for each other (R4): a snapshot, filled and then asked.
+/// Internal. A snapshot of the waits of runs for claims and for each other, which finds deadlocks (R4).
 ///
-/// A run that the graph does not know to wait can go on and finish. A run that waits finishes when all runs for which it waits
-/// have finished, one of each set of alternatives has, and all units that it needs are free. A run that finishes gives back its units. The runs that are left when
-/// no more can finish are in a deadlock, or wait for one.
+/// A run without a wait in the graph can finish. A waiting run finishes when all runs that it waits for have finished, one run of each set of
+/// alternatives has finished, and all units that it needs are free. A finished run releases its units. The runs that cannot finish are in a
+/// deadlock, or wait for one.
 struct WaitForGraph {
-  /// One part of a wait cycle: `run` waits for `resource`, which `blocker` holds, or (`nil`) for the end of `blocker`.
+  /// One wait of a cycle: `run` waits for `resource`, which `blocker` holds. `nil` means that it waits for the end of `blocker`.
   struct Link: Equatable {
     let run: RunNumber
     let resource: ResourceNumber?
     let blocker: RunNumber
   }
 
-  /// A run that has to go before others in the lines where these stand directly before it; see ``ClaimTable/overtook(_:_:_:)``.
+  /// A run that has to overtake the delayed runs directly before it in its lines; see ``ClaimTable/overtook(_:_:_:)``.
   struct Overtaking: Equatable {
     let run: RunNumber
     let delayed: Set<RunNumber>
   }
 
-  /// A pool of a table.
+  /// Identifies a pool of a table.
   struct PoolKey: Hashable {
     let table: ObjectIdentifier?
     let serial: UInt64
@@ -37,25 +37,25 @@ struct WaitForGraph {
   }
 
   var awaited: [RunNumber: Set<RunNumber>] = [:]
-  /// Sets of runs; of each set one has to be able to go on.
+  /// Sets of runs, one of which has to finish in each set.
   var alternatives: [RunNumber: [Set<RunNumber>]] = [:]
   var needs: [RunNumber: [Need]] = [:]
   var pools: [PoolKey: Pool] = [:]
 
   // MARK: The snapshot
 
-  /// A run waits for the end of all of `runs`.
+  /// Adds a run that waits until all of `runs` have finished.
   mutating func add(_ run: RunNumber, waitsFor runs: [RunNumber]) { awaited[run, default: []].formUnion(runs) }
 
-  /// A run waits until one of `runs` can go on; not at all if there are none.
+  /// Adds a run that waits until one of `runs` can continue. Adds no wait if `runs` is empty.
   mutating func add(_ run: RunNumber, waitsForOneOf runs: [RunNumber]) {
     if !runs.isEmpty { alternatives[run, default: []].append(Set(runs)) }
   }
 
-  /// A parent cannot finish before a run inside of it has.
+  /// Adds a run inside a parent, which cannot finish before that run.
   mutating func add(_ run: RunNumber, inside parent: RunNumber) { add(parent, waitsFor: [run]) }
 
-  /// A run waits for units of a pool; units of its ancestors are not in its way.
+  /// Adds a run that waits for units of a pool. Its ancestors do not block it.
   mutating func add(
     _ run: RunNumber, waitsFor pool: UInt64, in table: ObjectIdentifier? = nil, units: Int32,
     inside ancestors: [RunNumber] = []
@@ -63,7 +63,7 @@ struct WaitForGraph {
     needs[run, default: []].append(Need(pool: PoolKey(table: table, serial: pool), units: units, ancestors: ancestors))
   }
 
-  /// The state of a pool: its free units, its holders, and the runs in its line, the first in front.
+  /// Adds the state of a pool: its free units, its holders, and its waiting runs in order.
   mutating func add(
     pool: UInt64, in table: ObjectIdentifier? = nil, of resource: ResourceNumber, free: Int32,
     holders: [(run: RunNumber, units: Int32)], line: [RunNumber] = []
@@ -75,14 +75,14 @@ struct WaitForGraph {
     pools[PoolKey(table: table, serial: pool)] != nil
   }
 
-  // MARK: The answers
+  // MARK: Queries
 
-  /// Returns a wait cycle because of which a run can never go on, in whatever order units are granted; `nil` if the run can go on.
+  /// Returns a wait cycle that blocks a run forever, in any order of grants; `nil` if the run can continue.
   ///
-  /// The cycle is the shortest one through the run. If the run only waits for a deadlock of others, the cycle is one of these: their own search
-  /// may not be done, and the order of lines is decided only when no deadlock is left.
+  /// The cycle is the shortest one through the run. If the run is not in a cycle but waits for a deadlock of other runs, the cycle is that of the
+  /// other runs: their own search may not have ended yet, and overtaking is decided only when no deadlock is left.
   ///
-  /// - Complexity: O(e log e) for e waits and holders in the graph; a cycle costs O(w · h) for w waits in pools of h holders.
+  /// - Complexity: O(e log e) for e waits and holders in the graph, and O(w · h) to find a cycle among w waits in pools of h holders.
   func deadlock(from run: RunNumber) -> [Link]? {
     let reduction = Reduction(of: self, keepsOrder: false)
     guard reduction.stuck.contains(run) else { return nil }
@@ -95,7 +95,7 @@ struct WaitForGraph {
     return nil
   }
 
-  /// Returns the links by which stuck runs are reached first from a run, by the runs that are reached.
+  /// Returns the links through which a breadth-first search from a run reaches stuck runs, by the reached runs.
   private func stuckLinks(around run: RunNumber, _ reduction: Reduction) -> [RunNumber: Link] {
     var links: [RunNumber: Link] = [:]
     var front = [run]
@@ -110,6 +110,7 @@ struct WaitForGraph {
     return links
   }
 
+  /// Returns the cycle through a run, from the links of a search that began at the run; `nil` if the search did not return to it.
   private static func cycle(through run: RunNumber, _ links: [RunNumber: Link]) -> [Link]? {
     guard var link = links[run] else { return nil }
     var cycle = [link]
@@ -120,10 +121,10 @@ struct WaitForGraph {
     return cycle.reversed()
   }
 
-  /// Returns the runs that have to overtake, one after another, so that a run can go on which is stuck only because of the
-  /// order of lines; empty if the order is not in its way. To be asked if there is no deadlock.
+  /// Returns the runs that have to overtake, in sequence, so that a run can continue that only the order of lines blocks.
   ///
-  /// Only a run for which a stuck run waits overtakes, and only stuck runs: these wait for that run, so nobody starves.
+  /// Empty if the order does not block the run. Called when there is no deadlock. Only a run that a stuck run awaits overtakes, and it overtakes
+  /// only stuck runs. These wait for the overtaking run, so no run starves.
   ///
   /// - Complexity: O(e log e) for e waits and holders in the graph, and O(e) for each run that overtakes.
   func overtakings(for run: RunNumber) -> [Overtaking] {
@@ -139,6 +140,7 @@ struct WaitForGraph {
     return overtakings
   }
 
+  /// Returns the waits of a stuck run for other stuck runs.
   private func stuckLinks(of run: RunNumber, _ reduction: Reduction) -> [Link] {
     var links = (awaited[run] ?? []).filter(reduction.stuck.contains).sorted().map {
       Link(run: run, resource: nil, blocker: $0)
