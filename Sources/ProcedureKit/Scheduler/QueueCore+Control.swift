@@ -3,6 +3,7 @@ import Synchronization
 extension QueueCore {
   // MARK: The queue as a whole
 
+  /// Suspends the queue: waiting runs release their claims, and no run starts (Q2, R2).
   func suspend() {
     send { state, effects in
       for member in state.machine.suspended() { state.runs[member]?.giveBackClaim(&effects) }
@@ -10,20 +11,23 @@ extension QueueCore {
     }
   }
 
+  /// Resumes the queue (Q2).
   func resume() {
     send { state, effects in resumed(&state, &effects) }
   }
 
+  /// Advances the held runs, and signals the workers of graphs that wait until the queue resumes.
   func resumed(_ state: inout State, _ effects: inout Effects) {
     state.machine.resumed(&effects.next)
     gate.store(false, ordering: .releasing)
-    effects.call(state.resumption.takeAll())
+    effects.send(state.resumption.takeAll())
   }
 
-  /// Waits while the queue is suspended: a graph that executes starts no further node (Q2).
+  /// Waits while the queue is suspended, so that an executing graph starts no further node (Q2). Returns at once if the run is cancelled.
   func waitWhileSuspended(_ run: Run) async {
     while gate.load(ordering: .acquiring), !run.isCancelledOrStopping {
       let signal = OneShotSignal()
+      // The queue may have resumed since the gate was read, so the lock decides.
       let isSuspended = send { state, _ in
         guard state.machine.isSuspended else { return false }
         state.resumption.append(signal)
@@ -34,10 +38,10 @@ extension QueueCore {
     }
   }
 
-  /// Whether the queue is suspended, without the lock.
+  /// Whether the queue is suspended, read without the lock.
   var isGated: Bool { gate.load(ordering: .relaxed) }
 
-  /// The last reference to the queue has gone: it goes on if it was suspended, since nobody could resume it, and its events end with its last run.
+  /// Called when the `ProcedureQueue` is deallocated. Resumes a suspended queue, and lets the event streams end with the last run (Q4).
   func release() {
     send { state, effects in
       state.isReleased = true
@@ -46,6 +50,7 @@ extension QueueCore {
     }
   }
 
+  /// Subscribes to the events of the queue. A body releases its slot while it waits for an event (Q3).
   func events(bufferingNewest newest: Int) -> AsyncStream<ProcedureEvent> {
     broadcaster.subscribe(limit: eventLimit(newest: newest)).stream { [name] in
       await ProcedureContext.lendingSlot(forEventOf: name, $0)
@@ -58,17 +63,17 @@ extension QueueCore {
   var width: Int { read { $0.machine.width } }
   var isSuspended: Bool { read { $0.machine.isSuspended } }
 
-  /// The runs that are there, in the order of their admission.
+  /// Returns the unfinished runs, in order of admission.
   func runs() -> [Run] {
     read { state in state.machine.present.map { state.runs[$0] }.compactMap(\.self) }
   }
 
-  /// Cancels every run at once: none of them starts because another one has ended by that.
+  /// Cancels all runs in one visit to the lock, so that none of them starts because another one has ended.
   func cancelAll(_ reason: (any Error)?, includesLater: Bool = false) {
     cancelRuns(includesLater: includesLater) { _, _ in RunDetails.Cancellation(reason: reason) }
   }
 
-  /// Cancels at once the runs for which `choose`, called under the lock, returns a cancellation.
+  /// Cancels, in one visit to the lock, the runs for which `choose` returns a cancellation. `choose` is called under the lock.
   func cancelRuns(
     includesLater: Bool = false, _ choose: (Run, QueueMachine.Member) -> RunDetails.Cancellation?
   ) {
@@ -77,23 +82,24 @@ extension QueueCore {
       if includesLater { state.cancelsAdmitted = true }
       for member in state.machine.present {
         let entry = state.machine[member]
-        guard let run = state.runs[member], run.isReported, let cancel = choose(run, entry) else { continue }
-        run.mark(cancel.reason, at: reading, &state, &effects)
+        guard let run = state.runs[member], run.isReported, let cancellation = choose(run, entry) else { continue }
+        run.mark(cancellation.reason, at: reading, &state, &effects)
       }
     }
   }
 
-  /// The queue takes nothing more; what is there goes on although the queue was suspended.
+  /// Refuses later runs, and lets the present ones finish, even if the queue was suspended (Q4).
   func shutDown() {
     send { state, effects in
       state.isShutDown = true
       resumed(&state, &effects)
+      // The waits for room end, so that the callers receive the refusal.
       for caller in state.limiter.takeAllCallers(state.machine) { effects.add(.giveRoom(caller)) }
       Self.wakeIfIdle(&state, &effects)
     }
   }
 
-  /// Waits until no run is there. A body of this queue waits until no run is there but those that wait for the same (Q4).
+  /// Waits until the queue has no runs. In a body on this queue, waits until every other run waits for idleness, too (Q4).
   func waitUntilIdle() async {
     let bodies = ProcedureContext.current?.run.nearestUnfinished?.ancestors.filter { $0.core === self } ?? []
     let signal = OneShotSignal()
@@ -110,24 +116,28 @@ extension QueueCore {
     }
   }
 
+  /// Signals the tasks that wait for idleness if the queue is idle.
   func wakeIfIdle() {
     send { state, effects in Self.wakeIfIdle(&state, &effects) }
   }
 
+  /// Signals the tasks that wait for idleness if the queue is idle, and ends the event streams after the last run (Q4).
+
   @inline(__always)
   static func wakeIfIdle(_ state: inout State, _ effects: inout Effects) {
     if state.isReleased || state.isShutDown, state.machine.count == 0 { effects.add(.endEvents) }
-    if !state.emptyWaiters.isEmpty, state.machine.count == 0 { effects.call(state.emptyWaiters.takeAll()) }
-    if !state.idleWaiters.isEmpty, state.machine.isIdle { effects.call(state.idleWaiters.takeAll()) }
+    if !state.emptyWaiters.isEmpty, state.machine.count == 0 { effects.send(state.emptyWaiters.takeAll()) }
+    if !state.idleWaiters.isEmpty, state.machine.isIdle { effects.send(state.idleWaiters.takeAll()) }
   }
 
-  /// The runs for which a run waits that waits for this queue to be idle.
+  /// Returns the runs that a run awaits while it waits for idleness of this queue, for the search for deadlocks (R4).
   func runs(awaitedBy run: Run) -> [Run] {
     let isInside = run.ancestors.contains { $0.core === self }
     return read { state in
       var runs: [Run] = []
       for member in state.machine.present {
         let entry = state.machine[member]
+        // Idleness does not wait for bodies that await idleness themselves.
         if entry.isNested || (isInside && entry.idleWaits > 0) { continue }
         if let run = state.runs[member] { runs.append(run) }
       }
@@ -139,7 +149,7 @@ extension QueueCore {
 
   var failures: [ProcedureFailure] { read { $0.failures } }
 
-  /// Returns the failures of a scope at its end. Failures after that are unobserved ones.
+  /// Ends a scope and returns its failures. Later failures are unobserved.
   func endScope() -> [ProcedureFailure] {
     send { state, _ in
       state.isScopeOver = true
@@ -147,14 +157,14 @@ extension QueueCore {
     }
   }
 
-  /// A run has an outcome: a scope collects the failures of added runs.
+  /// Collects the failure of an added run for the scope of the queue, and cancels all runs if the scope fails fast.
   @inline(__always)
   func ended(_ run: Run, _ outcome: Run.Outcome, _ state: inout State, _ effects: inout Effects) {
     guard case .failed(let error) = outcome, run.isAddedByUser, case .scope(let policy, _) = failureHandling,
       !state.isScopeOver
     else { return }
     run.setObserved()
-    // A dependency in this scope has been collected itself.
+    // The scope has collected the failure of the dependency already, unless the dependency is on another queue.
     if (error as? ProcedureError)?.kind == .dependencyFailed, !state.runs[run].details.dependencies.failsFromOutside {
       return
     }
@@ -162,6 +172,7 @@ extension QueueCore {
     state.failures.append(ProcedureFailure(procedure: run.identity, error: error))
   }
 
+  /// Reports a failure that no code has observed to the handler of the queue, or to the log.
   func reportUnobservedFailure(_ failure: ProcedureFailure) {
     switch failureHandling {
     case .scope(_, let handler), .unobserved(let handler): handler.map { $0(failure) } ?? logUnobserved(failure)
@@ -170,7 +181,7 @@ extension QueueCore {
 
   // MARK: Priority
 
-  /// Moves a run up, and those that it waits for: its dependencies, its children, and the holders of what it claims (Q7).
+  /// Raises the priority of a run, and of the runs that it waits for: dependencies, children, and holders of the claimed resources (Q7).
   func raise(_ run: Run, to priority: UInt8) {
     let (isClaiming, dependencies, children) = send { state, _ -> (Bool, [any ProcedureDependency], [Run]) in
       let member = state.runs[run].member
@@ -191,51 +202,53 @@ extension QueueCore {
 }
 
 extension QueueCore {
-  /// Decides whether a timer has to look for a stall, after each event.
+  /// Decides after each event whether the stall timer has to be scheduled or cancelled.
   func watchForStall(_ state: inout State, _ effects: inout Effects) {
     let canMove = state.machine.count > 0 && !state.machine.isSuspended
     if state.stall.changed(canMove: canMove, changes: state.machine.changeCount) { effects.add(.watchForStall) }
   }
 
-  /// Schedules or cancels the timer.
+  /// Schedules or cancels the stall timer.
   func adjustStallTimer() {
     guard let stallReport else { return }
     switch send({ state, _ in state.stall.adjusted(changes: state.machine.changeCount) }) {
     case .none: break
     case .cancel(let timer): timers.cancel(timer)
     case .schedule(let number):
-      // The queue may go while the timer is pending.
+      // The timer must not keep the queue alive.
       let calls = timers.calledCount
       let timer = timers.schedule(after: stallReport.timeout) { [weak self] in
-        self?.stallTimerWentOff(number, callsBefore: calls)
+        self?.stallTimerFired(number, callsBefore: calls)
       }
       if !send({ state, _ in state.stall.scheduled(timer, number: number) }) { timers.cancel(timer) }
     }
   }
 
-  private func stallTimerWentOff(_ number: UInt64, callsBefore: Int) {
-    // Another timer that has gone off since may have woken a task that has not come to the queue yet.
+  /// Reports a stall, or schedules the next check. `callsBefore` is the number of called timers when this one was scheduled.
+  private func stallTimerFired(_ number: UInt64, callsBefore: Int) {
+    // Another timer that has fired since may have resumed a task that has not reached the queue yet.
     let awaitsTimer = timers.count > 0 || timers.calledCount > callsBefore + 1
     let finding = send { state, _ in
-      state.stall.timerWentOff(number: number, changes: state.machine.changeCount, awaitsTimer: awaitsTimer)
+      state.stall.timerFired(number: number, changes: state.machine.changeCount, awaitsTimer: awaitsTimer)
     }
     switch finding {
     case .nothing: break
-    case .lookAgain: adjustStallTimer()
+    case .checkAgain: adjustStallTimer()
     case .stall: stallReport?.tell(self)
     }
   }
 }
 
 extension QueueCore {
-  /// Waits until there is room for one more run, on the queue and of its key, and reserves it.
+  /// Waits until the queue and the key have room for one more run, and reserves the room. A body that waits holds no slot (Q3).
   ///
-  /// - Throws: `CancellationError`, or the reason of the cancel, if the caller is cancelled before there is room;
-  ///   `exclusionDeadlock` if the caller is a body for which the queue waits.
+  /// - Throws: `CancellationError`, or the reason of the cancellation, if the caller is cancelled before there is room;
+  ///   `exclusionDeadlock` if the caller is a body that the waiting runs depend on (R4).
   func reserveRoom(for key: InternedKey?) async throws {
     guard limitsWaiting else { return }
     let id = key.map(ObjectIdentifier.init)
     if send({ state, _ in state.limiter.reserveIfFree(for: id, state.machine) }) { return }
+    // The queue or the key is full, so the caller waits. There may be room by now, and a queue that was shut down refuses the run later.
     let signal = OneShotSignal()
     let hasRoom = send { state, _ in
       if state.isShutDown { state.limiter.addReservation(id) }
@@ -251,19 +264,19 @@ extension QueueCore {
     }
     let refusal = signal.refusal
     guard signal.wasCancelled || refusal != nil else { return }
-    // The room may be enough for another caller.
+    // The caller no longer waits, so the room can go to another caller.
     send { state, _ in state.limiter.callerCancelled() }
     throw refusal ?? ProcedureContext.current?.cancellationReason ?? CancellationError()
   }
 
-  /// Reserves room for one more run if there is room at once and the queue admits the run; nobody is overtaken or replaced.
+  /// Reserves room for one more run if the queue admits the run at once. Returns `false` instead of overtaking a caller or replacing a run.
   func reserveRoomAtOnce(for key: InternedKey?) -> Bool {
     if read({ $0.isShutDown }), !isAround(ProcedureContext.current?.run.nearestUnfinished) { return false }
     return !limitsWaiting
       || send { state, _ in state.limiter.reserveIfFree(for: key.map(ObjectIdentifier.init), state.machine) }
   }
 
-  /// The runs one of which has to start so that there is room; none if there is room, or room is about to be used.
+  /// Returns the runs one of which has to start to make room; none if there is room, or if room is about to be used.
   func runsWaiting(for key: InternedKey?) -> [Run] {
     let id = key.map(ObjectIdentifier.init)
     return read { state in
@@ -280,10 +293,10 @@ extension QueueCore {
 }
 
 extension QueueCore {
-  /// The log of the queue, else the log of the process.
+  /// The log of the queue, or of the process if the queue has none.
   package var log: ProcedureLog { ownLog ?? .shared }
 
-  /// The metadata of messages of a run.
+  /// Returns the metadata for the log messages of a run.
   func logFacts(of run: ProcedureIdentity, attempt: Int?, parent: ProcedureID?) -> ProcedureLog.Metadata {
     var facts = ["procedure.id": "\(run.id)", "procedure.name": run.name]
     if let attempt { facts["attempt"] = "\(attempt)" }
@@ -292,7 +305,7 @@ extension QueueCore {
     return facts
   }
 
-  /// Tells of a failure that no handle can show any more.
+  /// Logs a failure whose handle was released before any code observed the outcome.
   func logUnobserved(_ failure: ProcedureFailure) {
     log.from { [self] in logFacts(of: failure.procedure, attempt: nil, parent: nil) }
       .warning(
@@ -300,19 +313,19 @@ extension QueueCore {
           + "Await its value, or set onUnobservedFailure.")
   }
 
-  /// Tells that nothing moves on the queue.
+  /// Logs that the queue has stalled.
   func logStall() {
     log.from { [name] in ["queue.name": name] }.warning("the queue has stalled: \(snapshot())")
   }
 }
 
 extension QueueCore {
-  /// Whether runs are measured at this moment.
+  /// Whether runs are measured now.
   var isMeasured: Bool { collectsTotals || broadcaster.isObserved }
 }
 
 extension QueueCore.State {
-  /// Begins or ends measuring, and tells the machine the instant of the next event.
+  /// Starts or stops measuring runs, and sets the instant of the next event of the machine.
   mutating func measure(at instant: ProcedureInstant?) {
     guard let instant else {
       machine.meters = nil
@@ -322,7 +335,7 @@ extension QueueCore.State {
     if machine.meters == nil { machine.meters = RunMeters() }
   }
 
-  /// Counts a run that has ended, or was refused.
+  /// Adds a run that has ended or was refused to the totals.
   mutating func count(_ run: Run, _ outcome: Run.Outcome, _ metrics: ProcedureMetrics?) {
     if run.kind == .node || run.kind == .bareNode, let metrics { totals?.countNode(metrics) }
     guard run.kind == .added || run.kind == .structured else { return }
@@ -331,26 +344,26 @@ extension QueueCore.State {
 }
 
 extension Run {
-  /// The metrics of the run at its end; `nil` if the run was not measured from its beginning.
+  /// Returns the metrics of the run at its end; `nil` if the run was not measured from its beginning.
   func metrics(at instant: ProcedureInstant, _ state: borrowing QueueCore.State) -> ProcedureMetrics? {
     let member = state.runs[self].member
     guard var metrics = state.machine.meters?.metrics(of: member, at: instant.nanoseconds) else { return nil }
     let pause = state.runs[self].details.pause
     metrics.attempts = state.runs[self].hasStarted ? pause.latestAttempt + pause.innerRetryCount : 0
-    // A node has waited for other nodes since its graph began.
+    // A node was pending since its graph began, and its run was admitted only when it was ready.
     if kind == .node, let parent, let graph = state.runs[parent].details.extensions.graph {
       metrics.pending += graph.timeSinceStart(to: instant, without: metrics.total)
     }
     return metrics
   }
 
-  /// How long the body has stood in line for its slot, in nanoseconds; negative if that is not known.
+  /// Returns how long the body has waited for its slot, in nanoseconds; negative if that is not known.
   func slotWait(_ state: borrowing QueueCore.State) -> Int64 {
-    // The slot of another run was taken for something else.
+    // The wait for the slot of an enclosing body does not belong to this run.
     slotOwner === self ? state.machine.meters?.slotWait(of: state.runs[self].member) ?? -1 : -1
   }
 
-  /// The number of the slot in which the body executes; -1 if that is not known.
+  /// Returns the number of the slot in which the body executes; -1 if that is not known.
   func slotNumber(_ state: borrowing QueueCore.State) -> Int32 {
     state.machine.meters?.slot(of: state.runs[slotOwner].member) ?? -1
   }

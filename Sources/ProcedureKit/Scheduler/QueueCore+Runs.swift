@@ -1,11 +1,14 @@
 extension QueueCore {
   // MARK: Structured runs
 
-  /// A run comes in its caller's task. Whether the body is to be executed now; if not, `drive` leads on.
+  /// Makes the run of a procedure that the caller's task executes, and starts it if it needs nothing but a free slot.
+  ///
+  /// - Returns: The run, and whether its body has started. If it has not, `drive` admits the run and drives it.
   @usableFromInline
   func startStructured(_ layer: ModifierLayer) -> (run: Run, starts: Bool) {
     let parent = ProcedureContext.current?.run.nearestUnfinished
     let run = Run(self, layer, .structured, parent: parent)
+    // A run that needs more than a slot, or that is nested or cancelled, takes the general way: `drive` admits it.
     guard parent == nil, layer.hasOnlyBody, hasNoHooks, !Task.isCancelled else { return (run, false) }
     let priority = layer.traits.rawPriority ?? Task.currentPriority.rawValue
     let reading = time.lazyReading()
@@ -13,6 +16,7 @@ extension QueueCore {
       guard !state.isShutDown, !state.cancelsAdmitted else { return false }
       let step = admitted(run, priority: priority, needs: [], &state, &effects)
       run.record(at: reading.instant, &state, &effects) { _ in .didAttach() }
+      // No slot is free, so the run waits in the ready queue, and `drive` awaits its next step.
       guard step == .start else { return false }
       state.machine.bodyStarted(state.runs[run].member)
       state.runs[run].hasStarted = true
@@ -24,7 +28,7 @@ extension QueueCore {
     return (run, starts)
   }
 
-  /// Runs a task that has something to wait for.
+  /// Drives a run that `startStructured` did not start, and returns its value.
   @usableFromInline @concurrent
   func drive<Input: Sendable, Output: Sendable>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
@@ -33,7 +37,9 @@ extension QueueCore {
     return try await run.driveToEnd(admitted: task.layer.traits.rawPriority)
   }
 
-  /// The body of a plain run has ended. Whether that was all; if not, `finish` leads on.
+  /// Ends a run that `startStructured` started, after its body has succeeded, in one visit to the lock.
+  ///
+  /// - Returns: Whether the run has ended; `false` if it has details, such as children, observers, or a cancellation: `finish` has to follow.
   @usableFromInline
   func finishFast(_ run: Run) -> Bool {
     if Task.isCancelled { return false }
@@ -48,7 +54,7 @@ extension QueueCore {
     }
   }
 
-  /// Ends a plain run that has failed, was cancelled, or has children.
+  /// Ends a run that `startStructured` started and `finishFast` could not end: it has failed, was cancelled, or has children.
   @usableFromInline @concurrent
   func finish<Output: Sendable>(_ run: Run, _ result: Result<Output, any Error>) async throws -> Output {
     run.bodyEnded(result.map { $0 })
@@ -59,7 +65,7 @@ extension QueueCore {
 
   // MARK: Added runs
 
-  /// Adds a run. O(1) without dependencies.
+  /// Adds a run to the queue, and returns it. A run that the queue refuses has failed. O(1) without dependencies.
   @usableFromInline
   func add(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
@@ -71,7 +77,7 @@ extension QueueCore {
     return run
   }
 
-  /// Adds a run if the queue admits it at once; otherwise the refusal is counted, and no run remains. O(1) without dependencies.
+  /// Adds a run if the queue admits it at once; otherwise, counts the refusal and throws it. O(1) without dependencies.
   func tryAdd(
     _ layer: ModifierLayer, _ closures: ModifierLayer.Closures?, after dependencies: [any ProcedureDependency],
     body: @escaping Run.Body
@@ -82,17 +88,17 @@ extension QueueCore {
     throw error
   }
 
-  /// How a run gets room on a queue that limits the runs that wait.
+  /// How a run gets room on a queue that limits its waiting runs.
   enum RoomRule: Sendable {
-    /// As the overflow of the queue says, which may replace another run.
+    /// According to the queue's overflow policy, which may replace a waiting run.
     case byOverflow
     /// Room was reserved for the run.
     case reserved
-    /// Only if no caller waits for room, and without replacing another run.
+    /// Only if there is room already, and without replacing another run.
     case atOnce
   }
 
-  /// Admits a run to the queue.
+  /// Admits an added run to the queue (L1, D1).
   ///
   /// - Returns: The reason why the queue refuses the run; `nil` if the run was admitted, or has ended because its deadline had passed.
   func admit(
@@ -117,6 +123,7 @@ extension QueueCore {
     var next = RunStep.wait
     let (refusal, replaced) = send { state, effects -> (AdmissionLimiter.Refusal?, Run?) in
       if room == .reserved { state.limiter.releaseReservation(run.keyID) }
+      // A body on this queue can still add runs during a shutdown, which waits for them (Q4).
       guard !state.isShutDown || isFromBody else { return (.shutDown, nil) }
       var replaced: Run?
       if limitsWaiting, run.parent == nil {
@@ -125,6 +132,7 @@ extension QueueCore {
         case .atOnce: if let refusal = state.limiter.refusal(for: run.keyID, state.machine) { return (refusal, nil) }
         case .byOverflow:
           guard let refusal = state.limiter.refusal(for: run.keyID, state.machine) else { break }
+          // The queue is full, so the run replaces a waiting one, or is refused.
           replaced = state.limiter.takeReplaceable(of: run.keyID, state.machine).flatMap { state.runs[$0] }
           guard replaced != nil else { return (refusal, nil) }
         }
@@ -152,11 +160,12 @@ extension QueueCore {
     return nil
   }
 
-  /// Whether the run is, or is a part of, a body on this queue: such a body may add to the queue also during a shutdown.
+  /// Returns whether the run executes within a body on this queue, which may add runs even during a shutdown.
   func isAround(_ run: Run?) -> Bool { run?.ancestors.contains { $0.core === self } ?? false }
 
   // MARK: Dependencies
 
+  /// Raises a dependency to the priority of its dependent (Q7), and settles it for the dependent when it finishes (D1).
   private func watch(_ dependency: any ProcedureDependency, for run: Run, _ priority: UInt8) {
     let dependency = dependency.asRunDependency
     let other = dependency.dependencyRun
@@ -171,27 +180,28 @@ extension QueueCore {
   /// A run for a worker.
   struct Job {
     let run: Run
-    /// The body, if the run has started already, and the worker needs only to call the body.
+    /// The body of a run that has started, so that the worker only has to call it; `nil` if the worker has to drive the run.
     let startedBody: Run.Body?
   }
 
-  /// The next run for a worker, or `nil`: the worker ends then.
+  /// Returns the next run for a worker; `nil` if there is none, so that the worker ends.
   func nextJob(for worker: Worker, isStarting: Bool) -> Job? {
     let reading = time.reading()
     return send { state, effects in takeNext(for: worker, isStarting: isStarting, at: reading, &state, &effects) }
   }
 
-  /// The next run for a worker that has executed `run`.
+  /// Returns the next run for a worker that has executed `run`; `nil` if there is none, so that the worker ends.
   func nextJob(for worker: Worker, after run: Run) -> Job? {
     let reading = time.reading()
     return send { state, effects in
       if state.runs[run].worker === worker { state.runs[run].worker = nil }
-      // The task may be cancelled: it takes nothing more.
+      // The task of the worker may be cancelled, so it must not execute another run (C6).
       if state.runs[run].details.isCancelledOrStopping { return nil }
       return takeNext(for: worker, isStarting: false, at: reading, &state, &effects)
     }
   }
 
+  /// Gives the next run to a worker, and starts the body in the same visit to the lock if nothing has to be called before it.
   private func takeNext(
     for worker: Worker, isStarting: Bool, at reading: QueueClock.Reading, _ state: inout State, _ effects: inout Effects
   ) -> Job? {
@@ -207,20 +217,20 @@ extension QueueCore {
     return Job(run: run, startedBody: state.runs[run].body)
   }
 
-  /// The end of a run, and what its worker does next.
+  /// The result of `finishInline` for a run that has ended: the next job of its worker.
   struct Following {
     let job: Job?
   }
 
-  /// The body of a run that has started plainly has ended by a worker: publishes the outcome.
+  /// Ends a run whose body a worker has executed, and gives the worker its next run, in one visit to the lock (L4).
   ///
-  /// - Returns: The next job of the worker; `nil` if more is to be done for this run.
+  /// - Returns: The next job of the worker; `nil` if the run has children, listeners, or a cancellation, and so cannot end inline.
   @inline(__always)
   func finishInline(_ run: Run, _ result: Result<any Sendable, any Error>, _ worker: Worker) -> Following? {
     var granted: [Run] = []
     if run.layer.needs.contains(.claim) {
       let isOver = update { runs in
-        // Decided before the resources are given back: a task that the body has left behind claims nothing more for the run.
+        // The outcome is decided before the resources are released, so that a task that outlives the body claims nothing for the run.
         runs[run].isDecided = runs[run].canFinishInline
         return runs[run].isDecided
       }
@@ -252,7 +262,9 @@ extension QueueCore {
 }
 
 extension RunState {
-  /// Whether the end of the body is the end of the run, and the worker can take the next run in the same visit: dependents come first.
+  /// Whether the run ends with its body, so that its worker can take the next run in the same visit to the lock.
+  ///
+  /// A run with listeners cannot: its dependents become ready before the worker takes another run.
   var canFinishInline: Bool {
     guard hasDetails else { return true }
     return !details.isCancelledOrStopping && details.children.producedCount == 0 && details.children.failures.isEmpty
@@ -261,18 +273,18 @@ extension RunState {
 }
 
 extension Run {
-  /// Whether the worker needs only to call the body.
+  /// Returns whether a worker has to do nothing but call the body.
   func canStartInline(_ runs: borrowing RunTable) -> Bool {
     layer.canStartInline && core.hasNoHooks && parent == nil && runs[self].details.bindings.isEmpty
   }
 
-  /// The priority of the run, or of the body that it is a part of, in the ready queue.
+  /// The priority, in the ready queue, of the run whose slot this run uses.
   var currentPriority: UInt8 {
     let owner = slotOwner
     return owner.core.read { owner.priority($0) }
   }
 
-  /// The priority in the ready queue; 0 for a run that is not there.
+  /// Returns the priority in the ready queue; 0 for a run that is not in the machine.
   func priority(_ state: borrowing QueueCore.State) -> UInt8 {
     let member = state.runs[self].member
     return member >= 0 ? state.machine[member].priority : 0
@@ -284,14 +296,14 @@ extension Run {
 
   func setBindings(_ bindings: [ContextCarrier.Binding]) { core.update { $0[self].details.bindings = bindings } }
 
-  /// Ends the run before its body has started. Not if the body has.
+  /// Ends the run with an outcome, unless its body has started.
   func end(_ outcome: Outcome) {
     core.send { state, effects in
       if endWithoutStart(outcome, &state) { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
     }
   }
 
-  /// One of the dependencies has ended (D1).
+  /// A dependency of the run has finished (D1). After the last one, the run advances; a dependency that did not succeed ends the run.
   func dependencySettled(_ dependency: ProcedureIdentity, _ outcome: ProcedureOutcome<Void>, isOutside: Bool) {
     switch outcome {
     case .finished:
@@ -299,6 +311,7 @@ extension Run {
         state.runs[self].details.dependencies.missingCount -= 1
         guard state.runs[self].details.dependencies.missingCount == 0 else { return [] }
         let step = state.machine.dependenciesSettled(state.runs[self].member, &effects.next)
+        // The run was cancelled, or another dependency has failed, so the run has ended already.
         if step == .stale { return [] }
         QueueCore.deliver(step, to: self, &state.runs, &effects)
         return state.runs[self].details.dependencies.handles.takeAll()
@@ -312,7 +325,7 @@ extension Run {
     }
   }
 
-  /// The admission of a run that its caller's task brings to its queue.
+  /// The result of the admission of a run that its caller's task drives.
   private enum Admission {
     case admitted(RunStep)
     /// The queue was shut down.
@@ -321,16 +334,16 @@ extension Run {
     case cancelled
   }
 
-  /// Brings the run to its queue, in the caller's task.
+  /// Admits a run that the caller's task drives.
   ///
-  /// - Returns: The next step of the run.
+  /// - Returns: The first step of the run; `finish` if the run was refused, or was cancelled before it started (C2).
   func admit(priority rawPriority: UInt8?) -> RunStep {
     _ = parent?.adopt(self)
     if let deadline = layer.traits.deadline, let lateness = lateness(deadline) {
       refuse(lateness)
       return .finish
     }
-    switch arriveAtQueue(priority: rawPriority) {
+    switch enterQueue(priority: rawPriority) {
     case .admitted(let step):
       startDeadline()
       return step
@@ -340,13 +353,15 @@ extension Run {
     case .cancelled:
       startDeadline()
       cancelLikeParent()
+      // A run that has its slot already ends here, without starting its body (C2). For any other run, the cancellation delivers the next step.
       return core.read { $0.machine.phase(of: $0.runs[self].member) == .starting ? .finish : .wait }
     }
   }
 
-  private func arriveAtQueue(priority rawPriority: UInt8?) -> Admission {
-    // A run of a body on its own queue is a part of the body: it has the order of the body, and goes on with it.
-    // The owner of the slot is the nearest one that can be around: deep layers do not search for it.
+  /// Adds the run to the machine, unless the queue is shut down. A nested run is admitted even then (Q4).
+  private func enterQueue(priority rawPriority: UInt8?) -> Admission {
+    // A run within a body on the same queue is nested: it has the order and the priority of the body, and is not held back.
+    // The search begins with the owner of the slot, which is the nearest enclosing body, so that deep layers do not walk all ancestors.
     let around =
       slotOwner !== self && slotOwner.core === core
       ? slotOwner : ancestors.dropFirst().first { $0.core === core && $0.slotOwner === $0 }
@@ -365,7 +380,7 @@ extension Run {
         isNested: isNested,
         &state,
         &effects)
-      // The graph has reported its nodes.
+      // The graph has published `didAttach` for its nodes already.
       if kind == .node {
         parent.flatMap { state.runs[$0].details.extensions.graph }?.nodeAdmitted(id)
       } else {
@@ -374,7 +389,7 @@ extension Run {
       return state.cancelsAdmitted ? .cancelled : .admitted(step)
     }
     guard case .admitted = admission else { return admission }
-    // A parent that was cancelled before could not reach this run in its queue.
+    // A parent that was cancelled before this admission could not cancel the run, so the run is cancelled here.
     let isCancelled = isTaskCancelled || !cleansUp && parent?.isCancelledOrStopping ?? false
     return isCancelled ? .cancelled : admission
   }

@@ -1,55 +1,55 @@
 import Synchronization
 
-/// The parts of a queue: the machine under one lock, and what performs the steps that the machine decides.
+/// The engine of a queue: guards the machine with one lock, and performs the steps that the machine decides.
 ///
-/// There are three ways to what the lock guards:
+/// There are three ways to access the guarded state:
 ///
-/// - `send` tells the machine of an event, and performs the effects on others after the lock has been left.
-/// - `update` changes the states of runs by which no run can start or end.
-/// - `read` reads, and can change nothing.
+/// - `send` sends an event to the machine, and performs its effects after the lock was released.
+/// - `update` changes the states of runs. The change must not let any run start or end.
+/// - `read` reads the state and cannot change it.
 ///
-/// No code of a user is called, and no object of a user is released, under the lock.
+/// The core calls no code of the user, and releases no object of the user, while it holds the lock.
 ///
 /// `package` for `ProcedureKitRemote`.
 @usableFromInline
 package final class QueueCore: Sendable {
-  /// The queue of procedures without a queue: without limit, on the continuous clock.
+  /// The queue of procedures that run without a queue: no limits, and the continuous clock.
   static let unqueued = QueueCore(name: "no queue")
 
-  /// What the lock guards. It cannot be copied, so that no part of it leaves the lock.
+  /// The state that the lock guards. It cannot be copied, so that no part of it is used without the lock.
   struct State: ~Copyable, Sendable {
     var machine: QueueMachine
-    /// The runs, and the states of all runs of the queue.
+    /// The present runs, and access to the states of all runs of the queue.
     var runs = RunTable()
     var limiter: AdmissionLimiter
     var groups = WorkerGroups()
-    /// The source of random numbers for schedules, in tests.
+    /// The random numbers for schedules, if the queue has a seed.
     var seeds: SplitMix64?
     var isShutDown = false
-    /// Whether nobody can add anything more, so that the events end with the last run.
+    /// Whether the `ProcedureQueue` was deallocated, so that the event streams end with the last run.
     var isReleased = false
-    /// Workers of graphs that wait for the queue to be resumed.
+    /// The signals of graph workers that wait until the queue resumes (Q2).
     var resumption: [OneShotSignal] = []
-    /// Whether what comes is cancelled at once.
+    /// Whether every run is cancelled when it is admitted.
     var cancelsAdmitted = false
-    /// The failures of a scope, in order. A scope that fails fast throws the first.
+    /// The failures in a scope, in order. A scope that fails fast throws the first one.
     var failures: [ProcedureFailure] = []
-    /// Whether the scope has thrown its failures.
+    /// Whether the scope has ended, so that later failures are unobserved.
     var isScopeOver = false
-    /// Tasks that wait until no run is there.
+    /// The signals of tasks that wait until the queue has no runs (Q4).
     var emptyWaiters: [OneShotSignal] = []
-    /// Bodies of this queue that wait until no run is there but such bodies.
+    /// The signals of bodies on this queue that wait until all other runs wait for idleness, too.
     var idleWaiters: [OneShotSignal] = []
-    /// How many bodies, of whatever queue, wait for the idleness of this one or for room.
+    /// The number of bodies, on any queue, that wait for idleness of this queue or for room.
     var awaitingBodies = 0
     var stall = StallDetector()
     /// The totals of the queue, if they are collected.
     var totals: QueueTotals?
-    /// The `ProcedureQueue`, as long as somebody refers to it.
+    /// The `ProcedureQueue`; `nil` once it is deallocated.
     weak var queue: (any Actor)?
   }
 
-  /// The effects of an event, performed after the lock has been left.
+  /// The effects of an event, which are performed after the lock was released.
   struct Effects: Sendable {
     var next = QueueMachine.Next()
     var startsWorker = false
@@ -57,7 +57,7 @@ package final class QueueCore: Sendable {
 
     enum Action: Sendable {
       case resume(Waiter)
-      case call(OneShotSignal)
+      case signal(OneShotSignal)
       case giveRoom(AdmissionLimiter.Caller)
       case event(EventEffect)
       case endEvents
@@ -69,18 +69,18 @@ package final class QueueCore: Sendable {
       case cancelAll
       case watchForStall
 
-      /// Whether the action leads a run on, which may cause the next action.
+      /// Whether the action can advance a run, and so trigger further actions.
       var advancesRun: Bool {
         switch self {
         case .advance, .notify, .cancel, .propagate, .claimGranted, .cancelAll: true
-        case .resume, .call, .giveRoom, .event, .endEvents, .watchForStall: false
+        case .resume, .signal, .giveRoom, .event, .endEvents, .watchForStall: false
         }
       }
     }
 
     mutating func add(_ action: Action) { actions.append(action) }
-    mutating func call(_ signals: some Sequence<OneShotSignal>) {
-      for signal in signals { actions.append(.call(signal)) }
+    mutating func send(_ signals: some Sequence<OneShotSignal>) {
+      for signal in signals { actions.append(.signal(signal)) }
     }
   }
 
@@ -95,7 +95,7 @@ package final class QueueCore: Sendable {
   @usableFromInline let executor: (any TaskExecutor)?
   let carriers: [ContextCarrier]
   let resources: ResourceTable
-  /// The executions that coalesced procedures of the queue share.
+  /// The executions that coalesced procedures on this queue share.
   let executions = SharedWorkTable()
   let hooks: ProcedureHooks?
   let interceptor: Interceptor?
@@ -104,13 +104,14 @@ package final class QueueCore: Sendable {
   let limitsWaiting: Bool
   let stallReport: StallReport?
   let collectsTotals: Bool
-  /// The log of the queue; `nil` for that of the process.
+  /// The log of the queue; `nil` to use the log of the process.
   let ownLog: ProcedureLog?
-  /// Whether runs are told apart by their keys.
+  /// Whether the queue schedules or limits runs by their keys.
   let usesKeys: Bool
-  /// Whether bodies execute as they are: no executor of its own, no hooks and no interceptor.
+  /// Whether the queue adds nothing around a body: it has no executor, no hooks, and no interceptor.
   @usableFromInline let hasNoHooks: Bool
   let state: Mutex<State>
+  /// Whether the queue is suspended. Graph workers read this before each node, without the lock.
   let gate: Atomic<Bool>
 
   init(
@@ -138,13 +139,15 @@ package final class QueueCore: Sendable {
   }
 
   deinit {
-    for inbox in read({ $0.groups.inboxes }) { inbox.close() }
+    for group in read({ $0.groups.all }) { group.close() }
     timers.close()
   }
 
   // MARK: The lock
 
-  /// Tells the machine of an event, then performs what follows for others.
+  /// Sends an event to the machine, and performs the effects on other runs after the lock was released.
+  ///
+  /// Returns the result of `event`, which is usually the next step of the run concerned.
   @inline(__always)
   func send<R: Sendable>(_ event: (inout State, inout Effects) -> R) -> R {
     var effects = Effects()
@@ -152,6 +155,7 @@ package final class QueueCore: Sendable {
     let result = state.withLock { state in
       if reading != nil || state.machine.meters != nil { state.measure(at: reading?.instant) }
       let result = event(&state, &effects)
+      // Each event can make room, which waiting callers get before a new one.
       if limitsWaiting {
         while let caller = state.limiter.takeNextCaller(&state.machine) { effects.add(.giveRoom(caller)) }
       }
@@ -164,7 +168,7 @@ package final class QueueCore: Sendable {
     return result
   }
 
-  /// Changes the states of runs. Starts no worker and performs no effects: a change by which a run could start, or end, goes through `send`.
+  /// Changes the states of runs. Starts no worker and performs no effects: a change that lets a run start or end goes through `send`.
   func update<R: Sendable>(_ change: (inout RunTable) -> R) -> R {
     state.withLock { change(&$0.runs) }
   }
@@ -174,7 +178,7 @@ package final class QueueCore: Sendable {
     state.withLock { body($0) }
   }
 
-  /// Gives each step to the driver of its run.
+  /// Delivers the steps of other runs to their drivers, and signals the bodies that have reacquired their slots.
   private static func deliver(_ state: inout State, _ effects: inout Effects) {
     for (member, step) in effects.next.steps {
       guard let run = state.runs[member] else { continue }
@@ -182,17 +186,19 @@ package final class QueueCore: Sendable {
     }
     for member in effects.next.returned {
       guard let run = state.runs[member] else { continue }
-      effects.call(state.runs[run].changeDetails { $0.slotWaiters.takeAll() } ?? [])
+      effects.send(state.runs[run].changeDetails { $0.slotWaiters.takeAll() } ?? [])
     }
     (effects.next.steps, effects.next.returned) = ([], [])
   }
 
-  /// Gives a step to the driver of a run. A run that waits, or has advanced already, gets none.
+  /// Delivers a step to the driver of a run, unless the run waits or the event was late.
   static func deliver(_ step: RunStep, to run: Run, _ runs: inout RunTable, _ effects: inout Effects) {
     if step == .wait || step == .stale { return }
     if run.isDrivenByWorker {
+      // No task waits for the step of an added run, so the run advances after the lock was released.
       effects.add(.advance(run, step))
     } else {
+      // The caller's task drives the run. It is suspended in `nextStep`, or reads the step there.
       runs[run].details.step = step
       if let driver = runs[run].details.driver.take() { effects.add(.resume(driver)) }
     }
@@ -203,7 +209,7 @@ package final class QueueCore: Sendable {
     if !effects.actions.isEmpty { perform(effects.actions) }
   }
 
-  /// First what causes nothing else here, then, each after the other, what may cause the next.
+  /// Performs leaf actions first, then actions that can trigger further ones, in order.
   private func perform(_ actions: [Effects.Action]) {
     for action in actions where !action.advancesRun { perform(action) }
     guard actions.contains(where: \.advancesRun) else { return }
@@ -213,8 +219,9 @@ package final class QueueCore: Sendable {
   private func perform(_ action: Effects.Action) {
     switch action {
     case .resume(let waiter): waiter.resume()
-    case .call(let signal): signal.signal()
+    case .signal(let signal): signal.signal()
     case .giveRoom(let caller):
+      // The caller was cancelled in the meantime, so its reservation is released for the next caller.
       if !caller.signal.signal() { send { state, _ in state.limiter.releaseReservation(caller.key) } }
     case .event(let effect): effect.perform()
     case .endEvents: broadcaster.close()
@@ -228,25 +235,25 @@ package final class QueueCore: Sendable {
     }
   }
 
-  /// Starts a task of the queue.
+  /// Executes an operation in a new task of the queue, as a child of one of the queue's task groups.
   func startTask(_ operation: @escaping @Sendable () async -> Void) {
-    let (inbox, isNew) = send { state, _ in state.groups.joined() }
-    inbox.send(
+    let (group, isNew) = send { state, _ in state.groups.joined() }
+    group.send(
       .add { [self] in
         await operation()
-        send { state, _ in state.groups.left(inbox) }?.close()
+        send { state, _ in state.groups.left(group) }?.close()
       })
-    if isNew { Spawner.startGroup(from: inbox, executor: executor) }
+    if isNew { Spawner.startGroup(group, executor: executor) }
   }
 
-  /// Returns a generator for one use of a schedule, which calls functions of the user's and so cannot share one under the lock.
+  /// Returns a random number generator for one use of a schedule. Schedules call code of the user, so they cannot share a locked generator.
   func makeGenerator() -> any RandomNumberGenerator {
     send { state, _ in state.seeds?.next() }.map(SplitMix64.init) ?? SystemRandomNumberGenerator()
   }
 
   // MARK: Admission
 
-  /// A run comes. Returns the next step of the run.
+  /// Adds a run to the machine and to the table of runs. Returns the first step of the run.
   @inline(__always)
   func admitted(
     _ run: Run, priority: UInt8, needs: QueueMachine.Needs, order: UInt64 = 0, isNested: Bool = false,

@@ -80,7 +80,7 @@ final class GraphRun: Sendable {
     guard !isComplete else { return }
     await run.withSlotReleased {
       addWorker()
-      await Spawner.runGroup(from: inbox)
+      await Spawner.runGroup(inbox)
     }
     state.withLock { $0.inbox = nil }
   }

@@ -1,21 +1,21 @@
-/// How many runs may wait on a queue, in all and of each key, which callers wait for room, and which run makes room.
+/// Limits how many runs wait on a queue, in total and per key: admits callers in order, and chooses the run that a new one replaces.
 ///
-/// Callers wait in one line. A caller at the front whose key is full waits beside, in the line of the key, and comes back to the promoted when
-/// the key has room: one of each key at a time.
+/// Callers are admitted in first-come, first-served order. A caller whose key is full is parked in a queue of that key. When the key has room,
+/// the first parked caller is promoted: it comes before the callers of the common queue. At most one caller of each key is promoted at a time.
 struct AdmissionLimiter: Sendable {
-  /// A call that waits for room for a run of a key.
+  /// A caller that waits until the queue has room for a run of its key.
   struct Caller: Sendable {
     let signal: OneShotSignal
     let key: ObjectIdentifier?
   }
 
-  /// The reason why a run is not admitted.
+  /// The reason why a run is refused.
   enum Refusal: Sendable {
     case shutDown
     case full(limit: Int)
     case keyFull(limit: Int)
 
-    /// The error. The key is described here, by the user's code, and therefore without a lock.
+    /// Returns the error of a refused run. Called without a lock, since the user's code describes the key.
     func error(of run: Run) -> ProcedureError {
       let (procedure, queue) = (run.identity, run.core.name)
       return switch self {
@@ -29,14 +29,14 @@ struct AdmissionLimiter: Sendable {
 
   private struct ReplaceableRun {
     let member: MemberID
-    /// The place in the order of admission, by which the run is known after another one has taken its place.
+    /// The position in the order of admission. It differs if another run has the place in the machine now.
     let order: UInt64
   }
 
-  /// Elements in the order in which they came; each end is taken in O(1) on average.
+  /// Elements in order of arrival. Removing one from either end is O(1) on average.
   private struct Deque<Element: Sendable>: Sendable {
     private var elements: ContiguousArray<Element> = []
-    /// How many elements were taken from the promoted.
+    /// The number of elements that were removed at the front and still occupy memory.
     private var taken = 0
 
     var isEmpty: Bool { taken == elements.count }
@@ -62,6 +62,7 @@ struct AdmissionLimiter: Sendable {
 
     mutating func filter(_ isKept: (Element) -> Bool) { (elements, taken) = (ContiguousArray(all.filter(isKept)), 0) }
 
+    /// Releases the memory of removed elements when they are the majority.
     private mutating func releaseTaken() {
       guard taken > AdmissionLimiter.minimumToCompact, 2 * taken > elements.count else { return }
       elements.removeFirst(taken)
@@ -69,8 +70,8 @@ struct AdmissionLimiter: Sendable {
     }
   }
 
-  /// Callers, first come first served.
-  private struct Line: Sendable {
+  /// Waiting callers in first-come, first-served order.
+  private struct CallerQueue: Sendable {
     private var callers = Deque<Caller>()
 
     var isEmpty: Bool { callers.isEmpty }
@@ -88,32 +89,32 @@ struct AdmissionLimiter: Sendable {
       return Array(callers.all)
     }
 
-    /// Forgets the callers that have left.
+    /// Removes the callers whose waits have ended.
     mutating func removeCancelled() { callers.filter { !$0.signal.isResolved } }
   }
 
   private struct Key: Sendable {
-    /// The callers beside, for whom the key has no room.
-    var line = Line()
+    /// The callers that wait until the key has room.
+    var parked = CallerQueue()
     var reservations = 0
-    /// Whether a caller has come back, and stands in promoted.
-    var hasPromoted = false
+    /// Whether a caller of the key is in the queue of promoted callers.
+    var hasPromotedCaller = false
 
-    var isUnused: Bool { reservations == 0 && !hasPromoted && line.isEmpty }
+    var isUnused: Bool { reservations == 0 && !hasPromotedCaller && parked.isEmpty }
   }
 
   let limit: Int
   let limitPerKey: Int
   let overflow: QueueOverflow
-  private var line = Line()
-  /// The callers who have come back from beside, since their keys have room: before those of the line.
-  private var promoted = Line()
+  private var queue = CallerQueue()
+  /// The parked callers whose keys have room again. They come before those of `queue`.
+  private var promoted = CallerQueue()
   private var reservations = 0
   private var compactionCountdown = minimumToCompact
   private var keys: [ObjectIdentifier: Key] = [:]
-  /// Keys one reservation of which has ended.
+  /// The keys of released reservations, which may have room for a parked caller.
   private var keysToPromote: ContiguousArray<ObjectIdentifier> = []
-  /// The runs that a run of the same key may replace, in the order in which they came.
+  /// The runs that a run of the same key may replace, in order of admission.
   private var replaceable: [ObjectIdentifier?: Deque<ReplaceableRun>] = [:]
   private(set) var replaceableCount = 0
   private static let minimumToCompact = 64
@@ -124,20 +125,22 @@ struct AdmissionLimiter: Sendable {
 
   var isLimited: Bool { limit < .max || limitPerKey < .max }
 
-  /// How many callers are known, also of those that have left.
-  var callerCount: Int { keys.values.reduce(promoted.count + line.count) { $0 + $1.line.count } }
+  /// The number of callers, including cancelled ones that were not removed yet.
+  var callerCount: Int { keys.values.reduce(promoted.count + queue.count) { $0 + $1.parked.count } }
 
-  /// How many keys have callers or reserved room.
+  /// The number of keys with waiting callers or reservations.
   var keyCount: Int { keys.count }
 
-  /// The reason why no run of a key more may wait; `nil` if there is room.
+  /// Returns the reason why no further run of a key may wait; `nil` if there is room.
   func refusal(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Refusal? {
     if isFull(key, machine) { return .keyFull(limit: limitPerKey) }
     return isFull(machine) ? .full(limit: limit) : nil
   }
 
+  /// Returns whether the waiting runs and the reservations have reached the limit of the queue.
   func isFull(_ machine: QueueMachine) -> Bool { limit < .max && machine.waitingCount + reservations >= limit }
 
+  /// Returns whether the waiting runs and the reservations of a key have reached its limit.
   func isFull(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard limitPerKey < .max, let key else { return false }
     return machine.fairQueue.waitingCount(of: key) + (keys[key]?.reservations ?? 0) >= limitPerKey
@@ -145,74 +148,85 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Waiting for room
 
-  /// Whether only runs of the key can make room for a caller; `nil` if there is room, or room that is about to be used.
+  /// Returns whether only runs of the key can make room for a caller.
+  ///
+  /// `nil` if there is room, or if a reservation shows that room is about to be used: no run has to start first.
   func waitsForKey(_ key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool? {
     if isFull(key, machine) { return key.flatMap { keys[$0]?.reservations } ?? 0 > 0 ? nil : true }
     return isFull(machine) && reservations == 0 ? false : nil
   }
 
-  /// Whether there is room for a new caller at once, which is then reserved. A new caller does not overtake waiting callers: after each event
-  /// `next` gives the room that there is to them, so that some wait only where there is none.
+  /// Reserves room for a new caller, and returns whether there was room.
+  ///
+  /// A new caller does not overtake waiting callers: after each event, `takeNextCaller` grants all room to them, so that callers wait only if
+  /// there is none.
   mutating func reserveIfFree(for key: ObjectIdentifier?, _ machine: QueueMachine) -> Bool {
     guard refusal(for: key, machine) == nil else { return false }
     addReservation(key)
     return true
   }
 
-  mutating func enqueue(_ caller: Caller) { line.append(caller) }
+  mutating func enqueue(_ caller: Caller) { queue.append(caller) }
 
-  /// A caller has left. O(1) on average: all that have left are forgotten when they are as many as those that wait.
+  /// The wait of a caller was cancelled. O(1) on average: cancelled callers are removed together, when there are as many as waiting ones.
   mutating func callerCancelled() {
     compactionCountdown -= 1
     guard compactionCountdown == 0 else { return }
-    line.removeCancelled()
+    queue.removeCancelled()
     for key in Array(keys.keys) {
-      keys[key]?.line.removeCancelled()
+      keys[key]?.parked.removeCancelled()
       if keys[key]?.isUnused ?? false { keys[key] = nil }
     }
     compactionCountdown = max(Self.minimumToCompact, callerCount)
   }
 
-  /// The next caller for whom there is room, which is then reserved.
+  /// Removes the next caller that fits, reserves room for it, and returns it; `nil` if no caller fits.
   mutating func takeNextCaller(_ machine: inout QueueMachine) -> Caller? {
+    // No run waits, so none can be replaced: release the memory.
     if replaceableCount > Self.minimumToCompact, machine.waitingCount == 0 {
       (replaceable, replaceableCount) = ([:], 0)
     }
     while let key = machine.fairQueue.takeKeyWithCapacity() ?? keysToPromote.popLast() { promote(key, machine) }
-    while !isFull(machine), let (caller, hasPromoted) = popFirst() {
-      // The room of a key that a caller has left goes to the next one, and there may be room for another one, too.
+    while !isFull(machine), let (caller, isPromoted) = popFirst() {
+      // The key may have room for its next parked caller: this one was cancelled, or there is room for several.
       defer { if let key = caller.key { promote(key, machine) } }
       if caller.signal.isResolved { continue }
       guard let key = caller.key, isFull(key, machine) else {
         addReservation(caller.key)
         return caller
       }
-      if hasPromoted { keys[key]?.line.prepend(caller) } else { keys[key, default: Key()].line.append(caller) }
+      // The key is full, so the caller is parked. A promoted caller was the first of its key, and remains the first.
+      if isPromoted { keys[key]?.parked.prepend(caller) } else { keys[key, default: Key()].parked.append(caller) }
     }
     return nil
   }
 
-  private mutating func popFirst() -> (Caller, hasPromoted: Bool)? {
-    guard let caller = promoted.popFirst() else { return line.popFirst().map { ($0, false) } }
-    if let key = caller.key { keys[key]?.hasPromoted = false }
+  /// Removes and returns the first promoted caller, or else the first caller of the common queue.
+  private mutating func popFirst() -> (Caller, isPromoted: Bool)? {
+    guard let caller = promoted.popFirst() else { return queue.popFirst().map { ($0, false) } }
+    if let key = caller.key { keys[key]?.hasPromotedCaller = false }
     return (caller, true)
   }
 
-  /// A key may have room: its first caller comes back, unless one has already.
+  /// Promotes the first parked caller of a key that may have room, unless a caller of the key is promoted already.
   private mutating func promote(_ key: ObjectIdentifier, _ machine: QueueMachine) {
-    while let state = keys[key], !state.hasPromoted, !isFull(key, machine), let caller = keys[key]?.line.popFirst() {
+    while let state = keys[key], !state.hasPromotedCaller, !isFull(key, machine),
+      let caller = keys[key]?.parked.popFirst()
+    {
       guard !caller.signal.isResolved else { continue }
-      keys[key]?.hasPromoted = true
+      keys[key]?.hasPromotedCaller = true
       promoted.append(caller)
     }
     if keys[key]?.isUnused ?? false { keys[key] = nil }
   }
 
+  /// Reserves room for a run that is about to be added.
   mutating func addReservation(_ key: ObjectIdentifier?) {
     reservations += 1
     if limitPerKey < .max, let key { keys[key, default: Key()].reservations += 1 }
   }
 
+  /// Releases the reserved room, because the run is added now, or will not be.
   mutating func releaseReservation(_ key: ObjectIdentifier?) {
     reservations -= 1
     guard limitPerKey < .max, let key else { return }
@@ -220,12 +234,12 @@ struct AdmissionLimiter: Sendable {
     keysToPromote.append(key)
   }
 
-  /// Takes out all callers, with room for each.
+  /// Removes and returns all callers, with a reservation for each. After a shutdown, no caller waits, and the queue refuses their runs.
   mutating func takeAllCallers(_ machine: QueueMachine) -> [Caller] {
-    var all = promoted.takeAll() + line.takeAll()
+    var all = promoted.takeAll() + queue.takeAll()
     for key in keys.keys.sorted(by: { machine.fairQueue.number(of: $0) ?? 0 < machine.fairQueue.number(of: $1) ?? 0 }) {
-      all += keys[key]?.line.takeAll() ?? []
-      keys[key]?.hasPromoted = false
+      all += keys[key]?.parked.takeAll() ?? []
+      keys[key]?.hasPromotedCaller = false
     }
     for caller in all { addReservation(caller.key) }
     return all
@@ -233,11 +247,12 @@ struct AdmissionLimiter: Sendable {
 
   // MARK: Replacing
 
-  /// A run was admitted: if it waits for its start, it can be replaced by a later run of the same key.
+  /// A run was admitted. While it waits for its start, a later run of the same key can replace it.
   mutating func addReplaceable(_ member: MemberID, of key: ObjectIdentifier?, _ machine: QueueMachine) {
     guard isLimited, overflow != .refuse, machine[member].takesRoom else { return }
     replaceable[key, default: Deque()].append(ReplaceableRun(member: member, order: machine[member].order))
     replaceableCount += 1
+    // More than half of the entries are of runs that have started or ended, so these are removed.
     guard replaceableCount > Self.minimumToCompact, replaceableCount / 2 > machine.waitingCount else { return }
     replaceable = replaceable.compactMapValues { replaceable in
       var waiting = replaceable
@@ -247,7 +262,7 @@ struct AdmissionLimiter: Sendable {
     replaceableCount = replaceable.values.reduce(0) { $0 + $1.count }
   }
 
-  /// Takes out the waiting run that a new run of the same key replaces; `nil` if there is none.
+  /// Removes and returns the waiting run that a new run of the same key replaces; `nil` if there is none.
   mutating func takeReplaceable(of key: ObjectIdentifier?, _ machine: QueueMachine) -> MemberID? {
     guard overflow != .refuse else { return nil }
     while let candidate = overflow == .replaceOldest ? replaceable[key]?.popFirst() : replaceable[key]?.popLast() {

@@ -1,28 +1,28 @@
-/// Internal. The keys of the runs of one queue: whose turn is next, and how many slots and waiting runs each key has.
+/// Internal. Decides which run of each key competes for a slot, and counts the slots and the waiting runs of each key.
 ///
 /// ```
-/// lines of the queue:   a1, b1, c1        one member of each key that has room: the *shown* one
-/// beside the lines:     a2, a3 · b2 · d1  the others of these keys, and those of keys that are full
+/// ready queue:  a1, b1, c1        the *head* of each key that has a free slot
+/// parked:       a2, a3 · b2 · d1  the other members of these keys, and all members of full keys
 /// ```
-/// The head member is the first of its key: bodies that go on, then higher priority, then order of admission. With turns, the
-/// fair-queueing virtualFinishTag of a key is its position in line, for each priority: a key comes to the end when it gets work of the priority, and
-/// each time when such a run of it starts. A key that lacks room keeps its tags.
+/// The head is the first waiting member of its key: resuming bodies first, then by priority, then by order of admission. If keys take turns,
+/// the heads of one priority are ordered by the virtual finish tags of their keys, as in fair queueing. A key gets a new tag, behind all
+/// others, when its first member of the priority arrives, and whenever a run of this priority starts. A full key keeps its tags.
 ///
-/// A key without runs is forgotten. Each event is O(log n) for the n runs of the key that wait.
+/// A key without runs is removed. Each event is O(log n) for the n waiting runs of the key.
 struct FairQueue: Sendable {
-  /// A change of the head member of a key: -1 for none.
+  /// A change of the head of a key; -1 for none.
   struct Change: Equatable {
-    var formerHead: Int32 = -1
+    var previousHead: Int32 = -1
     var head: Int32 = -1
-    /// The position of the head member among those of its priority.
+    /// The position of the head among the heads of its priority.
     var order: UInt64 = 0
   }
 
-  /// Whether keys take turns; if not, runs of one priority start in order of admission.
+  /// Whether keys take turns; otherwise, runs of one priority start in order of admission.
   let takesTurns: Bool
-  /// How many slots each key may have.
+  /// The maximum number of slots for each key.
   let limit: Int
-  /// Whether the keys are listed that have fewer waiting runs than before.
+  /// Whether to record the keys whose number of waiting runs has decreased, for `AdmissionLimiter`.
   let listsKeysWithCapacity: Bool
 
   private struct Entry: IndexedHeapEntry {
@@ -38,7 +38,7 @@ struct FairQueue: Sendable {
     }
   }
 
-  /// The runs of one key and priority in line.
+  /// The waiting members of one key and priority.
   private struct Turn {
     let priority: UInt8
     var count = 0
@@ -49,11 +49,12 @@ struct FairQueue: Sendable {
     let id: ObjectIdentifier?
     var runs = 0
     var slots = 0
+    /// The number of runs that wait to be started.
     var waiting = 0
     var turns: ContiguousArray<Turn> = []
     var head: Int32 = -1
-    /// The members in line.
-    var line = IndexedHeap<Entry>()
+    /// The members that wait for a slot.
+    var queue = IndexedHeap<Entry>()
   }
 
   private var keys: ContiguousArray<Key> = []
@@ -62,25 +63,25 @@ struct FairQueue: Sendable {
   /// The positions of the members in the heaps of their keys.
   private var positions: ContiguousArray<Int32> = []
   private var lastFinishTag: UInt64 = 0
-  /// The keys with fewer waiting runs than before.
+  /// The keys whose number of waiting runs has decreased.
   private var keysWithCapacity: ContiguousArray<ObjectIdentifier> = []
 
   init(takesTurns: Bool = false, limit: Int = .max, listsKeysWithCapacity: Bool = false) {
     (self.takesTurns, self.limit, self.listsKeysWithCapacity) = (takesTurns, limit, listsKeysWithCapacity)
   }
 
-  /// Whether runs have keys at all; otherwise the queue has no use for them.
+  /// Whether the queue uses keys at all.
   var isUsed: Bool { takesTurns || limit < .max || listsKeysWithCapacity }
 
-  /// How many keys have runs.
+  /// The number of keys with runs.
   var count: Int { numbers.count }
 
-  /// The number of a key that has runs.
+  /// Returns the number of a key; `nil` if the key has no runs.
   func number(of id: ObjectIdentifier?) -> Int32? { numbers[id] }
 
   // MARK: Runs
 
-  /// A run of the key has come. Runs without a key have one key together, which has no limit. Returns the number of the key.
+  /// A run of the key was admitted. Returns the number of the key. Runs without a key share one number, which has no limit.
   mutating func joined(_ id: ObjectIdentifier?) -> Int32 {
     if let number = numbers[id] {
       keys[Int(number)].runs += 1
@@ -93,100 +94,105 @@ struct FairQueue: Sendable {
     return number
   }
 
-  /// A run of the key has ended, or has another key now.
+  /// A run of the key has ended, or has changed its key. The last one removes the key.
   mutating func left(_ key: Int32) {
     keys[Int(key)].runs -= 1
     guard keys[Int(key)].runs == 0 else { return }
     numbers[keys[Int(key)].id] = nil
-    keys[Int(key)].line = IndexedHeap()
+    keys[Int(key)].queue = IndexedHeap()
     free.append(key)
+    // No key is left after a burst, so the memory is released.
     guard numbers.isEmpty, max(keys.count, positions.count) > 4_096 else { return }
     (keys, free, numbers, positions) = ([], [], [:], [])
   }
 
   // MARK: Slots
 
-  /// Whether the key has as many slots as it may have.
+  /// Whether the key has reached its limit of slots. Runs without a key have no limit.
   func isFull(_ key: Int32) -> Bool { keys[Int(key)].slots >= limit && keys[Int(key)].id != nil }
 
-  /// A member of the key has got a slot, to start or to go on; ``change(of:)`` has to follow.
+  /// A member of the key has taken a slot, to start with a priority, or to resume (`nil`). ``change(of:)`` has to follow.
   mutating func slotTaken(_ key: Int32, startsWith priority: UInt8?) {
     keys[Int(key)].slots += 1
     guard let priority, let turn = turn(of: key, priority) else { return }
-    virtualFinishTag(key, turn)
+    assignFinishTag(key, turn)
   }
 
-  /// A member of the key has given its slot back; ``change(of:)`` has to follow.
+  /// A member of the key has released its slot. ``change(of:)`` has to follow.
   mutating func slotGivenBack(_ key: Int32) { keys[Int(key)].slots -= 1 }
 
-  // MARK: Lines
+  // MARK: Waiting members
 
-  /// A member of the key stands in line for a slot; ``change(of:)`` has to follow.
+  /// A member of the key waits for a slot. ``change(of:)`` has to follow.
   mutating func enqueued(_ member: Int32, of key: Int32, isResuming: Bool, priority: UInt8, order: UInt64) {
     countTurns(of: key, priority, by: 1)
-    keys[Int(key)].line.insert(
+    keys[Int(key)].queue.insert(
       Entry(index: member, isResuming: isResuming, priority: priority, order: order), &positions)
   }
 
-  /// A member of the key has left the line; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
+  /// A member of the key no longer waits. ``change(of:)`` has to follow. Returns whether the member was the head, which the caller dequeues.
   mutating func dequeued(_ member: Int32, of key: Int32) -> Bool {
     let position = Int(positions[Int(member)])
-    countTurns(of: key, keys[Int(key)].line.entries[position].priority, by: -1)
-    keys[Int(key)].line.remove(at: position, &positions)
+    countTurns(of: key, keys[Int(key)].queue.entries[position].priority, by: -1)
+    keys[Int(key)].queue.remove(at: position, &positions)
     return removeIfHead(member, of: key)
   }
 
-  /// The priority of a member in line was raised; ``change(of:)`` has to follow. Returns whether the member was shown, and is not any more.
+  /// The priority of a waiting member was raised (Q7). ``change(of:)`` has to follow. Returns whether the member was the head, which the
+  /// caller dequeues.
   mutating func raised(_ member: Int32, of key: Int32, to priority: UInt8) -> Bool {
     let position = Int(positions[Int(member)])
-    var entry = keys[Int(key)].line.entries[position]
+    var entry = keys[Int(key)].queue.entries[position]
     countTurns(of: key, priority, by: 1)
     countTurns(of: key, entry.priority, by: -1)
     entry.priority = priority
-    keys[Int(key)].line.replace(at: position, with: entry, &positions)
+    keys[Int(key)].queue.replace(at: position, with: entry, &positions)
     return removeIfHead(member, of: key)
   }
 
-  /// Whether a member stands in line.
+  /// Returns whether a member waits for a slot.
   func isInLine(_ member: Int32) -> Bool { Int(member) < positions.count && positions[Int(member)] >= 0 }
 
-  /// The members in line, in no order. O(n).
-  var members: [Int32] { keys.flatMap { $0.line.entries.map(\.index) } }
+  /// The waiting members, in no particular order. O(n).
+  var members: [Int32] { keys.flatMap { $0.queue.entries.map(\.index) } }
 
-  /// Returns how the head member of the key changes, if it does.
+  /// Chooses the head of the key again, and returns the change; `nil` if the head is the same. A full key has no head.
   mutating func change(of key: Int32) -> Change? {
-    let first = isFull(key) ? nil : keys[Int(key)].line.first
+    let first = isFull(key) ? nil : keys[Int(key)].queue.first
     let head = keys[Int(key)].head
     guard first?.index ?? -1 != head else { return nil }
     keys[Int(key)].head = first?.index ?? -1
-    guard let first else { return Change(formerHead: head) }
+    guard let first else { return Change(previousHead: head) }
     let turn = first.isResuming ? nil : turn(of: key, first.priority)
     return Change(
-      formerHead: head, head: first.index, order: turn.map { keys[Int(key)].turns[$0].virtualFinishTag } ?? first.order)
+      previousHead: head, head: first.index,
+      order: turn.map { keys[Int(key)].turns[$0].virtualFinishTag } ?? first.order)
   }
 
+  /// Returns the index of the key's turn for a priority; `nil` if no member of the priority waits, or if keys take no turns.
   private func turn(of key: Int32, _ priority: UInt8) -> Int? {
     takesTurns ? keys[Int(key)].turns.firstIndex { $0.priority == priority } : nil
   }
 
-  /// So many more runs of the key and priority stand in line.
+  /// Changes the number of waiting members of a key and priority. The first one gives the key a new tag.
   private mutating func countTurns(of key: Int32, _ priority: UInt8, by change: Int) {
     guard takesTurns else { return }
     let index = turn(of: key, priority) ?? keys[Int(key)].turns.count
     if index == keys[Int(key)].turns.count {
       keys[Int(key)].turns.append(Turn(priority: priority))
-      virtualFinishTag(key, index)
+      assignFinishTag(key, index)
     }
     keys[Int(key)].turns[index].count += change
     if keys[Int(key)].turns[index].count == 0 { keys[Int(key)].turns.remove(at: index) }
   }
 
-  private mutating func virtualFinishTag(_ key: Int32, _ turn: Int) {
+  /// Moves a key behind all other keys of a priority.
+  private mutating func assignFinishTag(_ key: Int32, _ turn: Int) {
     lastFinishTag += 1
     keys[Int(key)].turns[turn].virtualFinishTag = lastFinishTag
   }
 
-  /// Hides a member if it is shown. Returns whether the member was shown.
+  /// Clears the head of a key if it is this member. Returns whether it was.
   private mutating func removeIfHead(_ member: Int32, of key: Int32) -> Bool {
     guard keys[Int(key)].head == member else { return false }
     keys[Int(key)].head = -1
@@ -195,15 +201,15 @@ struct FairQueue: Sendable {
 
   // MARK: Waiting runs
 
-  /// So many more runs of the key wait to be started.
+  /// The number of the key's runs that wait to be started has changed.
   mutating func waitingChanged(_ key: Int32, by change: Int) {
     keys[Int(key)].waiting += change
     if change < 0, listsKeysWithCapacity, let id = keys[Int(key)].id { keysWithCapacity.append(id) }
   }
 
-  /// How many runs of the key wait to be started.
+  /// Returns the number of the key's runs that wait to be started.
   func waitingCount(of id: ObjectIdentifier) -> Int { number(of: id).map { keys[Int($0)].waiting } ?? 0 }
 
-  /// Takes out a key that has fewer waiting runs than before, if there is one.
+  /// Removes and returns a key whose number of waiting runs has decreased; `nil` if there is none.
   mutating func takeKeyWithCapacity() -> ObjectIdentifier? { keysWithCapacity.popLast() }
 }

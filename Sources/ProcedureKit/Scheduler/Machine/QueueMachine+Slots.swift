@@ -1,14 +1,14 @@
-/// The lines for a slot, and the keys of the runs in them.
+/// The runs that wait for a slot, and their keys.
 ///
-/// Without keys, each run stands in `ready` or `returning`. With keys, one run of each key does, and the others wait beside: see `FairQueue`.
+/// Without keys, each waiting run is in `ready` or `returning`. With keys, only the head of each key is, and `FairQueue` has the others.
 extension QueueMachine {
-  /// Whether the key of a run has no further slot.
+  /// Returns whether all slots of the run's key are taken.
   func isKeyFull(_ member: MemberID) -> Bool {
     let key = members[Int(member)].key
     return key >= 0 && fairQueue.isFull(key)
   }
 
-  /// A run, or a body that goes on, stands in line for a slot, or beside it for its key.
+  /// Enqueues a member for a slot; parks it if its key has reached the limit, or if it is not the head of its key.
   mutating func enqueue(_ member: MemberID) {
     if meters != nil { meters?.enqueued(member, at: now) }
     let (key, priority, order) = (members[Int(member)].key, members[Int(member)].priority, members[Int(member)].order)
@@ -17,18 +17,20 @@ extension QueueMachine {
     keyChanged(key)
   }
 
+  /// Removes a member that no longer waits for a slot. `keyChanged` has to follow.
   mutating func dequeue(_ member: MemberID) {
     let key = members[Int(member)].key
     if key < 0 || fairQueue.dequeued(member, of: key) { dequeueHead(member) }
   }
 
-  /// A key has another first run, or more or less room. Of each key at most one run stands in line.
+  /// Replaces the head of a key after its waiting members or its slots have changed.
   mutating func keyChanged(_ key: Int32) {
     guard key >= 0, let change = fairQueue.change(of: key) else { return }
-    if change.formerHead >= 0 { dequeueHead(change.formerHead) }
+    if change.previousHead >= 0 { dequeueHead(change.previousHead) }
     if change.head >= 0 { enqueueHead(change.head, at: change.order) }
   }
 
+  /// Inserts the head of a key, or a run without a key, into the ready queue.
   mutating func enqueueHead(_ member: MemberID, at order: UInt64) {
     let priority = members[Int(member)].priority
     if members[Int(member)].isResuming {
@@ -38,32 +40,34 @@ extension QueueMachine {
     }
   }
 
+  /// Removes the head of a key, or a run without a key, from the ready queue.
   mutating func dequeueHead(_ member: MemberID) {
     if members[Int(member)].isResuming { returning.remove(member) } else { ready.remove(member) }
   }
 
-  /// The run begins or ends to count among those that wait to be started, if it counts at all.
+  /// Counts a run as waiting to be started, or no longer, if it counts toward the limit of waiting runs.
   mutating func countWaiting(_ member: MemberID, by change: Int) {
     guard members[Int(member)].takesRoom else { return }
     waitingCount += change
     if members[Int(member)].key >= 0 { fairQueue.waitingChanged(members[Int(member)].key, by: change) }
   }
 
-  /// The body goes on with a part that has another key: it has its slot if that key has room, and needs one otherwise (`slotNeeded`).
+  /// A body continues with a nested run of another key. The body keeps its slot if that key has a free one; otherwise, `slotNeeded` has to follow.
   mutating func keyReplaced(of member: MemberID, by id: ObjectIdentifier?, _ next: inout Next) {
-    let (former, key) = (members[Int(member)].key, fairQueue.joined(id))
+    let (previousKey, key) = (members[Int(member)].key, fairQueue.joined(id))
     let isReturning = members[Int(member)].isReturning
     if isReturning { dequeue(member) }
-    if members[Int(member)].holdsSlot, key != former, fairQueue.isFull(key) { giveBackSlot(member, &next) }
+    // The new key has no free slot, so the body releases the slot that it has.
+    if members[Int(member)].holdsSlot, key != previousKey, fairQueue.isFull(key) { giveBackSlot(member, &next) }
     members[Int(member)].key = key
     if members[Int(member)].holdsSlot {
-      fairQueue.slotGivenBack(former)
+      fairQueue.slotGivenBack(previousKey)
       fairQueue.slotTaken(key, startsWith: nil)
     }
     if isReturning { enqueue(member) }
-    keyChanged(former)
+    keyChanged(previousKey)
     keyChanged(key)
-    fairQueue.left(former)
+    fairQueue.left(previousKey)
     grantSlots(&next)
   }
 }

@@ -1,34 +1,34 @@
-/// The place of a member in a `QueueMachine`.
+/// The place of a run in a `QueueMachine`. A later run can have the same place.
 typealias MemberID = Int32
 
-/// The next thing to do for one run.
+/// What the driver of a run does next.
 enum RunStep: Sendable, Equatable {
   /// Wait: another event will advance the run.
   case wait
-  /// Nothing: the event came late, since the run has advanced in the meantime.
+  /// Do nothing: the event was late, since the run had already advanced.
   case stale
-  /// Evaluate its conditions.
+  /// Evaluate the conditions (K1).
   case evaluate
-  /// Pause for the delay of its outermost layer.
+  /// Pause for the delay of the layer.
   case pause
-  /// Claim its resources.
+  /// Claim the resources (R1).
   case claim
-  /// Give its resources back, and wait: the queue was suspended before the run could start (R2).
+  /// Release the resources and wait: the queue was suspended before the run could start (R2).
   case releaseClaim
   /// Call the hooks and execute the body.
   case start
-  /// Settle, decide and publish the outcome.
+  /// Await the children, then decide and publish the outcome.
   case finish
 }
 
-/// Slots, the ready queue and the phase of each run of one queue: decides what comes next.
+/// Decides what each run of a queue does next: a value with the slots, the ready queue, and the phase of each run.
 ///
-/// A late event changes nothing, and returns `stale`; an impossible one traps (`RunEvent`).
+/// Each event is a function named in the past tense. It returns the next step of the run concerned, and `Next` receives the effects on other
+/// runs. A late event changes nothing and returns `stale`; an impossible event traps (`RunEvent`).
 ///
-/// The machine is a value without lock, clock, closure, continuation or run: it knows runs by their places. Each event is a function in the past tense. Its result says what
-/// the run concerned does next; `Next` collects what follows for others.
+/// The machine contains no lock, clock, closure, continuation, or run. It identifies runs by their places.
 struct QueueMachine: Sendable {
-  /// The steps of a run before its start.
+  /// The steps that a run has to take before it starts.
   struct Needs: OptionSet, Sendable {
     let rawValue: UInt8
     static var dependencies: Needs { Needs(rawValue: 1) }
@@ -37,74 +37,75 @@ struct QueueMachine: Sendable {
     static var claim: Needs { Needs(rawValue: 8) }
   }
 
+  /// The state of one run in the machine.
   struct Member: Sendable {
     var priority: UInt8
     var needs: Needs = []
-    /// Whether a worker executes the body, and not the task that has called.
+    /// Whether a worker executes the body, rather than the caller's task.
     var isDrivenByWorker = false
-    /// Whether the run uses the slot of a body around it.
+    /// Whether the run uses the slot of an enclosing body.
     var usesSlotOfParent = false
-    /// Whether the run is a part of a body that executes, and goes on although the queue is suspended.
+    /// Whether the run belongs to an enclosing body. A suspended queue does not hold back a nested run, since the body executes already (Q2).
     var isNested = false
-    /// Whether the run counts among those that wait on the queue: added, and not produced.
+    /// Whether the run counts toward the limit of waiting runs: a run that was added, and not produced by a body.
     var takesRoom = false
-    /// The place in the order of admission; 0 for the next one. A part of a body has the order of the body.
+    /// The position in the order of admission; 0 requests the next one. A nested run has the position of its body.
     var order: UInt64 = 0
     var phase = RunPhase.pending
     var holdsSlot = false
-    /// Whether the run has its resources, and has not started.
+    /// Whether the run holds its resources and has not started.
     var holdsClaim = false
-    /// Whether a body that executes waits for its slot.
+    /// Whether the body executes and waits to reacquire its slot.
     var isReturning = false
-    /// How many waits of its body are under way.
+    /// The number of waits in progress in the body.
     var waits: Int32 = 0
-    /// How many waits in its body or a part of it are for the idleness of the queue.
+    /// The number of waits for idleness in the body and its nested runs.
     var idleWaits: Int32 = 0
-    /// The number of the key in `fairQueue`; -1 for a run that has no slot of its own, and if the queue has no use for keys.
+    /// The number of the key in `fairQueue`; -1 for a run without a slot of its own, or if the queue does not use keys.
     var key: Int32 = -1
-    /// Whether a run has this place.
+    /// Whether a run occupies this place.
     var isPresent: Bool { phase != .finished }
-    /// Whether the run is a body that goes on, or a part of one: it comes before those that have not started.
+    /// Whether the run is nested, or a body that reacquires its slot: both come before runs that have not started (Q1).
     var isResuming: Bool { isNested || isReturning }
   }
 
   /// The effects of an event on other runs.
   struct Next: Sendable {
-    /// The member that the asking worker executes.
+    /// The run that the asking worker executes.
     var execute: MemberID?
-    /// Members with their next steps.
+    /// Runs that advance, with their next steps.
     var steps: [(member: MemberID, step: RunStep)] = []
-    /// Members whose bodies have their slot back.
+    /// Runs whose bodies have reacquired their slots.
     var returned: [MemberID] = []
   }
 
   var members: ContiguousArray<Member> = []
   private var free: ContiguousArray<MemberID> = []
-  /// Runs in line for a slot, parts of bodies not included.
+  /// Runs that wait for a slot to start, without nested runs.
   var ready = ReadyQueue()
-  /// Bodies in line for their slot after a wait, and parts of bodies in line for a first slot: these come before `ready`.
+  /// Bodies that wait to reacquire their slots, and nested runs that wait for a first slot. These come before `ready`.
   var returning = ReadyQueue()
-  /// Runs that a suspended queue holds back.
+  /// Runs that the suspended queue holds back (Q2).
   private(set) var held = ReadyQueue()
-  /// The keys: runs that wait for a slot of their key stand beside both lines.
+  /// The keys of runs. Of the waiting runs of a key, only the head is in `ready` or `returning`.
   var fairQueue: FairQueue
   private(set) var width: Int
   private(set) var slotsTaken = 0
   private(set) var isSuspended: Bool
   private(set) var isWorkerStarting = false
   private(set) var admissionCount: UInt64 = 0
-  /// How many runs are there, parts of bodies not counted.
+  /// The number of unfinished runs, without nested runs.
   private(set) var count = 0
-  /// How many of those that take room have not started.
+  /// The number of runs that count toward the limit of waiting runs and have not started.
   var waitingCount = 0
-  /// How many of them wait for the queue to be idle, and so do not keep it from being idle.
+  /// The number of runs whose bodies await idleness; idleness does not wait for these.
   private(set) var idlerCount = 0
-  /// How often a run has started, waited, gone on or ended. A queue that is stuck may go on to get runs: their coming does not count.
+  /// How often a run has started, waited, resumed, or ended. Admissions do not count, since a stalled queue can still receive runs.
   private(set) var changeCount: UInt64 = 0
 
-  /// The meters of the runs, while somebody observes or counts them.
+  /// The times of the runs; `nil` while no subscriber reads events and no totals are collected.
   var meters: RunMeters?
-  /// The instant of the event, in nanoseconds, which is given while runs are measured: the machine has no clock.
+  /// The instant of the current event in nanoseconds. The caller sets it while runs are measured, since the machine has no clock.
   var now: Int64 = 0
 
   init(width: Int, isSuspended: Bool, fairQueue: FairQueue = FairQueue()) {
@@ -117,6 +118,7 @@ struct QueueMachine: Sendable {
 
   // MARK: Admission
 
+  /// A run was admitted. Returns the place of the run, and its first step; `reported` is the run whose metrics include its times.
   mutating func admitted(_ new: Member, partOf reported: MemberID = -1, _ next: inout Next) -> (MemberID, RunStep) {
     admissionCount += 1
     let member = insert(new)
@@ -124,10 +126,12 @@ struct QueueMachine: Sendable {
     if new.order == 0 { members[Int(member)].order = admissionCount }
     if !new.isNested { count += 1 }
     countWaiting(member, by: 1)
+    // The run waits in `pending` until `dependenciesSettled` (D1).
     if new.needs.contains(.dependencies) { return (member, .wait) }
     return (member, advance(member, &next))
   }
 
+  /// All dependencies of a run have succeeded (D1). Returns the next step.
   mutating func dependenciesSettled(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .dependenciesSettled) else { return .stale }
     members[Int(member)].needs.remove(.dependencies)
@@ -136,27 +140,30 @@ struct QueueMachine: Sendable {
 
   /// The conditions of a run are about to be evaluated.
   ///
-  /// - Returns: Whether to evaluate them; `false` if the run has ended, or the queue was suspended in the meantime.
+  /// - Returns: Whether to evaluate them; `false` if the run has ended, or if the queue was suspended in the meantime and holds the run (Q2).
   mutating func evaluationStarts(_ member: MemberID) -> Bool {
     guard phase(of: member) == .evaluating else { return false }
     return advance(member, members[Int(member)].needs) == .evaluate
   }
 
+  /// All conditions of a run are satisfied. Returns the next step.
   mutating func conditionsSatisfied(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .conditionsSatisfied) else { return .stale }
     members[Int(member)].needs.remove(.conditions)
     return advance(member, &next)
   }
 
+  /// The delay of a run, or its pause between two executions, has ended. Returns the next step.
   mutating func pauseEnded(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .pauseEnded) else { return .stale }
     members[Int(member)].needs.remove(.delay)
     return advance(member, &next)
   }
 
-  /// The run has the resources that it claimed. On a suspended queue it gives them back, and claims them again later (R2).
+  /// The claim of a run was granted. On a suspended queue, the run releases the resources, and claims them again when the queue resumes (R2).
   mutating func claimGranted(_ member: MemberID, _ next: inout Next) -> RunStep {
     guard advances(member, by: .claimGranted) else { return .stale }
+    // The queue was suspended while the run waited for the resources: no slot follows, so the run must not hold them (R2).
     if isSuspended, !members[Int(member)].isNested {
       hold(member)
       return .releaseClaim
@@ -166,20 +173,21 @@ struct QueueMachine: Sendable {
     return advance(member, &next)
   }
 
-  /// The claim is refused: the run ends without having started. Returns `false` if the run claims nothing any more.
+  /// The claim of a run was refused: the run ends without starting. Returns `false` if the run no longer claims anything.
   mutating func claimRefused(_ member: MemberID) -> Bool {
     guard advances(member, by: .claimRefused) else { return false }
     endBeforeStart(member)
     return true
   }
 
+  /// Holds a run back until the queue resumes (Q2).
   private mutating func hold(_ member: MemberID) {
     meters?.dequeued(member)
     move(member, to: .held)
     held.insert(member, priority: members[Int(member)].priority, order: members[Int(member)].order)
   }
 
-  /// The next step of a run that does not wait for anything any more: conditions, the delay, resources, the slot.
+  /// Moves a run to its next phase, in this order: conditions, the delay, resources, the slot (L1, K1, R2). Returns the step of that phase.
   private mutating func advance(_ member: MemberID, _ next: inout Next) -> RunStep {
     let needs = members[Int(member)].needs
     guard !needs.isEmpty else { return becomeReady(member, &next) }
@@ -187,6 +195,7 @@ struct QueueMachine: Sendable {
   }
 
   private mutating func advance(_ member: MemberID, _ needs: Needs) -> RunStep {
+    // A suspended queue evaluates and claims nothing (Q2, R2). A delay can elapse if the run then needs nothing but a slot.
     if isSuspended, !members[Int(member)].isNested, needs != .delay {
       hold(member)
       return .wait
@@ -203,33 +212,39 @@ struct QueueMachine: Sendable {
     return .claim
   }
 
+  /// A run needs nothing but a slot. Returns `start` if the run has one, and `wait` if it waits in the ready queue (Q1).
   private mutating func becomeReady(_ member: MemberID, _ next: inout Next) -> RunStep {
+    // The run needs no slot of its own: it executes with that of the enclosing body.
     if members[Int(member)].usesSlotOfParent {
       move(member, to: .starting)
       return .start
     }
+    // A slot is free, no waiting run comes first, and the caller's task can execute the body at once.
     if !members[Int(member)].isDrivenByWorker, nextForSlot(newcomer: member) == member {
       takeSlot(member)
       start(member)
       return .start
     }
-    // No slot is free for the run, or it waits for a worker.
+    // No slot is free, or the run needs a worker, so it waits in the ready queue.
     move(member, to: .ready)
     enqueue(member)
     return .wait
   }
 
+  /// Gives a slot to a run, and counts it for the key of the run.
   private mutating func takeSlot(_ member: MemberID) {
     slotsTaken += 1
     members[Int(member)].holdsSlot = true
     meters?.slotTaken(member, at: now)
     let key = members[Int(member)].key
     guard key >= 0 else { return }
+    // A nested run, and a body that resumes, do not use up the turn of their key.
     let starts = !members[Int(member)].isNested && members[Int(member)].phase.isBeforeStart
     fairQueue.slotTaken(key, startsWith: starts ? members[Int(member)].priority : nil)
     keyChanged(key)
   }
 
+  /// Starts a run that has its slot, so that it no longer counts as waiting.
   private mutating func start(_ member: MemberID) {
     move(member, to: .starting)
     members[Int(member)].holdsClaim = false
@@ -238,13 +253,13 @@ struct QueueMachine: Sendable {
 
   // MARK: The body (Q3)
 
-  /// The hooks were called, and the body executes now.
+  /// The hooks have ended, and the body starts to execute.
   mutating func bodyStarted(_ member: MemberID) {
     _ = advances(member, by: .bodyStarted)
     move(member, to: .executing)
   }
 
-  /// A body waits for something: its slot is lent (Q3).
+  /// A body starts to wait: it releases its slot (Q3).
   mutating func waitStarted(_ member: MemberID, _ next: inout Next) {
     members[Int(member)].waits += 1
     changeCount &+= 1
@@ -252,20 +267,23 @@ struct QueueMachine: Sendable {
     giveBackSlot(member, &next)
   }
 
-  /// A wait of a body has ended. The body needs its slot again when the last of its waits ends.
+  /// A wait of a body has ended. After the last one, the body needs its slot again: `slotNeeded` has to follow (Q3).
   mutating func waitEnded(_ member: MemberID) {
     members[Int(member)].waits -= 1
     changeCount &+= 1
   }
 
-  /// A body goes on, with its slot. Whether it has one; if not, the body is among those that `Next` returns later.
+  /// A body resumes, and needs its slot (Q3). Returns whether it may continue; if not, a later event returns it in `Next.returned`.
   mutating func slotNeeded(_ member: MemberID) -> Bool {
     let entry = members[Int(member)]
     let needsSlot = entry.waits == 0 && !entry.holdsSlot && (entry.phase == .starting || entry.phase == .executing)
+    // The body still has another wait, or has its slot, or does not execute.
     if !needsSlot || entry.usesSlotOfParent { return true }
+    // Another task of the body has requested the slot already.
     if entry.isReturning { return false }
     members[Int(member)].isReturning = true
     guard nextForSlot(newcomer: member) == member else {
+      // No slot is free, so the body waits for one, before the runs that have not started (Q1).
       enqueue(member)
       return false
     }
@@ -274,7 +292,7 @@ struct QueueMachine: Sendable {
     return true
   }
 
-  /// A body that stands in line for its slot goes on without one, since it was cancelled.
+  /// A body that waits for its slot was cancelled: it continues without one (C5).
   mutating func returnGivenUp(_ member: MemberID) {
     guard members[Int(member)].isReturning else { return }
     dequeue(member)
@@ -283,14 +301,14 @@ struct QueueMachine: Sendable {
     keyChanged(members[Int(member)].key)
   }
 
-  /// A body that stands in line for its slot needs none: its parts go on.
+  /// Ends the wait of a body for its slot, since the body waits for something else or has ended. Its tasks continue without the slot.
   private mutating func stopReturning(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].isReturning else { return }
     returnGivenUp(member)
     next.returned.append(member)
   }
 
-  /// The body pauses, and needs what `needs` says before it goes on.
+  /// The body pauses before its next execution, and releases its slot (Q3). `needs` are the steps that precede this execution.
   mutating func bodyPaused(_ member: MemberID, needs: Needs, _ next: inout Next) {
     _ = advances(member, by: .bodyPaused)
     move(member, to: .pausing)
@@ -301,10 +319,10 @@ struct QueueMachine: Sendable {
 
   // MARK: Idleness
 
-  /// Whether every run that is there waits for the queue to be idle.
+  /// Whether every unfinished run waits for the queue to be idle (Q4).
   var isIdle: Bool { count == idlerCount }
 
-  /// The body, or a part of it, waits for the queue to be idle.
+  /// The body of a run, or a run nested in it, waits for the queue to be idle (Q4).
   mutating func idleWaitStarted(_ member: MemberID) {
     guard member >= 0, !members[Int(member)].isNested else { return }
     members[Int(member)].idleWaits += 1
@@ -320,15 +338,16 @@ struct QueueMachine: Sendable {
 
   // MARK: Ending
 
-  /// The run was cancelled, or something has failed that it needs: it ends at once, and leaves every line, unless its body has started.
+  /// The run was cancelled, or a dependency or a condition has decided its outcome: it ends at once unless its body has started (C2).
   ///
-  /// - Returns: Whether the run ends without having started.
+  /// - Returns: Whether the run ends without starting.
   mutating func stopRequested(_ member: MemberID) -> Bool {
     guard phase(of: member).isBeforeStart else { return false }
     endBeforeStart(member)
     return true
   }
 
+  /// Ends a run that has not started, and removes it from the queue in which it waits (C2).
   private mutating func endBeforeStart(_ member: MemberID) {
     countWaiting(member, by: -1)
     switch members[Int(member)].phase {
@@ -341,7 +360,7 @@ struct QueueMachine: Sendable {
     move(member, to: .finishing)
   }
 
-  /// The body has ended, or has failed to start: the slot is given back. Late if the run ended without having started.
+  /// The body has ended, or has failed to start: the run releases its slot. The event is late if the run ended without starting.
   mutating func bodyEnded(_ member: MemberID, _ next: inout Next) {
     guard advances(member, by: .bodyEnded) else { return }
     move(member, to: .finishing)
@@ -349,7 +368,7 @@ struct QueueMachine: Sendable {
     giveBackSlot(member, &next)
   }
 
-  /// The run is over.
+  /// The run has finished, and leaves the machine. Its place is free.
   mutating func finished(_ member: MemberID) {
     _ = advances(member, by: .finished)
     if !members[Int(member)].isNested { count -= 1 }
@@ -362,7 +381,7 @@ struct QueueMachine: Sendable {
     if count == 0, free.count == members.count, members.count > 4_096 { releaseMemory() }
   }
 
-  /// Gives back the memory of all members, when none is left.
+  /// Releases the memory of all members when none is left.
   private mutating func releaseMemory() {
     (members, free) = ([], [])
     ready.releaseMemory()
@@ -370,6 +389,7 @@ struct QueueMachine: Sendable {
     held.releaseMemory()
   }
 
+  /// Releases the slot of a run, if it holds one, and grants it to the next run (Q1).
   mutating func giveBackSlot(_ member: MemberID, _ next: inout Next) {
     guard members[Int(member)].holdsSlot else { return }
     members[Int(member)].holdsSlot = false
@@ -385,10 +405,10 @@ struct QueueMachine: Sendable {
 
   /// Decides which run gets the next slot, and is the only function that reads the width. Constant time for one priority.
   ///
-  /// Bodies that resume, and parts of bodies, come before runs that have not started, which wait while the queue is suspended. In each line the
-  /// run of the highest priority comes first, and among these the one that was admitted first.
+  /// Resuming bodies and nested runs come before runs that have not started. Within each group, the run of the highest priority comes first,
+  /// and among these the one that was admitted first.
   ///
-  /// - Parameter newcomer: A run that does not stand in line yet: it comes behind those that do.
+  /// - Parameter newcomer: A run that is not enqueued yet: it comes after the enqueued runs of its group.
   /// - Returns: The run; `nil` if no slot is free, or no run can have it.
   @inline(__always)
   private func nextForSlot(newcomer: MemberID = -1) -> MemberID? {
@@ -396,27 +416,29 @@ struct QueueMachine: Sendable {
     if !returning.isEmpty { return returning.first() }
     let hasNewcomer = newcomer >= 0 && !isKeyFull(newcomer)
     if hasNewcomer, members[Int(newcomer)].isResuming { return newcomer }
+    // A suspended queue starts nothing, and executing bodies continue (Q2).
     if isSuspended { return nil }
     if !ready.isEmpty { return ready.first() }
     return hasNewcomer ? newcomer : nil
   }
 
-  /// A worker asks for the next body.
+  /// A worker asks for a run, which `Next.execute` receives if there is one.
   mutating func workerAsked(isStarting: Bool, _ next: inout Next) {
     if isStarting { isWorkerStarting = false }
     grantSlots(hasWorker: true, &next)
   }
 
-  /// Gives free slots to the runs in line, in order.
+  /// Grants free slots to waiting runs, in order (Q1).
   ///
   /// - Parameters:
-  ///   - hasWorker: Whether a worker asks for a run. Without one, a run for a worker waits, and so do those behind it.
+  ///   - hasWorker: Whether a worker asks for a run.
   ///   - next: Receives the runs that have a slot.
   @inline(__always)
   mutating func grantSlots(hasWorker: Bool = false, _ next: inout Next) {
     var hasWorker = hasWorker
     while let member = nextForSlot() {
       let needsWorker = members[Int(member)].isDrivenByWorker && !members[Int(member)].isResuming
+      // No worker is free, so the run waits, and the runs behind it wait, too: none overtakes it.
       if needsWorker, !hasWorker { return }
       dequeue(member)
       takeSlot(member)
@@ -435,7 +457,7 @@ struct QueueMachine: Sendable {
     }
   }
 
-  /// Decides, after each event, whether a worker is to be started: at most one is starting at any time.
+  /// Decides after each event whether to start a worker. At most one worker is starting at a time.
   @inline(__always)
   mutating func startsWorker() -> Bool {
     guard !isWorkerStarting, let next = nextForSlot(), members[Int(next)].isDrivenByWorker else { return false }
@@ -445,13 +467,13 @@ struct QueueMachine: Sendable {
 
   // MARK: The queue
 
-  /// The queue was suspended. The runs in line for a slot that hold a claim, which they give back (R2).
+  /// The queue was suspended (Q2). Returns the waiting runs that hold a claim, which they release (R2).
   ///
-  /// O(n) for n runs in line.
+  /// O(n) for n runs that wait for a slot.
   mutating func suspended() -> [MemberID] {
     isSuspended = true
-    let line = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all
-    return line.filter { members[Int($0)].holdsClaim }.map { member in
+    let waiting = fairQueue.isUsed ? fairQueue.members.filter { !members[Int($0)].isResuming } : ready.all
+    return waiting.filter { members[Int($0)].holdsClaim }.map { member in
       dequeue(member)
       keyChanged(members[Int(member)].key)
       members[Int(member)].needs.insert(.claim)
@@ -461,6 +483,7 @@ struct QueueMachine: Sendable {
     }
   }
 
+  /// The queue was resumed: held runs advance, and free slots are granted (Q2).
   mutating func resumed(_ next: inout Next) {
     isSuspended = false
     while let member = held.first() {
@@ -471,15 +494,17 @@ struct QueueMachine: Sendable {
     grantSlots(&next)
   }
 
+  /// The width has changed. A larger one grants slots at once; a smaller one applies to the bodies that start next (Q1).
   mutating func widthChanged(to width: Int, _ next: inout Next) {
     self.width = width
     grantSlots(&next)
   }
 
-  /// The priority of a run that waits was raised. Whether that changed anything (Q7).
+  /// The priority of a run was raised. Returns whether the new priority is higher than the previous one (Q7).
   mutating func raised(_ member: MemberID, to priority: UInt8) -> Bool {
     guard members[Int(member)].priority < priority else { return false }
     members[Int(member)].priority = priority
+    // A run that waits for a slot, or is held, moves ahead of runs with a lower priority.
     let (order, key) = (members[Int(member)].order, members[Int(member)].key)
     if key >= 0, fairQueue.isInLine(member) {
       if fairQueue.raised(member, of: key, to: priority) { dequeueHead(member) }
@@ -496,23 +521,23 @@ struct QueueMachine: Sendable {
 
   // MARK: Members
 
-  /// The phase of a run. A run that has left the machine, and has no place any more, is finished.
+  /// Returns the phase of a run; `finished` for a run that has left the machine.
   func phase(of member: MemberID) -> RunPhase { member < 0 ? .finished : members[Int(member)].phase }
 
-  /// Whether an event advances a run; `false` if it comes late. Traps if the event is impossible.
+  /// Returns whether an event advances a run; `false` if the event is late. Traps if the event is impossible in the phase of the run.
   @inline(__always)
   private func advances(_ member: MemberID, by event: RunEvent) -> Bool { event.advances(phase(of: member)) }
 
-  /// Changes the phase of a run: the only place that does.
+  /// Changes the phase of a run. No other function does (L1).
   private mutating func move(_ member: MemberID, to phase: RunPhase) {
-    let former = members[Int(member)].phase
-    assert(former.leads(to: phase), "QueueMachine: \(former) does not lead to \(phase)")
+    let previous = members[Int(member)].phase
+    assert(previous.leads(to: phase), "QueueMachine: \(previous) does not lead to \(phase)")
     members[Int(member)].phase = phase
     if meters != nil { meters?.moved(member, to: phase.metricsBucket, at: now) }
     if phase == .pausing || !phase.isBeforeStart { changeCount &+= 1 }
   }
 
-  /// A node of a graph has started or ended.
+  /// A node of a graph has started or ended, which is a change for the stall detector.
   mutating func nodeMoved() { changeCount &+= 1 }
 
   private mutating func insert(_ member: Member) -> MemberID {
@@ -524,7 +549,7 @@ struct QueueMachine: Sendable {
     return place
   }
 
-  /// The members that are there, in the order of their admission.
+  /// The unfinished runs, in order of admission.
   var present: [MemberID] {
     members.indices.lazy.filter { members[$0].isPresent }.map(MemberID.init).sorted {
       members[Int($0)].order < members[Int($1)].order

@@ -1,22 +1,23 @@
-/// A line of members, for a slot or for the queue to resume: by priority, then by order of admission (Q1).
+/// The members that wait for a slot, or for the queue to resume: by priority, then by order of admission (Q1).
 ///
-/// The members of one priority form a list that is linked by index. A member that became ready after a later one is kept in a
-/// heap beside the list, so that inserting costs O(1) in order and O(log n) out of order; removing costs the same.
+/// The members of one priority form a list that is linked by index. A separate heap contains the members that became ready after a member
+/// that was admitted later. So inserting costs O(1) in order and O(log n) out of order; removing costs the same.
 struct ReadyQueue: Sendable {
   struct Link: Sendable {
     var order: UInt64 = 0
     var before: Int32 = -1
     var after: Int32 = -1
     var priority: UInt8 = 0
-    var position = Position.nowhere
+    var position = Position.absent
   }
 
   enum Position: UInt8, Sendable {
-    case nowhere
+    case absent
     case list
     case heap
   }
 
+  /// The members of one priority.
   private struct Lane {
     let priority: UInt8
     var first: Int32 = -1
@@ -26,14 +27,14 @@ struct ReadyQueue: Sendable {
 
   private var lanes: ContiguousArray<Lane> = []
   private var links: ContiguousArray<Link> = []
-  /// The positions of the members in the heaps.
+  /// The positions of the overtaken members in the heaps of their lanes.
   private var positions: ContiguousArray<Int32> = []
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
 
   func contains(_ member: Int32) -> Bool {
-    Int(member) < links.count && links[Int(member)].position != .nowhere
+    Int(member) < links.count && links[Int(member)].position != .absent
   }
 
   mutating func insert(_ member: Int32, priority: UInt8, order: UInt64) {
@@ -43,6 +44,7 @@ struct ReadyQueue: Sendable {
     links[Int(member)].order = order
     count += 1
     let last = lanes[lane].last
+    // A member that was admitted later is in the list already, so this one goes to the heap.
     if last >= 0, links[Int(last)].order > order {
       links[Int(member)].position = .heap
       lanes[lane].overtaken.insert(Overtaken(order: order, index: member), &positions)
@@ -57,10 +59,10 @@ struct ReadyQueue: Sendable {
 
   mutating func remove(_ member: Int32) {
     let link = links[Int(member)]
-    guard link.position != .nowhere, let lane = lanes.firstIndex(where: { $0.priority == link.priority }) else {
+    guard link.position != .absent, let lane = lanes.firstIndex(where: { $0.priority == link.priority }) else {
       return
     }
-    links[Int(member)].position = .nowhere
+    links[Int(member)].position = .absent
     count -= 1
     if link.position == .heap {
       lanes[lane].overtaken.remove(at: Int(positions[Int(member)]), &positions)
@@ -70,7 +72,7 @@ struct ReadyQueue: Sendable {
     }
   }
 
-  /// The member whose turn is next, or `nil`.
+  /// Returns the next member; `nil` if no member waits.
   func first() -> Int32? {
     guard count > 0 else { return nil }
     for index in lanes.indices {
@@ -85,7 +87,7 @@ struct ReadyQueue: Sendable {
     return nil
   }
 
-  /// The members that wait, in no order. O(n).
+  /// The waiting members, in no particular order. O(n).
   var all: [Int32] {
     var all: [Int32] = []
     for lane in lanes {
@@ -99,9 +101,10 @@ struct ReadyQueue: Sendable {
     return all
   }
 
-  /// Gives back the memory of an empty queue.
+  /// Releases the memory of an empty queue.
   mutating func releaseMemory() { (links, lanes, positions) = ([], [], []) }
 
+  /// Returns the index of the lane of a priority, and inserts the lane if there is none. Lanes are sorted, highest priority first.
   private mutating func lane(for priority: UInt8) -> Int {
     for index in lanes.indices {
       if lanes[index].priority == priority { return index }
@@ -115,7 +118,7 @@ struct ReadyQueue: Sendable {
   }
 }
 
-/// A member that became ready after a later one.
+/// A member that became ready after a member that was admitted later.
 private struct Overtaken: IndexedHeapEntry {
   let order: UInt64
   let index: Int32

@@ -1,4 +1,4 @@
-/// An event by which the driver of a run advances the run.
+/// An event with which the driver advances a run.
 ///
 /// | event | a transition in | late in |
 /// |---|---|---|
@@ -11,13 +11,13 @@
 /// | `bodyEnded` | `starting`, `executing` | `finishing`, `finished` |
 /// | `finished` | `finishing` | none |
 ///
-/// An event comes late if the run has advanced in the meantime, because it was cancelled, refused or held: the machine ignores the event and
-/// returns `stale`. In every other phase the event is impossible, and a mistake of the driver: the machine traps.
+/// An event is late if the run has already advanced, because it was cancelled, refused, or held: the machine ignores the event and returns
+/// `stale`. In every other phase the event is impossible, which is a mistake of the driver: the machine traps.
 enum RunEvent: Sendable, CaseIterable {
   case dependenciesSettled, conditionsSatisfied, pauseEnded, claimGranted, claimRefused
   case bodyStarted, bodyPaused, bodyEnded, finished
 
-  /// Whether the event advances a run in this phase; `false` if it comes late.
+  /// Returns whether the event advances a run in this phase; `false` if the event is late. Traps if the event is impossible.
   @inline(__always)
   func advances(_ phase: RunPhase) -> Bool {
     let isTransition =
@@ -35,7 +35,7 @@ enum RunEvent: Sendable, CaseIterable {
     return isTransition
   }
 
-  /// Whether the event can come in a phase in which it does nothing any more.
+  /// Returns whether the event can arrive in a phase in which it no longer has an effect.
   func isLate(in phase: RunPhase) -> Bool {
     switch self {
     case .dependenciesSettled: phase != .pending

@@ -3,25 +3,25 @@
 /// | phase | the run | public state |
 /// |---|---|---|
 /// | `pending` | waits for its dependencies | `pending` |
-/// | `held` | would be evaluated or claim next, and its queue is suspended | `evaluating` |
-/// | `evaluating` | has its conditions evaluated | `evaluating` |
+/// | `held` | would evaluate or claim next, but its queue is suspended | `evaluating` |
+/// | `evaluating` | evaluates its conditions | `evaluating` |
 /// | `pausing` | waits for a timer | `pausing` |
 /// | `claiming` | waits for its resources | `waiting` |
-/// | `ready` | stands in the ready queue | `waiting` |
+/// | `ready` | waits in the ready queue for a slot | `waiting` |
 /// | `starting` | has its slot and its claim; its hooks are being called | `executing` |
 /// | `executing` | executes its body | `executing` |
-/// | `finishing` | awaits its children, then the hooks of the end | `finishing` |
+/// | `finishing` | awaits its children, then its end hooks | `finishing` |
 /// | `finished` | has ended | `finished` |
 ///
-/// A held run that has only its resources to claim is seen as `waiting`. A run that needs nothing but a slot goes to `ready` on a
-/// suspended queue, too.
+/// The public state of a held run whose conditions are satisfied is `waiting`. A run that needs nothing but a slot moves to `ready` even on a
+/// suspended queue.
 ///
-/// `QueueMachine` is the only place that changes a phase, and asserts that `successors` allows the change. `RunEvent` says which event is
-/// expected in which phase.
+/// Only `QueueMachine` changes a phase, and it asserts that `successors` allows the change. `RunEvent` lists the phases in which each event is
+/// expected.
 enum RunPhase: UInt8, Sendable, CaseIterable {
   case pending, held, evaluating, pausing, claiming, ready, starting, executing, finishing, finished
 
-  /// The phases that may follow this one. A phase before the start leads to `finishing` when the run is cancelled or refused.
+  /// The phases that can follow this one. A phase before the start leads to `finishing` when the run is cancelled or refused (C2).
   var successors: Set<RunPhase> {
     switch self {
     case .pending: [.held, .evaluating, .pausing, .claiming, .ready, .starting, .finishing]
@@ -37,13 +37,13 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// Whether a run may go from this phase to another one.
+  /// Returns whether a run can move from this phase to another one.
   func leads(to next: RunPhase) -> Bool { self == next || Self.table[Int(rawValue)] & 1 << next.rawValue != 0 }
 
-  /// The successors of each phase, a bit for each.
+  /// The successors of each phase, one bit each.
   private static let table = allCases.map { $0.successors.reduce(into: UInt16(0)) { $0 |= 1 << $1.rawValue } }
 
-  /// Whether the body has not started yet, so that a cancel ends the run at once.
+  /// Whether the body has not started yet, so that cancellation ends the run at once (C2).
   var isBeforeStart: Bool {
     switch self {
     case .pending, .held, .evaluating, .pausing, .claiming, .ready: true
@@ -54,8 +54,8 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
   /// The public state of a run in this phase (L1).
   ///
   /// - Parameters:
-  ///   - needsConditions: Whether the run has conditions that were not evaluated yet.
-  ///   - isPaused: Whether a layer of the procedure pauses while none of them holds a slot.
+  ///   - needsConditions: Whether the run has conditions that are not evaluated yet.
+  ///   - isPaused: Whether a layer of the procedure pauses and no layer holds a slot.
   /// - Returns: The state.
   func state(needsConditions: Bool, isPaused: @autoclosure () -> Bool) -> ProcedureState {
     switch self {
@@ -70,7 +70,7 @@ enum RunPhase: UInt8, Sendable, CaseIterable {
     }
   }
 
-  /// The bucket of the metrics in which the time in this phase counts.
+  /// The bucket of the metrics that counts the time in this phase.
   var metricsBucket: RunMeters.Bucket {
     switch self {
     case .pending: .pending

@@ -1,15 +1,15 @@
-/// Internal. What a queue does when it has stalled.
+/// Internal. The time after which a queue has stalled, and the function that reports the stall.
 struct StallReport: Sendable {
-  /// How long nothing may move.
+  /// The queue has stalled if no run starts, waits, resumes, or ends for this long.
   let timeout: Duration
-  /// Called outside of all locks.
+  /// Reports the stall. Called without a lock.
   let tell: @Sendable (QueueCore) -> Void
 }
 
-/// Internal. Decides when a queue has stalled: a value without lock, clock or closure.
+/// Internal. Decides when a queue has stalled: a value without lock, clock, or closure.
 ///
-/// A timer looks at the queue while there are runs that could move. The queue has stalled if nothing has moved between two
-/// looks. After a report there is no timer until something moves.
+/// A timer is pending while there are runs that could advance. The queue has stalled if the machine has not changed when the timer fires.
+/// After a report, no timer is pending until the machine changes.
 struct StallDetector: Sendable {
   /// Whether a timer is needed.
   private var isNeeded = false
@@ -18,25 +18,25 @@ struct StallDetector: Sendable {
   /// The timer, once it has been scheduled.
   private var timer: TimerHeap.ID?
   private var timerCount: UInt64 = 0
-  /// The changes of the machine at the latest look, and at the latest report.
+  /// The machine's count of changes when the timer was requested, and at the latest report.
   private var seenChanges: UInt64 = 0
   private var reportedChanges: UInt64?
 
-  /// A change for the timer.
+  /// What the queue does with the timer.
   enum Adjustment {
     case none
     case schedule(number: UInt64)
     case cancel(TimerHeap.ID)
   }
 
-  /// The result of a look.
+  /// The result of a check by the timer.
   enum Finding {
     case nothing
-    case lookAgain
+    case checkAgain
     case stall
   }
 
-  /// Something may have changed. Whether the timer has to be adjusted.
+  /// The machine may have changed. Returns whether `adjusted` has to follow, without the lock.
   mutating func changed(canMove: Bool, changes: UInt64) -> Bool {
     let isNeeded = canMove && changes != reportedChanges
     guard isNeeded != self.isNeeded else { return false }
@@ -44,7 +44,7 @@ struct StallDetector: Sendable {
     return true
   }
 
-  /// The timer is adjusted to the need.
+  /// The queue is about to adjust the timer. Returns whether to schedule or to cancel it.
   mutating func adjusted(changes: UInt64) -> Adjustment {
     if isNeeded, timerNumber == nil {
       timerCount += 1
@@ -57,25 +57,25 @@ struct StallDetector: Sendable {
     return timer.take().map { .cancel($0) } ?? .none
   }
 
-  /// The timer was scheduled. Whether it is still needed.
+  /// The timer was scheduled. Returns whether it is still needed; if not, the queue cancels it.
   mutating func scheduled(_ timer: TimerHeap.ID, number: UInt64) -> Bool {
     guard timerNumber == number else { return false }
     self.timer = timer
     return true
   }
 
-  /// The timer has gone off.
+  /// The timer has fired.
   ///
   /// - Parameters:
   ///   - number: The number of the timer.
-  ///   - changes: The changes of the machine.
-  ///   - awaitsTimer: Whether another timer is pending, which will move something.
-  /// - Returns: Whether the queue has stalled.
-  mutating func timerWentOff(number: UInt64, changes: UInt64, awaitsTimer: Bool) -> Finding {
+  ///   - changes: The machine's count of changes.
+  ///   - awaitsTimer: Whether another timer is pending, which will advance a run.
+  /// - Returns: Whether the queue has stalled, or has to be checked again.
+  mutating func timerFired(number: UInt64, changes: UInt64, awaitsTimer: Bool) -> Finding {
     guard timerNumber == number else { return .nothing }
     (timerNumber, timer) = (nil, nil)
     guard isNeeded else { return .nothing }
-    guard changes == seenChanges, !awaitsTimer else { return .lookAgain }
+    guard changes == seenChanges, !awaitsTimer else { return .checkAgain }
     reportedChanges = changes
     isNeeded = false
     return .stall

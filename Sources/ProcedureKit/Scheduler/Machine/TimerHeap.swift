@@ -1,13 +1,13 @@
-/// Internal. The pending timers by their deadlines.
+/// Internal. The pending timers, ordered by their deadlines.
 ///
-/// Inserting, cancelling any timer and taking the next due one are O(log n); a timer that is inserted in the order of deadlines
-/// goes to the end in O(1). Timers of one deadline come in the order in which they were inserted.
+/// Inserting and cancelling a timer, and removing the next due one, are O(log n). Inserting in order of deadline is O(1). Timers with equal
+/// deadlines are due in order of insertion.
 ///
 /// `package` for `ProcedureKitRemote`.
 package struct TimerHeap: Sendable {
-  /// A pending timer, or one that was: numbers are not used again.
+  /// Identifies a timer, even when it is no longer pending: sequence numbers are not reused.
   package struct ID: Hashable, Sendable {
-    /// A position for the data of the timer; used again once the timer is not pending.
+    /// The index for the data of the timer. A later timer can have the same slot when this one is no longer pending.
     let slot: Int32
     fileprivate let sequence: UInt64
   }
@@ -41,7 +41,7 @@ package struct TimerHeap: Sendable {
     return ID(slot: slot, sequence: sequence)
   }
 
-  /// Removes a timer. Returns whether the timer was pending; if not, nothing happens.
+  /// Removes a timer. Returns `false` if the timer was not pending.
   mutating func cancel(_ id: ID) -> Bool {
     guard id.slot < positions.count else { return false }
     let position = Int(positions[Int(id.slot)])
@@ -50,7 +50,7 @@ package struct TimerHeap: Sendable {
     return true
   }
 
-  /// Removes the next timer whose deadline has come, if any, and returns its slot.
+  /// Removes the next due timer and returns its slot; `nil` if none is due.
   mutating func popDue(at now: ProcedureInstant) -> Int32? {
     guard let first = heap.first, first.deadline <= now else { return nil }
     remove(at: 0)
@@ -60,7 +60,7 @@ package struct TimerHeap: Sendable {
   private mutating func remove(at position: Int) {
     free.append(heap.entries[position].index)
     heap.remove(at: position, &positions)
-    // An empty heap releases its memory.
+    // No timer is pending after a burst, so the memory is released.
     if heap.isEmpty, positions.count > 1_024 { (heap, positions, free) = (IndexedHeap(), [], []) }
   }
 }

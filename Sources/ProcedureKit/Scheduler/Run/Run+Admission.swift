@@ -1,10 +1,10 @@
-/// Leads a run through its phases: one switch over the steps that the machine decides.
+/// Drives runs through their phases: performs the steps that the machine decides.
 ///
-/// The caller of `run` loops until the end. A worker returns at a wait, and takes the next run.
+/// The task that calls `run` drives its run to the end. A worker stops driving when the run waits, and takes the next run.
 ///
 /// `package` for `ProcedureKitDurable`.
 package enum RunDriver {
-  /// Runs a task without a queue: within a body as a part of this body, elsewhere without limit.
+  /// Runs a task without a queue. Within a body, the task belongs to that body and uses its slot; elsewhere, it has no limits (L5).
   static func run<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws -> Output {
     let task = task.resolved(for: input)
     if let parent = ProcedureContext.current?.run.nearestUnfinished {
@@ -16,7 +16,7 @@ package enum RunDriver {
     return try await drive(Run(.unqueued, task.layer, .structured, parent: nil, closures: task.closures), task, input)
   }
 
-  /// Runs a task as a layer, or an attempt, of the body that executes. In a task that the body has left behind, the task is a call.
+  /// Runs a task as a layer or an attempt of the current run. If that run has finished, because its body left a task behind, the task is a call.
   static func runLayer<Input, Output>(
     _ task: ProcedureTask<Input, Output>, _ input: Input, attempt: Int? = nil
   ) async throws -> Output {
@@ -28,7 +28,7 @@ package enum RunDriver {
         slotOf: parent.slotOwner, closures: task.closures), task, input)
   }
 
-  /// Runs a task as the node of a graph that executes.
+  /// Runs a task as the current node of an executing graph.
   package static func runNode<Input, Output>(_ task: ProcedureTask<Input, Output>, _ input: Input) async throws
     -> Output
   {
@@ -37,7 +37,7 @@ package enum RunDriver {
     return try await drive(frame.makeRun(task.layer, task.closures), task, input)
   }
 
-  /// Drives a run in the caller's task to its end.
+  /// Drives a run to its end in the caller's task, and returns its value.
   static func drive<Input, Output>(
     _ run: Run, _ task: ProcedureTask<Input, Output>, _ input: Input
   ) async throws -> Output {
@@ -47,7 +47,7 @@ package enum RunDriver {
 }
 
 extension Run {
-  /// The run, or the nearest run around it, that has not finished: a task that a body has left behind is no part of this body any more.
+  /// The nearest unfinished run, beginning with this one; `nil` if all have finished. A task can outlive the body that created it.
   var nearestUnfinished: Run? {
     for run in ancestors where run.core.read({ $0.runs[run].member >= 0 }) { return run }
     return nil
@@ -59,7 +59,7 @@ extension Run {
   {
     let parent = parent
     if let parent, !isPartOfBody, kind != .graphWorker {
-      // The body around the run waits for it: a node or a copy has a slot of its own.
+      // The run has a slot of its own, so the enclosing body releases its slot while it waits for the run (Q3).
       await parent.withSlotReleased(for: .run(self), at: self) { await admitAndDrive(priority: rawPriority) }
       parent.didAwait(identity)
     } else {
@@ -68,14 +68,15 @@ extension Run {
     guard let outcome else { preconditionFailure("\(layerIdentity) has ended without an outcome") }
     if case .finished(let value) = outcome { return value as! Output }
     if isPartOfBody, let parent {
-      // A call, or a node, has released nothing of its parent, which may hold nothing yet, or any more: a condition, a hook of the end, or a
-      // task that a body has left behind can call.
+      // A cancelled layer ends without the slot and the resources that it released in a pause. A call or a node has released no resources, and its
+      // parent need not hold any: a condition, an end hook, or a task that a body left behind can call.
       if kind == .layer, let error = await parent.reclaim([parent] + parent.enclosingLayers) { throw error }
       await parent.reacquireSlot(of: slotOwner)
     }
     return try outcome.map { $0 as! Output }.get(of: layerIdentity)
   }
 
+  /// Admits the run, and drives it in the current task until it has finished.
   @inline(__always)
   private func admitAndDrive(priority rawPriority: UInt8?) async {
     let step = admit(priority: rawPriority)
@@ -85,14 +86,16 @@ extension Run {
 
   // MARK: Before the body
 
-  /// Evaluates the conditions (K1). `nil` if the decision leads an added run on, and not this task.
+  /// Evaluates the conditions (K1).
+  ///
+  /// - Returns: The next step; `nil` for an added run, which the decision advances, and not this task.
   func evaluate() async -> RunStep? {
     let conditions = core.read { $0.runs[self].closures }?.conditions.elements ?? []
     let work = CancellableTask()
     let wait = RunWait.conditions(conditions.map(\.name))
     if isDrivenByWorker {
       addWait(wait, work)
-      // The decision leads the run on, and this task remains with the conditions that ignore their cancellation.
+      // The decision advances the run. This task remains until the conditions that ignore their cancellation have ended (K1).
       await withTaskAndRunCancellationHandler {
         await evaluate(conditions, by: work) { self.conditionsDecided($0, work) }
       } onCancel: {
@@ -101,6 +104,7 @@ extension Run {
       removeWait(work)
       return nil
     }
+    // A nested run releases the slot of the enclosing body while the conditions are evaluated (Q3).
     let evaluation = await withSlotOfBodyReleased(for: wait, at: work) {
       leavesConditionsBehind ? await self.decision(of: conditions) : await self.evaluation(of: conditions, by: work)
     }
@@ -114,8 +118,9 @@ extension Run {
     }
   }
 
-  /// Evaluates conditions in a child of this task, with the context and the executor of the run. Nothing is decided if the run has ended
-  /// or its queue was suspended before.
+  /// Evaluates conditions in a child of this task, with the context and the executor of the run (K1).
+  ///
+  /// `decide` is not called if the run has ended, or if its queue was suspended before the evaluation (Q2).
   func evaluate(
     _ conditions: [Condition], by work: CancellableTask, decide: @escaping Condition.Decision
   ) async {
@@ -132,7 +137,7 @@ extension Run {
     }
   }
 
-  /// Leads an added run on.
+  /// Advances an added run after its conditions were decided.
   private func conditionsDecided(_ evaluation: ConditionEvaluation, _ key: AnyObject) {
     removeWait(key)
     if let outcome = outcome(of: evaluation) { return end(outcome) }
@@ -142,7 +147,7 @@ extension Run {
     }
   }
 
-  /// Evaluates conditions and waits for all of their tasks. `nil` if the conditions were not evaluated.
+  /// Evaluates conditions, and waits until all of their tasks have ended. Returns `nil` if the conditions were not evaluated.
   func evaluation(of conditions: [Condition], by work: CancellableTask) async -> ConditionEvaluation? {
     let decision = ResultBox<ConditionEvaluation>()
     await withTaskAndRunCancellationHandler {
@@ -153,10 +158,10 @@ extension Run {
     return try? decision.result?.get()
   }
 
-  /// Evaluates conditions and waits for the decision alone. `nil` if the run was cancelled before, or the conditions were not evaluated.
+  /// Evaluates conditions, and waits only for the decision. Returns `nil` if the run was cancelled before, or the conditions were not evaluated.
   private func decision(of conditions: [Condition]) async -> ConditionEvaluation? {
     let (decision, decisionSignal) = (ResultBox<ConditionEvaluation>(), OneShotSignal())
-    let task = Spawner.startBeside(executor: core.executor) { [self] in
+    let task = Spawner.startEvaluation(executor: core.executor) { [self] in
       await evaluate(conditions, by: CancellableTask()) {
         decision.store(.success($0))
         decisionSignal.signal()
@@ -170,14 +175,14 @@ extension Run {
       decisionSignal.cancel()
     }
     if isTaskCancelled { cancelLikeParent() }
-    // A child that a condition produced has failed: the conditions were cancelled, and they decide.
+    // A child that a condition produced has failed. The conditions were cancelled, and the run was not, so they still decide.
     if decision.result == nil, core.read({ $0.runs[self].details.cancellation == nil && !$0.runs[self].isDecided }) {
       await task.value
     }
     return try? decision.result?.get()
   }
 
-  /// The outcome of a run whose conditions are not satisfied; `nil` if they are.
+  /// Returns the outcome of a run whose conditions are not satisfied; `nil` if they are (K1).
   func outcome(of evaluation: ConditionEvaluation) -> Outcome? {
     switch evaluation {
     case .satisfied: nil
@@ -187,12 +192,13 @@ extension Run {
     }
   }
 
-  /// Starts the delay of the layer, or the pause that its body asked for (T1).
+  /// Starts the delay of the layer. Returns the next step; `wait` until the timer fires.
   func startPause() -> RunStep {
     let delay = core.read { $0.runs[self].details.pause.end == nil ? layer.traits.delay : nil }
     return pause(for: delay ?? .zero)
   }
 
+  /// Starts a pause. Returns the next step; `wait` until the timer fires.
   func pause(for duration: Duration) -> RunStep {
     guard duration > .zero else { return pauseEnded() }
     let timers = core.timers
@@ -210,6 +216,7 @@ extension Run {
       state.runs[self].details.pause.timer = timer
       return true
     }
+    // The run was cancelled, or the timer has fired already.
     if !isPausing { timers.cancel(timer) }
     return .wait
   }
@@ -221,10 +228,12 @@ extension Run {
     }
   }
 
-  /// Claims the resources of the layer; after a pause, together with those of the layers around it (R1, R2).
+  /// Claims the resources of the layer; after a pause, together with those of the enclosing layers (R1, R2).
+  ///
+  /// - Returns: The next step; `wait` until the claim is granted or refused.
   func claim() -> RunStep {
     let answer: ResourceTable.Answer
-    if isRetaking {
+    if isReclaiming {
       core.update { $0[self].details.claim.hasReclaimed = true }
       answer = core.resources.request(([self] + enclosingLayers).lackingResources, for: self)
     } else {
@@ -237,54 +246,56 @@ extension Run {
     case .waits: break
     case .refused(let error): claimRefused(error)
     }
-    // The run may have ended before its claim.
+    // The run may have ended before it made the claim, so that its end released nothing. The claim is released here (R3).
     if core.read({ $0.runs[self].isDecided }) { core.resources.ended(self) }
     return .wait
   }
 
-  /// Whether the run claims after a pause: with the layers around it, if there are any.
-  private var isRetaking: Bool { kind == .layer && core.read { $0.runs[self].hasStarted } }
+  /// Whether the run claims its resources again after a pause, together with the enclosing layers.
+  private var isReclaiming: Bool { kind == .layer && core.read { $0.runs[self].hasStarted } }
 
-  /// The next step of a run that has its resources; `stale` if the run was cancelled before.
+  /// Returns the next step of a run whose claim was granted; `stale` if the run was cancelled before.
   private func nextStepWithClaim(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) -> RunStep {
     let step = state.machine.claimGranted(state.runs[self].member, &effects.next)
     if step != .stale, kind == .layer, state.runs[self].hasStarted {
       enclosingLayers.giveBackClaimsOfEnded(state.runs, &effects)
     }
     guard step == .releaseClaim else { return step }
+    // The queue was suspended while the run waited for the resources (R2).
     giveBackClaim(&effects)
     return .wait
   }
 
-  /// Gives the resources back that the run claims again once its queue continues, or not at all. Takes the lock of the table, and is called under
-  /// that of the queue.
+  /// Releases the resources of a run that claims them again when its queue resumes, or of a layer that has ended (R2).
+  ///
+  /// Takes the lock of the resource table while the queue's lock is held.
   func giveBackClaim(_ effects: inout QueueCore.Effects) {
     for other in core.resources.giveBack(self) { effects.add(.claimGranted(other)) }
   }
 
-  /// The resources that the run has waited for are its own now.
+  /// The waiting claim of the run was granted: the run advances, or the reclaiming bodies continue (R1).
   func claimGranted() {
     let reclaiming = core.read { $0.runs[self].details.claim.reclaiming }
     guard reclaiming.isEmpty else {
-      // Not the grant of a claim that was given back since.
+      // A claim that was released since it was granted signals no body.
       for (signal, layer) in reclaiming where core.resources.isHeld(by: layer) { signal.signal() }
       return
     }
     core.send { state, effects in claimGranted(&state, &effects) }
   }
 
-  /// The resources that the run has waited for are its own now.
+  /// The waiting claim of the run was granted. Called under the lock of the queue.
   func claimGranted(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     if !state.runs[self].details.claim.reclaiming.isEmpty { return effects.add(.claimGranted(self)) }
     QueueCore.deliver(nextStepWithClaim(&state, &effects), to: self, &state.runs, &effects)
   }
 
-  /// The claim is refused, since it would wait for ever.
+  /// The claim of the run was refused, because it would wait forever (R4): the run fails, or the reclaiming bodies receive the error.
   func claimRefused(_ error: ProcedureError) {
     core.send { state, effects in
       if !state.runs[self].details.claim.reclaiming.isEmpty {
         state.runs[self].details.claim.refusal = error
-        return effects.call(state.runs[self].details.claim.reclaiming.takeAll().map(\.signal))
+        return effects.send(state.runs[self].details.claim.reclaiming.takeAll().map(\.signal))
       }
       guard state.machine.claimRefused(state.runs[self].member) else { return }
       decide(refusal: .failed(error), &state.runs)

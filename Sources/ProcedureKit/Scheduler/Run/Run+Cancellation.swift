@@ -1,16 +1,19 @@
 extension Run {
-  /// Cancels the run and everything in it. The first cancel wins; one that comes after the outcome is decided does nothing (C1, C2).
+  /// Cancels the run and everything in it. The first cancellation wins; after the outcome is decided, a cancellation has no effect (C1, C2).
   func cancel(_ reason: (any Error)?) {
     let reading = core.time.reading()
     core.send { state, effects in mark(reason, at: reading, &state, &effects) }
   }
 
-  /// Marks the run as cancelled. A run that has not started leaves every line. Cancels the children before the end of the run is published (C5).
+  /// Marks the run as cancelled, and adds the effects: handlers, children, and the worker's task (C3).
+  ///
+  /// A run that has not started ends at once, and stops waiting for everything (C2). Cancels the children before `didFinish` is published (C5).
   func mark(
     _ reason: (any Error)?, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
   ) {
     let member = state.runs[self].member
+    // The run has ended, its outcome is decided, or an earlier cancellation wins (C1).
     guard member >= 0, !state.runs[self].isDecided, state.runs[self].details.cancellation == nil else { return }
     let eventsBefore = state.runs[self].pastEventCount
     let instant = state.runs[self].stamp(reading.instant).nanoseconds
@@ -21,6 +24,7 @@ extension Run {
     let children = state.runs[self].details.children.byID.inOrder
     let handlers = state.runs[self].details.cancellationHandlers.inOrder
     let timer = state.runs[self].details.pause.timer.take()
+    // The worker is cancelled only if it executes this run: otherwise its task belongs to another run (C6).
     let worker = isBeforeStart ? nil : state.runs[self].worker
     if timer != nil || worker != nil || !children.isEmpty || !handlers.isEmpty {
       let propagate = { @Sendable [core] in
@@ -34,7 +38,7 @@ extension Run {
     if isBeforeStart { QueueCore.deliver(.finish, to: self, &state.runs, &effects) }
   }
 
-  /// Stops the body since a produced child has failed: everything in the run is cancelled, and its task is told.
+  /// Stops the body because a produced child has failed: cancels the children and the worker's task, and calls the cancellation handlers.
   func stop() {
     let (children, handlers) = core.update { runs -> ([Run], [@Sendable () -> Void]) in
       guard !runs[self].isDecided, !runs[self].details.children.isStopping else { return ([], []) }
@@ -47,23 +51,22 @@ extension Run {
     for handler in handlers { handler() }
   }
 
-  /// Whether the run was cancelled, or is being stopped by a child.
+  /// Whether the run was cancelled, or a failed child is stopping it.
   var isCancelledOrStopping: Bool {
     core.read { $0.runs[self].details.isCancelledOrStopping }
   }
 
-  /// Whether the run is cancelled or being stopped, or the task that executes the body: the one answer for modifiers, waits and contexts.
+  /// Whether the run, or the task that executes the body, was cancelled or is being stopped. Modifiers, waits, and contexts all use this.
   ///
-  /// What a cancelled body calls to clean up ignores the earlier cancellation of the task (Q1). Only its own cancellation, such as a timeout,
-  /// counts for it.
+  /// A procedure that a cancelled body calls to clean up ignores the earlier cancellation. Only its own cancellation counts, such as a timeout.
   var isCancelled: Bool {
     if !ignoresTaskCancellation, Task.isCancelled { return true }
     if !ignoresEarlierCancel, isPartOfBody, slotOwner.isCancelledOrStopping { return true }
     return isCancelledOrStopping
   }
 
-  /// Whether the cancellation of a task within the body came with that of the body's own task. A task group that cancels its child tasks
-  /// cancels what these call, and not the body.
+  /// Whether the task of the body was cancelled, and not only a task within it. If a task group cancels its child tasks, it cancels the
+  /// procedures that these call, but not the body.
   var isTaskOfBodyCancelled: Bool {
     if ignoresTaskCancellation { return true }
     return core.read { state in
@@ -73,13 +76,14 @@ extension Run {
     }
   }
 
-  /// Whether a produced child has failed and stops the body.
+  /// Whether a produced child has failed and is stopping the body.
   var isStopping: Bool { core.read { $0.runs[self].details.children.isStopping } }
 
   // MARK: Handlers
 
-  /// Runs the operation, and calls `onCancel` once the task or the run is cancelled, at once if it was before. A cancel ends nothing that hooks
-  /// of the end wait for.
+  /// Runs an operation, and calls `onCancel` when the task or the run is cancelled, immediately if it was cancelled before (C3).
+  ///
+  /// Cancellation does not interrupt waits inside `onWillFinish` and `onDidFinish`.
   nonisolated(nonsending) func withTaskAndRunCancellationHandler<R>(
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
@@ -91,7 +95,7 @@ extension Run {
     }
   }
 
-  /// Runs the operation, and calls `onCancel` once the run is cancelled or stopped, at once if it was before (C3).
+  /// Runs an operation, and calls `onCancel` when the run is cancelled or stopped, immediately if it was before (C3).
   nonisolated(nonsending) func withRunCancellationHandler<R>(
     operation: nonisolated(nonsending) () async throws -> R, onCancel: @escaping @Sendable () -> Void
   ) async rethrows -> R {
@@ -113,11 +117,11 @@ extension Run {
   enum Adoption {
     case refused
     case adopted
-    /// The parent was cancelled: the child is cancelled as well.
+    /// The parent was cancelled, so the child has to be cancelled, too.
     case cancelled
   }
 
-  /// Takes a child, which is cancelled with this run. Not when the outcome is decided.
+  /// Adds a child, which is cancelled with this run. Refuses the child if the outcome of this run is decided (C1).
   func adopt(_ child: Run, isProduced: Bool = false) -> Adoption {
     let (adoption, progress) = core.update { runs -> (Adoption, ProgressNode?) in
       guard !runs[self].isDecided else { return (.refused, nil) }
@@ -130,7 +134,7 @@ extension Run {
     return adoption
   }
 
-  /// A child has ended. The failure of a produced one stops this run, if its policy is to fail fast.
+  /// A child has ended. The failure of a produced child stops this run, unless its error policy is to continue.
   func childEnded(_ child: Run, _ outcome: ProcedureOutcome<Void>, as production: RunDetails.Children.Production) {
     var failure: ProcedureFailure?
     if production == .child, case .failed(let error) = outcome {
@@ -138,7 +142,7 @@ extension Run {
     }
     let (released, stops, settling) = core.update { runs -> (Run?, Bool, Waiter?) in
       runs[self].changeDetails { details in
-        // A refused child was never one.
+        // This run has refused the child.
         guard let released = details.children.byID.removeValue(forKey: child.id) else { return (nil, false, nil) }
         if production != .none {
           details.children.producedCount -= 1
@@ -157,7 +161,7 @@ extension Run {
     settling?.resume()
   }
 
-  /// The response of the run to the failure of a produced child or a node, if the procedure has a policy.
+  /// The response of the run to the failure of a produced child or a node (D4); `nil` if the procedure has no policy.
   var errorPolicy: ErrorPolicy? {
     for run in ancestors {
       if let policy = run.layer.traits.errorPolicy { return policy }

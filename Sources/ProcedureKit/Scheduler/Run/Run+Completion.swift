@@ -1,13 +1,15 @@
 extension Run {
+  /// Whether end hooks have to be called, of the layer or of the queue.
   var hasHooksOfEnd: Bool {
     layer.hasHooksOfEnd || (isReported && core.hooks?.hasFinishHooks ?? false)
   }
 
-  /// Ends the run: awaits its children, decides, gives everything back, calls the hooks of the end, and publishes the outcome.
+  /// Ends the run: awaits its children, decides the outcome, releases the slot and the resources, calls the end hooks, and publishes (L3, L4).
   func finish() async {
     if outcome != nil { return }
     if endsPausedBody, let hooks = bodyEnded(nil) { await callDidExecuteHooks(hooks, .failure(CancellationError())) }
     var decided = decide()
+    // Produced children have not finished, so the run waits for them before its outcome is decided (C1).
     while decided == nil {
       await settle()
       if let child = core.read({ $0.runs[self].details.children.last }) { didAwait(child) }
@@ -15,13 +17,14 @@ extension Run {
     }
     guard let outcome = decided else { return }
     guard hasHooksOfEnd else { return publish(outcome, isLast: true) }
-    // The hooks of the end are called in a task that is not cancelled.
+    // The worker's task was cancelled with the run. End hooks must not be cancelled, so they are called in another task (L3).
     if isDrivenByWorker, Task.isCancelled { return core.startTask { await self.callHooksAndPublish(outcome) } }
     await callHooksAndPublish(outcome)
   }
 
+  /// Calls the end hooks, and publishes the outcome between `onWillFinish` and `onDidFinish` (L3).
   private func callHooksAndPublish(_ outcome: Outcome) async {
-    // The hooks of a part hold no slot either.
+    // End hooks hold no slot (L3), so a nested run releases the slot of the enclosing body.
     await withSlotOfBodyReleased {
       let published = await ProcedureContext.bound.withValue(ProcedureContext(self)) {
         await callHooks(beforeEnd: outcome)
@@ -32,12 +35,12 @@ extension Run {
     }
   }
 
-  /// Whether a cancel has ended the pause of a body that has started, as that of a repeat.
+  /// Whether cancellation has ended the pause between two executions of the body, so that no execution has recorded a result.
   var endsPausedBody: Bool {
     layer.repeats && core.read { $0.runs[self].hasStarted && $0.runs[self].details.result == nil }
   }
 
-  /// Ends a run that has no hooks. Returns `false` if there are children to wait for.
+  /// Ends a run without hooks, without suspending. Returns `false` if the run has to wait for children first.
   func finishAtOnce() -> Bool {
     if endsPausedBody { bodyEnded(nil) }
     guard let outcome = decide() else { return false }
@@ -47,7 +50,7 @@ extension Run {
 
   // MARK: Children
 
-  /// Waits for the produced children, without a slot (C1).
+  /// Waits until the produced children have finished, without a slot (C1, Q3).
   private func settle() async {
     await withSlotOfBodyReleased {
       await withTaskCancellationHandler {
@@ -68,13 +71,13 @@ extension Run {
 
   private enum Ending: Sendable {
     case decided(Outcome, [TimerHeap.ID], abandoned: (any Repetition)?)
-    /// Produced children have not ended. They are cancelled if the body has failed and the policy is to fail fast.
+    /// Produced children have not finished. They are cancelled if the body has failed and the error policy is not to continue.
     case settles([Run], ProcedureFailure?)
   }
 
-  /// Gives back the slot, and decides the outcome: a cancel that comes after is ignored. The resources are given back, too (C1).
+  /// Releases the slot, decides the outcome, and releases the resources. A later cancellation is ignored (C1).
   ///
-  /// - Returns: The outcome; `nil` while there are produced children to wait for.
+  /// - Returns: The outcome; `nil` if produced children have not finished.
   private func decide() -> Outcome? {
     if isTaskCancelled { cancelLikeParent() }
     let ending = core.send { state, effects -> Ending in
@@ -105,6 +108,7 @@ extension Run {
     }
   }
 
+  /// Returns the outcome: a refusal comes first, then a cancellation (C3), then failures of produced children, then the result of the body.
   private func decidedOutcome(_ runs: borrowing RunTable) -> Outcome {
     if let refusal = runs[self].details.refusal { return refusal }
     if let cancellation = runs[self].details.cancellation { return outcome(of: cancellation) }
@@ -117,7 +121,7 @@ extension Run {
     return .failed(ProcedureError.partsFailed(procedure: identity, failures: all))
   }
 
-  /// Returns the outcome of a cancelled run: after a timeout or a deadlock of this run it has failed, otherwise it is cancelled (C5, R4).
+  /// Returns the outcome of a cancelled run: failed after its own timeout or deadlock, otherwise cancelled (C5, R4).
   func outcome(of cancellation: RunDetails.Cancellation) -> Outcome {
     if let error = cancellation.reason as? ProcedureError, error.procedure == layerIdentity,
       error.kind == .timedOut || error.kind == .exclusionDeadlock
@@ -129,10 +133,11 @@ extension Run {
 
   // MARK: Hooks
 
+  /// Calls `onDidCancel` and `onWillFinish`. Returns the outcome, which a throwing hook changes to a failure unless the run was cancelled (L3).
   private func callHooks(beforeEnd decided: Outcome) async -> Outcome {
     var outcome = decided
     let (closures, cancellation) = core.read { state in
-      // The run was refused before it was cancelled.
+      // A run that was refused before it was cancelled is not reported as cancelled.
       let isRefused = state.runs[self].details.refusal != nil
       return (state.runs[self].closures, isRefused ? nil : state.runs[self].details.cancellation)
     }
@@ -154,6 +159,7 @@ extension Run {
     return outcome
   }
 
+  /// Calls `onDidFinish`, after the outcome is published.
   private func callHooks(afterEnd outcome: Outcome) async {
     for hook in core.read({ $0.runs[self].closures })?.hooks.didFinish.elements ?? [] { await hook(outcome) }
     if isReported { await core.hooks?.onDidFinish?(identity, outcome.withoutValue) }
@@ -161,7 +167,7 @@ extension Run {
 
   // MARK: Publishing
 
-  /// Makes the outcome visible. Wakes those that wait for the run.
+  /// Publishes the outcome, releases the references that the run no longer needs, and reports the end to the parent (L4).
   private func publish(_ outcome: Outcome, isLast: Bool) {
     let reading = core.time.reading()
     let (parent, released, log) = core.send { state, effects -> (Run?, ReleasedReferences, EventLog?) in
@@ -177,7 +183,7 @@ extension Run {
     }
   }
 
-  /// Makes the outcome visible, with the events of the end, and wakes those that wait for the run (L4).
+  /// Publishes the outcome and the events of the end, and resumes the tasks and runs that wait for the run (L4).
   func publish(
     _ outcome: Outcome, at reading: QueueClock.Reading, _ state: inout QueueCore.State,
     _ effects: inout QueueCore.Effects
@@ -195,7 +201,7 @@ extension Run {
       core.ended(self, outcome, &state, &effects)
     }
     state.runs[self].changeDetails { details in
-      effects.call(details.observers.waiters.inOrder)
+      effects.send(details.observers.waiters.inOrder)
       details.observers.waiters = [:]
       if let progress = details.extensions.progress { effects.add(.notify(progress.ended, outcome.withoutValue)) }
       for listener in details.observers.listeners.inOrder {
@@ -206,7 +212,7 @@ extension Run {
     state.runs.setOutcome(outcome, of: self)
   }
 
-  /// Leaves the machine: nothing more is done for the run.
+  /// Removes the run from the machine, after its last hook.
   private func removeFromMachine() {
     let released = core.send { state, effects in
       removeFromMachine(&state, &effects)
@@ -215,15 +221,16 @@ extension Run {
     _ = released
   }
 
-  /// The references of a run until its end, released after the lock has been left.
+  /// The references that a run needs only until its end. They are released after the lock was released.
   struct ReleasedReferences: Sendable {
     let body: Body?
     let closures: ModifierLayer.Closures?
-    /// The dependencies that have not all ended.
+    /// The dependencies, if at least one of them has not finished.
     let dependencies: [any ProcedureDependency]
     let others: [any Sendable]
   }
 
+  /// Removes and returns the references that the run no longer needs.
   func detachReferences(keepingHooks: Bool, _ runs: inout RunTable) -> ReleasedReferences {
     let (dependencies, others) =
       runs[self].changeDetails { ($0.dependencies.handles.takeAll(), $0.takeReferences()) } ?? ([], [])
@@ -232,6 +239,7 @@ extension Run {
       dependencies: dependencies, others: others)
   }
 
+  /// Removes the run from the machine, and signals the tasks that wait for idleness (Q4).
   func removeFromMachine(_ state: inout QueueCore.State, _ effects: inout QueueCore.Effects) {
     let member = state.runs[self].member
     guard member >= 0 else { return }
@@ -242,22 +250,22 @@ extension Run {
 
   // MARK: Without a start
 
-  /// Ends the run before its body has started, unless the body has.
+  /// Ends the run with an outcome, unless its body has started or its outcome is decided (C2).
   ///
-  /// - Returns: Whether the run ends with that outcome.
+  /// - Returns: Whether the run ends with this outcome.
   func endWithoutStart(_ outcome: Outcome, _ state: inout QueueCore.State) -> Bool {
     guard !state.runs[self].isDecided, state.machine.stopRequested(state.runs[self].member) else { return false }
     decide(refusal: outcome, &state.runs)
     return true
   }
 
-  /// A dependency, a condition or a deadlock has decided the outcome: a cancellation that follows is ignored.
+  /// Decides the outcome before the start, for a dependency, a condition, or a deadlock. A later cancellation is ignored (C1).
   func decide(refusal: Outcome, _ runs: inout RunTable) {
     runs[self].details.refusal = refusal
     runs[self].isDecided = true
   }
 
-  /// Refuses the run: it ends as failed, without having been there.
+  /// Refuses the run: it fails without having been admitted.
   func refuse(_ error: any Error) {
     publish(.failed(error), isLast: true)
   }

@@ -1,7 +1,7 @@
 extension Run {
-  /// Records an event of the run, if the run or its queue has a subscriber (L2).
+  /// Records an event of the run if the run or its queue has a subscriber (L2).
   ///
-  /// `instant` and `step` are evaluated for a subscriber only.
+  /// `instant` and `step` are evaluated only for a subscriber.
   @inline(__always)
   func record(
     at instant: @autoclosure () -> ProcedureInstant, _ state: inout QueueCore.State, _ effects: inout QueueCore.Effects,
@@ -12,7 +12,7 @@ extension Run {
     record(step, at: instant(), in: log, &state.runs, &effects)
   }
 
-  /// Records an event, also one of a node, whose other events its graph reports.
+  /// Records an event in the log and publishes it on the queue, even for a node whose other events the graph reports.
   private func record(
     _ step: ProcedureEvent.Step, at instant: ProcedureInstant, in log: EventLog?,
     _ runs: inout RunTable, _ effects: inout QueueCore.Effects
@@ -20,16 +20,17 @@ extension Run {
     guard log != nil || core.broadcaster.isObserved else { return }
     let instant = runs[self].stamp(instant)
     let event = ProcedureEvent(of: subject(in: runs), at: instant, step)
-    var woken: [EventEffect] = []
-    // A run that the queue has refused was never there: only its handle reports the end.
-    if runs[self].member >= 0 || runs[self].attached >= 0 { core.broadcaster.send(event, &woken) }
-    log?.append(event, &woken)
-    for effect in woken { effects.add(.event(effect)) }
+    var eventEffects: [EventEffect] = []
+    // The queue does not publish the end of a run that it has refused; only the handle of the run reports it.
+    if runs[self].member >= 0 || runs[self].attached >= 0 { core.broadcaster.send(event, &eventEffects) }
+    log?.append(event, &eventEffects)
+    for effect in eventEffects { effects.add(.event(effect)) }
   }
 
-  /// A wait of the body for another run has ended. Costs one atomic load without subscribers, and the lock if the run has a log all the same: since
-  /// it was subscribed to before, has produced, retried or reported progress. Those who subscribe later do not receive the event, since a body
-  /// may wait any number of times.
+  /// Records that the body has awaited another run.
+  ///
+  /// Without subscribers, the call costs two atomic loads, unless the run has a log. Later subscribers do not receive the event, since a body
+  /// can wait any number of times.
   func didAwait(_ awaited: ProcedureIdentity) {
     let run = reported
     guard run.core.broadcaster.isObserved || run.hasLog, run.id != awaited.id else { return }
@@ -44,7 +45,7 @@ extension Run {
     }
   }
 
-  /// Records an event that not every run has, under the id of the reporting run.
+  /// Records an event that few runs have, under the id of the reporting run. An added run gets a log, so that later subscribers receive the event.
   func report(_ step: ProcedureEvent.Step) {
     let run = reported
     // The log of an added run is made here, for later subscribers.
@@ -58,7 +59,7 @@ extension Run {
     }
   }
 
-  /// The run as the subject of an event. The latest attempt has not started while the run pauses before it.
+  /// Returns the run as the subject of an event (L6). An attempt counts only once it has started.
   private func subject(_ attempt: Int? = nil, in runs: borrowing RunTable) -> ProcedureEvent.Subject {
     ProcedureEvent.Subject(
       id: id, name: name,
@@ -68,14 +69,14 @@ extension Run {
 }
 
 extension Run {
-  /// The events of the run, from the first. Each call subscribes anew.
+  /// Subscribes to the events of the run, from the first one (L2).
   func events() -> AsyncStream<ProcedureEvent> {
     let (log, isOver) = core.update { runs in (ensureEventLog(&runs), outcome != nil) }
     if isOver { log.close() }
     return log.subscribe().stream { await ProcedureContext.waitingForEvent(of: self, $0) }
   }
 
-  /// Returns the log of the run's events, and makes it from what has happened so far.
+  /// Returns the event log of the run. The first call creates the log, with the events that have occurred so far.
   private func ensureEventLog(_ runs: inout RunTable) -> EventLog {
     if let log = runs[self].details.observers.log { return log }
     let log = EventLog(past: pastEvents(in: runs))
@@ -84,6 +85,7 @@ extension Run {
     return log
   }
 
+  /// Returns the events that have occurred so far, from the recorded instants.
   private func pastEvents(in runs: borrowing RunTable) -> ContiguousArray<ProcedureEvent> {
     let (attached, started, ended) = (runs[self].attached, runs[self].started, runs[self].ended)
     let cancellation = runs[self].details.cancellation
@@ -120,10 +122,10 @@ extension Run {
     }
   }
 
-  /// The names of procedures that were retried without a delay and without a limit.
+  /// The names of the procedures that were already warned about: they retry without a delay and without a limit.
   private static let endlessRetries = Locked<Set<ByteText>>([])
 
-  /// Warns of retries without a delay and without a limit: once for each name, and for 1,000 names at most.
+  /// Warns about retries without a delay and without a limit, once for each name, and for at most 1,000 names.
   func warnOfEndlessRetries() {
     let name = reported.name
     let isNew = Self.endlessRetries.withLock { $0.count < 1_000 && $0.insert(ByteText(name)).inserted }
@@ -133,7 +135,7 @@ extension Run {
     )
   }
 
-  /// Tells that a child has failed, and that the run stops for this reason.
+  /// Logs that a child has failed, which stops the run.
   func logStop(by child: Run, _ outcome: ProcedureOutcome<Void>) {
     guard case .failed(let error) = outcome else { return }
     log.info("child \(child.identity) failed, which stops its parent: \(error)")
@@ -141,14 +143,14 @@ extension Run {
 }
 
 extension GraphRun {
-  /// Tells that a node has failed, and that the graph stops for this reason.
+  /// Logs that a node has failed, which stops the graph (D4).
   func logStop(by node: Int32, _ error: any Error, of run: Run) {
     run.log.info("node \(identity(of: node)) failed, which stops the graph: \(error)")
   }
 }
 
 extension Run {
-  /// Keeps why a node of a durable graph is executed again, for the event of its start and for snapshots.
+  /// Stores the reason why a node of a durable graph executes again, for `willExecute` and for snapshots.
   package func noteExecutionCause(_ cause: ExecutionCause) {
     core.update { $0[self].details.extensions.executionCause = cause }
   }

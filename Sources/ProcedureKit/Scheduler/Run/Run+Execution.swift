@@ -1,7 +1,7 @@
 extension Run {
   // MARK: The steps
 
-  /// Goes on with an added run from a step that leads on, in the task of whoever caused the step, or in a task of the queue.
+  /// Advances an added run from a step, without a worker: in the current task, or in a new task of the queue if the step suspends.
   func advance(from first: RunStep) {
     var step = first
     while true {
@@ -9,6 +9,7 @@ extension Run {
       case .wait, .stale, .releaseClaim, .start: return
       case .pause: step = startPause()
       case .claim: step = claim()
+      // Evaluating conditions suspends, and the current task may belong to another run.
       case .evaluate: return core.startTask { await self.drive(from: .evaluate) }
       case .finish:
         let needsTask = hasHooksOfEnd || layer.hasDidExecuteHooks && endsPausedBody
@@ -18,11 +19,13 @@ extension Run {
     }
   }
 
+  /// Drives the run from a step: a caller's task to the end of the run, and a worker to the next wait.
   func drive(from first: RunStep) async {
     var (step, starts) = (first, 0)
     while true {
       switch step {
       case .wait, .stale, .releaseClaim:
+        // The next event advances an added run, so the worker is free for another one.
         if isDrivenByWorker { return }
         step = await nextStep()
       case .evaluate:
@@ -32,6 +35,7 @@ extension Run {
       case .claim: step = claim()
       case .start:
         starts += 1
+        // A retry or a repetition without pauses must not occupy the thread.
         if starts % 128 == 0 { await Task.yield() }
         step = await execute()
       case .finish: return await finish()
@@ -39,7 +43,7 @@ extension Run {
     }
   }
 
-  /// Waits for the next step. A part of a body releases the body's slot until then.
+  /// Waits for the next step. A nested run releases the slot of the enclosing body in the meantime (Q3).
   private func nextStep() async -> RunStep {
     if let step = takeStep() { return step }
     await withSlotOfBodyReleased {
@@ -60,21 +64,21 @@ extension Run {
 
   private func takeStep() -> RunStep? { core.update { runs in runs[self].changeDetails { $0.step.take() } ?? nil } }
 
-  /// Whether the task was cancelled that drives the run, and the cancel counts for it.
+  /// Whether the task that drives the run was cancelled, and this cancellation applies to the run (C4).
   var isTaskCancelled: Bool { !isDrivenByWorker && !ignoresTaskCancellation && Task.isCancelled }
 
-  /// The task was cancelled that executes the body.
+  /// The task that executes the body was cancelled (C4).
   @usableFromInline
   func callerWasCancelled() { cancelLikeParent() }
 
-  /// Cancels the run since the task was cancelled that executes it: for the reason of the run around it, if it has one.
+  /// Cancels the run because the task that executes it was cancelled, for the reason of the enclosing run if there is one.
   func cancelLikeParent() {
-    // A failed child has cancelled the task, and not the run. The first cancellation counts.
+    // An earlier cancellation wins (C1). A failed child that is stopping the run has cancelled its task, and not the run.
     if isCancelledOrStopping { return }
     cancel(parent.flatMap(\.inheritedReason))
   }
 
-  /// The reason for which the run, or a run around it, was cancelled or stopped.
+  /// The reason why the run, or the nearest enclosing run, was cancelled or stopped; `nil` if there is none.
   var inheritedReason: (any Error)? {
     for run in ancestors {
       let (reason, stop, graph) = run.core.read { state in
@@ -88,11 +92,11 @@ extension Run {
 
   // MARK: The body
 
-  /// Executes the body by a worker.
+  /// Executes the run in the task of a worker.
   ///
   /// - Parameters:
-  ///   - startedBody: The body of a run that has started already.
-  ///   - worker: The worker, whose task is the current one.
+  ///   - startedBody: The body, if the run has started already.
+  ///   - worker: The worker whose task is the current one.
   /// - Returns: The next job of the worker; `nil` if there is none.
   @inline(__always) @concurrent
   func execute(_ startedBody: Body?, by worker: Worker) async -> QueueCore.Job? {
@@ -113,15 +117,18 @@ extension Run {
     return core.nextJob(for: worker, after: self)
   }
 
-  /// Calls the hooks and the body.
+  /// Calls the hooks and the body. Returns `finish`, or the step that starts a pause before the next execution.
   func execute() async -> RunStep {
     let isFirst = core.read { !$0.runs[self].hasStarted }
+    // The node has its own key, so its worker needs a slot of that key.
     if isFirst, hasKeyOfNode { await switchKey(to: self) }
     let hasBindings = kind == .added && !core.carriers.isEmpty
+    // The layer has paused, and the enclosing layers released their resources for the pause (R1).
     if !isFirst, kind == .layer, let error = await reclaim(enclosingLayers) {
       core.update { $0[self].details.result = .failure(error) }
       return .finish
     }
+    // A timeout, a deadline, or a hedge cancels these bodies and not the caller, so they execute in a child of the caller's task (C5).
     let needsTask = !isDrivenByWorker && (layer.traits.timeout != nil || layer.traits.deadline != nil || kind == .copy)
     let end: BodyEnd
     if needsTask || hasBindings {
@@ -146,13 +153,14 @@ extension Run {
   }
 
   private enum BodyEnd: Sendable {
-    /// The body has ended, or a hook before it has thrown: the result is stored.
+    /// The body has ended, or a hook before it has thrown. The result is stored.
     case ended
     case pause(Duration)
-    /// The run was cancelled before.
+    /// The run was cancelled before its body started (C2).
     case notStarted
   }
 
+  /// Executes the body once, with its hooks and in its context.
   private func callBody(isFirst: Bool) async -> BodyEnd {
     await ProcedureContext.bound.withValue(ProcedureContext(self)) {
       do {
@@ -186,14 +194,15 @@ extension Run {
     case pause(Pause)
   }
 
+  /// Executes the body on the executor of the queue (Q6).
   private func execute(_ body: @escaping Body) async throws -> Execution {
-    // A layer executes where the layer around it does, in the same task.
+    // A layer in the task of the enclosing layer executes where that one does already.
     guard let executor = core.executor, !isDrivenByWorker, kind != .layer || !core.read({ isInWatchedTask($0.runs) })
     else { return try await intercepted(body) }
     return try await withTaskExecutorPreference(executor) { try await intercepted(body) }
   }
 
-  /// Executes the body within the queue's interceptor, which sees the error of an attempt, and no pause.
+  /// Executes the body within the queue's interceptor, which receives the error of an attempt, but no pause.
   private func intercepted(_ body: @escaping Body) async throws -> Execution {
     guard let interceptor = core.interceptor, isReported else { return try await executeOnce(body) }
     let result = ResultBox<Execution>()
@@ -212,6 +221,7 @@ extension Run {
       if case .success(.pause(let pause))? = result.result { return .pause(pause) }
       throw error
     }
+    // The interceptor has returned without calling `next`.
     guard let result = result.result else { throw ProcedureError.bodySkipped(procedure: identity, queue: core.name) }
     return try result.get()
   }
@@ -230,7 +240,7 @@ extension Run {
     return .value(try result.get())
   }
 
-  /// Looks for a value that is there already, and ends the body with it. Whether there is one.
+  /// Looks up an existing value to use as the result of the body. Returns whether there is one.
   private func reuse() async throws -> Bool {
     if let timeout = layer.traits.timeout { arm(timeout) }
     let (body, name) = core.read { ($0.runs[self].body, $0.runs[self].closures?.reuse?.name) }
@@ -244,7 +254,7 @@ extension Run {
     return true
   }
 
-  /// Calls the hooks before the body. The time of a timeout starts after the hooks of the queue, which it is not around.
+  /// Calls the hooks before the body. The timeout starts after the queue's `onWillExecute` (C5).
   private func callWillExecuteHooks() async throws {
     if isReported, let hook = core.hooks?.onWillExecute { try await hook(identity) }
     if let timeout = layer.traits.timeout, !layer.reuses { arm(timeout) }
@@ -252,7 +262,7 @@ extension Run {
     _ = try await body(self, .hooks)
   }
 
-  /// Executes the body. A cancel of the caller's task is one of the run, and reaches its children at once.
+  /// Executes the body, and forwards cancellation of the caller's task to the run and its children (C4).
   private func forwardingTaskCancellation<R>(_ body: () async throws -> R) async rethrows -> R {
     if isDrivenByWorker || ignoresTaskCancellation { return try await body() }
     let task = TaskIdentity.current
@@ -261,23 +271,23 @@ extension Run {
       return isInWatchedTask(runs)
     }
     defer { core.update { $0[self].watchedTask = nil } }
-    // A cancellation of the task cancels the run around this one, which passes it on. With a handler for each of 10,000 layers, the runtime would
-    // walk through all of them for each layer.
+    // The enclosing run forwards the cancellation of this task. If each of 10,000 layers installed a handler, the runtime would visit all of
+    // them for each layer.
     if isWatched { return try await body() }
     return try await withTaskCancellationHandler(operation: body) { cancelLikeParent() }
   }
 
-  /// Whether the body executes in the task of the body around it, whose cancellation reaches this run by way of the other one.
+  /// Returns whether the body executes in the task of the enclosing body, which forwards the cancellation of that task.
   private func isInWatchedTask(_ runs: borrowing RunTable) -> Bool {
     guard let parent, parent.core === core, let watchedTask = runs[self].watchedTask else { return false }
     return runs[parent].watchedTask == watchedTask
   }
 
-  /// The body is about to execute; `nil` if the run was cancelled before.
+  /// Starts the body and returns it; `nil` if the run was cancelled before (C2).
   private func startBody() -> Body? {
     let reading = core.time.reading()
     if isTaskCancelled { cancelLikeParent() }
-    // The timer may be about to say so.
+    // The deadline has passed, and its timer has not fired yet.
     if let deadline = layer.traits.deadline, deadline.remaining <= .zero { deadlinePassed() }
     return core.send { state, effects in
       let member = state.runs[self].member
@@ -302,13 +312,13 @@ extension Run {
     }
   }
 
-  /// The body has ended. The hooks that are called then, if there are any.
+  /// Records the end of the body and its result. Returns the hooks to call; `nil` if there are none.
   @discardableResult
   func bodyEnded(_ result: Result<any Sendable, any Error>?) -> ModifierLayer.Hooks? {
     let reading = core.time.reading()
     return core.send { state, effects in
       if let result { state.runs[self].details.result = result }
-      // The end of the attempt before a pause was recorded then.
+      // The run has ended in a pause. The end of the attempt before the pause is recorded already.
       if !state.runs[self].details.pause.isRetrying {
         state.runs[self].end(at: reading.instant)
         record(at: reading.instant, &state, &effects) { state in
@@ -320,6 +330,7 @@ extension Run {
     }
   }
 
+  /// Calls the hooks after the body. A hook that throws fails the run (L3).
   func callDidExecuteHooks(_ hooks: ModifierLayer.Hooks, _ result: Result<any Sendable, any Error>) async {
     let cancellation =
       core.read { $0.runs[self].details.cancellation }
@@ -335,7 +346,7 @@ extension Run {
 
   // MARK: Limits
 
-  /// Starts the clock of the timeout: as the body starts to execute (C5).
+  /// Starts the timer of the timeout (C5).
   private func arm(_ timeout: Duration) {
     let identity = layerIdentity
     schedule(after: timeout) { [self] in
@@ -343,14 +354,14 @@ extension Run {
     }
   }
 
-  /// The error if the deadline has passed: no queue has refused the run, which is attached and ends.
+  /// Returns the error if the deadline has passed, and records `didAttach`, since no queue has refused the run. Otherwise, stores the time left.
   func lateness(_ deadline: Deadline) -> ProcedureError? {
     let remaining = deadline.remaining
     guard remaining > .zero else {
       let reading = core.time.reading()
       core.send { state, effects in
         state.runs[self].attached = reading.instant.nanoseconds
-        // The graph has reported its nodes.
+        // The graph has published `didAttach` for its nodes already.
         if kind == .node { return }
         record(at: reading.instant, &state, &effects) { _ in .didAttach(elementOf: layer.traits.collection) }
       }
@@ -360,12 +371,13 @@ extension Run {
     return nil
   }
 
-  /// Starts the timer of the deadline. The run has arrived: a timer that ends before would find nothing to cancel.
+  /// Starts the timer of the deadline. Called after the admission, since an earlier timer could find no run to cancel.
   func startDeadline() {
     guard let deadline = layer.traits.deadline else { return }
     schedule(after: deadline.remaining) { [self] in deadlinePassed() }
   }
 
+  /// Cancels the run with a timeout error, because its deadline has passed (C5).
   private func deadlinePassed() {
     let (duration, hasStarted) = core.read { state in
       (state.runs[self].details.timeToDeadline ?? .zero, state.runs[self].hasStarted)
@@ -373,6 +385,7 @@ extension Run {
     cancel(ProcedureError.timedOut(procedure: layerIdentity, duration: duration, hasStarted: hasStarted))
   }
 
+  /// Schedules a timer that is cancelled when the outcome of the run is decided.
   func schedule(after duration: Duration, _ action: @escaping @Sendable () -> Void) {
     let timer = core.timers.schedule(after: duration, action)
     let isDecided = core.update { runs in
@@ -382,12 +395,12 @@ extension Run {
     if isDecided { core.timers.cancel(timer) }
   }
 
-  /// Whether the run is deep within others, so that a child task that starts at once might meet the end of the stack.
+  /// Whether the run is nested so deeply that a child task that starts on the caller's stack could overflow it.
   private var isDeep: Bool { ancestors.dropFirst(16).contains { _ in true } }
 
   // MARK: Task locals
 
-  /// Binds what the queue's carriers captured when the run was added.
+  /// Binds the values that the queue's carriers captured when the run was added (Q5).
   func withBindings(_ operation: @escaping @Sendable () async -> Void) async {
     let bindings = core.read { $0.runs[self].details.bindings }
     if bindings.isEmpty { return await operation() }

@@ -1,13 +1,13 @@
-/// The executions of one run's body: a retry, or a repetition after successes.
+/// Decides how often the body of a run executes: a retry, or a repetition after successes (T2).
 ///
-/// The driver of the run asks after each execution whether another one follows. The run releases its slot and its resources for the pause.
+/// The driver asks after each execution whether another one follows. The run releases its slot and its resources for the pause (Q3, R1).
 protocol Repetition: AnyObject, Sendable {
   /// Executes the body once more.
   func execute(in run: Run) async throws -> any Sendable
 
   /// Decides after an execution, in the task and the context of the body.
   ///
-  /// - Returns: The pause before the next execution; `nil` if the result is that of the run.
+  /// - Returns: The pause before the next execution; `nil` if the run ends with this result.
   func pause(after result: Result<any Sendable, any Error>, in run: Run) async -> Pause?
 
   /// The run has ended in the pause before a further attempt.
@@ -24,7 +24,9 @@ struct Pause: Sendable {
 extension Run {
   // MARK: Pauses
 
-  /// The body pauses: the run gives its slot and its claim back.
+  /// Starts the pause before the next execution: the run releases its slot and its resources (Q3, R1).
+  ///
+  /// - Returns: The next step; `finish` if the run was cancelled.
   func paused(_ duration: Duration) -> RunStep {
     let layers = [self] + enclosingLayers
     giveBackResources(layers)
@@ -37,17 +39,19 @@ extension Run {
     return isCancelled ? .finish : pause(for: duration)
   }
 
-  /// Gives back what layers of the procedure hold, until `reclaim`.
+  /// Releases the resources of layers of the procedure, until `reclaim`.
   func giveBackResources(_ layers: [Run]) {
     for layer in layers where !layer.layer.traits.demands.isEmpty { layer.core.resources.ended(layer) }
   }
 
-  /// Claims what the layers have released for a pause, all of it together. The error if that is refused, or the run cancelled.
+  /// Reclaims the resources that layers have released for a pause, all of them together (R1).
+  ///
+  /// - Returns: The error if the claim is refused or the run is cancelled; otherwise `nil`, and the layers hold their resources.
   func reclaim(_ layers: [Run]) async -> (any Error)? {
     while true {
       let lacking = layers.lackingResources
       guard let innermost = lacking.first else { return nil }
-      // The run may have a claim already, which was kept for a nested run.
+      // The run already has a claim, which was kept for a nested run, so the innermost layer makes the request.
       let claimant = core.resources.isHeld(by: self) ? innermost : self
       let signal = OneShotSignal()
       core.update { runs in
@@ -55,6 +59,7 @@ extension Run {
         runs[claimant].details.claim.reclaiming.append((signal, innermost))
       }
       let answer = core.resources.request(lacking, for: claimant)
+      // The resources are not free, so the body waits for them without a slot (Q3).
       if case .waits = answer {
         await withSlotReleased {
           if await !wait(at: signal) { _ = core.resources.withdraw(claimant) }
@@ -64,8 +69,8 @@ extension Run {
       let refusal = core.send { state, effects in
         lacking.giveBackClaimsOfEnded(state.runs, &effects)
         state.runs[claimant].details.claim.reclaiming.removeAll { $0.signal === signal }
-        // Another part of the body that waits for the same claim makes a request of its own.
-        if isOver { effects.call(state.runs[claimant].details.claim.reclaiming.map(\.signal)) }
+        // The claim has ended, so other tasks of the body that waited for it make their own requests.
+        if isOver { effects.send(state.runs[claimant].details.claim.reclaiming.map(\.signal)) }
         return state.runs[claimant].details.claim.refusal.take()
       }
       if case .refused(let error) = answer { return error }
@@ -74,7 +79,7 @@ extension Run {
     }
   }
 
-  /// Waits at a signal until it is called, or the run is cancelled. Whether it was called.
+  /// Waits for a signal, or until the run or the task is cancelled. Returns `false` if the wait was cancelled.
   func wait(at signal: OneShotSignal) async -> Bool {
     await withTaskAndRunCancellationHandler {
       await signal.waitUntilResolved()
@@ -86,17 +91,17 @@ extension Run {
 
   // MARK: Repetitions
 
-  /// Returns the repetition of the run, and makes it for the first execution.
+  /// Returns the repetition of the run. The first execution creates it.
   func repetition(_ make: () -> any Repetition) -> any Repetition {
     if let existing = core.read({ $0.runs[self].details.pause.repetition }) { return existing }
-    let made = make()
-    core.update { $0[self].details.pause.repetition = made }
-    return made
+    let new = make()
+    core.update { $0[self].details.pause.repetition = new }
+    return new
   }
 }
 
 extension [Run] {
-  /// The layers, of one queue, that need resources and do not hold them. A layer that has ended needs none any more.
+  /// The layers that declare resources and do not hold them. A layer that has ended no longer needs any. All layers are on one queue.
   var lackingResources: [Run] {
     filter { layer in
       !layer.layer.traits.demands.isEmpty && !layer.core.resources.isHeld(by: layer)
@@ -104,7 +109,7 @@ extension [Run] {
     }
   }
 
-  /// Gives back what was claimed for layers that have ended since: a task that a body has left behind can pause within them.
+  /// Releases the claims of layers that ended while the claim was waiting: a task that a body left behind can pause within them (R3).
   func giveBackClaimsOfEnded(_ runs: borrowing RunTable, _ effects: inout QueueCore.Effects) {
     for layer in self where runs[layer].isDecided { layer.giveBackClaim(&effects) }
   }

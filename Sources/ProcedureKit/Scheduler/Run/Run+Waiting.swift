@@ -1,14 +1,14 @@
-/// How a body waits (Q3): the only place that releases the slot of a body, and that reacquires it.
+/// How a body waits (Q3): only this file releases the slot of a waiting body, and reacquires it.
 extension Run {
-  /// Executes an operation that waits. The body releases its slot, and has it again when the function returns, unless it was cancelled (Q3).
+  /// Executes an operation that waits. The body releases its slot, and reacquires it before the function returns (Q3).
   ///
-  /// Until the operation has ended, snapshots report `wait`, and the search for deadlocks sees it. A wait that is a part of a deadlock ends
-  /// with an error at the signal that is its key.
+  /// A cancelled body does not reacquire the slot (C5). During the operation, snapshots report `wait`, and the search for deadlocks includes it.
+  /// If the wait is part of a deadlock, and its key is a signal, the signal is refused with the error.
   ///
   /// - Parameters:
-  ///   - wait: The awaited work; `nil` for work that needs nothing of what the body holds.
-  ///   - key: The identity of the wait among those of the body.
-  ///   - operation: The operation, which ends by itself when the run is cancelled.
+  ///   - wait: The awaited work; `nil` if the work needs nothing that the body holds.
+  ///   - key: The identity of the wait among the waits of the body.
+  ///   - operation: The operation, which has to end when the run is cancelled.
   /// - Returns: The result of `operation`.
   /// - Throws: The error of `operation`.
   func withSlotReleased<R>(
@@ -28,8 +28,9 @@ extension Run {
     }
   }
 
-  /// Executes an operation for which the run itself waits, and not its body: a part of a body releases the slot of the body. A run with a slot
-  /// of its own has none before its body starts and after it has ended.
+  /// Executes an operation that the run awaits before its body starts or after its body has ended (Q3).
+  ///
+  /// A nested run releases the slot of the enclosing body. A run with its own slot holds none at these times.
   func withSlotOfBodyReleased<R>(
     for wait: RunWait? = nil, at key: AnyObject? = nil, operation: () async throws -> R
   ) async rethrows -> R {
@@ -39,6 +40,7 @@ extension Run {
     return try await operation()
   }
 
+  /// Releases the slot for a wait.
   private func releaseSlot() {
     let owner = slotOwner
     owner.core.send { state, effects in
@@ -47,11 +49,12 @@ extension Run {
     }
   }
 
-  /// Waits until the body has its slot, at once if it was cancelled: it then continues without one (Q3).
+  /// Waits until the body has its slot (Q3). A cancelled body continues without one (C5).
   ///
-  /// - Parameter owner: The run whose slot the body uses, if it is not that of this run.
+  /// - Parameter owner: The run whose slot the body uses; `nil` for the slot owner of this run.
   func reacquireSlot(of owner: Run? = nil) async { await reacquireSlot(of: owner, endsWait: false) }
 
+  /// Waits until the body has its slot; with `endsWait`, after a wait that `releaseSlot` started.
   private func reacquireSlot(of owner: Run? = nil, endsWait: Bool) async {
     let (owner, signal) = (owner ?? slotOwner, OneShotSignal())
     let isReady = owner.core.send { state, effects in
@@ -60,12 +63,14 @@ extension Run {
       if endsWait { state.machine.waitEnded(member) }
       let isCancelled =
         state.runs[self].details.cancellation != nil || state.runs[owner].details.isCancelledOrStopping
+      // The body was cancelled, so it continues without a slot (C5), or it has its slot.
       guard !isCancelled, !state.machine.slotNeeded(member) else { return true }
+      // No slot is free, so the body waits for one.
       state.runs[owner].details.slotWaiters.append(signal)
       return false
     }
     if isReady { return }
-    // Not for a cancellation of the task alone: it may be one of several tasks of the body.
+    // Only cancellation of the run ends the wait: the cancelled task may be one of several tasks of the body.
     await withRunCancellationHandler {
       await signal.waitUntilResolved()
     } onCancel: {
@@ -79,7 +84,7 @@ extension Run {
     }
   }
 
-  /// The body continues under the key of another run, with a slot of that key.
+  /// Moves the body to the key of another run, and waits for a slot of that key.
   func switchKey(to keyed: Run) async {
     let (owner, id) = (slotOwner, keyed.keyID)
     core.send { state, effects in
@@ -89,18 +94,19 @@ extension Run {
     await reacquireSlot()
   }
 
-  /// Registers a wait until `removeWait`, for snapshots and for the search for deadlocks.
+  /// Registers a wait until `removeWait`, for snapshots and for the search for deadlocks (R4).
   func addWait(_ wait: RunWait, _ key: AnyObject) {
     let wait = BodyWait(wait: wait, signal: key as? OneShotSignal)
     core.update { $0[self].details.waits[ObjectIdentifier(key)] = wait }
   }
 
+  /// Removes a wait that has ended.
   func removeWait(_ key: AnyObject) {
     let wait = core.update { runs in runs[self].details.waits.removeValue(forKey: ObjectIdentifier(key)) }
     _ = wait
   }
 
-  /// Ends a wait that is a part of a deadlock. A wait that cannot throw fails the run instead, as a timeout does.
+  /// Ends a wait that is part of a deadlock (R4). If the wait cannot throw, the run fails instead, as after a timeout.
   ///
   /// - Returns: Whether the body was still waiting.
   @discardableResult
@@ -113,17 +119,17 @@ extension Run {
 }
 
 extension Run {
-  /// The end of a wait for a run.
+  /// How a wait for a run has ended.
   enum WaitEnd {
-    /// The run has ended.
+    /// The run has finished.
     case ended
     /// The waiting task or run was cancelled.
     case cancelled
-    /// The run would never have ended, since it waits for the waiting run (R4).
+    /// The run could never finish, since it waits for the waiting run (R4).
     case refused(ProcedureError)
   }
 
-  /// Waits for the end of the run. A body that waits releases its slot (C4).
+  /// Waits until the run has finished. A body that waits releases its slot (Q3). `endsWithCancel` is whether cancellation ends the wait (C4).
   func waitForEnd(endsWithCancel: Bool) async -> WaitEnd {
     guard let waiting = ProcedureContext.current?.run.nearestUnfinished else {
       return await waitOutside(endsWithCancel: endsWithCancel)
@@ -132,7 +138,7 @@ extension Run {
     if let error = waiting.deadlock(within: self, ExclusionWait.init(procedure:finishOf:)) { return .refused(error) }
     let signal = OneShotSignal()
     guard register(signal, isAwaited: true) else { return .ended }
-    let isCalled = await waiting.withSlotReleased(for: .run(self), at: signal) {
+    let isSignalled = await waiting.withSlotReleased(for: .run(self), at: signal) {
       waiting.searchForDeadlock()
       if endsWithCancel { return await waiting.wait(at: signal) }
       await signal.waitUntilResolved()
@@ -142,9 +148,10 @@ extension Run {
       waiting.didAwait(identity)
       return .ended
     }
-    return signal.refusal.map { .refused($0) } ?? (isCalled ? .ended : .cancelled)
+    return signal.refusal.map { .refused($0) } ?? (isSignalled ? .ended : .cancelled)
   }
 
+  /// Waits until the run has finished, in a task outside of any procedure.
   private func waitOutside(endsWithCancel: Bool) async -> WaitEnd {
     let signal = OneShotSignal()
     guard register(signal, isAwaited: false) else { return .ended }
@@ -152,7 +159,7 @@ extension Run {
     return unregister(signal) ? .ended : .cancelled
   }
 
-  /// Whether the run has not ended, so that the signal will be called.
+  /// Registers a signal for the end of the run. Returns `false` if the run has finished already.
   private func register(_ signal: OneShotSignal, isAwaited: Bool) -> Bool {
     core.update { runs in
       guard outcome == nil else { return false }
@@ -162,6 +169,7 @@ extension Run {
     }
   }
 
+  /// Removes a signal. Returns whether the run has finished.
   private func unregister(_ signal: OneShotSignal) -> Bool {
     core.update { runs in
       runs[self].details.observers.waiters[signal.id] = nil
@@ -169,9 +177,9 @@ extension Run {
     }
   }
 
-  /// Calls the listener once the run has ended, at once if it has.
+  /// Calls a listener when the run has finished, immediately if it has already.
   ///
-  /// The key is the id of the run that waits, which can be forgotten, or a number of its own.
+  /// The key is the id of the waiting run, so that `forget` can remove the listener, or a reserved id.
   func whenFinished(by key: ProcedureID = .reserve(), _ listener: @escaping RunDetails.Listener) {
     let isOver = core.update { runs in
       guard outcome == nil else { return true }
@@ -185,7 +193,7 @@ extension Run {
     if isOver, let outcome { listener(outcome.withoutValue) }
   }
 
-  /// Releases the listener of a run that has ended without this one.
+  /// Removes the listener of a dependent that has finished before this run.
   func forget(_ dependent: Run) {
     let released = core.update { runs in
       runs[self].changeDetails { $0.observers.listeners.removeValue(forKey: dependent.id) }

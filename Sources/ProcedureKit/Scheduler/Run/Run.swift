@@ -1,18 +1,18 @@
 import Synchronization
 
-/// One execution of one layer of a procedure: everything that executes is a run.
+/// One execution of one layer of a procedure: everything that executes is a run (L5).
 ///
-/// The differences are data: who drives the run, whose slot it uses, its parent. A layer inside of a layer, an attempt, a copy of a hedge, a
-/// produced child, a node, a procedure without a queue: all are runs, and `RunDriver` leads them through the phases of `QueueMachine`.
+/// A layer, an attempt, a copy of a hedge, a produced child, a node, and a procedure without a queue are all runs. They differ in data: the
+/// driver, the owner of the slot, the parent. `RunDriver` drives them through the phases of `QueueMachine`.
 ///
-/// Invariant of `@unchecked Sendable`: the state of the run is reached only through the `RunTable` of its queue, which is a part of what the queue's
-/// lock guards, or by the code that makes the run, before anything else refers to it. `outcome` is written once, through the table, before the run
-/// is marked as finished; without the lock it is read only after. `parent` is changed only when nothing else refers to the run.
+/// Invariant of `@unchecked Sendable`: the state of a run is accessed through the `RunTable` of its queue, which the queue's lock guards, or by
+/// the code that creates the run, before any other code refers to the run. `outcome` is written once, through the table, before the run is marked
+/// as finished; code without the lock reads it only after that. `parent` changes only while no other code refers to the run.
 ///
 /// `package` for `ProcedureKitDurable` and `ProcedureKitRemote`.
 @usableFromInline
 package final class Run: @unchecked Sendable {
-  /// The purpose of a call of the body.
+  /// The purpose of a call to the body.
   @usableFromInline
   enum BodyStage: Sendable {
     case reuse
@@ -24,24 +24,24 @@ package final class Run: @unchecked Sendable {
   typealias Outcome = ModifierLayer.Outcome
 
   enum Kind: UInt8, Sendable {
-    /// Run in the caller's task.
+    /// Executed in the caller's task.
     case structured
-    /// Added to a queue: a worker executes the body.
+    /// Added to a queue, or produced by a body. A worker executes the body.
     case added
-    /// A layer, or an attempt, of the run around it.
+    /// A layer or an attempt of its parent.
     case layer
-    /// A procedure that the body of another one calls.
+    /// A procedure that the body of its parent calls.
     case call
-    /// A copy of a hedge: part of the run around it, with a slot of its own.
+    /// A copy of a hedge: a layer of its parent, with its own slot.
     case copy
     /// A node of a graph that has more than a body.
     case node
-    /// A node that has only a body, which needs a run: its events are those of its graph.
+    /// A node that has only a body, and needed a run. The graph reports its events.
     case bareNode
-    /// A further worker of a graph.
+    /// An additional worker of a graph.
     case graphWorker
 
-    /// Whether runs have an id and events of their own; layers, attempts and copies report under those of the run around them.
+    /// Whether runs of the kind have their own id and events. The others use the id and the events of the nearest reported ancestor.
     var isReported: Bool {
       switch self {
       case .structured, .added, .node, .bareNode: true
@@ -55,26 +55,28 @@ package final class Run: @unchecked Sendable {
   let id: ProcedureID
   let kind: Kind
   let attempt: Int32
-  /// The run around this one. Changed only when nothing else refers to this run yet, or any more.
+  /// The enclosing run. It changes only while no other code refers to this run.
   private(set) var parent: Run?
-  /// Whether a body that was cancelled before calls the procedure, to clean up: that cancel does not count for it.
+  /// Whether a cancelled body called the procedure, to clean up. The earlier cancellation does not apply to such a run.
   let cleansUp: Bool
-  /// Whether the run cleans up, or is within a run that does: the cancel of the task, and of the body around, does not count.
+  /// Whether the run, or a run around it, cleans up, so that the earlier cancellation of the enclosing body does not apply.
   let ignoresEarlierCancel: Bool
-  /// Whether that cancellation has cancelled the task, too, so that the task says nothing about this run. The task of a body that `run` executes in its
-  /// caller's is not cancelled with the body (C3): a task group in such a call cancels its procedures as elsewhere.
+  /// Whether the earlier cancellation has also cancelled the task, so that the state of the task says nothing about this run.
+  ///
+  /// It has not if `run` executes the enclosing body in its caller's task (C3). A task group can then still cancel this run.
   let ignoresTaskCancellation: Bool
-  /// The run whose slot the body uses.
+  /// The run whose slot the body uses; `nil` for the run itself.
   private let slotRun: Run?
-  /// The run under whose id this one reports; `nil` for itself. Stored, so that deep layers do not search for it.
+  /// The run under whose id this one reports; `nil` for the run itself. It is stored, so that deep layers do not search for it.
   private let reportingRun: Run?
-  /// Whether a layer of the procedure around this one declares resources.
+  /// Whether an enclosing layer of the same procedure declares resources.
   private let isWithinDemands: Bool
-  /// Whether the run need not wait for a condition that ignores its cancellation: it is part of an added run, and not of a call, which is
-  /// structured and returns when all of its tasks have ended.
+  /// Whether the run can end before a condition that ignores its cancellation (K1).
+  ///
+  /// An added run and its layers can. A call is structured, so it returns only after all of its tasks have ended.
   let leavesConditionsBehind: Bool
 
-  /// The state that the lock of the queue guards; see `RunTable`. The compiler checks overlapping accesses to the table, so that the run time need not.
+  /// The state that the lock of the queue guards; see `RunTable`. The compiler checks exclusive access to the table, so the runtime need not.
   @exclusivity(unchecked) fileprivate var guardedState: RunState
   fileprivate(set) var outcome: Outcome?
   fileprivate let marks = Atomic<UInt8>(0)
@@ -113,21 +115,21 @@ package final class Run: @unchecked Sendable {
   }
 
   deinit {
-    // The last handle has gone.
+    // The last handle was released, and no code has observed the failure.
     if isAddedByUser, case .failed(let error)? = outcome, marks.load(ordering: .relaxed) & Self.observedMark == 0 {
       core.reportUnobservedFailure(ProcedureFailure(procedure: identity, error: error))
     }
-    // A long chain of parents is released in a loop.
+    // Releases a long chain of parents iteratively, since recursion could overflow the stack.
     var ancestor = parent.take()
     while isKnownUniquelyReferenced(&ancestor) { ancestor = ancestor?.parent.take() }
   }
 
   var name: String { layer.name }
 
-  /// Sets the body, before anything else refers to the run.
+  /// Sets the body, before any other code refers to the run.
   func prepare(_ body: @escaping Body) { guardedState.body = body }
 
-  /// The parent does not take the run as a child.
+  /// Removes the parent, which has refused the run as a child.
   func leaveParent() { parent = nil }
 
   /// Whether the run was added to a queue, and not produced by a body.
@@ -136,10 +138,10 @@ package final class Run: @unchecked Sendable {
   /// Whether the outcome can be read.
   @usableFromInline var isFinished: Bool { marks.load(ordering: .acquiring) & Self.finishedMark != 0 }
 
-  /// The metrics of a run that has ended and was measured, for its handle and its graph.
+  /// The metrics of a finished run that was measured, for its handle and its graph.
   var metrics: ProcedureMetrics? { core.read { $0.runs[self].metrics } }
 
-  /// Somebody learns of the outcome.
+  /// Records that code observes the outcome, so that a failure is not reported as unobserved.
   func setObserved() { marks.bitwiseOr(Self.observedMark, ordering: .relaxed) }
 
   /// Whether the events of the run are kept in a log.
@@ -151,7 +153,7 @@ package final class Run: @unchecked Sendable {
   private static let observedMark: UInt8 = 2
   private static let loggedMark: UInt8 = 4
 
-  /// Whether the run has an id and events of its own.
+  /// Whether the run has its own id and events.
   var isReported: Bool { kind.isReported }
 
   /// The run under whose id this one reports.
@@ -162,22 +164,22 @@ package final class Run: @unchecked Sendable {
     return ProcedureIdentity(id: run.id, name: run.name)
   }
 
-  /// The identity of the run, under the name of its own layer.
+  /// The identity of the run, with the name of its layer.
   package var layerIdentity: ProcedureIdentity { ProcedureIdentity(id: reported.id, name: name) }
 
-  /// The run whose slot the body uses: its own, or that of the run around it.
+  /// The run whose slot the body uses: this one, or an enclosing one.
   var slotOwner: Run { slotRun ?? self }
 
-  /// Whether the run executes as a part of a body around it, and uses the slot of that body.
+  /// Whether the run uses the slot of an enclosing body.
   var isPartOfBody: Bool { slotRun != nil && slotRun !== self }
 
   var isDrivenByWorker: Bool { kind == .added }
 
   var ancestors: UnfoldFirstSequence<Run> { sequence(first: self, next: \.parent) }
 
-  /// The layers of the same procedure around this one, from the inside; empty if none of them declares resources.
+  /// The enclosing layers of the same procedure, innermost first; empty if none of them declares resources.
   ///
-  /// O(n) for n layers. Layers that declare nothing are not walked, so that 10,000 of them take no square of that time.
+  /// O(n) for n layers, and constant if no enclosing layer declares resources, so that 10,000 such layers do not cost quadratic time.
   var enclosingLayers: [Run] {
     guard isWithinDemands else { return [] }
     var layers: [Run] = []
@@ -203,7 +205,7 @@ package final class Run: @unchecked Sendable {
     return entry.phase.state(needsConditions: entry.needs.contains(.conditions), isPaused: isPausedByLayer(state))
   }
 
-  /// Whether a layer of the procedure pauses, and the run and its layers hold no slot.
+  /// Returns whether a layer of the procedure pauses, and neither the run nor its layers hold a slot (L1).
   private func isPausedByLayer(_ state: borrowing QueueCore.State) -> Bool {
     var (layers, isPaused) = ([self], false)
     while let run = layers.popLast() {
@@ -218,31 +220,30 @@ package final class Run: @unchecked Sendable {
     return isPaused
   }
 
-  /// The value of a run that has succeeded.
+  /// The value of the run, if it has succeeded.
   @usableFromInline
   var value: (any Sendable)? {
     if case .finished(let value)? = outcome { value } else { nil }
   }
 }
 
-/// The runs of one queue: those that are there, by their places in the machine, and the state of each.
+/// The unfinished runs of one queue by their places in the machine, and the only access to the states of runs.
 ///
-/// The table is a part of what the lock of the queue guards, and cannot be copied. It is the only way to the state of a run. So a function that
-/// reads the state of a run borrows the table, a function that changes the state takes the table as `inout`, and the compiler checks that
-/// both are called under the lock.
+/// The lock of the queue guards the table, which cannot be copied. A function that reads the state of a run borrows the table, and a function
+/// that changes the state takes the table as `inout`. So the compiler checks that both are called under the lock.
 struct RunTable: ~Copyable, Sendable {
   private var places: ContiguousArray<Run?> = []
 
-  /// The state of a run of this queue.
+  /// The state of a run on this queue, even of a run that is not in the machine.
   subscript(run: Run) -> RunState {
     @inline(__always) _read { yield run.guardedState }
     @inline(__always) _modify { yield &run.guardedState }
   }
 
-  /// The run at a place of the machine.
+  /// The run at a place in the machine.
   subscript(member: MemberID) -> Run? { places[Int(member)] }
 
-  /// Stores a run at the place that the machine has given it.
+  /// Stores a run at the place that the machine has assigned.
   mutating func insert(_ run: Run, at member: MemberID) {
     if Int(member) == places.count { places.append(run) } else { places[Int(member)] = run }
     run.guardedState.member = member
@@ -254,7 +255,7 @@ struct RunTable: ~Copyable, Sendable {
     run.guardedState.member = -1
   }
 
-  /// Writes the outcome of a run, and marks the run as finished.
+  /// Writes the outcome of a run, once, and marks the run as finished (L1).
   mutating func setOutcome(_ outcome: Run.Outcome, of run: Run) {
     run.outcome = outcome
     run.setFinished()

@@ -2,13 +2,13 @@
 struct RunState: ~Copyable, Sendable {
   /// The place in the machine; -1 before the run is admitted, and after it has ended.
   var member: MemberID = -1
-  /// Whether the outcome is decided, so that a cancellation comes too late.
+  /// Whether the outcome is decided, so that a later cancellation is ignored (C1).
   var isDecided = false
   /// Whether the body has been called.
   var hasStarted = false
-  /// The worker that executes the body, which a cancellation of the run cancels.
+  /// The worker that executes the body. Cancelling the run cancels the task of the worker.
   var worker: Worker?
-  /// The task that executes the body, while a cancellation of that task cancels the run; `nil` for a task of a worker.
+  /// The task that executes the body, as long as its cancellation cancels the run; `nil` in the task of a worker.
   var watchedTask: TaskIdentity?
   var body: Run.Body?
   /// The conditions and hooks, until the run has ended.
@@ -22,7 +22,7 @@ struct RunState: ~Copyable, Sendable {
   private var storedDetails: DetailsStorage?
   private var storedMetrics: MetricsStorage?
 
-  /// The details as an object, since few runs have any.
+  /// The details, in an object because few runs have any.
   private final class DetailsStorage: @unchecked Sendable {
     // Invariant: only the run's state refers to the object, and the lock of the queue guards the state.
     @exclusivity(unchecked) var value = RunDetails()
@@ -36,7 +36,7 @@ struct RunState: ~Copyable, Sendable {
 
   init(body: Run.Body?, closures: ModifierLayer.Closures?) { (self.body, self.closures) = (body, closures) }
 
-  /// The details, which most runs do not have: reading them costs no memory, and the first change makes them.
+  /// The details, which most runs do not have. Reading them allocates nothing, and the first change creates them.
   var details: RunDetails {
     @inline(__always) _read { if let storedDetails { yield storedDetails.value } else { yield RunDetails.none } }
     @inline(__always) _modify {
@@ -48,7 +48,7 @@ struct RunState: ~Copyable, Sendable {
 
   var hasDetails: Bool { storedDetails != nil }
 
-  /// Changes the details if there are any, and makes none.
+  /// Changes the details if there are any; otherwise returns `nil` and creates none.
   @discardableResult @inline(__always)
   mutating func changeDetails<R>(_ change: (inout RunDetails) -> R) -> R? {
     if let storedDetails { change(&storedDetails.value) } else { nil }
@@ -57,34 +57,34 @@ struct RunState: ~Copyable, Sendable {
   /// Whether the events of the run are kept in a log.
   var hasLog: Bool { storedDetails?.value.observers.log != nil }
 
-  /// How many of the first events, `didAttach`, `willExecute` and `didExecute`, have occurred.
+  /// How many of the first events (`didAttach`, `willExecute`, `didExecute`) have occurred.
   var pastEventCount: Int {
     (attached >= 0 ? 1 : 0) + (started >= 0 ? 1 : 0) + (started >= 0 && ended >= 0 ? 1 : 0)
   }
 
-  /// The metrics of a run that has ended and was measured, if they are kept.
+  /// The metrics of a finished run that was measured, if they are stored.
   var metrics: ProcedureMetrics? {
     get { storedMetrics?.value }
     set { storedMetrics = newValue.map(MetricsStorage.init) }
   }
 
-  /// Returns the instant of an event of the run: never before that of an earlier event (L2).
+  /// Returns the instant of an event of the run, which is never before that of an earlier event (L2).
   mutating func stamp(_ instant: ProcedureInstant) -> ProcedureInstant {
     latest = max(latest, instant.nanoseconds)
     return ProcedureInstant(nanoseconds: latest)
   }
 
-  /// The run is attached to its queue.
+  /// Records the instant at which the run is attached to its queue.
   mutating func attach(at instant: ProcedureInstant) { attached = stamp(instant).nanoseconds }
 
-  /// The body starts for the first time.
+  /// Records the instant at which the body starts for the first time.
   mutating func start(at instant: ProcedureInstant) { (started, hasStarted) = (stamp(instant).nanoseconds, true) }
 
-  /// The body has ended.
+  /// Records the instant at which the body has ended.
   mutating func end(at instant: ProcedureInstant) { ended = stamp(instant).nanoseconds }
 }
 
-/// The state that few runs need, in parts.
+/// The state that few runs need, grouped by purpose.
 struct RunDetails: ~Copyable, Sendable {
   static let none = RunDetails()
 
@@ -100,14 +100,15 @@ struct RunDetails: ~Copyable, Sendable {
   var claim = ClaimWait()
   var extensions = Extensions()
 
-  /// The task that drives the run, and waits for the next step.
+  /// The task that drives the run, while it waits for the next step.
   var driver: Waiter?
+  /// The next step, until the task that drives the run takes it.
   var step: RunStep?
-  /// The signals of bodies of this run that wait for the slot.
+  /// The signals of the body's tasks that wait for the slot.
   var slotWaiters: [OneShotSignal] = []
-  /// What the body waits for.
+  /// The waits in progress in the body, by their keys.
   var waits: [ObjectIdentifier: BodyWait] = [:]
-  /// An end without a start: a dependency, a condition, a deadlock.
+  /// The outcome of a run that ends without starting, because of a dependency, a condition, or a deadlock.
   var refusal: Run.Outcome?
   var result: Result<any Sendable, any Error>?
   var bindings: [ContextCarrier.Binding] = []
@@ -118,19 +119,19 @@ struct RunDetails: ~Copyable, Sendable {
   /// Whether the run was cancelled, or a produced child has failed and stops its body.
   var isCancelledOrStopping: Bool { cancellation != nil || children.isStopping }
 
-  /// Takes out the references that a run that has ended does not need.
+  /// Removes and returns the references that a finished run does not need.
   mutating func takeReferences() -> [any Sendable] {
     [bindings.takeAll(), pause.repetition.take(), result.take()]
   }
 }
 
 extension RunDetails {
-  /// The cancellation of a run: the first one counts (C1).
+  /// The cancellation of a run. The first one wins (C1).
   struct Cancellation: Sendable {
     let reason: (any Error)?
     /// The instant, in nanoseconds.
     var instant: Int64 = -1
-    /// How many events of the run came before.
+    /// The number of events of the run that occurred before.
     var eventsBefore = 0
 
     /// The error of the cancellation.
@@ -139,39 +140,39 @@ extension RunDetails {
 
   /// The unfinished children of a run, structured or produced.
   struct Children: Sendable {
-    /// What a run is to its parent.
+    /// The relation of a run to its parent.
     enum Production: Sendable {
       /// The run was not produced.
       case none
-      /// A child, whose failure counts for the parent.
+      /// A child, whose failure affects the parent.
       case child
-      /// An element of a sequence, whose failure counts for the reader of the sequence only.
+      /// An element of a sequence, whose failure affects only the reader of the sequence.
       case element
     }
 
     var byID: [ProcedureID: Run] = [:]
-    /// How many of them were produced, and are awaited at the end of the run.
+    /// The number of unfinished produced children, which the run awaits before it ends.
     var producedCount = 0
     /// The failures of produced children.
     var failures: [ProcedureFailure] = []
     /// Whether the first failure stops the body.
     var isStopping = false
-    /// The produced child that has ended last.
+    /// The produced child that has finished most recently.
     var last: ProcedureIdentity?
-    /// The driver of the run, while it waits for the children.
+    /// The task that drives the run, while it waits for the children.
     var settling: Waiter?
-    /// What the run itself is to its parent.
+    /// The relation of this run to its own parent.
     var production = Production.none
 
     /// The failure of a produced child that stops the body.
     var failFast: ProcedureFailure? { isStopping ? failures.first : nil }
   }
 
-  /// Who learns of the end and the events of a run.
+  /// The observers of the end and of the events of a run.
   struct Observers: Sendable {
-    /// The signals of tasks that wait for the end.
+    /// The signals of the tasks that wait for the end.
     var waiters: [ProcedureID: OneShotSignal] = [:]
-    /// The functions to call at the end, by the run that waits, or by a number of their own.
+    /// The functions to call at the end, by the ids of the waiting runs or by reserved ids.
     var listeners: [ProcedureID: Listener] = [:]
     /// Whether another procedure waits for this run.
     var isAwaited = false
@@ -180,7 +181,7 @@ extension RunDetails {
 
   /// The dependencies of a run.
   struct Dependencies: Sendable {
-    /// The dependencies, until all have finished.
+    /// The dependencies, until all of them have finished.
     var handles: [any ProcedureDependency] = []
     var missingCount = 0
     /// Whether a dependency on another queue has failed.
@@ -196,58 +197,58 @@ extension RunDetails {
     var currentAttempt = 1
     /// Whether the run pauses before the current attempt.
     var isRetrying = false
-    /// How many retries of inner layers have started. Only the reported run counts them.
+    /// The number of started retries of inner layers. Only the reported run counts them.
     var innerRetryCount = 0
 
-    /// The latest attempt that has started.
+    /// The most recent attempt that has started.
     var latestAttempt: Int { currentAttempt - (isRetrying ? 1 : 0) }
   }
 
-  /// The claims of a run after a pause, for the resources that layers of its procedure have released.
+  /// The claims of a run for the resources that layers of its procedure released for a pause.
   struct ClaimWait: Sendable {
-    /// The waits for these resources: the signal, and one of the layers.
+    /// The tasks that wait for these resources: the signal of each, and one of the layers.
     var reclaiming: [(signal: OneShotSignal, layer: Run)] = []
     /// Whether the run has claimed such resources.
     var hasReclaimed = false
     var refusal: ProcedureError?
   }
 
-  /// What graphs, progress and journals keep with a run.
+  /// The data that graphs, progress, and journals store with a run.
   struct Extensions: Sendable {
-    /// The part in the tree of progress, if there is a reporter or a reader of progress.
+    /// The node in the progress tree, if progress is reported or read.
     var progress: ProgressNode?
     /// The graph that the body executes.
     var graph: GraphRun?
-    /// Whether a value was used that was there already.
+    /// Whether the run reused an existing value.
     var isReused = false
-    /// Why a node of a durable graph is executed again.
+    /// The reason why a node of a durable graph executes again.
     var executionCause: ExecutionCause?
   }
 }
 
-/// A wait of a body, and what ends the wait if it is a part of a deadlock.
+/// A wait of a body, and the signal that ends the wait if it is part of a deadlock.
 struct BodyWait: Sendable {
   let wait: RunWait
   let signal: OneShotSignal?
 }
 
-/// What a body waits for.
+/// The purpose of a wait of a body.
 enum RunWait: Sendable {
   case run(Run)
   case idle(QueueCore)
   /// Room on a queue, for a run of this key.
   case room(QueueCore, InternedKey?)
   case conditions([String])
-  /// The result of an execution that another run leads.
+  /// The result of a shared execution that another run leads.
   case execution(SharedWorkTable, SharedWorkTable.Key, SharedWorkTable.Follower)
   /// An event of a run.
   case eventsOfRun(Run)
   /// An event of something else: a queue, a circuit breaker, a stream.
   case events(of: String)
-  /// The turn at a rate limiter.
+  /// A permit of a rate limiter.
   case rateLimit
 
-  /// Whether the body can be given an error in the place of what it waits for.
+  /// Whether the wait can end with an error.
   var canThrow: Bool {
     switch self {
     case .run, .room, .execution: true
@@ -255,7 +256,7 @@ enum RunWait: Sendable {
     }
   }
 
-  /// The queue whose runs are awaited.
+  /// The queue whose runs the body awaits.
   var queue: QueueCore? {
     switch self {
     case .idle(let queue), .room(let queue, _): queue
@@ -265,7 +266,7 @@ enum RunWait: Sendable {
 }
 
 extension Run {
-  /// The key of the run; a run without a key of its own has the key of the nearest run around it.
+  /// The key of the run, or of the nearest enclosing run with a key.
   var key: InternedKey? {
     for run in ancestors {
       if let key = run.layer.traits.key { return key }
@@ -273,9 +274,9 @@ extension Run {
     return nil
   }
 
-  /// The identity of the key in the values of the queue, which refer to no user's object. The run keeps the key.
+  /// The identity of the key, for the machine and the limiter, which contain no object of the user. The run keeps the key alive.
   var keyID: ObjectIdentifier? { key.map(ObjectIdentifier.init) }
 
-  /// Whether the run is a node with a key of its own: meanwhile the worker has that key, whose slot the node uses.
+  /// Whether the run is a node with its own key. While the node executes, its worker has that key, since the node uses the worker's slot.
   var hasKeyOfNode: Bool { kind == .node && core.usesKeys && layer.traits.key != nil }
 }

@@ -1,10 +1,9 @@
 import Synchronization
 
-/// Internal. One piece of work that can be cancelled without the task that waits for it, because a child of that task executes the work.
+/// Internal. Work that can be cancelled separately from the task that awaits it, because a child of that task executes the work.
 ///
-/// Invariant: the child's task is used only while it is alive: whoever cancels pins it under the lock, at a moment at which
-/// it executes the work, calls `cancel()` outside of the lock, because that runs handlers of the user's, and unpins; a child
-/// that is pinned does not end.
+/// Invariant: the child's task is used only while it is alive. `cancel` pins the child under the lock while it executes the work, cancels it
+/// without the lock, since that runs handlers of the user, and unpins it. A pinned child does not end.
 ///
 /// `package` for `ProcedureKitRemote`.
 package final class CancellableTask: Sendable {
@@ -13,11 +12,11 @@ package final class CancellableTask: Sendable {
   }
 
   private struct State {
-    /// As long as it executes the work.
+    /// The child, while it executes the work.
     var child: Child?
     var isCancelled = false
     var pins = 0
-    /// The child, once it has nothing to do any more but to be unpinned.
+    /// The child, when its work has ended and it waits until it is unpinned.
     var waiter: Waiter?
   }
 
@@ -25,7 +24,7 @@ package final class CancellableTask: Sendable {
 
   package init() {}
 
-  /// Executes the operation in the current task, which `cancel` cancels until the operation has ended.
+  /// Executes the operation in the current task. Until the operation has ended, `cancel` cancels this task.
   @concurrent package func executeHere(_ operation: @concurrent () async -> Void) async {
     start()
     await operation()
@@ -41,7 +40,7 @@ package final class CancellableTask: Sendable {
     }
   }
 
-  /// Cancels the work, also if it starts only later. It may still come to something.
+  /// Cancels the work, even if it has not started. The work can still complete.
   package func cancel() {
     let child = state.withLock { state -> Child? in
       state.isCancelled = true
@@ -63,6 +62,7 @@ package final class CancellableTask: Sendable {
     return state.withLock { $0.child != nil && $0.child?.task == current }
   }
 
+  /// Registers the current task as the one that executes the work, and cancels it if the work was cancelled before.
   private func start() {
     guard let task = withUnsafeCurrentTask(body: { $0 }) else {
       preconditionFailure("CancellableTask: there is no current task")
@@ -75,6 +75,7 @@ package final class CancellableTask: Sendable {
     if isCancelled { task.cancel() }
   }
 
+  /// Unregisters the current task, and waits until no `cancel` uses it any more.
   private func end() async {
     let isPinned = state.withLock { state in
       state.child = nil

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. A signal for one waiting task, which is sent, cancelled by the task, or refused with an error: only the first of the three counts.
+/// Internal. A signal for one waiting task. It is sent, cancelled, or refused with an error, and only the first of these counts.
 ///
 /// `package` for `ProcedureKitRemote`.
 package final class OneShotSignal: Sendable {
@@ -8,17 +8,17 @@ package final class OneShotSignal: Sendable {
     case waiting(Waiter?)
     case signalled
     case cancelled
-    /// The signal would never have been sent.
+    /// The wait was part of a deadlock, so that the signal would never be sent.
     case refused(ProcedureError)
   }
 
-  /// Grows in the order of the waits.
+  /// Identifies the signal. Later signals have larger ids.
   let id = ProcedureID.reserve()
   private let state = Mutex(State.waiting(nil))
 
   package init() {}
 
-  /// Resumes the waiting task. Returns `false` if the signal was cancelled, refused or sent before.
+  /// Resumes the waiting task. Returns `false` if the signal was cancelled, refused, or sent before.
   @discardableResult
   package func signal() -> Bool { end(as: .signalled) }
 
@@ -28,7 +28,7 @@ package final class OneShotSignal: Sendable {
   /// Ends the wait with an error, unless the signal was sent.
   func refuse(_ error: ProcedureError) { _ = end(as: .refused(error)) }
 
-  /// Waits for the signal; cancelling the calling task ends the wait at once. Returns whether the signal was sent.
+  /// Waits for the signal. Cancelling the calling task ends the wait at once. Returns `false` if the wait was cancelled.
   package func wait() async -> Bool {
     await withTaskCancellationHandler {
       await waitUntilResolved()
@@ -49,13 +49,13 @@ package final class OneShotSignal: Sendable {
     }
   }
 
-  /// Whether the signal was sent, cancelled or refused.
+  /// Whether the signal was sent, cancelled, or refused.
   package var isResolved: Bool { state.withLock { if case .waiting = $0 { false } else { true } } }
 
   /// Whether the wait was cancelled before the signal was sent.
   var wasCancelled: Bool { state.withLock { if case .cancelled = $0 { true } else { false } } }
 
-  /// The error with which the wait was ended, if it was.
+  /// The error with which the wait was refused, if it was.
   var refusal: ProcedureError? { state.withLock { if case .refused(let error) = $0 { error } else { nil } } }
 
   private func end(as end: State) -> Bool {
@@ -69,10 +69,10 @@ package final class OneShotSignal: Sendable {
   }
 }
 
-/// Internal. A suspended task, to be resumed exactly once.
+/// Internal. A suspended task, which is resumed exactly once.
 ///
-/// Invariant: a waiter is stored in one place under one lock; the code that takes it out resumes it; and the owner of that place takes all
-/// waiters out before it is released. This makes the unchecked continuation sound: it is resumed exactly once.
+/// Invariant: a waiter is stored in one place, which one lock guards. The code that removes the waiter resumes it, and the owner of the place
+/// removes all waiters before it is deallocated. So the unchecked continuation is resumed exactly once.
 struct Waiter: Sendable {
   private let continuation: UnsafeContinuation<Void, Never>
 
@@ -81,9 +81,9 @@ struct Waiter: Sendable {
     continuation.resume()
   }
 
-  /// Suspends the current task. `register` stores the waiter, or says that there is nothing to wait for.
+  /// Suspends the current task until the waiter is resumed. Does not suspend if `register` returns `false`.
   ///
-  /// - Parameter register: Called at once, before the task is suspended; `true` if it stored the waiter.
+  /// - Parameter register: Stores the waiter and returns `true`, or returns `false` if there is nothing to wait for.
   static func suspend(_ register: (Waiter) -> Bool) async {
     await withUnsafeContinuation { continuation in
       if !register(Waiter(continuation: continuation)) { continuation.resume() }

@@ -1,10 +1,9 @@
-/// Internal. A queue's time: the only place in the library that reads a clock, or sleeps on one.
+/// Internal. The clock of a queue: the only type in the library that reads a clock or sleeps on one.
 ///
 /// `package` for `ProcedureKitRemote`.
 package struct QueueClock: Sendable {
   private let stopwatch: any Stopwatch
-  /// Whether this is the system's clock. It goes on whatever is executed, and nobody can tell who sleeps on it; one of the
-  /// user's may stand still.
+  /// Whether this is the system's clock, which always advances. A clock of the user may stand still, and may observe which tasks sleep on it.
   let isSystem: Bool
 
   package init(_ clock: any Clock<Duration>) {
@@ -16,12 +15,13 @@ package struct QueueClock: Sendable {
     RunningStopwatch(clock: clock, start: clock.now)
   }
 
-  /// The present moment, read before the lock is taken.
+  /// Reads the clock now, before the lock is taken.
   func reading() -> Reading { Reading(time: self, reading: now) }
 
-  /// A moment that few ask for: read when it is asked for, but from a user's clock, which is not called under a lock.
+  /// Reads the system's clock only when the instant is needed. Reads a clock of the user now, since it must not be called under a lock.
   func lazyReading() -> Reading { Reading(time: self, reading: isSystem ? nil : now) }
 
+  /// An instant that was read, or that is read when it is needed.
   struct Reading {
     fileprivate let time: QueueClock
     fileprivate let reading: ProcedureInstant?
@@ -31,15 +31,15 @@ package struct QueueClock: Sendable {
 
   var now: ProcedureInstant { ProcedureInstant(sinceStart: stopwatch.elapsed) }
 
-  /// Sleeps, in the current task. Cancelling it ends the sleep.
+  /// Sleeps in the current task until an instant. Cancelling the task ends the sleep.
   ///
-  /// - Throws: `CancellationError`; any other error of a user's clock.
+  /// - Throws: `CancellationError`, or any other error that a clock of the user throws.
   func wait(until instant: ProcedureInstant) async throws {
     try await stopwatch.wait(until: instant.sinceStart)
   }
 }
 
-/// The system's clock, without a type to look up at each reading.
+/// The system's clock, whose type is known, so that a reading looks up no type.
 private final class SystemStopwatch: Stopwatch {
   private let start = ContinuousClock.now
 
@@ -50,14 +50,15 @@ private final class SystemStopwatch: Stopwatch {
   }
 }
 
-/// A clock and the instant from which it is read: in an object, since only the runtime knows the layout of an instant, and
-/// would be asked for that of all that has one.
+/// A clock and its instant at the creation of the queue.
+///
+/// Boxed: a generic instant would make the layout of every containing type dynamic.
 private protocol Stopwatch: AnyObject, Sendable {
   var elapsed: Duration { get }
   func wait(until elapsed: Duration) async throws
 }
 
-/// A clock of the user's.
+/// A clock of the user.
 private final class RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Duration {
   let clock: C
   let start: C.Instant
@@ -75,7 +76,7 @@ private final class RunningStopwatch<C: Clock>: Stopwatch where C.Duration == Du
 
 /// An instant of a queue's clock, counted from the creation of the queue.
 ///
-/// The resolution is one nanosecond. Only instants of one queue can be compared.
+/// The resolution is one nanosecond. Only instants of the same queue can be compared.
 public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, CustomStringConvertible {
   let nanoseconds: Int64
 
@@ -84,7 +85,7 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, Cu
   /// The time since the creation of the queue.
   public var sinceStart: Duration { .nanoseconds(nanoseconds) }
 
-  /// Returns the instant `duration` later; the last, or first, instant that exists, if the result would be beyond it.
+  /// Returns the instant that is `duration` later. A result beyond the first or the last instant is clamped.
   public func advanced(by duration: Duration) -> ProcedureInstant {
     ProcedureInstant(sinceStart: sinceStart.addingSaturated(duration))
   }
@@ -94,7 +95,7 @@ public struct ProcedureInstant: InstantProtocol, Hashable, Codable, Sendable, Cu
     other.sinceStart - sinceStart
   }
 
-  /// Returns whether `lhs` is earlier than `rhs`, for instants of one queue.
+  /// Returns whether `lhs` is earlier than `rhs`. Both are instants of the same queue.
   public static func < (lhs: ProcedureInstant, rhs: ProcedureInstant) -> Bool {
     lhs.nanoseconds < rhs.nanoseconds
   }

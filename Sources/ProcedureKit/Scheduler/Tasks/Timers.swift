@@ -1,11 +1,12 @@
 import Synchronization
 
-/// Internal. All timers of a queue: one heap, and one task that sleeps until the nearest deadline while a timer is pending.
+/// Internal. The timers of a queue: one heap, and one task that sleeps until the nearest deadline while a timer is pending.
 ///
-/// Setting and cancelling a timer are O(log n) under a lock. The sleeping task calls the actions of due timers outside of the lock, one
-/// after another in the order of deadlines; an action should be short. A nearer timer replaces the sleep. A cancelled timer ends the sleep on a
-/// user's clock, so that a test finds nobody asleep in vain. On the system's clock the sleep goes on instead: work with timeouts
-/// would otherwise start and cancel a task each time.
+/// Setting and cancelling a timer are O(log n) under a lock. The sleeping task calls the actions of due timers without the lock, in order of
+/// deadline, so an action should be short. An earlier timer replaces the sleeping task.
+///
+/// On a clock of the user, cancelling the nearest timer ends the sleep, so that a test sees no unneeded sleeper. On the system's clock, the
+/// sleep continues, since work with timeouts would otherwise start and cancel a task each time.
 ///
 /// `package` for `ProcedureKitRemote`.
 package final class Timers: Sendable {
@@ -19,34 +20,34 @@ package final class Timers: Sendable {
   package init(time: QueueClock, executor: (any TaskExecutor)?) {
     self.time = time
     self.executor = executor
-    state = Mutex(State(lingers: time.isSystem))
+    state = Mutex(State(keepsSleeping: time.isSystem))
   }
 
   /// The present time.
   package var now: ProcedureInstant { time.now }
 
-  /// The number of timers that are pending, or due and not called yet.
+  /// The number of timers whose actions were not called yet.
   var count: Int { state.withLock { $0.heap.count + $0.dueCount - calledCount } }
 
-  /// How many timers have been called, including the one that is being called.
+  /// The number of timers whose actions were called, including one that is being called.
   var calledCount: Int { called.load(ordering: .acquiring) }
 
-  /// Has `action` called once `duration` has passed, at once if it is not positive.
+  /// Calls `action` when `duration` has passed; as soon as possible if `duration` is not positive.
   package func schedule(after duration: Duration, _ action: @escaping Action) -> TimerHeap.ID {
     schedule(at: time.now.advanced(by: duration.saturated.roundedUpToNanoseconds), action)
   }
 
-  /// Has `action` called at that instant, at once if the instant has passed.
+  /// Calls `action` at an instant; as soon as possible if the instant has passed.
   package func schedule(at deadline: ProcedureInstant, _ action: @escaping Action) -> TimerHeap.ID {
     let (id, change) = state.withLock { state in (state.insert(deadline, action), state.arm()) }
     perform(change)
     return id
   }
 
-  /// Returns whether the cancel came in time: then the action is never called; otherwise it has been, or is about to be.
+  /// Cancels a timer. Returns `false` if the timer's action was called, or is about to be called.
   @discardableResult
   package func cancel(_ id: TimerHeap.ID) -> Bool {
-    // The action leaves the lock before it is released: it may hold the last reference to an object of the user's.
+    // The action is released without the lock, since it may have the last reference to an object of the user.
     let (action, change) = state.withLock { state in (state.remove(id), state.arm()) }
     perform(change)
     return action != nil
@@ -66,20 +67,21 @@ package final class Timers: Sendable {
     }
   }
 
-  /// Ends the sleeping task, which keeps the timers, and calls nothing that is pending.
+  /// Removes all timers without calling their actions, and cancels the sleeping task, which keeps this object alive.
   package func close() {
-    // The pending actions leave the lock before they are released, as above.
-    let former = state.withLock { state in
-      let former = state
-      state = State(lingers: former.lingers)
-      state.dueCount = former.dueCount
-      return former
+    // The actions are released without the lock, as in `cancel`.
+    let closed = state.withLock { state in
+      let closed = state
+      state = State(keepsSleeping: closed.keepsSleeping)
+      state.dueCount = closed.dueCount
+      return closed
     }
-    former.sleeper?.task?.cancel()
+    closed.sleeper?.task?.cancel()
   }
 
   // MARK: The sleeping task
 
+  /// Cancels and starts sleeping tasks.
   private func perform(_ change: State.Change) {
     change.stop?.cancel()
     guard let number = change.start else { return }
@@ -88,7 +90,8 @@ package final class Timers: Sendable {
         do {
           try await time.wait(until: deadline)
         } catch {
-          // Either the task was cancelled, and another number counts now; or the clock lets nobody sleep. Then early is better than never.
+          // If the task was cancelled, another sleeper has replaced it, and this call does nothing. Otherwise, the clock of the user cannot
+          // sleep, and calling the actions early is better than never calling them.
           callPending(for: number)
         }
       }
@@ -101,7 +104,7 @@ package final class Timers: Sendable {
     if isObsolete { task.cancel() }
   }
 
-  /// Calls what is due. Returns until when the sleeper has to sleep then, `nil` if it is not needed any more.
+  /// Calls the actions of due timers. Returns the instant until which the sleeper has to sleep; `nil` if the sleeper is no longer needed.
   private func nextDeadline(for sleeper: UInt64) -> ProcedureInstant? {
     while true {
       let now = time.now
@@ -116,6 +119,7 @@ package final class Timers: Sendable {
     timer.action()
   }
 
+  /// Calls the actions of all pending timers.
   private func callPending(for sleeper: UInt64) {
     let end = ProcedureInstant(nanoseconds: .max)
     let (pending, _) = state.withLock { $0.wake(sleeper, at: end, atMost: .max) }
@@ -124,35 +128,35 @@ package final class Timers: Sendable {
 }
 
 extension Timers {
-  /// The timers, their actions and the number of the task that sleeps.
+  /// The timers, their actions, and the sleeping task.
   private struct State {
-    /// The task that sleeps. Another number means that it is not needed any more.
+    /// The task that sleeps. A task whose number differs has been replaced.
     struct Sleeper {
       let number: UInt64
-      /// `nil` while it is awake: it looks for the nearest deadline before it sleeps again.
+      /// The end of the sleep; `nil` while the task calls actions. It reads the nearest deadline before it sleeps again.
       var wakesAt: ProcedureInstant?
       var task: Task<Void, Never>?
     }
 
-    /// A function in a structure of its own is stored as it is, and not behind another one.
+    /// An action. The structure avoids a reabstraction thunk around the closure in an array.
     struct Pending {
       let action: Action
     }
 
-    /// What is to be done outside of the lock.
+    /// What has to be done without the lock.
     struct Change {
       var stop: Task<Void, Never>?
       var start: UInt64?
     }
 
-    /// Whether a sleep goes on that nobody needs any more.
-    let lingers: Bool
+    /// Whether the task keeps sleeping until an earlier deadline than needed, after a timer was cancelled.
+    let keepsSleeping: Bool
     var heap = TimerHeap()
-    /// For each slot of the heap what to call.
+    /// The actions, by the slots of the heap.
     var actions: ContiguousArray<Pending?> = []
     var sleeper: Sleeper?
     var sleeperCount: UInt64 = 0
-    /// How many timers have come due so far.
+    /// The number of timers that have been due so far.
     var dueCount = 0
 
     mutating func insert(_ deadline: ProcedureInstant, _ action: @escaping Action) -> TimerHeap.ID {
@@ -166,12 +170,13 @@ extension Timers {
       heap.cancel(id) ? takeAction(of: id.slot) : nil
     }
 
-    /// Makes sure that a task is awake at the next deadline.
+    /// Ensures that a task wakes at the next deadline. Returns the task to cancel and the number of the task to start, if any.
     mutating func arm() -> Change {
       let next = heap.nextDeadline
       if let sleeper {
         guard let wakesAt = sleeper.wakesAt, wakesAt != next else { return Change() }
-        if lingers, next.map({ wakesAt < $0 }) ?? true { return Change() }
+        // The sleeper wakes too early, and then sleeps again or ends, which is cheaper than another task.
+        if keepsSleeping, next.map({ wakesAt < $0 }) ?? true { return Change() }
       }
       let stop = sleeper?.task.take()
       sleeper = nil
@@ -181,7 +186,7 @@ extension Timers {
       return Change(stop: stop, start: sleeperCount)
     }
 
-    /// A sleeper is awake. Takes out what is due; if nothing is, says until when it has to sleep, `nil` for no longer.
+    /// A sleeper is awake. Removes and returns due timers; if none is due, also the deadline until which to sleep, `nil` if there is none.
     mutating func wake(
       _ number: UInt64, at now: ProcedureInstant, atMost limit: Int
     ) -> (due: [Pending], deadline: ProcedureInstant?) {

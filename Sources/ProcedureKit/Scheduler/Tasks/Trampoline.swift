@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Calls what follows from an event in a loop, where each call may cause the next: a chain of a million dependents is no deep recursion.
+/// Runs follow-up work iteratively, so that a chain of a million dependents does not overflow the stack.
 final class Trampoline: Sendable {
   private struct State {
     var pending: [@Sendable () -> Void] = []
@@ -11,7 +11,7 @@ final class Trampoline: Sendable {
   private let owner = TaskIdentity.current
   private let state = Mutex(State())
 
-  /// Calls the function: at once, or, within such a call, after the calls that came before.
+  /// Calls the function: immediately, or, within another `call` in the same task, after the functions that were passed before.
   static func call(_ function: @escaping @Sendable () -> Void) {
     if let current, current.append(function) { return }
     let trampoline = Trampoline()
@@ -21,8 +21,9 @@ final class Trampoline: Sendable {
     }
   }
 
-  /// Whether the function will be called by the time that the outermost `call` of this task returns. Not if this is another task, which was created
-  /// within the loop and inherits the task-local value: it does not wait for the loop.
+  /// Appends a function to the loop of the outermost `call` in this task. Returns `false` if the loop has ended, or runs in another task.
+  ///
+  /// A task that was created within the loop inherits the task-local value, but must not depend on the loop.
   private func append(_ function: @escaping @Sendable () -> Void) -> Bool {
     guard TaskIdentity.current == owner else { return false }
     return state.withLock { state in
@@ -43,10 +44,10 @@ final class Trampoline: Sendable {
   }
 }
 
-/// A task, to be compared with another one.
+/// The identity of a task, for comparison with another one.
 ///
-/// Invariant of `@unchecked Sendable`: nothing but the identity of the task and its atomic flag is used, and the flag only while the task executes
-/// what has stored the identity.
+/// Invariant of `@unchecked Sendable`: only the identity of the task and its atomic cancellation flag are used. The flag is read only while the
+/// task executes the code that stored the identity.
 struct TaskIdentity: Equatable, @unchecked Sendable {
   private let task: UnsafeCurrentTask
 

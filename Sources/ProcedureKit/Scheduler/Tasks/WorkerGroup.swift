@@ -1,34 +1,34 @@
 import Synchronization
 
-/// Internal. An order to the owner of a task group; only the owner may add tasks to the group.
+/// Internal. A command to the owner of a task group. Only the owner can add tasks to the group.
 enum WorkerCommand: Sendable {
   /// Add one worker.
   case add(@Sendable () async -> Void)
-  /// Cancel all workers, also later ones.
+  /// Cancel all workers, including later ones.
   case cancelAll
 }
 
-/// Internal. Where the owner of a task group waits for orders.
+/// Internal. The commands to the owner of a task group of workers, which executes them in `Spawner.runGroup`.
 final class WorkerGroup: Sendable {
   private struct Contents {
-    var orders: [WorkerCommand] = []
+    var commands: [WorkerCommand] = []
     var isClosed = false
     var owner: Waiter?
   }
 
   private let contents = Mutex(Contents())
 
-  /// Adds an order. A closed inbox ignores the order.
-  func send(_ order: WorkerCommand) {
+  /// Sends a command. A closed group ignores it.
+  func send(_ command: WorkerCommand) {
     let owner = contents.withLock { contents -> Waiter? in
       guard !contents.isClosed else { return nil }
-      contents.orders.append(order)
+      contents.commands.append(command)
       return contents.owner.take()
     }
     owner?.resume()
   }
 
-  /// No more orders follow; those that were added are still carried out.
+  /// Closes the group. The owner still executes the commands that were sent before.
   func close() {
     let owner = contents.withLock { contents in
       contents.isClosed = true
@@ -37,15 +37,17 @@ final class WorkerGroup: Sendable {
     owner?.resume()
   }
 
-  /// The next orders, at least one; `nil` once the inbox is closed. Cancelling the caller changes nothing: a inbox is always closed.
-  func next() async -> [WorkerCommand]? {
+  /// Waits for commands, and returns at least one; `nil` when the group is closed.
+  ///
+  /// Cancelling the caller does not end the wait. The user of the group closes it eventually.
+  func nextCommands() async -> [WorkerCommand]? {
     while true {
-      let (orders, isClosed) = contents.withLock { ($0.orders.takeAll(), $0.isClosed) }
-      if !orders.isEmpty { return orders }
+      let (commands, isClosed) = contents.withLock { ($0.commands.takeAll(), $0.isClosed) }
+      if !commands.isEmpty { return commands }
       if isClosed { return nil }
       await Waiter.suspend { waiter in
         contents.withLock { contents in
-          guard contents.orders.isEmpty, !contents.isClosed else { return false }
+          guard contents.commands.isEmpty, !contents.isClosed else { return false }
           contents.owner = waiter
           return true
         }
@@ -54,54 +56,53 @@ final class WorkerGroup: Sendable {
   }
 }
 
-/// The task groups of a queue: a few hundred children each at most.
+/// The task groups of a queue, each with at most a few hundred children.
 ///
-/// The runtime finds a child that ends by going through its group, so that one group of many thousand children would cost quadratic time.
+/// When a child ends, the runtime searches its group for it, so one group with many thousands of children would cost quadratic time.
 struct WorkerGroups: Sendable {
-  private static let mostMembers = 256
+  private static let maximumTaskCount = 256
 
   private struct Group {
-    let inbox: WorkerGroup
-    var members = 0
+    let workers: WorkerGroup
+    var taskCount = 0
   }
 
   private var groups: [Group] = []
 
-  /// The inboxes of all groups.
-  var inboxes: [WorkerGroup] { groups.map(\.inbox) }
+  var all: [WorkerGroup] { groups.map(\.workers) }
 
-  /// One more task joins a group. The owner of a new group has to be started.
-  mutating func joined() -> (inbox: WorkerGroup, isNew: Bool) {
-    if let index = groups.lastIndex(where: { $0.members < Self.mostMembers }) {
-      groups[index].members += 1
-      return (groups[index].inbox, false)
+  /// A task joins a group. Returns the group, and whether the group is new, so that the caller has to start its owner.
+  mutating func joined() -> (group: WorkerGroup, isNew: Bool) {
+    if let index = groups.lastIndex(where: { $0.taskCount < Self.maximumTaskCount }) {
+      groups[index].taskCount += 1
+      return (groups[index].workers, false)
     }
-    groups.append(Group(inbox: WorkerGroup(), members: 1))
-    return (groups[groups.count - 1].inbox, true)
+    groups.append(Group(workers: WorkerGroup(), taskCount: 1))
+    return (groups[groups.count - 1].workers, true)
   }
 
-  /// A task of a group has ended. Returns the inbox if it has to be closed: the last group stays.
-  mutating func left(_ inbox: WorkerGroup) -> WorkerGroup? {
-    guard let index = groups.firstIndex(where: { $0.inbox === inbox }) else { return nil }
-    groups[index].members -= 1
-    guard groups[index].members == 0, groups.count > 1 else { return nil }
-    return groups.remove(at: index).inbox
+  /// A task of a group has ended. Returns the group if it is empty, so that the caller closes it; the only group of the queue stays open.
+  mutating func left(_ group: WorkerGroup) -> WorkerGroup? {
+    guard let index = groups.firstIndex(where: { $0.workers === group }) else { return nil }
+    groups[index].taskCount -= 1
+    guard groups[index].taskCount == 0, groups.count > 1 else { return nil }
+    return groups.remove(at: index).workers
   }
 }
 
-/// A task that executes the bodies of a queue, one after another.
+/// A task that executes the runs of a queue in sequence.
 ///
-/// The worker goes straight on with the next run. A worker whose body was cancelled takes no further one, so that a late cancel reaches
-/// nobody else.
+/// After each run, the worker takes the next one, unless the run was cancelled: a late cancellation must not reach another run (C6).
 final class Worker: Sendable {
   private let task = CancellableTask()
 
-  /// Cancels the task of the worker, while it lives.
+  /// Cancels the task of the worker, unless it has ended.
   func cancel() { task.cancel() }
 
-  /// Whether the current task is that of the worker, and none that a body has started.
+  /// Whether the current task is that of the worker, and not one that a body has started.
   var isCurrent: Bool { task.isCurrent }
 
+  /// Executes runs of a queue until none waits for a worker.
   @concurrent static func work(for core: QueueCore) async {
     let worker = Worker()
     await worker.task.executeHere {

@@ -1,15 +1,15 @@
-/// Internal. Decides when a task that executes many bodies in a row lets other tasks have the thread.
+/// Internal. Decides when a task that executes many bodies in a row yields its thread.
 ///
-/// A body that never suspends does not give up the thread, and a worker goes straight on with the next body. So a worker yields after ten
-/// milliseconds, about the time for which operating systems leave a processor to a thread. The worker looks at the clock after one, two,
-/// four … bodies, the more seldom the shorter they are. A yield is dear, since it wakes another thread. Bodies are counted only on a
-/// clock that may stand still.
+/// A worker whose bodies never suspend would keep its thread. So it yields after ten milliseconds, about the time slice of an operating system.
+/// It reads the clock after 1, 2, 4, … bodies: short bodies are measured rarely. Yielding is expensive, since it wakes a thread.
+///
+/// On a clock of the user, which may stand still, the worker also yields after a maximum number of bodies.
 struct YieldPolicy {
   private static let maximumItemsBetweenReadings = 128
   private static let maximumItemsWithoutClock = 1_024
   private static let longestTimeBetweenYields = Duration.milliseconds(10)
 
-  /// `nil` without a queue; bodies are only counted then.
+  /// The clock; `nil` without a queue, which limits only the number of bodies.
   private let time: QueueClock?
   private let maximumItems: Int
   private let countsItems: Bool
@@ -24,12 +24,13 @@ struct YieldPolicy {
     countsItems = !(time?.isSystem ?? false)
   }
 
-  /// A body is about to end. Says whether to `Task.yield()`, at a moment at which nothing is held that others could wait for.
+  /// Counts a body, and returns whether the task has to yield. The task calls this when it holds nothing that other tasks wait for.
   mutating func shouldYield() -> Bool {
     itemsLeft -= 1
     return itemsLeft == 0 && readClock()
   }
 
+  /// Reads the clock, and decides after how many bodies to read it again. Returns whether the task has to yield.
   private mutating func readClock() -> Bool {
     let now = time?.now
     let tookLong =
