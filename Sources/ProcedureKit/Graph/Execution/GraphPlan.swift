@@ -1,18 +1,18 @@
-/// Internal. A graph, built once and walked by every run of it: flat, immutable, shared.
+/// Internal. The immutable plan of a graph, which is computed once and shared by all runs of the graph.
 ///
 /// `package` for `ProcedureKitDurable`.
 package final class GraphPlan: Sendable {
   package let shape: GraphShape
-  /// For each node, in the order in which they were added: what it executes.
+  /// The bodies of the nodes, in the order in which the nodes were added.
   package let bodies: ContiguousArray<NodeBody>
-  /// For each node what is known of it besides.
+  /// The other properties of each node.
   package let traits: ContiguousArray<NodeTraits>
   package let layout: ValueLayout
-  /// What the nodes take, one node after another: numbers of slots, doubled, plus one where a failure is accepted.
+  /// The inputs of all nodes, node by node. An input is twice the number of its slot, plus one if the node accepts a failure.
   package let inputs: ContiguousArray<Int32>
-  /// For each node, where its inputs end in `inputs`.
+  /// The end of each node's inputs in `inputs`.
   package let inputEnds: ContiguousArray<Int32>
-  /// The collection of which each node is an element, as the name of a `map`; `nil` for a graph of other nodes.
+  /// The name of the `map` whose elements the nodes are; `nil` for any other graph.
   package let collection: String?
 
   package init(
@@ -23,20 +23,20 @@ package final class GraphPlan: Sendable {
     (self.inputs, self.inputEnds, self.collection) = (inputs, inputEnds, collection)
   }
 
-  /// Where the value of a node lies; the first slot is that of the graph's input.
+  /// Returns the slot of a node's value. The first slot is that of the graph's input.
   package func slot(of node: Int32) -> Int32 {
     node + 1
   }
 
-  /// The slots from which a node takes its input.
+  /// Returns the slots from which a node takes its inputs.
   package func inputs(of node: Int32) -> some Sequence<Int32> {
     inputs[(node == 0 ? 0 : Int(inputEnds[Int(node) - 1]))..<Int(inputEnds[Int(node)])].lazy.map { $0 >> 1 }
   }
 }
 
-/// Internal. The body of a node: takes the inputs from the values of a run, executes the work, and stores the value there.
+/// Internal. The body of a node: takes the inputs from the values of a run, executes the work, and stores the result in these values.
 ///
-/// A structure, since an array of closures would wrap each closure in one more.
+/// The structure avoids a reabstraction thunk around each closure in an array.
 ///
 /// `package` for `ProcedureKitDurable`.
 package struct NodeBody: Sendable {
@@ -45,18 +45,18 @@ package struct NodeBody: Sendable {
   package init(execute: @escaping @Sendable (GraphValues) async throws -> Void) { self.execute = execute }
 }
 
-/// Internal. What is known of a node besides its types.
+/// Internal. The properties of a node that do not depend on its types.
 ///
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
 package struct NodeTraits: Sendable {
   @usableFromInline package let name: String
-  /// The raw value of a priority: of one itself the compiler does not know how large it is.
+  /// The raw value of the priority. The layout of `TaskPriority` itself is not known at compile time.
   package let priority: UInt8?
-  /// Whether the node has nothing but a body.
+  /// Whether the node has only a body: no modifiers.
   let isPlain: Bool
   package let version: UInt32
-  /// How much the progress of the node counts.
+  /// The share of the node in the progress of the graph.
   package let weight: Float
 
   @usableFromInline
@@ -65,37 +65,36 @@ package struct NodeTraits: Sendable {
   }
 }
 
-/// Internal. The dependencies of a graph, flat and immutable: computed once when the graph is built, shared by all runs.
+/// Internal. The dependencies of a graph as flat, immutable adjacency lists. Computed once, when the graph is built.
 ///
-/// Nodes are numbered in the order in which they were added, so that every edge leads from a smaller number to a larger
-/// one: there can be no cycle.
+/// Nodes are numbered in the order in which they were added. Every edge leads from a smaller to a larger number, so there is no cycle.
 ///
 /// `package` for `ProcedureKitDurable`.
 package struct GraphShape: Sendable {
-  /// The response of a node to a dependency that does not succeed.
+  /// The response of a node to a dependency that does not succeed (D1).
   enum Edge: Sendable {
-    /// It is not executed.
+    /// The node is skipped.
     case requiresSuccess
-    /// It is executed all the same.
+    /// The node executes nevertheless.
     case acceptsFailure
   }
 
   let count: Int
-  /// For each node, how many edges lead to it.
+  /// The number of edges that lead to each node.
   let dependencyCounts: ContiguousArray<Int32>
-  /// For each node, where its outgoing edges begin in `successors`; one more at the end.
+  /// The start of each node's outgoing edges in `successors`, and the end of the last one.
   let offsets: ContiguousArray<Int32>
-  /// Target and kind of each edge: the target's number doubled, plus one where it accepts failure.
+  /// The target and the kind of each edge: twice the number of the target, plus one if the edge accepts failure.
   let successors: ContiguousArray<Int32>
   let roots: ContiguousArray<Int32>
-  /// For each node its priority; empty where all are the same.
+  /// The priority of each node; empty if all are equal.
   let priorities: ContiguousArray<UInt8>
-  /// The node whose failure the graph returns instead of failing itself, -1 if there is none.
+  /// The node whose failure is the value of the graph, so that the graph does not fail with it; -1 if there is none.
   let acceptedOutput: Int32
-  /// For each node whether its failure stays within the graph; empty where none does.
+  /// Whether the failure of each node stays within the graph; empty if none does.
   private let acceptance: ContiguousArray<Bool>
 
-  /// Each edge leads from a node that has to finish to one that starts after. There is a priority for each node, or none at all.
+  /// Computes the shape. Each edge leads from a dependency to a dependent. `priorities` has an element for each node, or is empty.
   init(
     count: Int, edges: some Sequence<(from: Int32, to: Int32, kind: Edge)>, priorities: ContiguousArray<UInt8> = [],
     acceptedOutput: Int32 = -1
@@ -126,34 +125,37 @@ package struct GraphShape: Sendable {
       ? Self.acceptance(offsets: offsets, successors: successors, acceptedOutput: acceptedOutput) : []
   }
 
-  /// A failure stays within the graph if it is accepted wherever it goes: by an edge that accepts it, or, where the edge
-  /// does not, because the failure of the node at its end is accepted. It leaves the graph at a node without successors.
+  /// Computes for each node whether its failure stays within the graph (D4).
+  ///
+  /// It does if each outgoing edge accepts the failure, or leads to a node whose own failure stays within the graph. The failure of a node
+  /// without successors leaves the graph.
   private static func acceptance(
     offsets: ContiguousArray<Int32>, successors: ContiguousArray<Int32>, acceptedOutput: Int32
   ) -> ContiguousArray<Bool> {
     var accepted = ContiguousArray<Bool>(repeating: false, count: offsets.count - 1)
     for node in accepted.indices.reversed() {
       let edges = successors[Int(offsets[node])..<Int(offsets[node + 1])]
-      let goesSomewhere = !edges.isEmpty || Int32(node) == acceptedOutput
-      accepted[node] = goesSomewhere && edges.allSatisfy { $0 & 1 == 1 || accepted[Int($0 >> 1)] }
+      let hasConsumer = !edges.isEmpty || Int32(node) == acceptedOutput
+      accepted[node] = hasConsumer && edges.allSatisfy { $0 & 1 == 1 || accepted[Int($0 >> 1)] }
     }
     return accepted
   }
 
-  /// Whether the graph does not fail when this node does.
+  /// Returns whether a failure of the node stays within the graph (D4).
   func acceptsFailure(of node: Int32) -> Bool {
     !acceptance.isEmpty && acceptance[Int(node)]
   }
 
   func priority(of node: Int32) -> UInt8 { priorities.isEmpty ? 0 : priorities[Int(node)] }
 
+  /// Returns the positions of a node's outgoing edges in `successors`.
   func successorRange(of node: Int32) -> Range<Int> {
     Int(offsets[Int(node)])..<Int(offsets[Int(node) + 1])
   }
 }
 
 extension GraphShape {
-  /// The dependencies of each node. O(n + e) for n nodes and e edges.
+  /// Returns the dependencies of each node. O(n + e) for n nodes and e edges.
   package func dependencies() -> [[Int32]] {
     var dependencies = Array(repeating: [Int32](), count: max(offsets.count - 1, 0))
     for node in dependencies.indices {
@@ -165,7 +167,7 @@ extension GraphShape {
   }
 }
 
-/// Internal. Where each value of a graph lies, and how many consumers take the value. Laid out once, when the graph is built.
+/// Internal. The memory layout of a graph's values, and the number of consumers of each. Computed once, when the graph is built.
 ///
 /// `package` for `ProcedureKitDurable`.
 package struct ValueLayout: Sendable {
@@ -179,10 +181,10 @@ package struct ValueLayout: Sendable {
   private(set) var size = 0
   private(set) var alignment = 1
   package var slots: ContiguousArray<Slot> = []
-  /// Whether a value has to be destroyed, so that consumers are counted.
+  /// Whether consumers are counted, because at least one value has to be destroyed.
   package private(set) var countsConsumers = false
 
-  /// Lays out one more value, and returns the index and the offset of the value's slot.
+  /// Adds a slot for a value, and returns its index and its offset.
   mutating func addSlot(for kind: ValueKind) -> (index: Int32, offset: Int32) {
     let offset = (size + kind.alignment - 1) & ~(kind.alignment - 1)
     size = offset + kind.size
@@ -192,7 +194,7 @@ package struct ValueLayout: Sendable {
     return (Int32(slots.count - 1), Int32(offset))
   }
 
-  /// Counts the consumers of each value: `inputs` has twice the slot of each input of each node, `outputs` are the slots of the graph's value.
+  /// Counts the consumers of each value. `inputs` are encoded as in `GraphPlan`, and `outputs` are the slots of the graph's value.
   mutating func countConsumers(inputs: ContiguousArray<Int32>, outputs: [Int32]) {
     guard countsConsumers else { return }
     for input in inputs { slots[Int(input >> 1)].consumers += 1 }
@@ -200,21 +202,20 @@ package struct ValueLayout: Sendable {
   }
 }
 
-/// Internal. A graph under construction, with little memory for each node: a graph can have a million nodes.
+/// Internal. A graph under construction. It uses little memory for each node, since a graph can have a million nodes.
 struct GraphDraft {
   private(set) var bodies: ContiguousArray<NodeBody> = []
   private var traits: ContiguousArray<NodeTraits> = []
   private var priorities: ContiguousArray<UInt8> = []
-  /// The inputs of all nodes, one node after another: twice the number of the slot, plus one for an input that accepts
-  /// a failure.
+  /// The inputs of all nodes, node by node, encoded as in `GraphPlan`.
   private var inputs: ContiguousArray<Int32> = []
   /// The end of each node's inputs in `inputs`.
   private var inputEnds: ContiguousArray<Int32> = []
-  /// The dependencies without a value.
+  /// The dependencies whose values are not used.
   private var dependencies: ContiguousArray<(from: Int32, to: Int32, kind: GraphShape.Edge)> = []
   private var layout = ValueLayout()
 
-  /// Lays out the value of the next node.
+  /// Adds a slot for the value of the next node.
   mutating func addSlot(_ kind: ValueKind) -> (index: Int32, offset: Int32) {
     layout.addSlot(for: kind)
   }
@@ -224,11 +225,12 @@ struct GraphDraft {
     inputs.append(node.slot << 1 | (node.edge == .acceptsFailure ? 1 : 0))
   }
 
-  /// Adds a dependency without a value to the next node.
+  /// Adds a dependency whose value is not used to the next node.
   mutating func addDependency(_ node: NodeReference) {
     if node.slot > 0 { dependencies.append((from: node.slot - 1, to: Int32(bodies.count), kind: node.edge)) }
   }
 
+  /// Adds the next node, with the inputs and dependencies that were added before.
   mutating func addNode(_ traits: NodeTraits, _ body: NodeBody) {
     priorities.append(traits.priority ?? TaskPriority.medium.rawValue)
     bodies.append(body)
@@ -236,11 +238,11 @@ struct GraphDraft {
     inputEnds.append(Int32(inputs.count))
   }
 
-  /// Makes the plan of every run of the graph.
+  /// Makes the plan of the graph.
   ///
   /// - Parameters:
-  ///   - outputs: The nodes with the value of the graph; none for a graph without a value.
-  ///   - collection: The collection of which each node is an element, if any.
+  ///   - outputs: The nodes whose values form the value of the graph; empty for a graph without a value.
+  ///   - collection: The name of the `map` whose elements the nodes are, if any.
   /// - Returns: The plan.
   func plan(outputs: [NodeReference], elementsOf collection: String?) -> GraphPlan {
     var layout = layout
@@ -254,7 +256,7 @@ struct GraphDraft {
   }
 }
 
-/// Internal. The edges of a graph under construction, computed during the iteration.
+/// Internal. The edges of a graph under construction, computed lazily.
 private struct DraftEdges: Sequence, IteratorProtocol {
   let inputs: ContiguousArray<Int32>
   let inputEnds: ContiguousArray<Int32>
@@ -268,7 +270,7 @@ private struct DraftEdges: Sequence, IteratorProtocol {
       while inputEnds[node] <= input { node += 1 }
       let taken = inputs[input]
       input += 1
-      // Slot 0 is the graph's input, which has a value from the start.
+      // Slot 0 is the input of the graph, which is available from the start, so there is no edge.
       if taken > 1 {
         return (from: taken >> 1 - 1, to: Int32(node), kind: taken & 1 == 1 ? .acceptsFailure : .requiresSuccess)
       }

@@ -1,22 +1,22 @@
-/// Internal. Decides how one run of a graph goes on: which node is next, who may start, when it is over.
+/// Internal. Decides which node of a graph executes next, whether to add a worker, and when the graph has ended.
 ///
-/// A worker that finishes a node goes straight on with a successor that became ready, which a ``GraphCountdown`` tells; what
-/// else is ready stands in a list, in the order in which it became ready. One more worker is ordered only while something
-/// stands there, one at a time: each that starts orders the next.
+/// A worker that finishes a node continues with a successor that this node has made ready, which ``GraphCountdown`` returns. The other ready
+/// nodes wait in a queue, by priority and in the order in which they became ready. While nodes wait, workers are added one at a time: each
+/// worker that starts requests the next one.
 struct GraphProgress {
-  /// What a worker does next, and what follows besides.
+  /// What a worker does next, and the effects on other workers.
   struct Advance: Equatable {
-    /// The node to execute, -1 if there is none for this worker.
+    /// The node that the worker executes next; -1 if there is none.
     var next: Int32 = -1
-    /// Whether to make one more worker.
+    /// Whether to add a worker.
     var addsWorker = false
-    /// Whether the run is over: nothing executes and nothing will start.
+    /// Whether the graph has ended: no node executes, and none will start.
     var isComplete = false
-    /// Whether what executes is to be cancelled, because the graph has failed.
+    /// Whether to cancel the executing nodes, because the graph has failed (D4).
     var cancelsWorkers = false
   }
 
-  /// How a node came to an end, as far as what follows depends on it.
+  /// How a node has ended, as far as it affects its dependents.
   enum Ending: Equatable, Sendable {
     case succeeded
     case failed
@@ -29,33 +29,34 @@ struct GraphProgress {
   private(set) var ready = ReadyQueue()
   /// The orders of the earliest and the latest node that became ready.
   private var orders: (first: UInt64, last: UInt64) = (1 << 32, 1 << 32)
-  /// How many nodes workers have taken. A worker that goes straight on with a successor has one all the time.
+  /// The number of nodes that workers have taken. A worker that continues with a successor counts throughout.
   private(set) var executing = 0
   private(set) var workerIsStarting = false
 
-  /// At most `limit` nodes execute at once. A failure that no node accepts ends the run if `stopsAtFirstFailure`.
+  /// Creates the progress of a run that executes at most `limit` nodes at a time. With `stopsAtFirstFailure`, a failure that leaves the graph
+  /// stops it (D4).
   init(_ countdown: GraphCountdown, limit: Int, stopsAtFirstFailure: Bool) {
     (self.countdown, self.limit, self.stopsAtFirstFailure) = (countdown, limit, stopsAtFirstFailure)
   }
 
-  /// The limit, if as many nodes execute as may.
+  /// The limit, if it is reached; otherwise `nil`.
   var reachedLimit: Int? { executing >= limit ? limit : nil }
 
   private var shape: GraphShape { countdown.shape }
 
-  /// Whether nothing more starts, because the graph failed or was cancelled.
+  /// Whether no further node starts, because the graph has failed or was cancelled.
   var isStopping: Bool { countdown.isStopping }
 
-  /// Whether nothing executes and nothing will start: what waits is released only by what executes.
+  /// Whether no node executes and none will start: only an executing node can make others ready.
   var isComplete: Bool { executing == 0 && (ready.isEmpty || isStopping) }
 
-  /// The run begins in the caller's task, which executes nodes itself as long as no second worker is asked for.
+  /// The graph starts. The caller's task executes nodes until another worker is requested.
   mutating func started() -> Advance {
     for root in shape.roots { insert(root) }
     return continuing(with: takeNext())
   }
 
-  /// A worker that had taken a node does not execute it yet: it is the first again of those that are ready.
+  /// A worker does not execute the node that it has taken. The node becomes the first ready one again.
   mutating func nodePutBack(_ node: Int32) {
     executing -= 1
     countdown.values.nodePutBack(node)
@@ -63,18 +64,18 @@ struct GraphProgress {
     ready.insert(node, priority: shape.priority(of: node), order: orders.first)
   }
 
-  /// A worker that executes nothing asks for a node.
+  /// A worker without a node requests one.
   mutating func workerAsked() -> Advance {
     continuing(with: takeNext())
   }
 
-  /// A worker that had been ordered has started.
+  /// A requested worker has started, and requests a node.
   mutating func workerStarted() -> Advance {
     workerIsStarting = false
     return continuing(with: takeNext())
   }
 
-  /// A worker has finished a node that succeeded, and asks for the next: for one that it has released, if it may choose.
+  /// A node has succeeded, and its worker requests another one: a released node if all priorities are equal, otherwise the first ready node.
   mutating func nodeSucceeded(releasing released: GraphCountdown.Released) -> Advance {
     let continuesAtOnce = released.first >= 0 && shape.priorities.isEmpty && !isStopping
     if continuesAtOnce {
@@ -87,8 +88,9 @@ struct GraphProgress {
     return continuing(with: takeNext())
   }
 
-  /// A worker has finished a node that did not succeed, and asks for the next (D4).
-  /// `released` are the nodes that accept its failure, and wait for nothing else. Also returns whether the failure leaves the graph.
+  /// A node has not succeeded, and its worker requests another one (D4).
+  ///
+  /// `released` are the nodes that accept the failure and have no other unfinished dependencies. Also returns whether the failure leaves the graph.
   mutating func nodeStopped(
     _ node: Int32, _ ending: Ending, releasing released: GraphCountdown.Released
   ) -> (advance: Advance, isUnaccepted: Bool) {
@@ -102,19 +104,20 @@ struct GraphProgress {
     return (advance, isUnaccepted)
   }
 
-  /// A worker had taken a node, and does not execute it because nothing is to start any more.
+  /// A worker does not execute the node that it has taken, because the graph is stopping.
   mutating func nodeAbandoned() -> Advance {
     precondition(isStopping, "GraphProgress: a node was abandoned, but the graph is not stopping")
     executing -= 1
     return continuing(with: -1)
   }
 
-  /// The run was cancelled: nothing more starts.
+  /// The graph was cancelled: no further node starts (C5).
   mutating func cancelled() -> Advance {
     countdown.values.stop()
     return continuing(with: -1)
   }
 
+  /// Returns the next node of a worker, and requests another worker if ready nodes wait and the limit allows one.
   private mutating func continuing(with next: Int32) -> Advance {
     var advance = Advance(next: next, isComplete: isComplete)
     if !ready.isEmpty, !workerIsStarting, !isStopping, executing < limit {
@@ -134,6 +137,7 @@ struct GraphProgress {
     for node in released.others ?? [] { insert(node) }
   }
 
+  /// Takes the first ready node; -1 if there is none, the limit is reached, or the graph is stopping.
   private mutating func takeNext() -> Int32 {
     guard !isStopping, executing < limit, let node = ready.first() else { return -1 }
     ready.remove(node)
@@ -143,22 +147,22 @@ struct GraphProgress {
   }
 }
 
-/// Internal. What the nodes of one run of a graph still wait for, and which nodes an ended node releases.
+/// Internal. Counts down the dependencies of nodes, and finds the nodes that an ended node makes ready.
 ///
-/// Workers use the countdown without a lock: a worker whose node releases one successor goes straight on with the successor.
-/// ``GraphProgress`` decides about everything else that becomes ready. The counters lie in ``GraphValues``.
+/// Workers use the countdown without a lock: a worker whose node releases exactly one successor continues with it. ``GraphProgress`` schedules
+/// all other ready nodes. The counters are in ``GraphValues``.
 final class GraphCountdown: Sendable {
-  /// A node that will not be executed, because of how `cause` ended.
+  /// A node that does not execute, because of the ending of `cause` (D1).
   struct Skipped: Equatable {
     let node: Int32
     let cause: Int32
     let ending: GraphProgress.Ending
   }
 
-  /// The nodes that have become ready because of one.
+  /// The nodes that an ended node has made ready.
   struct Released: Equatable {
     private(set) var first: Int32 = -1
-    /// `nil` if there are none, which spares the reference counting of an empty array.
+    /// `nil` if there are none, which avoids reference counting for an empty array.
     private(set) var others: ContiguousArray<Int32>?
 
     fileprivate mutating func append(_ node: Int32) {
@@ -174,10 +178,10 @@ final class GraphCountdown: Sendable {
     self.values = values
   }
 
-  /// Whether nothing more starts, because the graph failed or was cancelled.
+  /// Whether no further node starts, because the graph has failed or was cancelled.
   var isStopping: Bool { values.isStopping }
 
-  /// A node has succeeded.
+  /// A node has succeeded. Returns the nodes that become ready.
   func nodeSucceeded(_ node: Int32) -> Released {
     var released = Released()
     for position in shape.successorRange(of: node) {
@@ -187,17 +191,16 @@ final class GraphCountdown: Sendable {
     return released
   }
 
-  /// The node with which a worker may go straight on after one that has released these: the only one, where nothing else is
-  /// to be decided. `nil` if ``GraphProgress`` has to be asked.
+  /// Returns the released node that the worker can execute next without the lock; `nil` if ``GraphProgress`` has to choose.
   func successor(among released: Released) -> Int32? {
     guard released.first >= 0, released.others == nil, shape.priorities.isEmpty, !isStopping else { return nil }
     values.nodeTaken(released.first)
     return released.first
   }
 
-  /// A node has not succeeded. `release(byStopping:_:)` has to follow, once the errors of all that are skipped are known.
+  /// A node has not succeeded. `release(byStopping:_:)` has to follow after the errors of the skipped nodes are recorded.
   ///
-  /// - Returns: Every node that is not executed because of it, causes before effects.
+  /// - Returns: Every node that is skipped because of it, causes before effects.
   func nodeStopped(_ node: Int32, _ ending: GraphProgress.Ending) -> [Skipped] {
     var skipped: [Skipped] = []
     skipDependents(of: node, ending, &skipped)
@@ -209,7 +212,7 @@ final class GraphCountdown: Sendable {
     return skipped
   }
 
-  /// Releases what accepts the failure of a node, and of those that are skipped because of it.
+  /// Returns the nodes that become ready because they accept the failure of a node, or of the nodes that are skipped because of it.
   func release(byStopping node: Int32, _ skipped: [Skipped]) -> Released {
     var released = Released()
     releaseAccepting(node, &released)
@@ -217,15 +220,18 @@ final class GraphCountdown: Sendable {
     return released
   }
 
+  /// Skips the dependents that require the success of a node (D1).
   private func skipDependents(of node: Int32, _ ending: GraphProgress.Ending, _ skipped: inout [Skipped]) {
     for position in shape.successorRange(of: node) where shape.successors[position] & 1 == 0 {
       let target = shape.successors[position] >> 1
+      // The counter shows that no other dependency has skipped the node before.
       if values.skip(target) <= shape.dependencyCounts[Int(target)] {
         skipped.append(Skipped(node: target, cause: node, ending: ending))
       }
     }
   }
 
+  /// Counts down the dependents that accept the failure of a node, and appends those that become ready.
   private func releaseAccepting(_ node: Int32, _ released: inout Released) {
     for position in shape.successorRange(of: node) where shape.successors[position] & 1 == 1 {
       let target = shape.successors[position] >> 1
@@ -233,7 +239,7 @@ final class GraphCountdown: Sendable {
     }
   }
 
-  /// One of the dependencies of a node has settled, and does not keep it from being executed. Says whether it was the last.
+  /// Counts down a dependency that lets a node execute. Returns whether it was the last dependency of the node.
   private func settlesLast(_ target: Int32) -> Bool {
     shape.dependencyCounts[Int(target)] == 1 || values.dependencySettled(of: target)
   }

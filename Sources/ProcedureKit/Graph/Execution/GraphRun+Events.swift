@@ -3,6 +3,7 @@ import Synchronization
 extension GraphRun {
   // MARK: Events
 
+  /// Publishes `didAttach` for each node (L2, L6).
   func announceNodes() {
     guard isObservedFromStart else { return }
     state.withLock { $0.observed = Set(0..<Int32(plan.traits.count)) }
@@ -14,6 +15,7 @@ extension GraphRun {
     }
   }
 
+  /// Publishes an event of a node, if the queue has a subscriber.
   func report(
     _ step: @autoclosure () -> ProcedureEvent.Step, of node: Int32, attempt: Int = 0,
     at instant: ProcedureInstant? = nil
@@ -30,6 +32,7 @@ extension GraphRun {
 
   var cancelledOutcome: ProcedureOutcome<Void> { .cancelled(reason: run.inheritedReason) }
 
+  /// Publishes the events of the end of a node that is not a run, or that has not executed.
   func reportEnd(
     of node: Int32, _ outcome: @autoclosure () -> ProcedureOutcome<Void>, _ nodeRun: Run? = nil, hasExecuted: Bool
   ) {
@@ -38,7 +41,7 @@ extension GraphRun {
       state.observed.remove(node)
       return state.starts.removeValue(forKey: node)
     }
-    // The run of a node that has more than a body has reported its end.
+    // A node with more than a body is a run, which has published its own end.
     guard !hasExecuted || isBare(node) else { return }
     let (outcome, attempt, end) = (outcome(), hasExecuted ? 1 : 0, run.core.time.now)
     if case .cancelled(let reason) = outcome { report(.didCancel(reason: reason), of: node, attempt: attempt, at: end) }
@@ -49,6 +52,7 @@ extension GraphRun {
     )
   }
 
+  /// Publishes the end of the nodes that never started, because the graph has failed or was cancelled.
   func finishUnstartedNodes() {
     let unstarted = state.withLock { $0.observed }
     for node in unstarted.sorted() { reportEnd(of: node, cancelledOutcome, hasExecuted: false) }
@@ -56,7 +60,9 @@ extension GraphRun {
 }
 
 extension GraphRun {
-  /// The metrics of a node that has only a body: all the time before its start counts as pending. `run` is the run of a node that needed one.
+  /// Returns the metrics of a node that has only a body. The whole time before its start counts as pending.
+  ///
+  /// `run` is the run that was created for the node, if any. `nil` if the node was not measured from the beginning.
   func metrics(
     from begin: ProcedureInstant?, to end: ProcedureInstant, _ attempts: Int, _ run: Run?
   ) -> ProcedureMetrics? {
@@ -66,22 +72,23 @@ extension GraphRun {
       return ProcedureMetrics(
         pending: start.duration(to: begin), executing: begin.duration(to: end), attempts: attempts)
     }
-    // The run was made while the body executed already.
+    // The run was created while the body was already executing.
     metrics.pending += start.duration(to: begin)
     metrics.executing += max(start.duration(to: end) - metrics.total, .zero)
     return metrics
   }
 
-  /// How long a node has waited before it came to the queue, if it was there for `time`; zero if that is not known.
+  /// Returns how long a node waited before its run was admitted, if the run has lasted for `time`; zero if that is not known.
   func timeSinceStart(to end: ProcedureInstant, without time: Duration) -> Duration {
     start.nanoseconds < 0 ? .zero : max(start.duration(to: end) - time, .zero)
   }
 }
 
 extension GraphRun {
-  /// The part of the graph in the tree of progress, made with those of all runs around if there is none.
+  /// The node of the graph in the progress tree. The first access creates it, and those of the enclosing runs.
   var progressPart: ProgressNode { progressPart(in: run.progressPart) }
 
+  /// Returns the node of the graph in the progress tree, within the node of the enclosing run.
   func progressPart(in around: ProgressNode) -> ProgressNode {
     let (part, isNew) = around.graph(firstID) {
       let total = plan.traits.reduce(0) { $0 + Double($1.weight) }
@@ -89,19 +96,19 @@ extension GraphRun {
         firstID, in: around, ProgressState(total: total), nodeCount: plan.traits.count, time: run.core.time)
     }
     guard isNew else { return part }
-    // From now on, each node counts when it ends; those that have ended before count here, some of them twice, which has no effect.
+    // From now on, each node is counted when it ends. Nodes that have ended before are counted here; counting one twice has no effect.
     values.countEnds()
     for node in plan.traits.indices where values.hasEnded(Int32(node)) { countEnd(of: Int32(node), in: part) }
     return part
   }
 
-  /// A node reports that has not ended.
+  /// An unfinished node reports progress.
   func nodeCame(_ id: ProcedureID) {
     let node = Int(id.number - firstID.number)
     progressPart.nodeCame(node, id, weight: Double(plan.traits[node].weight))
   }
 
-  /// A node has ended while somebody reads or reports progress.
+  /// A node has ended while progress is read or reported.
   func countEnd(of node: Int32) { countEnd(of: node, in: progressPart) }
 
   private func countEnd(of node: Int32, in part: ProgressNode) {

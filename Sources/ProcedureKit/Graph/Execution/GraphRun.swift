@@ -1,23 +1,24 @@
 import Synchronization
 
-/// One execution of a graph: who is ready, what has failed, and the workers.
+/// One execution of a graph: the ready nodes, the failures, and the workers.
 final class GraphRun: Sendable {
   struct State {
     var progress: GraphProgress
     var failures: [ProcedureFailure] = []
     var isCancelled = false
-    /// The node that has ended last; -1 if none has.
+    /// The node that has ended most recently; -1 if none has.
     var latest: Int32 = -1
-    var inbox: WorkerGroup?
+    /// The additional workers, while the graph has any.
+    var workers: WorkerGroup?
     /// The worker that waits for a slot.
     var startingWorker: Run?
-    /// The nodes whose events somebody observes and that have not ended.
+    /// The unfinished nodes whose events are observed.
     var observed: Set<Int32> = []
-    /// When observed nodes have started, and the numbers of their slots.
+    /// The instants at which observed nodes have started, and the numbers of their slots.
     var starts: [Int32: (instant: ProcedureInstant, slot: Int32)] = [:]
   }
 
-  private static let workerLevel = ModifierLayer(ModifierLayer.Traits(name: "graph worker"))
+  private static let workerLayer = ModifierLayer(ModifierLayer.Traits(name: "graph worker"))
 
   let plan: GraphPlan
   let values: GraphValues
@@ -27,12 +28,12 @@ final class GraphRun: Sendable {
   private let stopsAtFirstFailure: Bool
   let firstID: ProcedureID
   let state: Mutex<State>
-  /// The runs that nodes with nothing but a body needed, until the bodies end.
+  /// The runs that were created for nodes with only a body, until the bodies end.
   private let nodeRuns = Mutex<[Int32: Run]>([:])
   let isObservedFromStart: Bool
-  /// The instant since which all nodes wait.
+  /// The instant at which the graph started, and all nodes began to wait; negative if runs are not measured.
   let start: ProcedureInstant
-  /// Whether each node is a run, since the queue calls hooks or an interceptor for each.
+  /// Whether each node is a run, because the queue has hooks or an interceptor.
   let makesRuns: Bool
 
   init(_ plan: GraphPlan, in run: Run, limit: Int, stopsAtFirstFailure: Bool) {
@@ -47,7 +48,9 @@ final class GraphRun: Sendable {
     state = Mutex(State(progress: GraphProgress(countdown, limit: limit, stopsAtFirstFailure: stopsAtFirstFailure)))
   }
 
-  /// Executes the graph. The caller's task is the first worker, and waits for the others.
+  /// Executes the graph.
+  ///
+  /// The caller's task executes nodes alone until a second one is ready, and then waits for workers that execute the rest, each with its own slot.
   func execute() async throws {
     announceNodes()
     run.core.update { $0[run].details.extensions.graph = self }
@@ -70,21 +73,24 @@ final class GraphRun: Sendable {
     try throwIfFailed()
   }
 
+  /// Executes the remaining nodes, beginning with one that the caller's task has taken, by workers. Returns when the graph has ended.
   private func executeByWorkers(takingOverFrom node: Int32) async {
-    let inbox = WorkerGroup()
+    let workers = WorkerGroup()
     let isComplete = state.withLock { state in
       if node >= 0 { state.progress.nodePutBack(node) }
-      state.inbox = inbox
+      state.workers = workers
       return state.progress.isComplete
     }
     guard !isComplete else { return }
+    // The body only waits for its workers, so it holds no slot (Q3).
     await run.withSlotReleased {
       addWorker()
-      await Spawner.runGroup(inbox)
+      await Spawner.runGroup(workers)
     }
-    state.withLock { $0.inbox = nil }
+    state.withLock { $0.workers = nil }
   }
 
+  /// Throws the first failure, or all collected failures (D4).
   private func throwIfFailed() throws {
     let (failures, isCancelled) = state.withLock { ($0.failures, $0.isCancelled) }
     if isCancelled { throw CancellationError() }
@@ -93,19 +99,19 @@ final class GraphRun: Sendable {
     throw ProcedureError.partsFailed(procedure: run.identity, failures: failures)
   }
 
-  /// The nodes at one instant that are no runs of the queue, or not yet.
+  /// The unfinished nodes that are not runs of the queue, at one instant.
   struct UnfinishedNodes: Sendable {
-    /// A worker has taken them.
+    /// The nodes that workers execute.
     var executing: [Int32] = []
-    /// A worker has taken them while the queue was suspended.
+    /// The nodes that workers have taken, but that the suspended queue holds back (Q2).
     var held: [Int32] = []
-    /// They wait for a slot.
+    /// The ready nodes that wait for a worker.
     var waiting: [Int32] = []
-    /// The limit of the graph, if the waiting nodes wait for that.
+    /// The limit of the graph, if it is reached.
     var limit: Int?
   }
 
-  /// The nodes at this instant. Called under the lock of the queue, which is taken before that of the graph.
+  /// The unfinished nodes now. Called under the lock of the queue, which is taken before that of the graph.
   var unfinishedNodes: UnfinishedNodes {
     state.withLock { state in
       var nodes = UnfinishedNodes(limit: state.progress.reachedLimit)
@@ -121,7 +127,7 @@ final class GraphRun: Sendable {
     }
   }
 
-  /// The run of a node that has more than a body has arrived at the queue, which reports the node from now on. Called under the lock of the queue.
+  /// The run of a node with more than a body was admitted. Snapshots of the queue now include it as a run. Called under the lock of the queue.
   func nodeAdmitted(_ id: ProcedureID) {
     guard id.number >= firstID.number, id.number - firstID.number < plan.traits.count else { return }
     values.nodeBecameRun(Int32(id.number - firstID.number))
@@ -143,7 +149,7 @@ final class GraphRun: Sendable {
     try await run.driveToEnd(admitted: traits.priority, as: Void.self)
   }
 
-  /// Makes the run of a node, whose body uses the slot of the worker.
+  /// Makes the run of a node. Its body uses the slot of the worker.
   func makeRun(of node: Int32, worker: Run, _ layer: ModifierLayer? = nil, _ closures: ModifierLayer.Closures? = nil)
     -> Run
   {
@@ -154,42 +160,44 @@ final class GraphRun: Sendable {
       id: firstID.advanced(by: Int(node)), slotOf: worker.slotOwner, closures: closures)
   }
 
-  /// The run of a node that has nothing but a body. For a task that the body has left behind, a run that has ended.
+  /// Returns the run of a node that has only a body, and creates it on first use. In a task that outlives the body, the run has ended.
   func run(of node: Int32, worker: Run) -> Run {
-    // The run is known only once it has arrived: another task of the body would take it for one that has ended.
+    // The run is admitted before the lock is released: otherwise, another task of the body would see a run that seems to have ended.
     let (run, adoption) = nodeRuns.withLock { runs -> (Run, Run.Adoption?) in
       if let run = runs[node] { return (run, nil) }
       let run = makeRun(of: node, worker: worker)
       guard values.nodeNeedsRun(node) else { return (run, .refused) }
       runs[node] = run
-      return (run, run.arriveAsNode())
+      return (run, run.admitAsNode())
     }
-    if let adoption { run.arrivedAsNode(adoption, isCancelled: isStopping) }
+    if let adoption { run.wasAdmittedAsNode(adoption, isCancelled: isStopping) }
     return run
   }
 
-  /// The run that was made for a node whose body executes, if any.
+  /// Returns the run that was created for a node whose body executes, if any.
   func runMade(for node: Int32) -> Run? { nodeRuns.withLock { $0[node] } }
 
-  /// The body of a node has ended. The run that was made for the node, if any.
+  /// The body of a node has ended. Returns the run that was created for the node, if any.
   func bodyEnded(of node: Int32) -> Run? {
     values.nodeEnded(node) ? nodeRuns.withLock { $0.removeValue(forKey: node) } : nil
   }
 
   var isStopping: Bool { countdown.isStopping }
 
-  /// The failure that stops the other nodes.
+  /// The failure that stops the other nodes; `nil` if the graph continues after failures (D4).
   var failFast: ProcedureFailure? { stopsAtFirstFailure ? state.withLock(\.failures.first) : nil }
 
   // MARK: Events of nodes
 
-  /// Whether a node is no run, so that the graph reports its events.
+  /// Returns whether a node is not a run, so that the graph publishes its events.
   func isBare(_ node: Int32) -> Bool { plan.traits[Int(node)].isPlain && !makesRuns }
 
+  /// Counts the start or the end of a node as a change for the stall detector.
   private func nodeMoved() {
     if run.core.stallReport != nil { run.core.send { state, _ in state.machine.nodeMoved() } }
   }
 
+  /// A worker is about to execute a node.
   func nodeStarts(_ node: Int32, by worker: Run) {
     nodeMoved()
     guard broadcaster.isObserved, isBare(node) else { return }
@@ -198,6 +206,7 @@ final class GraphRun: Sendable {
     report(.willExecute(attempt: 1, slot: slot), of: node, at: instant)
   }
 
+  /// A node has succeeded. Returns what its worker does next.
   func nodeSucceeded(_ node: Int32, _ run: Run?) -> GraphProgress.Advance {
     nodeMoved()
     if values.countsEnds { countEnd(of: node) }
@@ -205,29 +214,32 @@ final class GraphRun: Sendable {
       reportEnd(of: node, isStopping ? cancelledOutcome : .finished(()), run, hasExecuted: true)
     }
     let released = countdown.nodeSucceeded(node)
+    // The node has released exactly one successor, so the worker continues with it, without the lock.
     if let next = countdown.successor(among: released) { return GraphProgress.Advance(next: next) }
-    return carryOut(
+    return perform(
       state.withLock { state in
         state.latest = node
         return state.progress.nodeSucceeded(releasing: released)
       })
   }
 
+  /// A worker does not execute the node that it has taken, because the graph is stopping.
   func nodeAbandoned(_ node: Int32) -> GraphProgress.Advance {
     values.nodePutBack(node)
-    return carryOut(state.withLock { $0.progress.nodeAbandoned() })
+    return perform(state.withLock { $0.progress.nodeAbandoned() })
   }
 
+  /// A node has failed, was cancelled, or was ignored: skips its dependents, and records the failure (D1, D4). Returns what its worker does next.
   func nodeFailed(_ node: Int32, _ error: any Error, _ nodeRun: Run?, hasExecuted: Bool) -> GraphProgress.Advance {
     nodeMoved()
-    // A cancel of the run may be seen here before its handler has been called.
+    // The run may be cancelled although its cancellation handler has not been called yet.
     if !isStopping, run.isCancelledOrStopping { taskWasCancelled() }
     let isCancelled = isStopping
     let outcome = nodeRun?.outcome?.withoutValue ?? ProcedureOutcome<Void>(thrown: error)
     let ending: GraphProgress.Ending = if case .ignored = outcome { .ignored } else { .failed }
     reportEnd(of: node, isCancelled ? cancelledOutcome : outcome, nodeRun, hasExecuted: hasExecuted)
     let skipped = countdown.nodeStopped(node, ending)
-    // Recorded before anything is released, since a node that accepts the failure may be executed at once.
+    // The errors are recorded before nodes are released, since a node that accepts the failure can execute at once.
     values.recordError(error, of: plan.slot(of: node))
     for skip in skipped { values.recordError(self.error(of: skip, since: node, error), of: plan.slot(of: skip.node)) }
     let released = countdown.release(byStopping: node, skipped)
@@ -242,9 +254,10 @@ final class GraphRun: Sendable {
     if counts, stopsAtFirstFailure { logStop(by: node, error, of: run) }
     for skip in skipped { finishSkipped(skip, since: node, error, isCancelled: isCancelled) }
     if values.countsEnds, !isStopping { for end in [node] + skipped.map(\.node) { countEnd(of: end) } }
-    return carryOut(advance)
+    return perform(advance)
   }
 
+  /// Returns the error of a node that is skipped because `node` has ended with the error `root` (D1).
   private func error(of skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error) -> ProcedureError {
     if skip.ending == .ignored, let condition = (root as? ProcedureError)?.condition {
       return .ignored(procedure: identity(of: skip.node), by: condition)
@@ -253,6 +266,7 @@ final class GraphRun: Sendable {
       of: identity(of: skip.node), identity(of: skip.cause), origin: identity(of: node), root)
   }
 
+  /// Publishes the end of a skipped node, and gives up its inputs (D3).
   private func finishSkipped(
     _ skip: GraphCountdown.Skipped, since node: Int32, _ root: any Error, isCancelled: Bool
   ) {
@@ -262,10 +276,12 @@ final class GraphRun: Sendable {
     for input in plan.inputs(of: skip.node) { values.giveUpShare(of: input) }
   }
 
+  /// The task of a worker was cancelled.
   func taskWasCancelled() {
     if !isStopping { cancel() }
   }
 
+  /// Cancels the graph and everything in it (C5).
   private func cancel() {
     let advance = state.withLock { state in
       state.isCancelled = state.isCancelled || !state.progress.isStopping
@@ -273,17 +289,20 @@ final class GraphRun: Sendable {
       advance.cancelsWorkers = true
       return advance
     }
-    _ = carryOut(advance)
+    _ = perform(advance)
   }
 
-  private func carryOut(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
+  /// Performs the effects of a step on other workers, and returns the step.
+  private func perform(_ advance: GraphProgress.Advance) -> GraphProgress.Advance {
     guard advance.addsWorker || advance.cancelsWorkers || advance.isComplete else { return advance }
     if advance.cancelsWorkers { run.cancelParts() }
-    guard let inbox = state.withLock({ $0.inbox }) else { return advance }
+    // Without additional workers, the caller's task performs the step itself.
+    guard let workers = state.withLock({ $0.workers }) else { return advance }
     if advance.addsWorker { addWorker() }
-    if advance.cancelsWorkers { inbox.send(.cancelAll) }
+    if advance.cancelsWorkers { workers.send(.cancelAll) }
     if advance.isComplete {
-      inbox.close()
+      workers.close()
+      // A worker that still waits for a slot has nothing left to execute.
       state.withLock { $0.startingWorker.take() }?.cancel(nil)
     }
     return advance
@@ -291,30 +310,30 @@ final class GraphRun: Sendable {
 
   // MARK: Workers
 
-  /// Adds a worker, which stands in line for a slot of its own. A graph in a hook of the end has none, and neither have its workers.
+  /// Adds a worker, which waits for its own slot. A graph in an end hook has no slot, and neither have its workers (L3).
   private func addWorker() {
     let owner = run.slotOwner
     let isInHook = run.core.read { $0.runs[owner].isDecided }
-    let worker = Run(run.core, Self.workerLevel, .graphWorker, parent: run, slotOf: isInHook ? owner : nil)
+    let worker = Run(run.core, Self.workerLayer, .graphWorker, parent: run, slotOf: isInHook ? owner : nil)
     worker.setBody { [self] worker, _ in
       let first = state.withLock { state in
         state.startingWorker = nil
         return state.progress.workerStarted()
       }
-      _ = await GraphWorker(self, worker: worker).execute(from: carryOut(first), leavesWhenMoreIsReady: false)
+      _ = await GraphWorker(self, worker: worker).execute(from: perform(first), leavesWhenMoreIsReady: false)
       return ()
     }
-    let inbox = state.withLock { state -> WorkerGroup? in
+    let workers = state.withLock { state -> WorkerGroup? in
       guard !state.progress.isComplete else { return nil }
       state.startingWorker = worker
-      return state.inbox
+      return state.workers
     }
-    _ = inbox?.send(
+    _ = workers?.send(
       .add {
         do {
           try await worker.driveToEnd(admitted: nil, as: Void.self)
         } catch {
-          // A worker was cancelled in line for its slot: by the graph, when it is complete; otherwise the graph is cancelled, too.
+          // The worker was cancelled while it waited for its slot. Unless the graph did that because it has ended, the graph is cancelled, too.
           if !self.state.withLock(\.progress.isComplete) { self.taskWasCancelled() }
         }
       })
@@ -322,7 +341,7 @@ final class GraphRun: Sendable {
 }
 
 extension Run {
-  /// Cancels the runs of a kind within the run, or all of them, and not the run itself.
+  /// Cancels the children of the run, or only those of one kind, but not the run itself.
   func cancelParts(_ kind: Kind? = nil) {
     let children = core.read { $0.runs[self].details.children.byID.inOrder }
     for child in children where kind == nil || child.kind == kind { child.cancel(inheritedReason) }

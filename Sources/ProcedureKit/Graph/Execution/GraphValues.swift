@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Internal. Where a value lies in the memory of a graph's run.
+/// Internal. The position of a value in the memory of a graph's run.
 ///
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
@@ -12,12 +12,12 @@ package struct ValueSlot<Value>: Sendable {
   package init(index: Int32, offset: Int32) { (self.index, self.offset) = (index, offset) }
 }
 
-/// Internal. How much memory a value of a type takes, and how a value is destroyed.
+/// Internal. The memory layout of a type, and how to destroy a value.
 @usableFromInline
 struct ValueKind: Sendable {
   let size: Int
   let alignment: Int
-  /// Destroys the value at an offset. `nil` for a type whose values are nothing but bits.
+  /// Destroys the value at an offset; `nil` for a trivial type, whose values need no destruction.
   let destroy: (@Sendable (GraphValues, Int32) -> Void)?
   let type: Any.Type
 
@@ -37,14 +37,14 @@ struct ValueKind: Sendable {
 
 /// Internal. The values and counters of one run of a graph, in memory that workers read and write without a lock.
 ///
-/// Invariant of a value: the producer writes the slot once. A consumer reads the slot after the producer has counted down the
-/// consumer's dependencies. A value that is more than bits has a counter: `unproduced` until the value is written, plus one for each
-/// consumer that has neither taken the value nor given the value up. The last to count down destroys the value, or takes the value.
+/// Invariant of a value: the producer writes the slot once. A consumer reads the slot after the producer has counted down the consumer's
+/// dependencies. A value of a nontrivial type has a counter: `unproduced` until the value is written, plus one for each consumer that has
+/// neither taken the value nor given it up. The last consumer to count down takes the value or destroys it.
 ///
-/// Invariant of a node: `missing` starts as the number of dependencies. A dependency that has settled subtracts one, after the
-/// dependency's value or error has been written; the last one releases the node, and sees everything written before. A skipped node has
-/// `skipped`, or a little less, so that no dependency counts down to zero. Once a worker has taken the node, the counter tells whether
-/// the node executes, is held by a suspended queue, executes and has a run, is a run of its own, or has ended.
+/// Invariant of a node: its counter starts as the number of dependencies. A dependency that has settled subtracts one, after its value or error
+/// was written. The last dependency releases the node, whose worker sees everything written before. The counter of a skipped node is `skipped`
+/// or a little less, so that no dependency counts down to zero. After a worker has taken the node, the counter is its stage: `executing`,
+/// `held` (by the suspended queue), `executingAsRun` (a run was created for its body), `isRun` (the node has more than a body), or `ended`.
 ///
 /// `package` for `ProcedureKitDurable`.
 @usableFromInline
@@ -61,7 +61,7 @@ package final class GraphValues: @unchecked Sendable {
   private let nodeCount: Int
   private let stopIndex: Int
   @usableFromInline let memory: UnsafeMutableRawPointer
-  /// A counter for each node, then one for each slot if consumers are counted, and at last a 1 if nothing more starts, and a 2 if ends are counted.
+  /// A counter for each node, then one for each slot if consumers are counted, and then flags: 1 if the graph is stopping, 2 if ends are counted.
   private let counters: UnsafeMutablePointer<Atomic<Int32>>
   private let errors = Mutex<[Int32: any Error]>([:])
 
@@ -89,18 +89,18 @@ package final class GraphValues: @unchecked Sendable {
 
   // MARK: Values
 
-  /// Returns whether values of a type need no destruction.
+  /// Returns whether a type is trivial, so that its values need no destruction.
   @inlinable
   static func isBits<Value>(_ type: Value.Type) -> Bool { _isPOD(type) }
 
-  /// Writes a value, once, by the value's producer.
+  /// Writes a value. Its producer calls this once.
   @inlinable
   package func put<Value>(_ value: consuming Value, into slot: ValueSlot<Value>) {
     (memory + Int(slot.offset)).initializeMemory(as: Value.self, to: value)
     if !Self.isBits(Value.self) { valueProduced(in: slot.index) }
   }
 
-  /// Returns a consumer's copy of a value; the last consumer gets the value itself.
+  /// Returns a consumer's copy of a value. The last consumer receives the value itself (D3).
   @inlinable
   package func take<Value>(_ slot: ValueSlot<Value>) -> Value {
     let pointer = (memory + Int(slot.offset)).assumingMemoryBound(to: Value.self)
@@ -111,7 +111,7 @@ package final class GraphValues: @unchecked Sendable {
     return value
   }
 
-  /// Returns a consumer's copy of a value, or the error of a node that has not produced a value.
+  /// Returns a consumer's copy of a value, or the error of a node that has produced no value (D1).
   func takeResult<Value>(_ slot: ValueSlot<Value>) -> Result<Value, any Error> {
     guard let error = error(of: slot.index) else { return .success(take(slot)) }
     giveUpShare(of: slot.index)
@@ -121,13 +121,13 @@ package final class GraphValues: @unchecked Sendable {
   @usableFromInline
   func valueProduced(in slot: Int32) { countDown(slot, by: Self.unproduced) }
 
-  /// Counts a consumer down that has taken a copy of the value, or that will never take the value.
+  /// Counts down a consumer that has copied the value, or that will never take it (D3).
   @usableFromInline
   package func giveUpShare(of slot: Int32) {
     if layout.slots[Int(slot)].destroy != nil { countDown(slot, by: 1) }
   }
 
-  /// Counts the last consumer down, who moves the value out. Returns `false` for any other consumer.
+  /// Counts down the last consumer, which then moves the value out. Returns `false` if other consumers are left.
   @usableFromInline
   func claimLastShare(of slot: Int32) -> Bool {
     guard counters[nodeCount + Int(slot)].load(ordering: .acquiring) == 1 else { return false }
@@ -135,6 +135,7 @@ package final class GraphValues: @unchecked Sendable {
     return true
   }
 
+  /// Counts down a slot, and destroys the value after the last consumer (D3).
   private func countDown(_ slot: Int32, by shares: Int32) {
     if counters[nodeCount + Int(slot)].subtract(shares, ordering: .acquiringAndReleasing).newValue == 0 {
       destroy(slot)
@@ -150,73 +151,74 @@ package final class GraphValues: @unchecked Sendable {
     (memory + Int(offset)).assumingMemoryBound(to: Value.self).deinitialize(count: 1)
   }
 
-  /// Records why the producer of a slot has not produced a value.
+  /// Records the error because of which a slot has no value.
   func recordError(_ error: any Error, of slot: Int32) { errors.withLock { $0[slot] = error } }
 
   package func error(of slot: Int32) -> (any Error)? { errors.withLock { $0[slot] } }
 
   // MARK: Nodes
 
-  /// Whether nothing more starts, because the graph failed or was cancelled.
+  /// Whether no further node starts, because the graph has failed or was cancelled.
   var isStopping: Bool { counters[stopIndex].load(ordering: .acquiring) & 1 == 1 }
 
-  /// Nothing more starts.
+  /// Stops the graph: no further node starts.
   func stop() { counters[stopIndex].bitwiseOr(1, ordering: .releasing) }
 
-  /// Whether the ends of nodes are counted. A node that does not see this has ended before, and is seen as such by the caller of `countEnds`.
+  /// Whether the ends of nodes are counted. If a node reads `false`, it has ended before `countEnds`, whose caller counts it.
   var countsEnds: Bool { counters[stopIndex].load(ordering: .sequentiallyConsistent) & 2 == 2 }
 
+  /// Starts counting the ends of nodes. The caller has to count the nodes that have ended before.
   func countEnds() { counters[stopIndex].bitwiseOr(2, ordering: .sequentiallyConsistent) }
 
-  /// Whether the body of a node has ended, or the node is skipped.
+  /// Returns whether the body of a node has ended, or the node is skipped.
   func hasEnded(_ node: Int32) -> Bool {
     let counter = counters[Int(node)].load(ordering: .sequentiallyConsistent)
     return counter == Self.ended || counter > Self.unproduced
   }
 
-  /// Counts one dependency of a node down, and returns whether the dependency was the last one.
+  /// Counts down one dependency of a node, and returns whether it was the last one.
   func dependencySettled(of node: Int32) -> Bool {
     counters[Int(node)].subtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }
 
-  /// Marks a node that will not be executed, and returns the previous counter.
+  /// Marks a node as skipped, and returns the previous counter.
   func skip(_ node: Int32) -> Int32 {
     counters[Int(node)].exchange(Self.skipped, ordering: .acquiringAndReleasing)
   }
 
-  /// A worker has taken a node, which executes from now on.
+  /// A worker has taken a node, which now executes.
   func nodeTaken(_ node: Int32) { counters[Int(node)].store(Self.executing, ordering: .releasing) }
 
-  /// The worker of a node waits for the queue to be resumed.
+  /// The worker of a node waits until the queue resumes (Q2).
   func nodeHeld(_ node: Int32) { counters[Int(node)].store(Self.held, ordering: .releasing) }
 
   /// A worker does not execute the node that it has taken.
   func nodePutBack(_ node: Int32) { counters[Int(node)].store(0, ordering: .releasing) }
 
-  /// A node that has more than a body is a run of the queue from now on, unless it has another run already.
+  /// A node with more than a body is now a run of the queue, unless a run was created for it before.
   func nodeBecameRun(_ node: Int32) {
     _ = counters[Int(node)].compareExchange(
       expected: Self.executing, desired: Self.isRun, ordering: .acquiringAndReleasing)
   }
 
-  /// Returns whether a node executes, and has no run so far; the node has a run from now on.
+  /// Marks an executing node as having a run. Returns `false` if the node has a run already, or does not execute.
   func nodeNeedsRun(_ node: Int32) -> Bool {
     counters[Int(node)].compareExchange(
       expected: Self.executing, desired: Self.executingAsRun, ordering: .acquiringAndReleasing
     ).exchanged
   }
 
-  /// The body of a node has ended. Returns whether the node has a run.
+  /// The body of a node has ended. Returns whether a run was created for the node.
   func nodeEnded(_ node: Int32) -> Bool {
     counters[Int(node)].exchange(Self.ended, ordering: .sequentiallyConsistent) == Self.executingAsRun
   }
 
-  /// What a node does that a worker has taken, and that is no run of the queue with more than a body.
+  /// The stage of a node that a worker has taken, and that has only a body.
   enum Stage {
     case executing, held
   }
 
-  /// Returns what a node does; `nil` if no worker has taken the node, if the node is a run, and if it has ended.
+  /// Returns the stage of a node; `nil` if no worker has taken the node, if it has more than a body and is a run, or if it has ended.
   func stage(of node: Int32) -> Stage? {
     switch counters[Int(node)].load(ordering: .acquiring) {
     case Self.executing, Self.executingAsRun: .executing

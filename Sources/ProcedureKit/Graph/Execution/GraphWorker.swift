@@ -1,4 +1,4 @@
-/// Executes nodes of a graph, one after another, in one task and with one slot.
+/// Executes nodes of a graph in sequence, in one task and with one slot.
 struct GraphWorker {
   private let graph: GraphRun
   private let worker: Run
@@ -12,9 +12,9 @@ struct GraphWorker {
     owner = NodeFrame.Owner(graph: graph, worker: worker)
   }
 
-  /// Executes nodes until there is none, or, if told to, until another worker could execute more.
+  /// Executes nodes until there are none left. With `leavesWhenMoreIsReady`, stops when another worker could execute a ready node.
   ///
-  /// The function is on no actor from its beginning, so that it need not return to an actor after each node.
+  /// The function is declared to run on no actor, so that it does not return to one after each node.
   @concurrent
   func execute(from first: GraphProgress.Advance, leavesWhenMoreIsReady: Bool) async -> GraphProgress.Advance {
     var advance = first
@@ -26,10 +26,11 @@ struct GraphWorker {
     return advance
   }
 
-  /// Executes one node, with a context of its own: a task that the body leaves behind keeps the context.
+  /// Executes one node, with its own context, which a task that outlives the body keeps.
   @inline(__always) @concurrent
   private func executeNode(_ node: Int32) async -> GraphProgress.Advance {
     if graph.isStopping { return graph.nodeAbandoned(node) }
+    // The queue is suspended, so an executing graph starts no further node (Q2).
     if worker.core.isGated {
       graph.values.nodeHeld(node)
       await worker.core.waitWhileSuspended(worker)
@@ -53,7 +54,7 @@ struct GraphWorker {
     }
     let run = graph.bodyEnded(of: node)
     if let run { failure = await run.finishAsNode(failure) }
-    // A node that was stopped has ended without the slot: the worker needs it for the next node (Q1).
+    // A cancelled node has continued without a slot (C5), and the worker needs the slot for the next node (Q1).
     if failure != nil, run != nil { await worker.reacquireSlot() }
     if Task.isCancelled, !worker.ignoresTaskCancellation { graph.taskWasCancelled() }
     return failure.map { graph.nodeFailed(node, $0, run, hasExecuted: true) } ?? graph.nodeSucceeded(node, run)
@@ -61,8 +62,8 @@ struct GraphWorker {
 }
 
 extension Run {
-  /// The run of a node comes when its body executes already.
-  func arriveAsNode() -> Adoption {
+  /// Admits the run of a node whose body is already executing.
+  func admitAsNode() -> Adoption {
     let adoption = parent?.adopt(self) ?? .refused
     guard adoption != .refused else { return .refused }
     core.send { state, effects in
@@ -73,13 +74,13 @@ extension Run {
     return adoption
   }
 
-  /// The run of a node has come: it ends if the graph has left its task behind, and is cancelled like the graph.
-  func arrivedAsNode(_ adoption: Adoption, isCancelled: Bool) {
+  /// The run of a node was admitted, or refused because the graph has ended. Refuses it then, or cancels it if the graph is cancelled.
+  func wasAdmittedAsNode(_ adoption: Adoption, isCancelled: Bool) {
     if adoption == .refused { return refuse(CancellationError()) }
     if isCancelled || adoption == .cancelled { cancelLikeParent() }
   }
 
-  /// The body of a node has ended: its children are awaited. The error that the node ends with, if any.
+  /// The body of a node has ended. Awaits the children of its run, and returns the error with which the node ends, if any.
   func finishAsNode(_ failure: (any Error)?) async -> (any Error)? {
     core.update { $0[self].details.result = failure.map { .failure($0) } ?? .success(()) }
     await finish()
@@ -94,9 +95,9 @@ extension Run {
 
 /// The context of a node that a worker of a graph executes.
 ///
-/// A node is no run as long as it has nothing but a body. The graph makes the run when something needs one: a child, a wait, a handler.
+/// A node with only a body is not a run. The graph creates a run when the body needs one: for a child, a wait, or a handler.
 struct NodeFrame: Sendable {
-  /// The graph and the worker, in one object that all nodes of the worker share, so that a context is one reference and a number.
+  /// The graph and the worker, in one object that all nodes of the worker share. So a context is one reference and a number.
   final class Owner: Sendable {
     let graph: GraphRun
     let worker: Run
@@ -117,7 +118,7 @@ struct NodeFrame: Sendable {
       || !worker.ignoresTaskCancellation && Task.isCancelled
   }
 
-  /// The run of the node. For a task that the body has left behind, a run that has ended.
+  /// The run of the node, which is created on first use. In a task that outlives the body, the run has ended.
   var run: Run { graph.run(of: node, worker: worker) }
 
   /// Makes the run of a node that has more than a body.
