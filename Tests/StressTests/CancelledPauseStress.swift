@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -45,8 +46,10 @@ extension StressTests {
       let handles = (0..<50).map { _ in ledger.watch(queue.add(body.retry(.immediate))) }
       for _ in 0..<1_000 { ledger.watch(queue.add(ledger.worker())) }
       await queue.resume()
-      while retried.startCount < handles.count { await Task.yield() }
-      for handle in handles { handle.cancel() }
+      do {
+        defer { for handle in handles { handle.cancel() } }
+        try await eventually { retried.startCount == handles.count }
+      }
       let count = await OutcomeCount(of: handles)
       #expect(count.cancelled == handles.count)
     }

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-/// Values in order, to be looked at later and waited for.
+/// Values in the order in which they were appended. Tests look at them later, or wait for a number of them.
 package final class Record<Value: Sendable>: Sendable {
   private let contents = Mutex<[Value]>([])
 
@@ -11,8 +11,8 @@ package final class Record<Value: Sendable>: Sendable {
 
   package func append(_ value: Value) { contents.withLock { $0.append(value) } }
 
-  /// Waits until there are so many values.
-  package func wait(for count: Int) async throws {
-    try await eventually { values.count >= count }
+  /// Waits until there are at least `count` values.
+  package func wait(for count: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    try await eventually(sourceLocation: sourceLocation) { values.count >= count }
   }
 }

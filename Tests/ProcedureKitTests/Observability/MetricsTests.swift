@@ -160,7 +160,8 @@ import TestingProcedureKit
     }
     let isOver = Box(false)
     let (snapshots, twice) = (Box(0), Box<[String]>([]))
-    await withTaskGroup(of: Void.self) { group in
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      defer { isOver.update { $0 = true } }
       for _ in 0..<3 {
         group.addTask {
           while !isOver.value {
@@ -173,8 +174,7 @@ import TestingProcedureKit
         }
       }
       for _ in 0..<400 { _ = try? await queue.run(graph) }
-      while snapshots.value < 3 { await Task.yield() }
-      isOver.update { $0 = true }
+      try await eventually { snapshots.value >= 3 }
     }
     #expect(twice.value.isEmpty, "\(twice.value.prefix(2))")
   }

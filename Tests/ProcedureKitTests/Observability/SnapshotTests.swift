@@ -115,12 +115,12 @@ struct SnapshotOfBodiesTests {
   func moment() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let handles = (0..<TestDepth.size(20_000)).map { _ in queue.add(ProcedureTask { await Task.yield() }) }
-    repeat {
+    try await eventually {
       let snapshot = queue.snapshot()
       #expect(snapshot.procedures.allSatisfy { $0.state != .finished })
       #expect(snapshot.procedures.count { $0.state == .executing } <= 2)
-      await Task.yield()
-    } while !handles.allSatisfy { $0.state == .finished }
+      return handles.allSatisfy { $0.state == .finished }
+    }
   }
 }
 
@@ -181,8 +181,13 @@ struct InnerWaitTests {
 }
 
 extension SnapshotTests {
-  private func wait(of name: String, on queue: ProcedureQueue, is wait: QueueSnapshot.Wait) async throws {
-    try await eventually { queue.snapshot().procedures.first { $0.procedure.name == name }?.wait == wait }
+  private func wait(
+    of name: String, on queue: ProcedureQueue, is wait: QueueSnapshot.Wait,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    try await eventually(sourceLocation: sourceLocation) {
+      queue.snapshot().procedures.first { $0.procedure.name == name }?.wait == wait
+    }
   }
 
   @Test("A procedure at a rate limiter, a node behind its graph's limit, and a node of a suspended queue say so")

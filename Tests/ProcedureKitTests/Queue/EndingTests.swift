@@ -59,8 +59,7 @@ import TestingProcedureKit
     let late = queue.add(ProcedureTask("late") {})
     let error = await #expect(throws: ProcedureError.self) { try await late.value }
     #expect(error?.kind == .queueShutDown)
-    for _ in 0..<100 where clock.sleeperCount > 0 { await Task.yield() }
-    #expect(clock.sleeperCount == 0)
+    try await eventually { clock.sleeperCount == 0 }
   }
 
   @Test(
@@ -90,10 +89,9 @@ import TestingProcedureKit
     async let none: Void = queue.shutDown()
     try await clock.nextSleep()
     async let short: Void = queue.shutDown(grace: .seconds(5))
-    while handle.state != .finished {
+    try await eventually {
       clock.advance(by: .seconds(5))
-      await Task.yield()
-      if clock.now > VirtualClock.Instant().advanced(by: .seconds(90)) { break }
+      return handle.state == .finished || clock.now > VirtualClock.Instant().advanced(by: .seconds(90))
     }
     #expect(clock.now < VirtualClock.Instant().advanced(by: .seconds(90)))
     handle.cancel()

@@ -68,10 +68,10 @@ import TestingProcedureKit
       return true
     }
     let handle = queue.add(isRetry ? retrying.exclusive("x") : repeating.exclusive("x"))
-    while handle.state != .finished {
+    try await eventually {
       if clock.sleeperCount > 0 { clock.advance(by: .seconds(1)) }
       if count.load(ordering: .relaxed) >= 2 { release.set() }
-      await Task.yield()
+      return handle.state == .finished
     }
     #expect(await handle.outcome.isFinished)
     #expect(count.load(ordering: .relaxed) == (isRetry ? 2 : 3))

@@ -66,12 +66,12 @@ import TestingProcedureKit
       }
     let handle = queue.add(work)
     var ends: [ProcedureInstant] = []
-    while !handle.state.isFinished {
+    try await eventually {
       if case .pause(let end?)? = queue.snapshot().procedures.first?.wait, !ends.contains(end) {
         ends.append(end)
         clock.advance(by: .seconds(10))
       }
-      await Task.yield()
+      return handle.state.isFinished
     }
     try await handle.value
     #expect(told.value == 0 && ends.count >= 2)

@@ -83,8 +83,10 @@ import TestingProcedureKit
 }
 
 extension Box {
-  /// Yields until the value meets a condition.
-  fileprivate func wait(until isMet: (Value) -> Bool) async throws {
-    try await eventually { isMet(value) }
+  /// Waits until the value meets a condition.
+  fileprivate func wait(
+    sourceLocation: SourceLocation = #_sourceLocation, until isMet: (Value) -> Bool
+  ) async throws {
+    try await eventually(sourceLocation: sourceLocation) { isMet(value) }
   }
 }

@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -183,7 +184,7 @@ extension Rule {
         let running = stage.start(subject, isAdded: side.isAdded)
         await stage.started.wait()
         await stage.cancel(running, from: side)
-        await stage.untilNoted("child is cancelled")
+        try await stage.untilNoted("child is cancelled")
         stage.release.set()
         await stage.expectCancelled(running, from: side)
       },
@@ -204,9 +205,7 @@ extension Stage {
         handlerWasCalled.update { $0 = true }
       }
       // The task may be cancelled a moment after whoever cancels has gone on.
-      if !isInCallersTask || side == .caller {
-        for _ in 0..<100_000 where !Task.isCancelled { await Task.yield() }
-      }
+      if !isInCallersTask || side == .caller { try await eventually { Task.isCancelled } }
       let now = (Task.isCancelled, ProcedureContext.current?.isCancelled ?? false)
       seen.update { $0 = now }
       note("body")

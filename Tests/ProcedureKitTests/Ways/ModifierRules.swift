@@ -41,7 +41,7 @@ extension Rule {
     Rule(id: "reuse cancelled", sentence: "a cancel while a value is looked for ends the run as cancelled") { stage in
       let subject = stage.subject().reusing("cached") {
         stage.enter()
-        await stage.untilCancelled()
+        try await stage.untilCancelled()
         return 1
       }
       let running = stage.start(subject)

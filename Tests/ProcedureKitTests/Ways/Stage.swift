@@ -93,9 +93,11 @@ final class Stage: Sendable {
     }
   }
 
-  /// Waits, in a body, until that has been cancelled; time passes meanwhile.
-  func untilCancelled() async {
-    while !Task.isCancelled, !(ProcedureContext.current?.isCancelled ?? false), !isOver.value { await Task.yield() }
+  /// Waits in a body until the body has been cancelled. The clock can move in the meantime.
+  func untilCancelled(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    try await eventually(sourceLocation: sourceLocation) {
+      Task.isCancelled || ProcedureContext.current?.isCancelled ?? false || isOver.value
+    }
   }
 
   // MARK: Running
@@ -153,12 +155,12 @@ final class Stage: Sendable {
   }
 
   /// Returns when the queue knows of something that waits.
-  func untilAdmitted() async throws {
-    try await eventually { !queue.snapshot().procedures.isEmpty }
+  func untilAdmitted(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    try await eventually(sourceLocation: sourceLocation) { !queue.snapshot().procedures.isEmpty }
   }
 
-  func untilNoted(_ line: String) async {
-    while !journal.contains(line), !Task.isCancelled { await Task.yield() }
+  func untilNoted(_ line: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    try await eventually(sourceLocation: sourceLocation) { journal.contains(line) }
   }
 
   /// Lets others go on for a while. What is expected afterwards must not depend on how far they have come.

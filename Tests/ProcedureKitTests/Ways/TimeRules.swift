@@ -1,4 +1,5 @@
 import ProcedureKit
+import TestSupport
 import Testing
 import TestingProcedureKit
 
@@ -8,9 +9,9 @@ extension Rule {
       let seen = Box<(task: Bool, context: Bool)?>(nil)
       let subject = ProcedureTask<Void, Int>("subject") {
         stage.enter()
-        await stage.untilCancelled()
+        try await stage.untilCancelled()
         // The context may tell of the cancel a moment before the task does.
-        while !Task.isCancelled, !stage.isInCallersTask { await Task.yield() }
+        try await eventually { Task.isCancelled || stage.isInCallersTask }
         let now = (Task.isCancelled, ProcedureContext.current?.isCancelled ?? false)
         seen.update { $0 = now }
         return 1
@@ -78,11 +79,11 @@ extension Rule {
     Rule(id: "T2", sentence: "an attempt that timed out is retried", ways: Way.queued) { stage in
       let subject = ProcedureTask<Void, Int>("subject") {
         stage.note("body")
-        if stage.journal.count == 1 { await stage.untilCancelled() }
+        if stage.journal.count == 1 { try await stage.untilCancelled() }
         return 1
       }.timeout(.seconds(1_000_000)).retry(.immediate, maxAttempts: 2)
       let running = stage.start(subject)
-      await stage.untilNoted("body")
+      try await stage.untilNoted("body")
       stage.clock.advance(by: .seconds(1_000_000))
       let result = await running.result
       #expect(result.value == 1, "\(result)")
