@@ -333,4 +333,27 @@ import TestingProcedureKit
       #expect(executing <= 1)
     }
   }
+
+  @Test("L2: the events of a queue end when its last reference is released, even while a handle is kept")
+  func eventsOfDroppedQueue() async throws {
+    var queue: ProcedureQueue? = ProcedureQueue("q")
+    let events = try #require(queue?.events)
+    let handle = try #require(queue?.add(ProcedureTask { 1 }))
+    queue = nil
+    var last: String?
+    for await event in events { last = event.shortName }
+    #expect(last == "didFinish")
+    #expect(try await handle.value == 1)
+  }
+
+  @Test("L2: the events of a queue include the end of a body that shuts the queue down")
+  func shutDownInBody() async throws {
+    let queue = ProcedureQueue("q")
+    let events = queue.events
+    let handle = queue.add(ProcedureTask("last") { await queue.shutDown() })
+    var names: [String] = []
+    for await event in events { names.append(event.shortName) }
+    #expect(names == ["didAttach", "willExecute", "didExecute", "willFinish", "didFinish"])
+    #expect(await handle.outcome.isFinished)
+  }
 }

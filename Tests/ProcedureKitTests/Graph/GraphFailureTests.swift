@@ -1,4 +1,5 @@
 import ProcedureKit
+import Synchronization
 import TestSupport
 import Testing
 import TestingProcedureKit
@@ -229,5 +230,52 @@ import TestingProcedureKit
       if failing.isEmpty { #expect(state.value.ran == count, message) }
       #expect(try await queue.run(ProcedureTask { 1 }) == 1, message)
     }
+  }
+
+  @Test("C5, D4: a cancelled graph starts no further node, even if its executing bodies are cancelled first")
+  func cancelStartsNothing() async throws {
+    for _ in 0..<50 {
+      let started = [Signal(), Signal()]
+      let graph = ProcedureGraph("g") { g in
+        for i in 0..<2 {
+          let patient = g.add(
+            ProcedureTask {
+              started[i].set()
+              await untilCancelled()
+            })
+          g.add(ProcedureTask { Issue.record("started after the cancellation") }, after: [patient])
+        }
+      }
+      let caller = Task { try await graph.execute() }
+      for signal in started { await signal.wait() }
+      caller.cancel()
+      await #expect(throws: CancellationError.self) { try await caller.value }
+    }
+  }
+
+  @Test("C5: a cancelled map starts no further element")
+  func cancelledMap() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let started = Signal()
+    let count = Atomic(0)
+    let element = ProcedureTask("element") { (_: Int) in
+      if count.add(1, ordering: .relaxed).newValue == 1 {
+        started.set()
+        await untilCancelled()
+      }
+    }
+    let handle = queue.add(ProcedureTask("job") { _ = try await queue.map(Array(0..<1_000), with: element) })
+    await started.wait()
+    handle.cancel()
+    #expect(await handle.outcome.isCancelled)
+    #expect(count.load(ordering: .relaxed) == 1)
+    // A cancellation before the elements are known applies to them, too.
+    let early = queue.add(
+      ProcedureTask("early") {
+        ProcedureContext.current?.cancel()
+        _ = try? await queue.map(Array(0..<1_000), with: element)
+      })
+    #expect(await early.outcome.isCancelled)
+    #expect(count.load(ordering: .relaxed) == 1)
   }
 }

@@ -338,4 +338,65 @@ struct HookTests {
     #expect(try await handle.value == 1)
     await queue.shutDown()
   }
+
+  @Test(
+    "L3: a retry that is cancelled during its pause calls onDidExecute once, on each layer", arguments: [false, true])
+  func didExecuteInPause(isInner: Bool) async throws {
+    let clock = VirtualClock()
+    let (will, did) = (Box(0), Box(0))
+    let failing = ProcedureTask("failing") { throw TestError(code: 1) }.retry(.constant(.seconds(3600)))
+      .onWillExecute { will.update { $0 += 1 } }.onDidExecute { _ in did.update { $0 += 1 } }
+    let queue = ProcedureQueue("q", clock: clock)
+    let handle = queue.add(isInner ? failing.map { $0 } : failing)
+    try await clock.nextSleep()
+    handle.cancel()
+    #expect(await handle.outcome.isCancelled)
+    #expect(will.value == 1 && did.value == 1)
+    var names: [String] = []
+    for await event in handle.events { names.append(event.shortName) }
+    #expect(names.count { $0 == "willExecute" } == names.count { $0 == "didExecute" }, "\(names)")
+  }
+
+  @Test("L3: end hooks are called in an uncancelled task, even if children are cancelled before them")
+  func hooksWhileSettling() async throws {
+    for cancels in [true, false] {
+      let queue = ProcedureQueue("q")
+      let seen = Box<Bool?>(nil)
+      let childStarted = Signal()
+      let release = Signal()
+      let handle = queue.add(
+        ProcedureTask("parent") {
+          ProcedureContext.current?.produce(
+            ProcedureTask("child") {
+              childStarted.set()
+              if cancels { return await untilCancelled() }
+              await release.wait()
+              throw TestError(code: 1)
+            })
+        }.onWillFinish { _ in
+          let isCancelled = Task.isCancelled
+          seen.update { $0 = isCancelled }
+        })
+      await childStarted.wait()
+      try await eventually { handle.state == .finishing }
+      if cancels { handle.cancel() } else { release.set() }
+      _ = await handle.outcome
+      #expect(seen.value == false)
+    }
+  }
+
+  @Test("L3: a queue whose onWillExecute throws does not call onDidExecute")
+  func noBodyNoHook() async throws {
+    var hooks = ProcedureHooks()
+    let called = Box<[String]>([])
+    hooks.onWillExecute = { _ in
+      called.update { $0.append("will") }
+      throw TestError(code: 7)
+    }
+    hooks.onDidExecute = { _, _ in called.update { $0.append("did") } }
+    let queue = ProcedureQueue("q", hooks: hooks)
+    await #expect(throws: TestError(code: 7)) { try await queue.run(ProcedureTask {}) }
+    await #expect(throws: TestError(code: 7)) { try await queue.add(ProcedureTask {}).value }
+    #expect(called.value == ["will", "will"])
+  }
 }

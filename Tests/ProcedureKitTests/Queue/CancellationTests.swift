@@ -359,4 +359,70 @@ import TestingProcedureKit
     #expect(counts.value.live == 0)
     #expect(try await queue.run(ProcedureTask { 1 }) == 1)
   }
+
+  @Test("C2, C3: cancelAll ends the wait of a run for its turn on a suspended queue, and for a condition")
+  func cancelAllEndsWaits() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let (inFirst, go, evaluating) = (Signal(), Signal(), Signal())
+    let chain = ProcedureGraph("chain") { g in
+      let first = g.add(
+        ProcedureTask {
+          inFirst.set()
+          await go.wait()
+        })
+      g.add(ProcedureTask { Issue.record("started on a suspended queue") }, after: [first])
+    }
+    let graph = Task { try await queue.run(chain) }
+    await inFirst.wait()
+    await queue.suspend()
+    go.set()
+    await queue.cancelAll()
+    await #expect(throws: CancellationError.self) { try await graph.value }
+    await queue.resume()
+    let condition = Task {
+      try await queue.run(
+        ProcedureTask { Issue.record("executed") }.condition("patient") {
+          evaluating.set()
+          await untilCancelled()
+          return true
+        })
+    }
+    await evaluating.wait()
+    await queue.cancelAll(TestError(code: 2))
+    await #expect(throws: TestError(code: 2)) { try await condition.value }
+    await queue.waitUntilIdle()
+  }
+
+  @Test("C2: a procedure that a body runs after cancelAll has reached the body does not start")
+  func nestedRunAfterCancel() async throws {
+    let queue = ProcedureQueue("q")
+    let (started, go) = (Signal(), Signal())
+    let caller = Task {
+      try await queue.run(
+        ProcedureTask {
+          started.set()
+          await go.wait()
+          _ = try await queue.run(ProcedureTask { Issue.record("started") })
+        })
+    }
+    await started.wait()
+    await queue.cancelAll(TestError(code: 3))
+    go.set()
+    await #expect(throws: TestError(code: 3)) { try await caller.value }
+  }
+
+  @Test("C3: a nested run is cancelled even if its parent is cancelled during its admission")
+  func cancelledDuringAdmission() async throws {
+    let (outer, inner) = (ProcedureQueue("outer"), ProcedureQueue("inner", isSuspended: true, clock: CallingClock()))
+    await #expect(throws: CancellationError.self) {
+      try await outer.run(
+        ProcedureTask("outer") {
+          let context = try #require(ProcedureContext.current)
+          try await CallingClock.$call.withValue({ context.cancel() }) {
+            try await inner.run(ProcedureTask("inner") {})
+          }
+        })
+    }
+    #expect(inner.snapshot().procedures.isEmpty)
+  }
 }

@@ -1,6 +1,7 @@
-import ProcedureKit
 import TestSupport
 import Testing
+
+@testable import ProcedureKit
 
 private enum Trace {
   @TaskLocal static var id = "none"
@@ -109,5 +110,54 @@ private enum Trace {
       try await withTaskExecutorPreference(globalConcurrentExecutor) { try await queue.run(task) }
     }
     #expect(try await queue.run(outer))
+  }
+
+  @Test("L6: a run in a task that outlives its body belongs to the nearest unfinished ancestor")
+  func contextOfLeftTask() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let (ended, names) = (Signal(), Box<[String]>([]))
+    let late = ProcedureTask("late") {
+      let runs = ProcedureContext.current.map { Array($0.run.ancestors) } ?? []
+      names.update { $0 = runs.map(\.name) }
+    }
+    let inner = ProcedureTask("inner") {
+      Task {
+        await ended.wait()
+        try await queue.run(late)
+      }
+    }
+    try await queue.run(
+      ProcedureTask("outer") {
+        let task = try await queue.run(inner)
+        ended.set()
+        try await task.value
+      })
+    #expect(names.value == ["late", "outer"])
+  }
+
+  @Test("C6: a task that outlives its node keeps that node's context, and cannot cancel the next node")
+  func contextOfLeftNode() async throws {
+    let (isNext, hasLooked) = (Signal(), Signal())
+    let seen = Box<String?>(nil)
+    let graph = ProcedureGraph("graph") { g in
+      let first = g.add("first") {
+        // The task outlives its node on purpose, and ends after the signal of the next node.
+        Task {
+          await isNext.wait()
+          let context = ProcedureContext.current
+          seen.update { $0 = context?.name }
+          context?.cancel(TestError(code: 1))
+          hasLooked.set()
+        }
+        return 1
+      }
+      return g.add("second", from: first) { value in
+        isNext.set()
+        await hasLooked.wait()
+        return value
+      }
+    }
+    #expect(try await ProcedureQueue("q", maxConcurrentProcedures: 1).run(graph) == 1)
+    #expect(seen.value == "first")
   }
 }

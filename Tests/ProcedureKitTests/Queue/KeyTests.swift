@@ -394,6 +394,27 @@ struct KeyTests {
       _ = ProcedureQueue(configuration)
     }
   }
+
+  @Test("A queue that replaces waiting procedures forgets the keys of finished ones, whatever its limit")
+  func forgottenKeys() async throws {
+    final class Key: Hashable, Sendable {
+      let number: Int
+      let alive: Box<Int>
+      init(_ number: Int, _ alive: Box<Int>) {
+        (self.number, self.alive) = (number, alive)
+        alive.update { $0 += 1 }
+      }
+      deinit { alive.update { $0 -= 1 } }
+      static func == (one: Key, other: Key) -> Bool { one.number == other.number }
+      func hash(into hasher: inout Hasher) { hasher.combine(number) }
+    }
+    let alive = Box(0)
+    let queue = ProcedureQueue("latest", maxWaitingProcedures: 10, overflow: .replaceOldest)
+    for number in 0..<1_000 { try await queue.add(ProcedureTask {}.keyed(by: Key(number, alive))).value }
+    #expect(alive.value <= 100)
+    let unbounded = ProcedureQueue("vast", maxWaitingProcedures: .max - 1, overflow: .replaceNewest)
+    for handle in (0..<100).map({ _ in unbounded.add(ProcedureTask {}) }) { try await handle.value }
+  }
 }
 
 extension Result {

@@ -1,10 +1,12 @@
+import Synchronization
 import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
 /// Each test waits for the release by yielding, because the last steps of a worker cannot be awaited.
-@Suite(.timeLimit(.minutes(10))) struct LifetimeTests {
+@Suite(.timeLimit(.atDepth)) struct LifetimeTests {
   @Test("D3: in a graph, a value is released as soon as its last consumer has taken it, also if that one was skipped")
   func valuesOfGraphs() async throws {
     let live = Box(0)
@@ -136,6 +138,81 @@ import Testing
       _ = events
     }
     try await eventually { weakQueue == nil }
+  }
+
+  /// Refers to a run without retaining it.
+  private struct Weak {
+    weak var run: Run?
+  }
+
+  private final class Chain: Sendable {
+    let queue = ProcedureQueue("q")
+    let scopes = Mutex<[Weak]>([])
+    let end = Signal()
+    /// The number of runs that existed when the last body executed.
+    let alive = Box(0)
+    let isExclusive: Bool
+
+    init(isExclusive: Bool) { self.isExclusive = isExclusive }
+
+    /// A run whose body starts a task that runs the next link, and does not wait for the task.
+    func link(_ number: Int) -> ProcedureTask<Void, Void> {
+      let task = ProcedureTask("link") { [self] in
+        scopes.withLock { $0.append(Weak(run: ProcedureContext.current?.run)) }
+        guard number > 0 else {
+          alive.update { $0 = scopes.withLock { $0.filter { $0.run != nil }.count } }
+          return end.set()
+        }
+        _ = Task { try await queue.run(link(number - 1)) }
+      }
+      return isExclusive ? task.exclusive(number % 2) : task
+    }
+  }
+
+  @Test(
+    "A run that starts the next one in a task that outlives its body is released when it has finished",
+    arguments: [false, true])
+  func chainOfLeftTasks(isExclusive: Bool) async throws {
+    let chain = Chain(isExclusive: isExclusive)
+    _ = Task { try await chain.queue.run(chain.link(500)) }
+    await chain.end.wait()
+    await chain.queue.waitUntilIdle()
+    let count = chain.scopes.withLock { $0.count }
+    #expect(count == 501)
+    // The release of the last runs may still be in progress.
+    #expect((1..<20).contains(chain.alive.value))
+  }
+
+  @Test("Releasing a long chain of parents does not overflow the stack")
+  func chainOfParents() async throws {
+    let queue = ProcedureQueue("q")
+    let last = Box<ProcedureHandle<Void>?>(nil)
+    @Sendable func link(_ depth: Int) -> ProcedureTask<Void, Void> {
+      ProcedureTask("link") {
+        guard depth > 0 else { return }
+        let child = ProcedureContext.current?.produce(link(depth - 1))
+        if depth == 1 { last.update { $0 = child } }
+      }
+    }
+    #expect(await queue.add(link(TestDepth.isAtLeastGate ? 50_000 : 20_000)).outcome.isFinished)
+    await queue.waitUntilIdle()
+    last.update { $0 = nil }
+  }
+
+  @Test("A dependent that ends before its dependency leaves no listener there")
+  func endedDependents() async throws {
+    let queue = ProcedureQueue("q")
+    let release = Signal()
+    let service = queue.add(ProcedureTask("service") { await release.wait() })
+    for _ in 0..<100 {
+      let dependent = queue.add(ProcedureTask {}, after: [service, service])
+      dependent.cancel()
+      #expect(await dependent.outcome.isCancelled)
+    }
+    #expect(service.run.core.read { $0.runs[service.run].details.observers.listeners.count } == 0)
+    let twice = queue.add(ProcedureTask {}, after: [service, service])
+    release.set()
+    #expect(await twice.outcome.isFinished)
   }
 }
 

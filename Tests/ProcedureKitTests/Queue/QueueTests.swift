@@ -221,4 +221,39 @@ import Testing
     scope.cancel()
     #expect(try await scope.value == nil)
   }
+
+  @Test("Q1: the remaining nodes of a started graph come before a procedure that was added later")
+  func graphKeepsItsPlace() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let order = Box<[String]>([])
+    let log = { @Sendable (name: String) in ProcedureTask(name) { order.update { $0.append(name) } } }
+    let later = Box<ProcedureHandle<Void>?>(nil)
+    let graph = ProcedureGraph("graph") { g in
+      let first = g.add(
+        ProcedureTask {
+          let handle = queue.add(log("later"))
+          later.update { $0 = handle }
+        })
+      g.add(log("node"), after: [first])
+      g.add(log("node"), after: [first])
+    }
+    try await queue.run(graph)
+    try await later.value?.value
+    #expect(order.value == ["node", "node", "later"])
+  }
+
+  @Test("Q1: a node whose conditions are satisfied waits in line behind ready nodes of higher priority")
+  func judgedNodesWaitTheirTurn() async throws {
+    let order = Box<[String]>([])
+    let log = { @Sendable (name: String, priority: TaskPriority) in
+      ProcedureTask(name, priority: priority) { order.update { $0.append(name) } }
+    }
+    let graph = ProcedureGraph("g") { g in
+      let loads = (0..<3).map { i in g.add(log("load \(i)", .low).condition("there") { true }) }
+      for (i, load) in loads.enumerated() { g.add(log("write \(i)", .medium), after: [load]) }
+    }
+    try await ProcedureQueue("q", maxConcurrentProcedures: 1).run(graph)
+    let pairs = stride(from: 0, to: 6, by: 2).map { order.value[$0...].prefix(2).map { $0.split(separator: " ")[0] } }
+    #expect(pairs == [["load", "write"], ["load", "write"], ["load", "write"]], "\(order.value)")
+  }
 }

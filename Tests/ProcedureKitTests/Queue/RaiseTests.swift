@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Q7: what is awaited has the priority of those that wait.
-@Suite(.timeLimit(.minutes(10))) struct RaiseTests {
+@Suite(.timeLimit(.atDepth)) struct RaiseTests {
   private let order = Box<[String]>([])
 
   private func task(_ name: String, _ priority: TaskPriority) -> ProcedureTask<Void, Void> {
@@ -48,5 +48,40 @@ import Testing
     release.set()
     for handle in [medium, high] { try await handle.value }
     #expect(order.value.first == "child", "\(order.value)")
+  }
+
+  @Test("Q7: a dependent of low priority raises a dependency of background priority")
+  func lowOverBackground() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
+    let order = Box<[String]>([])
+    func task(_ name: String, _ priority: TaskPriority) -> ProcedureTask<Void, Void> {
+      ProcedureTask(name, priority: priority) { order.update { $0.append(name) } }
+    }
+    queue.add(task("other", .background))
+    let dependency = queue.add(task("dependency", .background))
+    let dependent = queue.add(task("dependent", .low), after: [dependency])
+    await queue.resume()
+    try await dependent.value
+    await queue.waitUntilIdle()
+    #expect(order.value == ["dependency", "dependent", "other"])
+  }
+
+  @Test("Q7: a dependent of high priority raises the first of a chain of dependencies, however long it is")
+  func raisedChain() async throws {
+    let queue = ProcedureQueue("chain", maxConcurrentProcedures: 1, isSuspended: true)
+    let started = Box<[String]>([])
+    func task(_ name: String, _ priority: TaskPriority) -> ProcedureTask<Void, Void> {
+      ProcedureTask(name, priority: priority) { started.update { $0.append(name) } }
+    }
+    let other = queue.add(task("other", .medium))
+    let length = TestDepth.size(100_000)
+    var last = queue.add(task("0", .low))
+    for number in 1..<length { last = queue.add(task("\(number)", .low), after: [last]) }
+    let urgent = queue.add(task("urgent", .high), after: [last])
+    await queue.resume()
+    try await urgent.value
+    try await other.value
+    #expect(started.value.first == "0")
+    #expect(started.value.count == length + 2)
   }
 }

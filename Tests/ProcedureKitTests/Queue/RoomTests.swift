@@ -315,4 +315,41 @@ import TestingProcedureKit
     try await waiting.value
     try await queue.enqueue(ProcedureTask {}.keyed(by: "k")).value
   }
+
+  @Test("A nested run and a produced child do not count toward maxWaitingProcedures")
+  func childrenTakeNoRoom() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, maxWaitingProcedures: 1)
+    let (started, release) = (Signal(), Signal())
+    let blocking = queue.add(
+      ProcedureTask("blocking") {
+        started.set()
+        await release.wait()
+        ProcedureContext.current?.produce(ProcedureTask("child") {})
+        return await queue.add(ProcedureTask("beside a child") {}).outcome.isFinished
+      })
+    await started.wait()
+    let running = Task { try await queue.run(ProcedureTask("run") {}) }
+    try await eventually { queue.snapshot().procedures.count >= 2 }
+    let added = queue.add(ProcedureTask("added") {})
+    #expect(added.state == .waiting)
+    added.cancel()
+    _ = await added.outcome
+    release.set()
+    #expect(try await blocking.value)
+    try await running.value
+  }
+
+  @Test("C2: 2,000 callers that are cancelled while they wait for room leave nothing behind")
+  func cancelledCallers() async throws {
+    let queue = ProcedureQueue("full", isSuspended: true, maxWaitingProcedures: 1)
+    queue.add(ProcedureTask {})
+    let callers = (0..<2_000).map { _ in Task { try await queue.enqueue(ProcedureTask {}) } }
+    for caller in callers {
+      caller.cancel()
+      await #expect(throws: CancellationError.self) { try await caller.value }
+    }
+    async let last = queue.enqueue(ProcedureTask { 1 })
+    await queue.resume()
+    #expect(try await last.value == 1)
+  }
 }

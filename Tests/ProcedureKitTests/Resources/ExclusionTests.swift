@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite(.timeLimit(.minutes(10))) struct ExclusionTests {
+@Suite(.timeLimit(.atDepth)) struct ExclusionTests {
   private enum Printer {}
   private enum Scanner {}
   private enum Plotter {}
@@ -100,5 +100,34 @@ import TestingProcedureKit
     #expect(try await body.execute() == 1)
     #expect(try await queue.run(ProcedureTask { try await body.execute() }) == 1)
     #expect(try await queue.run(ProcedureGraph("graph") { g in g.add(body) }) == 1)
+  }
+
+  @Test("R1, Q2: runs of suspended queues pass a resource on, however many of them wait")
+  func suspendedWaiters() async throws {
+    let table = ResourceTable()
+    let queues = (0..<2).map { ProcedureQueue("queue \($0)", resources: table) }
+    let release = Signal()
+    let started = Signal()
+    let holder = ProcedureQueue("holder", resources: table).add(
+      ProcedureTask("holder") {
+        started.set()
+        await release.wait()
+      }.exclusive("a"))
+    await started.wait()
+    let handles = (0..<TestDepth.size(20_000)).map { queues[$0 % 2].add(ProcedureTask("waiter") {}.exclusive("a")) }
+    // All runs are in line once the workers are idle.
+    try await eventually { queues.allSatisfy { $0.snapshot().procedures.allSatisfy(\.waitsForResources) } }
+    for queue in queues { await queue.suspend() }
+    release.set()
+    try await holder.value
+    for queue in queues { await queue.resume() }
+    for handle in handles { try await handle.value }
+    #expect(table.count == 0)
+  }
+}
+
+extension QueueSnapshot.Entry {
+  fileprivate var waitsForResources: Bool {
+    if case .resources = wait { true } else { false }
   }
 }

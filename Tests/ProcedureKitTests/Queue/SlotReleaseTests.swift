@@ -1,0 +1,84 @@
+import ProcedureKit
+import Testing
+
+@Suite("Q3: a body holds no slot while it waits", .timeLimit(.minutes(10)))
+struct SlotReleaseTests {
+  @Test("Q3: on a queue of width one, a body can iterate the events of a procedure that it has added")
+  func events() async throws {
+    let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1)
+    let names = try await queue.run(
+      ProcedureTask("outer") {
+        var kinds: [String] = []
+        for await event in queue.add(ProcedureTask("inner") {}).events { kinds.append(event.shortName) }
+        return kinds
+      })
+    #expect(names.first == "didAttach" && names.last == "didFinish")
+  }
+
+  @Test("Q3: two queues of width one do not deadlock when their bodies wait for each other's procedures")
+  func twoQueues() async throws {
+    let (one, two) = (
+      ProcedureQueue("one", maxConcurrentProcedures: 1), ProcedureQueue("two", maxConcurrentProcedures: 1)
+    )
+    let nested = { @Sendable (outer: ProcedureQueue, inner: ProcedureQueue) in
+      ProcedureTask("outer") {
+        try await inner.run(ProcedureTask("inner") { try await outer.add(ProcedureTask("innermost") {}).value })
+        try await withProcedureQueue { _ in try await inner.add(ProcedureTask("added") {}).value }
+      }
+    }
+    let handles = (0..<20).map { $0 % 2 == 0 ? one.add(nested(one, two)) : two.add(nested(two, one)) }
+    for handle in handles { try await handle.value }
+  }
+
+  @Test("Q3: a body resumes after two concurrent waits, one of them a graph that waits for its turn")
+  func twoWaitsOfOneBody() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
+    let (inFirst, go, release) = (Signal(), Signal(), Signal())
+    let other = queue.add(ProcedureTask { await release.wait() })
+    let chain = ProcedureGraph("chain") { g in
+      let first = g.add(
+        ProcedureTask("first") {
+          inFirst.set()
+          await go.wait()
+        })
+      g.add(ProcedureTask("second") {}, after: [first])
+    }
+    let body = queue.add(
+      ProcedureTask {
+        async let graph: Void = chain.execute(())
+        async let value: Void = other.value
+        _ = try await (graph, value)
+      })
+    await inFirst.wait()
+    await queue.suspend()
+    go.set()
+    release.set()
+    try await other.value
+    await queue.resume()
+    try await body.value
+    #expect(queue.snapshot().slotsInUse == 0)
+  }
+
+  @Test("Q3: a graph finishes although the body that started it in a separate task has ended")
+  func escapedGraph() async throws {
+    let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
+    let (inFirst, go) = (Signal(), Signal())
+    let chain = ProcedureGraph("chain") { g in
+      let first = g.add(
+        ProcedureTask {
+          inFirst.set()
+          await go.wait()
+        })
+      g.add(ProcedureTask {}, after: [first])
+    }
+    let escaped = Box<Task<Void, any Error>?>(nil)
+    try await queue.add(
+      ProcedureTask {
+        escaped.update { $0 = Task { try await chain.execute(()) } }
+        await inFirst.wait()
+      }
+    ).value
+    go.set()
+    try await escaped.value?.value
+  }
+}

@@ -1,0 +1,118 @@
+import ProcedureKit
+import TestSupport
+import Testing
+
+@Suite("User code is never called under a lock", .timeLimit(.minutes(10)))
+struct UserCodeTests {
+  @Test("The description of a category may read the queue")
+  func describedCategory() async throws {
+    struct Category: Hashable, Sendable, CustomStringConvertible {
+      let queue: ProcedureQueue
+      var description: String { "one of \(queue.snapshot().procedures.count)" }
+      static func == (one: Category, other: Category) -> Bool { one.queue === other.queue }
+      func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(queue)) }
+    }
+    let queue = ProcedureQueue("q", resources: ResourceTable())
+    let (holds, release) = (Signal(), Signal())
+    let holder = queue.add(
+      ProcedureTask("holder") {
+        holds.set()
+        await release.wait()
+      }.exclusive(Category(queue: queue)))
+    await holds.wait()
+    let waiter = queue.add(ProcedureTask("waiter") {}.exclusive(Category(queue: queue)))
+    try await eventually { "\(queue.snapshot())".contains("one of") }
+    release.set()
+    try await holder.value
+    try await waiter.value
+  }
+
+  @Test("A category may use the queue when it is compared, hashed and released")
+  func comparedCategory() async throws {
+    let looks = Box(0)
+    let table = ResourceTable()
+    let queue = ProcedureQueue("q", resources: table)
+    let (holds, release) = (Signal(), Signal())
+    let holder = queue.add(
+      ProcedureTask("holder") {
+        holds.set()
+        await release.wait()
+      }.exclusive(LookingKey(queue, looks)))
+    await holds.wait()
+    let waiters = (0..<3).map { _ in queue.add(ProcedureTask("waiter") {}.exclusive(LookingKey(queue, looks))) }
+    async let ran: Void = queue.run(ProcedureTask {}.shared(LookingKey(queue, looks)))
+    async let inside: Void = queue.run(
+      ProcedureTask { try await ProcedureTask {}.shared(LookingKey(queue, looks)).execute() })
+    release.set()
+    try await holder.value
+    for waiter in waiters { try await waiter.value }
+    _ = try await (ran, inside)
+    await queue.waitUntilIdle()
+    #expect(looks.value > 10 && table.count == 0)
+  }
+
+  @Test("A key may use the full queue that looks for a procedure to replace")
+  func comparedKeys() async throws {
+    let looks = Box(0)
+    for overflow in [QueueOverflow.replaceOldest, .replaceNewest] {
+      let queue = ProcedureQueue("full", isSuspended: true, maxWaitingProcedures: 2, overflow: overflow)
+      // Enough procedures for the queue to remove the cancelled ones from its lists.
+      for index in 0..<200 {
+        let handle = queue.add(ProcedureTask {}.keyed(by: LookingKey(queue, looks)))
+        queue.add(ProcedureTask {}.keyed(by: LookingKey(queue, looks)))
+        if index.isMultiple(of: 3) { handle.cancel() }
+      }
+      await queue.cancelAll()
+      await queue.resume()
+      await queue.waitUntilIdle()
+    }
+    #expect(looks.value > 800)
+  }
+
+  @Test("A key is compared when a procedure receives it, not when a queue is full or an execution is shared")
+  func knownKeys() async throws {
+    let looks = Box(0)
+    let (queue, other) = (
+      ProcedureQueue("full", isSuspended: true, maxWaitingProcedures: 1, overflow: .replaceOldest),
+      ProcedureQueue("other")
+    )
+    let keyed = (0..<2).map { _ in ProcedureTask {}.keyed(by: LookingKey(other, looks)) }
+    let shared = (0..<2).map { _ in ProcedureTask { 1 }.coalesced(by: LookingKey(other, looks)) }
+    let before = looks.value
+    #expect(before > 0)
+    let first = queue.add(keyed[0])
+    let second = queue.add(keyed[1])
+    await #expect(throws: ProcedureError.self) { try await first.value }
+    for task in shared { #expect(try await other.run(task) == 1) }
+    await queue.resume()
+    try await second.value
+    #expect(looks.value == before)
+    withExtendedLifetime((keyed, shared)) {}
+  }
+}
+
+/// A key that reads and changes a queue whenever it is compared, hashed or released.
+private final class LookingKey: Hashable, Sendable {
+  let queue: ProcedureQueue
+  let looks: Box<Int>
+
+  init(_ queue: ProcedureQueue, _ looks: Box<Int>) { (self.queue, self.looks) = (queue, looks) }
+
+  deinit { look() }
+
+  private func look() {
+    _ = queue.snapshot()
+    queue.add(ProcedureTask {}).cancel()
+    looks.update { $0 += 1 }
+  }
+
+  static func == (one: LookingKey, other: LookingKey) -> Bool {
+    one.look()
+    return one.queue === other.queue
+  }
+
+  func hash(into hasher: inout Hasher) {
+    look()
+    hasher.combine(ObjectIdentifier(queue))
+  }
+}
