@@ -114,9 +114,11 @@ import TestingProcedureKit
 
   @Test("R4: what a body runs may claim what the body holds, and its parts exclude each other")
   func nesting() async throws {
-    let queue = ProcedureQueue("office", maxConcurrentProcedures: 1)
-    let cover = ProcedureTask("cover") {}.exclusive("printer")
-    let inside = ProcedureTask("inside") {}.exclusive("printer")
+    let queue = ProcedureQueue("office")
+    let monitor = ConcurrencyMonitor()
+    let page = { @Sendable in await monitor.during { for _ in 0..<10 { await Task.yield() } } }
+    let cover = ProcedureTask("cover") { await page() }.exclusive("printer")
+    let inside = ProcedureTask("inside") { await page() }.exclusive("printer")
 
     let booklet = ProcedureTask("booklet") {
       async let first: Void = queue.run(cover)  // has the printer from the booklet
@@ -124,6 +126,7 @@ import TestingProcedureKit
       _ = try await (first, second)
     }.exclusive("printer")
     try await queue.run(booklet)
+    #expect(monitor.most == 1)
   }
 
   @Test("R4: a circle is refused")
