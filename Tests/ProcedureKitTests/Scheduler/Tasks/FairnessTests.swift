@@ -1,65 +1,54 @@
-import Synchronization
+import TestSupport
 import Testing
+import TestingProcedureKit
 
 @testable import ProcedureKit
 
-@Suite struct FairnessTests {
-  /// A clock that goes on by a fixed time whenever somebody looks.
-  private final class SteppingClock: Clock {
-    private let step: Duration
-    private let looks = Mutex(0)
+/// A worker yields between bodies that do not suspend, so that it does not keep the thread from other tasks.
+@Suite(.timeLimit(.minutes(10))) struct FairnessTests {
+  private static let count = 10_000
 
-    init(step: Duration) { self.step = step }
+  /// Executes one task at a time.
+  private let executor = MeteredExecutor()
+  private let executed = Box(0)
+  private let other = Box<Task<Int, Never>?>(nil)
 
-    struct Instant: InstantProtocol {
-      var offset: Duration
-      func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-      func duration(to other: Instant) -> Duration { other.offset - offset }
-      static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
-    }
-
-    var now: Instant {
-      let looks = looks.withLock { looks in
-        looks += 1
-        return looks
+  /// A body that does not suspend. The first one starts another task, which returns the number of bodies executed before it.
+  private func body() -> ProcedureTask<Void, Void> {
+    ProcedureTask("short") { [executor, executed, other] in
+      let number = executed.update {
+        $0 += 1
+        return $0
       }
-      return Instant(offset: step * looks)
+      guard number == 1 else { return }
+      // The test awaits the task.
+      let task = Task(executorPreference: executor) { executed.value }
+      other.update { $0 = task }
     }
-
-    var minimumResolution: Duration { step }
-
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {}
-
-    var lookCount: Int { looks.withLock { $0 } }
   }
 
-  @Test("Long bodies yield after each one")
-  func long() {
-    var yieldPolicy = YieldPolicy(QueueClock(SteppingClock(step: .milliseconds(20))))
-    #expect((0..<100).allSatisfy { _ in yieldPolicy.shouldYield() })
+  private func expectOtherInBetween() async throws {
+    let before = await (try #require(other.value)).value
+    #expect(executed.value == Self.count && before < Self.count, "\(before)")
   }
 
-  @Test("Bodies of two milliseconds, as of those that sleep, yield after some of them")
-  func medium() {
-    // The clock goes on by that only when somebody looks: bodies that are not looked at took no time.
-    var yieldPolicy = YieldPolicy(QueueClock(SteppingClock(step: .milliseconds(2))))
-    let yields = (0..<1_000).filter { _ in yieldPolicy.shouldYield() }
-    #expect(yields.count > 20 && yields.count < 200, "\(yields.count)")
+  @Test("Many short bodies of a queue let other tasks of their executor run in between")
+  func bodies() async throws {
+    let queue = ProcedureQueue(
+      "q", maxConcurrentProcedures: 1, isSuspended: true, clock: VirtualClock(), executor: executor)
+    let handles = (0..<Self.count).map { _ in queue.add(body()) }
+    await queue.resume()
+    for handle in handles { try await handle.value }
+    try await expectOtherInBetween()
   }
 
-  @Test("Short bodies yield after 128 where the clock may stand still, and it is looked at as seldom")
-  func short() {
-    let clock = SteppingClock(step: .zero)
-    var yieldPolicy = YieldPolicy(QueueClock(clock))
-    let yields = (0..<12_800).filter { _ in yieldPolicy.shouldYield() }
-    #expect(zip(yields, yields.dropFirst()).allSatisfy { $1 - $0 == 128 })
-    #expect(yields.count == 99 && clock.lookCount < 120)
-  }
-
-  @Test("Without a clock bodies are counted, and yield after 1,024")
-  func counted() {
-    var yieldPolicy = YieldPolicy(nil)
-    let yields = (0..<10_240).filter { _ in yieldPolicy.shouldYield() }
-    #expect(yields.count == 9 && zip(yields, yields.dropFirst()).allSatisfy { $1 - $0 == 1_024 })
+  @Test("Many short nodes of a graph without a queue let other tasks of their executor run in between")
+  func nodes() async throws {
+    let graph = ProcedureGraph("chain") { g in
+      var last = g.add(body())
+      for _ in 1..<Self.count { last = g.add(body(), after: [last]) }
+    }
+    try await Task(executorPreference: executor) { try await graph.execute(()) }.value
+    try await expectOtherInBetween()
   }
 }
