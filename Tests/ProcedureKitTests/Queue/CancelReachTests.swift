@@ -89,21 +89,4 @@ import TestingProcedureKit
     // The slot that the body did without is no slot more.
     #expect(try await queue.run(ProcedureTask { 4 }) == 4)
   }
-
-  @Test("C3: a cancel of the caller during a body with nothing else makes the outcome, whatever the body returns")
-  func plainBody() async throws {
-    let queue = ProcedureQueue("q")
-    let started = Signal()
-    let caller = Task {
-      try await queue.run(
-        ProcedureTask {
-          started.set()
-          await untilCancelled()
-          return 5
-        })
-    }
-    await started.wait()
-    caller.cancel()
-    await #expect(throws: CancellationError.self) { try await caller.value }
-  }
 }

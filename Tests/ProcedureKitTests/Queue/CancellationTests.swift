@@ -2,8 +2,9 @@ import ProcedureKit
 import Testing
 import TestingProcedureKit
 
+/// What `CancelRules` does not say for each way of running: the order of admission, several runs, and random moments.
 @Suite(.timeLimit(.minutes(10))) struct CancellationTests {
-  @Test("C1: the first cancel wins; one after the body has returned is ignored")
+  @Test("C1: the first cancellation wins, and one after the body has returned is ignored")
   func firstCancelWins() async throws {
     let queue = ProcedureQueue("q")
     let started = Signal()
@@ -25,28 +26,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "C4: where the caller is cancelled, what its procedure comes to is not used, with a queue and without",
-    arguments: [false, true], [false, true])
-  func cancelledCaller(hasQueue: Bool, fails: Bool) async {
-    let (started, told) = (Signal(), Box<[String]>([]))
-    let procedure = ProcedureTask<Void, Int> {
-      started.set()
-      await untilCancelled()
-      if fails { throw TestError(code: 4) }
-      return 1
-    }
-    .onDidFinish { outcome in told.update { $0.append("\(outcome)") } }
-    let caller = Task {
-      hasQueue ? try await ProcedureQueue("q").run(procedure) : try await procedure.execute()
-    }
-    await started.wait()
-    caller.cancel()
-    await #expect(throws: CancellationError.self) { try await caller.value }
-    #expect(told.value.count == 1 && told.value[0].contains("cancelled"))
-  }
-
-  @Test(
-    "C1: where the caller is cancelled while the hooks of the end are called, what they were told holds",
+    "C1: a cancellation of the caller while end hooks execute does not change the outcome that they received",
     arguments: [false, true], [false, true])
   func cancelledInHooks(hasQueue: Bool, atTheVeryEnd: Bool) async throws {
     let (called, goOn) = (Signal(), Signal())
@@ -72,44 +52,7 @@ import TestingProcedureKit
     #expect(try await caller.value == 1)
   }
 
-  @Test("C2: a cancel while conditions are evaluated: the body never runs", arguments: [false, true], [false, true])
-  func cancelledAtConditions(hasQueue: Bool, hasHooks: Bool) async throws {
-    let (evaluating, goOn) = (Signal(), Signal())
-    let ran = Box(0)
-    let body = ProcedureTask { ran.update { $0 += 1 } }.condition("slow") {
-      evaluating.set()
-      await goOn.wait()
-      return true
-    }
-    let procedure = hasHooks ? body.onDidFinish { _ in } : body
-    let caller = Task {
-      if hasQueue { try await ProcedureQueue("q").run(procedure) } else { try await procedure.execute() }
-    }
-    await evaluating.wait()
-    caller.cancel()
-    goOn.set()
-    await #expect(throws: CancellationError.self) { try await caller.value }
-    #expect(ran.value == 0)
-  }
-
-  @Test("C2: a caller that was cancelled before executes no body", arguments: [false, true], [false, true])
-  func callerCancelledBefore(hasQueue: Bool, hasHooks: Bool) async throws {
-    let (ran, told) = (Box(0), Box<[String]>([]))
-    let body = ProcedureTask { ran.update { $0 += 1 } }
-    let procedure = hasHooks ? body.onDidFinish { outcome in told.update { $0.append("\(outcome)") } } : body
-    let isCancelled = Signal()
-    let caller = Task {
-      await isCancelled.wait()
-      if hasQueue { try await ProcedureQueue("q").run(procedure) } else { try await procedure.execute() }
-    }
-    caller.cancel()
-    isCancelled.set()
-    await #expect(throws: CancellationError.self) { try await caller.value }
-    #expect(ran.value == 0)
-    #expect(told.value == (hasHooks ? ["cancelled"] : []))
-  }
-
-  @Test("C2: a cancel before the body starts: the body never runs, whatever the run was waiting for")
+  @Test("C2: a run that is cancelled while it waits for a dependency, a slot or a condition never executes its body")
   func cancelBeforeBody() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let release = Signal()
@@ -131,7 +74,7 @@ import TestingProcedureKit
     #expect(waitsForCondition.state == .evaluating)
     for handle in [waitsForDependency, waitsForSlot, waitsForCondition] {
       handle.cancel()
-      // The blocker still executes: nothing but the cancel can have finished it.
+      // The blocker still executes, so only the cancellation can have finished the run.
       await #expect(throws: CancellationError.self) { try await handle.value }
       let events = await handle.events.reduce(into: [String]()) { $0.append($1.shortName) }
       #expect(events == ["didAttach", "didCancel", "willFinish", "didFinish"])
@@ -140,86 +83,11 @@ import TestingProcedureKit
     try await blocker.value
     await queue.waitUntilIdle()
     #expect(ran.value == 0)
-    // Nothing that the cancelled ones had queued for is lost: the queue still has its one slot.
+    // The queue still has its one slot.
     #expect(try await queue.run(ProcedureTask { 1 }) == 1)
   }
 
-  @Test("C2: a condition that ignores a cancel does not keep an added procedure from finishing")
-  func stubbornCondition() async throws {
-    let queue = ProcedureQueue("q")
-    let evaluating = Signal()
-    let release = Signal()
-    let handle = queue.add(
-      ProcedureTask {}.condition("stubborn") {
-        evaluating.set()
-        await release.wait()
-        return true
-      })
-    await evaluating.wait()
-    handle.cancel()
-    await #expect(throws: CancellationError.self) { try await handle.value }
-    release.set()
-    #expect(try await queue.add(ProcedureTask { 1 }).value == 1)
-  }
-
-  @Test("C3: a body that is cancelled sees it, its handlers run, and the outcome is cancelled whatever it returns")
-  func cancelWhileExecuting() async throws {
-    let queue = ProcedureQueue("q")
-    for throwsInstead in [false, true] {
-      let started = Signal()
-      let handlerRan = Box(false)
-      let sawCancel = Box(false)
-      let handle = queue.add(
-        ProcedureTask {
-          let cancelled = Signal()
-          await withTaskCancellationHandler {
-            started.set()
-            await cancelled.wait()
-          } onCancel: {
-            handlerRan.update { $0 = true }
-            cancelled.set()
-          }
-          sawCancel.update { $0 = Task.isCancelled }
-          if throwsInstead { throw TestError(code: 9) }
-          return 5
-        })
-      await started.wait()
-      handle.cancel()
-      let outcome = await handle.outcome
-      guard case .cancelled(reason: nil) = outcome else {
-        Issue.record("\(outcome)")
-        return
-      }
-      #expect(handlerRan.value && sawCancel.value)
-      let events = await handle.events.reduce(into: [String]()) { $0.append($1.shortName) }
-      #expect(events == ["didAttach", "willExecute", "didCancel", "didExecute", "willFinish", "didFinish"])
-    }
-  }
-
-  @Test("C4: cancelling the caller of run cancels the procedure, and run returns only when the body has")
-  func cancelCallerOfRun() async throws {
-    let queue = ProcedureQueue("q")
-    let started = Signal()
-    let release = Signal()
-    let bodyEnded = Box(false)
-    let caller = Task {
-      try await queue.run(
-        ProcedureTask {
-          started.set()
-          await untilCancelled()
-          await release.wait()
-          bodyEnded.update { $0 = true }
-          return 1
-        })
-    }
-    await started.wait()
-    caller.cancel()
-    release.set()
-    await #expect(throws: CancellationError.self) { try await caller.value }
-    #expect(bodyEnded.value)
-  }
-
-  @Test("C4: a caller of run that is cancelled while it waits for a slot gives up at once")
+  @Test("C4: a caller of run that is cancelled while it waits for a slot returns at once")
   func cancelWaitingCaller() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let release = Signal()
@@ -236,23 +104,7 @@ import TestingProcedureKit
     #expect(try await queue.run(ProcedureTask { 3 }) == 3)
   }
 
-  @Test("C4: cancelling a task that awaits a value ends the wait, and not the procedure")
-  func awaitingFromCancelledTask() async throws {
-    let queue = ProcedureQueue("q")
-    let release = Signal()
-    let handle = queue.add(
-      ProcedureTask {
-        await release.wait()
-        return Task.isCancelled ? 0 : 1
-      })
-    let reader = Task { try await handle.value }
-    reader.cancel()
-    await #expect(throws: CancellationError.self) { try await reader.value }
-    release.set()
-    #expect(try await handle.value == 1)
-  }
-
-  @Test("C6: cancelling one run disturbs neither its worker's successors nor its neighbours")
+  @Test("C6: cancelling one run disturbs neither the next runs of its worker nor its neighbours")
   func cancelDisturbsNobody() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     for _ in 0..<100 {
@@ -278,7 +130,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("cancelAll cancels what waits and what executes, with its reason, and nothing that comes later")
+  @Test("C2, C3: cancelAll cancels waiting and executing procedures with its reason, and no later one")
   func cancelAll() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let started = Signal()
@@ -294,29 +146,6 @@ import TestingProcedureKit
       await #expect(throws: TestError(code: 4)) { try await handle.value }
     }
     #expect(try await queue.add(ProcedureTask { 1 }).value == 1)
-  }
-
-  @Test("cancelAll reaches a run through its context, without cancelling the caller's task")
-  func cancelAllReachesRun() async throws {
-    let queue = ProcedureQueue("q")
-    let started = Signal()
-    let go = Signal()
-    let caller = Task { () -> Bool in
-      await #expect(throws: TestError(code: 5)) {
-        try await queue.run(
-          ProcedureTask {
-            started.set()
-            await go.wait()
-            #expect(ProcedureContext.current?.isCancelled == true)
-            #expect(ProcedureContext.current?.cancellationReason as? TestError == TestError(code: 5))
-          })
-      }
-      return Task.isCancelled
-    }
-    await started.wait()
-    await queue.cancelAll(TestError(code: 5))
-    go.set()
-    #expect(await caller.value == false)
   }
 
   @Test("C1, C3: 10,000 handles cancelled at random moments end as cancelled or finished, and nothing is left behind")

@@ -17,6 +17,8 @@ extension Rule {
         let result = await running.result
         #expect(result.failure is CancellationError, "\(result)")
         stage.expect([])
+        // In the other ways the run has not begun, because what is around it does not execute either.
+        if [.run, .alone].contains(stage.way) { stage.expectTold { $0.isCancelled } }
       },
       Rule(id: "C1 late", sentence: "a cancel after the outcome was decided is ignored") { stage in
         let subject = stage.subject().onWillFinish { _ in ProcedureContext.current?.cancel(Side.reason) }
@@ -196,7 +198,7 @@ extension Stage {
   /// Cancels a body while it executes. The exception of C3: a task that is its caller's is cancelled by nobody else.
   fileprivate func cancelBody(from side: Side, ending: @escaping @Sendable () throws -> Int) async throws {
     let handlerWasCalled = Box(false)
-    let seen = Box<(task: Bool, context: Bool)?>(nil)
+    let seen = Box<(task: Bool, context: Bool, reason: (any Error)?)?>(nil)
     let subject = ProcedureTask<Void, Int>("subject") { [self] in
       enter()
       await withTaskCancellationHandler {
@@ -206,7 +208,8 @@ extension Stage {
       }
       // The task may be cancelled a moment after whoever cancels has gone on.
       if !isInCallersTask || side == .caller { try await eventually { Task.isCancelled } }
-      let now = (Task.isCancelled, ProcedureContext.current?.isCancelled ?? false)
+      let context = ProcedureContext.current
+      let now = (Task.isCancelled, context?.isCancelled ?? false, context?.cancellationReason)
       seen.update { $0 = now }
       note("body")
       return try ending()
@@ -218,7 +221,7 @@ extension Stage {
     await expectCancelled(running, from: side)
     let isException = isInCallersTask && side != .caller
     let what = try #require(seen.value)
-    #expect(what.context, "the context")
+    #expect(what.context && side.gives(what.reason), "the context: \(what)")
     #expect(what.task == !isException, "the task; in the caller's: \(isInCallersTask)")
     #expect(handlerWasCalled.value == !isException, "the handler; in the caller's: \(isInCallersTask)")
     expect(["body"])
