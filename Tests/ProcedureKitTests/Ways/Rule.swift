@@ -1,13 +1,12 @@
 import Testing
-import TestingProcedureKit
 
 /// A rule of DESIGN.md, section 4, that has to hold in each way.
 struct Rule: Sendable {
-  /// Names the rule of the design, and what of it is looked at.
+  /// The number of the rule, and the aspect that is checked.
   let id: String
   let sentence: String
   var ways = Way.allCases
-  /// How many bodies may execute at once on the queue of the stage.
+  /// The width of the stage's queue.
   var width = 1
   let check: @Sendable (Stage) async throws -> Void
 
@@ -18,29 +17,13 @@ struct Rule: Sendable {
 
     var testDescription: String { "L5/\(rule.id): \(rule.sentence) (\(way))" }
 
-    /// Tries the rule, with and without a hook that is told the outcome.
-    func run() async {
-      guard knownDifferences.contains(KnownDifference(way: way, rule: rule.id)) else { return await attempt() }
-      // What hangs is not waited for: it is known to fail.
-      await withKnownIssue(isIntermittent: true) { await attempt(patience: 5_000) }
-    }
-
-    /// Tries the rule. Where the test is cancelled, as by its time limit, everything that the case waits for is made to happen.
+    /// Checks the rule, with and without a hook that receives the outcome.
     ///
-    /// - Parameter patience: After so many yields the case is taken to hang; `nil` for never.
-    private func attempt(patience: Int? = nil) async {
+    /// If the time limit cancels the test, clearing the stage ends everything that the case waits for.
+    func run() async {
       for isWatched in [false, true] {
         let stage = Stage(way, width: rule.width, isWatched: isWatched)
         let check = Task { try await rule.check(stage) }
-        let rescue = patience.map { patience in
-          Task {
-            for _ in 0..<patience where !Task.isCancelled { await Task.yield() }
-            guard !Task.isCancelled else { return }
-            Issue.record("hangs, \(isWatched ? "watched" : "bare")")
-            check.cancel()
-            await stage.clear()
-          }
-        }
         await withTaskCancellationHandler {
           do {
             try await check.value
@@ -51,21 +34,14 @@ struct Rule: Sendable {
           check.cancel()
           Task { await stage.clear() }
         }
-        rescue?.cancel()
         await stage.clear()
       }
     }
   }
 }
 
-/// A rule that does not hold in a way.
-struct KnownDifference: Hashable, Sendable {
-  let way: Way
-  let rule: String
-}
-
 extension [Rule] {
-  /// Each of them, in each way.
+  /// Each rule in each of its ways.
   var cases: [Rule.Case] {
     flatMap { rule in rule.ways.map { Rule.Case(rule: rule, way: $0) } }
   }

@@ -1,9 +1,5 @@
 import Testing
 
-/// The rules that do not hold yet in some ways. To be deleted, with `KnownDifference`, when they do.
-let knownDifferences: Set<KnownDifference> = []
-
-// The limit ends what hangs; a case takes milliseconds.
 @Suite("L5: whatever way a procedure is run, the same rules hold", .timeLimit(.minutes(10)))
 struct WayTests {
   @Test("L5/K1, K2: conditions", arguments: Rule.conditions.cases)
