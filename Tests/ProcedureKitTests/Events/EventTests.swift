@@ -10,7 +10,7 @@ import TestingProcedureKit
     await events.reduce(into: []) { $0.append($1.shortName) }
   }
 
-  /// What became of each run, by its name.
+  /// The outcome of each run, by its name.
   private func ends(_ events: AsyncStream<ProcedureEvent>) async -> [String: ProcedureOutcome<Void>] {
     await events.reduce(into: [:]) { ends, event in
       if event.kind == .didFinish { ends[event.name] = event.outcome }
@@ -25,7 +25,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "L2: the events of one run are totally ordered, with id, name and growing instants; late subscribers get them all")
+    "L2: the events of a run are totally ordered, with id, name and instants; a late subscriber receives all of them")
   func replay() async throws {
     let queue = ProcedureQueue("q")
     let handle = queue.add(ProcedureTask("p") {})
@@ -40,7 +40,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("L2: who asks for the events while hooks of the end are pending is told that the body has ended")
+  @Test("L2: a subscriber that arrives during the end hooks receives the end of the body")
   func replayAtTheEnd() async throws {
     let (ends, goOn) = (Signal(), Signal())
     let handle = ProcedureQueue("q").add(
@@ -55,7 +55,7 @@ import TestingProcedureKit
     #expect(await names(handle.events) == Self.complete)
   }
 
-  @Test("L2: nothing follows didFinish, nor comes between the end of the body and that, whatever goes on meanwhile")
+  @Test("L2: work that outlives the body adds no event to the run, neither before didFinish nor after it")
   func lateReports() async throws {
     let queue = ProcedureQueue("q")
     let watched = queue.events
@@ -79,7 +79,7 @@ import TestingProcedureKit
     #expect(await names(watched) == Self.complete)
   }
 
-  @Test("L2: a run that is refused has not been attached, whatever it would have waited for")
+  @Test("L2: a refused run has no didAttach, whatever it would have waited for")
   func refused() async throws {
     let queue = ProcedureQueue("q")
     await queue.shutDown()
@@ -90,7 +90,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("L2: the events of a queue do not include a run that the queue refuses, in whatever way it was asked")
+  @Test("L2: the events of a queue do not include refused runs, in whatever way they were added")
   func refusedOnQueue() async throws {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.maxWaitingProcedures = 1
@@ -125,7 +125,7 @@ import TestingProcedureKit
     #expect(present == ["fits", "plain", "child", "graph", "late"])
   }
 
-  @Test("L1: states only go forward, as the events tell")
+  @Test("L1: states only move forward, in agreement with the events")
   func states() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let releases = [Signal(), Signal(), Signal()]
@@ -174,7 +174,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "L2: a queue tells the events of every procedure on it, nodes of graphs included, and ends when it is shut down")
+    "L2: a queue publishes the events of all its procedures, nodes included, until it is shut down")
   func queueEvents() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let events = queue.events
@@ -199,7 +199,7 @@ import TestingProcedureKit
     #expect(byName["skipped"] == ["didAttach", "willFinish", "didFinish"])
   }
 
-  @Test("C5: the nodes of a cancelled graph are told to be cancelled for its reason, also those that depend on others")
+  @Test("C5: all nodes of a cancelled graph have a didCancel event with its reason, even those that depend on others")
   func cancelledGraph() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let events = queue.events
@@ -232,7 +232,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("L2: what depends on a node that another one's failure has cancelled is told to be cancelled as well")
+  @Test("L2: the dependents of a node that a failure has cancelled have a didCancel event as well")
   func behindFailFast() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let events = queue.events
@@ -255,7 +255,7 @@ import TestingProcedureKit
     #expect(ends["bad"] != "cancelled" && ends["behind bad"]?.contains("depends on \"bad\"") ?? false, "\(ends)")
   }
 
-  @Test("L2: nodes that fail fast leaves unstarted are told to be cancelled, and everything ends exactly once")
+  @Test("L2: nodes that fail-fast leaves unstarted have a didCancel event, and every node finishes exactly once")
   func failFastEvents() async throws {
     let queue = ProcedureQueue("q")
     let events = queue.events
@@ -278,7 +278,7 @@ import TestingProcedureKit
     #expect(byName.count == 5)
   }
 
-  @Test("L2: a subscriber that stops listening and one that never reads delay nobody")
+  @Test("L2: a subscriber that stops listening and one that never reads delay no procedure")
   func idleSubscribers() async throws {
     let queue = ProcedureQueue("q")
     let never = queue.events
@@ -293,7 +293,7 @@ import TestingProcedureKit
     #expect(count == 5_005)
   }
 
-  @Test("L2: iterating is ended by cancelling the task that iterates")
+  @Test("L2: cancelling the iterating task ends the iteration")
   func cancelIteration() async throws {
     let queue = ProcedureQueue("q")
     let first = Signal()
@@ -312,7 +312,7 @@ import TestingProcedureKit
     #expect(await reader.value > 0)
   }
 
-  @Test("L4: when didFinish can be seen, the value is there and the slot has been given back")
+  @Test("L4: when didFinish is observable, the value is available and the slot is released")
   func finishIsLast() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let events = queue.events

@@ -5,7 +5,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct GraphFailureTests {
-  @Test("D4: fail fast: the first failure cancels what executes, starts nothing more, and is the graph's error")
+  @Test("D4: fail-fast: the first failure cancels executing nodes, starts no further one, and is the graph's error")
   func failFast() async throws {
     let started = [Signal(), Signal()]
     let cancelled = Box(0)
@@ -31,7 +31,7 @@ import TestingProcedureKit
     #expect(!ranLater.value)
   }
 
-  @Test("D4: continue: everything that can still run does, and the graph fails with all errors")
+  @Test("D4: continue: every node that can still run does, and the graph fails with all errors")
   func continuing() async throws {
     let ran = Box<Set<String>>([])
     let log = { @Sendable (name: String) in ProcedureTask(name) { _ = ran.update { $0.insert(name) } } }
@@ -58,7 +58,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("D4: a policy that is written after modifiers is the graph's, unless the graph has its own")
+  @Test("D4: a policy that follows modifiers applies to the graph, unless the graph has its own")
   func laterPolicy() async throws {
     let graph = ProcedureGraph("g") { g in
       for code in 1...3 { g.add(ProcedureTask("\(code)") { throw TestError(code: code) }) }
@@ -84,7 +84,7 @@ import TestingProcedureKit
     await #expect(throws: TestError(code: 1), "another procedure's policy") { try await queue.run(calling) }
   }
 
-  @Test("D4: a failure that is taken as a result wherever it goes does not fail the graph")
+  @Test("D4: a failure that all dependents accept as a result does not fail the graph")
   func acceptedFailure() async throws {
     for policy in [ErrorPolicy.failFast, .continue] {
       let graph = ProcedureGraph("g") { g in
@@ -109,7 +109,7 @@ import TestingProcedureKit
     #expect(error as? TestError == TestError(code: 2))
   }
 
-  @Test("D1: a node that is not executed names the nearest and the first that failed, in a long chain, too")
+  @Test("D1: a node that is not executed names the nearest and the first failed node, even in a long chain")
   func origin() async throws {
     let graph = ProcedureGraph("g") { g in
       var last = g.add(ProcedureTask<Void, Int>("bad") { throw TestError(code: 1) })
@@ -128,7 +128,7 @@ import TestingProcedureKit
     #expect(origin.id < dependency.id && error.underlying as? TestError == TestError(code: 1))
   }
 
-  @Test("D1: who fails with the failure of what it awaited does not hide where that began")
+  @Test("D1: a node that fails with the failure of an awaited run names where the failure began")
   func originBeyond() async throws {
     let queue = ProcedureQueue("q")
     let bad = queue.add(ProcedureTask<Void, Int>("bad") { throw TestError(code: 1) })
@@ -146,7 +146,7 @@ import TestingProcedureKit
     #expect(ProcedureError.ignored(procedure: bad.identity, by: "x").origin == nil)
   }
 
-  @Test("D1: an ignored node ignores what depends on it, and the graph if its output does")
+  @Test("D1: dependents of an ignored node are ignored, and so is the graph if its output depends on the node")
   func ignored() async throws {
     let ran = Box(0)
     let side = ProcedureGraph("side") { g in
@@ -165,7 +165,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("C4, C6: cancelling a graph cancels all that executes, starts nothing more and waits for it; the queue goes on")
+  @Test("C4, C6: a cancelled graph cancels and awaits its executing nodes and starts no other; the queue continues")
   func cancel() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 3)
     let started = [Signal(), Signal()]
@@ -192,7 +192,7 @@ import TestingProcedureKit
     #expect(numbers.count == 100)
   }
 
-  @Test("D4: random graphs with random failures, at random widths: every node ends once, at most so many at once")
+  @Test("D4: in random graphs with random failures, every node ends once, and at most `width` nodes execute at a time")
   func randomGraphs() async throws {
     for seed in 0..<TestDepth.count(1_000) {
       var random = SeededGenerator(seed: UInt64(seed))

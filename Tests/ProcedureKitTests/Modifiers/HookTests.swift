@@ -45,7 +45,7 @@ extension Way {
 
 @Suite("L3: hooks are awaited in the order in which they wrap", .timeLimit(.minutes(10)))
 struct HookTests {
-  @Test("L3: inner hooks are inside of outer ones, and of each other", arguments: Way.hooked)
+  @Test("L3: outer hooks wrap inner ones", arguments: Way.hooked)
   fileprivate func order(way: Way) async throws {
     let journal = Journal()
     let procedure = ProcedureTask<Void, Int>("body") {
@@ -61,7 +61,7 @@ struct HookTests {
       ])
   }
 
-  @Test("L3: a hook that throws fails the run; before the body, the body is not executed", arguments: Way.hooked)
+  @Test("L3: a hook that throws fails the run, and one before the body prevents its execution", arguments: Way.hooked)
   fileprivate func throwing(way: Way) async throws {
     for stage in ["willExecute", "didExecute", "willFinish"] {
       let journal = Journal()
@@ -82,7 +82,7 @@ struct HookTests {
   }
 
   @Test(
-    "L3: the end is told also where the body was not executed",
+    "L3: end hooks are called even if the body was not executed",
     arguments: Way.hooked.filter { !Way.elements.contains($0) })
   fileprivate func notExecuted(way: Way) async throws {
     let journal = Journal()
@@ -93,7 +93,7 @@ struct HookTests {
   }
 
   @Test(
-    "L3: the end is told when what the body has produced has ended, and as what that makes of it",
+    "L3: end hooks are called after the body's children have ended, with the outcome that includes theirs",
     arguments: Way.whole, [false, true])
   fileprivate func children(way: Way, fails: Bool) async throws {
     let journal = Journal()
@@ -117,8 +117,8 @@ struct HookTests {
   }
 
   @Test(
-    "L3, D4: failures are told, and thrown, as one, and what a hook throws is what counts", arguments: Way.whole,
-    [false, true])
+    "L3, D4: hooks and callers receive all failures as one error, and an error of a hook replaces it",
+    arguments: Way.whole, [false, true])
   fileprivate func failedChildren(way: Way, hookThrows: Bool) async throws {
     struct OfHook: Error {}
     let told = Mutex<[String]>([])
@@ -139,7 +139,7 @@ struct HookTests {
     }
   }
 
-  @Test("L3: a child that fails before the body returns is a failure, and no cancel", arguments: Way.whole)
+  @Test("L3: a child that fails before the body returns makes the outcome failed, not cancelled", arguments: Way.whole)
   fileprivate func failedChild(way: Way) async throws {
     let journal = Journal()
     let procedure = ProcedureTask<Void, Int>("body") {
@@ -153,7 +153,7 @@ struct HookTests {
       journal.all == ["n willExecute", "n didExecute finished", "n willFinish failed", "n didFinish failed"])
   }
 
-  @Test("L3, C5: a timeout is a failure for what is around it, and told as one", arguments: Way.hooked)
+  @Test("L3, C5: hooks and outer layers receive a timeout as a failure", arguments: Way.hooked)
   fileprivate func timeout(way: Way) async throws {
     let journal = Journal()
     let procedure = ProcedureTask<Void, Int>("body") {
@@ -170,8 +170,8 @@ struct HookTests {
   }
 
   @Test(
-    "L3, C3: what is cut off is cancelled, whatever it returns then",
-    // Whoever awaits a handle does not cancel the run.
+    "L3, C3: a body whose caller is cancelled is cancelled, whatever it returns",
+    // Cancelling a task that awaits a handle does not cancel the run.
     arguments: Way.hooked.filter { $0 != .add })
   fileprivate func cutOff(way: Way) async throws {
     let (journal, started) = (Journal(), Signal())
@@ -191,7 +191,7 @@ struct HookTests {
       ])
   }
 
-  @Test("L3, C5: a cancel reaches what the body has produced, while that executes", arguments: Way.whole)
+  @Test("L3, C5: a cancellation reaches the executing children of the body", arguments: Way.whole)
   fileprivate func cancelledChild(way: Way) async throws {
     let (started, childWasCancelled) = (Signal(), Signal())
     let context = Mutex<ProcedureContext?>(nil)
@@ -214,7 +214,7 @@ struct HookTests {
   }
 
   @Test(
-    "L3, C1: what hooks of the end cancel has ended already, and what they produce is refused",
+    "L3, C1: a cancellation by an end hook has no effect, and a child that it produces is refused",
     arguments: [Way.run, .add, .alone])
   fileprivate func afterTheEnd(way: Way) async throws {
     let journal = Journal()
@@ -230,7 +230,7 @@ struct HookTests {
   }
 
   @Test(
-    "L3: with hooks, too, what a body executes while it is cancelled comes to its value",
+    "L3: with hooks, too, a procedure that a cancelled body executes can return its value",
     arguments: [Way.run, .add, .alone])
   fileprivate func cleanup(way: Way) async throws {
     let journal = Journal()
@@ -249,7 +249,7 @@ struct HookTests {
       journal.all == ["n willExecute", "n didExecute finished", "n willFinish finished", "n didFinish finished"])
   }
 
-  @Test("L3: a run that is cancelled before its body tells so, on a suspended queue too")
+  @Test("L3: end hooks receive the cancellation of a run before its body, on a suspended queue too")
   func cancelledBefore() async throws {
     let queue = ProcedureQueue("suspended", isSuspended: true)
     let journal = Journal()
@@ -260,7 +260,7 @@ struct HookTests {
     #expect(journal.all == ["n didCancel", "n willFinish cancelled", "n didFinish cancelled"])
   }
 
-  @Test("L3, C3: a body that is cancelled is told of after it has ended, in a task that is not")
+  @Test("L3, C3: onDidCancel is called after the body has ended, in a task that is not cancelled")
   func cancelledDuring() async throws {
     let queue = ProcedureQueue("cancel")
     let journal = Journal()
@@ -290,7 +290,7 @@ struct HookTests {
     #expect(journal.all == [])
   }
 
-  @Test("L3: the hooks of a queue are around those of its procedures", arguments: [Way.run, .add])
+  @Test("L3: the hooks of a queue wrap those of its procedures", arguments: [Way.run, .add])
   fileprivate func queueHooks(way: Way) async throws {
     let journal = Journal()
     var hooks = ProcedureHooks()
@@ -309,7 +309,7 @@ struct HookTests {
       ])
   }
 
-  @Test("L3: a queue's hook that throws before the body or at the end fails the run", arguments: [Way.run, .add])
+  @Test("L3: a queue hook that throws before the body or at the end fails the run", arguments: [Way.run, .add])
   fileprivate func throwingQueueHooks(way: Way) async throws {
     for isBefore in [true, false] {
       var hooks = ProcedureHooks()
@@ -323,7 +323,7 @@ struct HookTests {
     }
   }
 
-  @Test("L2, L3: a will-hook delays the event; hooks at the end hold no slot and no resource")
+  @Test("L2, L3: a will-hook delays its event; end hooks hold no slot and no resource")
   func holdNothing() async throws {
     let queue = ProcedureQueue("narrow", maxConcurrentProcedures: 1, resources: ResourceTable())
     let value = try await queue.run(

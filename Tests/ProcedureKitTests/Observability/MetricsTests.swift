@@ -101,7 +101,7 @@ import TestingProcedureKit
     #expect(result["retried"] == ProcedureMetrics(paused: .seconds(10), attempts: 3))
   }
 
-  @Test("The hooks of the end, and children, count as finishing, and not as executing, also if the body never ran")
+  @Test("End hooks and children count as finishing, not as executing, even if the body never ran")
   func finishing() async throws {
     let queue = queue()
     let result = try await metrics(on: queue) {
@@ -123,7 +123,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A subscriber that comes after the end gets the metrics, as one that was there before", arguments: [true, false])
+    "A subscriber that arrives after the end receives the same metrics as an earlier one", arguments: [true, false])
   func replayed(hasLevels: Bool) async throws {
     let queue = queue { $0.collectsTotals = true }
     let work = hasLevels ? sleeping("work", 2).map { $0 }.delay(.seconds(1)) : sleeping("work", 2).delay(.seconds(1))
@@ -150,7 +150,7 @@ import TestingProcedureKit
     #expect(try JSONDecoder().decode(ProcedureMetrics.self, from: old) == expected)
   }
 
-  @Test("A snapshot has each run once, also while nodes with modifiers start and end", .timeLimit(.minutes(10)))
+  @Test("A snapshot has each run once, even while nodes with modifiers start and end", .timeLimit(.minutes(10)))
   func snapshotOfNodes() async throws {
     let queue = ProcedureQueue("graphs", maxConcurrentProcedures: 4)
     let graph = ProcedureGraph("graph") { g in
@@ -179,7 +179,7 @@ import TestingProcedureKit
     #expect(twice.value.isEmpty, "\(twice.value.prefix(2))")
   }
 
-  @Test("Nodes are measured from the start of their graph, with a body alone or with more; so is what is cancelled")
+  @Test("Nodes are measured from the start of their graph, with modifiers or without, and if they are cancelled")
   func nodes() async throws {
     let queue = queue()
     let result = try await metrics(on: queue) {
@@ -204,7 +204,7 @@ import TestingProcedureKit
     #expect(result["graph"]?.total == .seconds(6))
   }
 
-  @Test("Dependencies are told when a run attaches, of nodes, too")
+  @Test("The didAttach event names the dependencies of a run or a node")
   func dependencies() async throws {
     let queue = queue()
     let recorder = EventRecorder(queue)
@@ -227,7 +227,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "No two bodies that execute at once have the same slot, and the numbers stay below the width",
+    "No two executing bodies have the same slot, and the numbers stay below the width",
     arguments: [1, 3, 70])
   func slots(width: Int) async throws {
     let queue = ProcedureQueue("slots", maxConcurrentProcedures: width)

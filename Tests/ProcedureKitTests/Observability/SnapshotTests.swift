@@ -4,7 +4,7 @@ import Testing
 import TestingProcedureKit
 
 @Suite(.timeLimit(.atDepth)) struct SnapshotTests {
-  @Test("A snapshot says of every procedure what it waits for")
+  @Test("A snapshot shows what every procedure waits for")
   func waits() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let started = Signal()
@@ -42,7 +42,7 @@ import TestingProcedureKit
     #expect(queue.snapshot().procedures.isEmpty)
   }
 
-  @Test("Q3: a body that awaits others on its queue is seen to lend its slot")
+  @Test("Q3: a snapshot shows that a body that awaits others on its queue has released its slot")
   func loans() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let snapshot = try await queue.run(
@@ -56,7 +56,7 @@ import TestingProcedureKit
   }
 }
 
-@Suite("What a snapshot tells of bodies that wait, and of graphs", .timeLimit(.atDepth))
+@Suite("Snapshots of waiting bodies and of graphs", .timeLimit(.atDepth))
 struct SnapshotOfBodiesTests {
   @Test("A snapshot names what a body waits for: procedures, events, room, the idleness of a queue")
   func bodies() async throws {
@@ -111,7 +111,7 @@ struct SnapshotOfBodiesTests {
     #expect(queue.snapshot().procedures.isEmpty)
   }
 
-  @Test("A snapshot is of one moment: no more execute than the width, and none has finished")
+  @Test("A snapshot shows one moment: at most `width` bodies execute, and no run has finished")
   func moment() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let handles = (0..<TestDepth.size(20_000)).map { _ in queue.add(ProcedureTask { await Task.yield() }) }
@@ -124,9 +124,9 @@ struct SnapshotOfBodiesTests {
   }
 }
 
-@Suite("What a snapshot tells of waits inside of bodies", .timeLimit(.atDepth))
+@Suite("Snapshots of waits inside of bodies", .timeLimit(.atDepth))
 struct InnerWaitTests {
-  @Test("A snapshot names the resource, its holder, and the conditions that a body waits for inside of it")
+  @Test("A snapshot names the resource, its holder and the conditions that a body waits for")
   func innerWaits() async throws {
     let queue = ProcedureQueue("q", resources: ResourceTable())
     let (held, release, judging) = (Signal(), Signal(), Signal())
@@ -157,7 +157,7 @@ struct InnerWaitTests {
     #expect(queue.snapshot().procedures.isEmpty)
   }
 
-  @Test("R4: a snapshot names only holders that are in the way, and not what the claim is inside of")
+  @Test("R4: a snapshot names only the holders that block a claim, and no ancestor of the claim")
   func holdersAround() async throws {
     let queue = ProcedureQueue("q", resources: ResourceTable())
     let (gpu, held, release) = (Resource("gpu", capacity: 4), Signal(), Signal())
@@ -190,7 +190,7 @@ extension SnapshotTests {
     }
   }
 
-  @Test("A procedure at a rate limiter, a node behind its graph's limit, and a node of a suspended queue say so")
+  @Test("A snapshot shows waits for a rate limiter, for the limit of a graph, and for a suspended queue")
   func rareWaits() async throws {
     let clock = VirtualClock()
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 4, clock: clock)
@@ -215,7 +215,7 @@ extension SnapshotTests {
     try await graph.value
   }
 
-  @Test("A snapshot tells the keys, the limits, and whether the queue is shut down")
+  @Test("A snapshot shows the keys, the limits, and whether the queue is shut down")
   func settings() async throws {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 3, isSuspended: true)
     configuration.maxWaitingProcedures = 7
@@ -236,7 +236,7 @@ extension SnapshotTests {
 }
 
 extension SnapshotTests {
-  @Test("A node that a worker holds since the queue is suspended waits for the queue to be resumed")
+  @Test("A node that a worker holds on a suspended queue waits until the queue resumes")
   func heldNode() async throws {
     let (queue, release) = (ProcedureQueue("q", maxConcurrentProcedures: 1), Signal())
     let handle = queue.add(
@@ -257,7 +257,7 @@ extension SnapshotTests {
     try await handle.value
   }
 
-  @Test("No snapshot has an empty wait, and no node vanishes from one before it has ended")
+  @Test("No snapshot has an empty wait, and no node disappears from a snapshot before it has ended")
   func oneInstant() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2, resources: ResourceTable())
     let looker = Task.detached {
@@ -275,7 +275,7 @@ extension SnapshotTests {
         returned += nodes.intersection(gone).count
         gone.formUnion(seen.subtracting(nodes))
         seen.formUnion(nodes)
-        // Of a program that runs in one thread, too.
+        // The yield keeps the loop from blocking a program with a single thread.
         await Task.yield()
       }
       return (empty, returned, seen.count)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-/// What a cancel, or a failure of a part, reaches.
+/// What a cancellation, or the failure of a child, reaches.
 @Suite(.timeLimit(.minutes(10))) struct CancelReachTests {
   @Test("C3: a body that sleeps ends when a produced child fails")
   func sleepingBody() async throws {
@@ -17,7 +17,7 @@ import TestingProcedureKit
     await #expect(throws: TestError(code: 1)) { try await handle.value }
   }
 
-  @Test("C3: a handler that is registered after the cancel is called at once, where only the run is cancelled")
+  @Test("C3: a handler that is registered after the cancellation of its run is called at once")
   func lateHandler() async throws {
     let queue = ProcedureQueue("q")
     let isCalled = Box(false)
@@ -55,7 +55,7 @@ import TestingProcedureKit
     #expect(isChildCancelled.value)
   }
 
-  @Test("Q1: a body that was cancelled in line for its slot leaves the line, however long it continues")
+  @Test("Q1: a body that is cancelled while it waits for its slot leaves the line, however long it continues")
   func cancelledInLine() async throws {
     let (queue, other) = (ProcedureQueue("q", maxConcurrentProcedures: 1), ProcedureQueue("other"))
     let (release, awaited) = (Signal(), Signal())
@@ -75,7 +75,7 @@ import TestingProcedureKit
     await holds.wait()
     awaited.set()
     try await waitedFor.value
-    // The body asks for its slot, and stands in line.
+    // The body waits in line for its slot.
     try await eventually {
       queue.snapshot().procedures.first { $0.procedure == cancelled.identity }?.wait == .slot
     }
@@ -86,7 +86,7 @@ import TestingProcedureKit
     try await eventually { next.state == .finished }
     end.set()
     #expect(await cancelled.outcome.isCancelled)
-    // The slot that the body did without is no slot more.
+    // The queue has no additional slot, although the body continued without one.
     #expect(try await queue.run(ProcedureTask { 4 }) == 4)
   }
 }

@@ -148,7 +148,7 @@ import TestingProcedureKit
     #expect(try await queue.add(ProcedureTask { 1 }).value == 1)
   }
 
-  @Test("C1, C3: 10,000 handles cancelled at random moments end as cancelled or finished, and nothing is left behind")
+  @Test("C1, C3: 10,000 runs that are cancelled at random moments finish or are cancelled, and leave nothing behind")
   func cancelAtRandomMoments() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 3)
     let counts = Box((ran: 0, live: 0))

@@ -18,7 +18,7 @@ private enum Trace {
     #expect(priority == .low)
   }
 
-  @Test("Q5: add carries what the carriers capture at the call, and nothing else")
+  @Test("Q5: add carries the values that the carriers capture at the call, and no others")
   func addCarries() async throws {
     let carrying = ProcedureQueue("carrying", contextCarriers: [ContextCarrier(Trace.$id)])
     let plain = ProcedureQueue("plain")
@@ -29,7 +29,7 @@ private enum Trace {
     #expect(try await carrying.add(task).value == "none")
   }
 
-  @Test("The context tells a body its id, name, attempt and queue; outside there is none")
+  @Test("The context has the id, name, attempt and queue of a body; outside of bodies there is no context")
   func context() async throws {
     #expect(ProcedureContext.current == nil)
     let queue = ProcedureQueue("q")
@@ -59,7 +59,7 @@ private enum Trace {
     func execute(_ input: Bool) async throws -> Bool { input || isOnMainActor() }
   }
 
-  @Test("Q6: thousand procedures run on the main actor do not execute there") @MainActor
+  @Test("Q6: 1,000 procedures that are run from the main actor do not execute on it") @MainActor
   func offTheMainActor() async throws {
     #expect(isOnMainActor())
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
@@ -70,7 +70,7 @@ private enum Trace {
     #expect(try await queue.run(ProcedureTask { @MainActor in isOnMainActor() }))
   }
 
-  @Test("Q6: nothing that is given to a procedure executes on the main actor by itself") @MainActor
+  @Test("Q6: no closure of a procedure executes on the main actor unless it names that actor") @MainActor
   func offTheMainActorInAllWays() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let plain = ProcedureTask { isOnMainActor() }
@@ -106,7 +106,7 @@ private enum Trace {
     let graph = ProcedureGraph("g") { g in g.add("and", from: g.add(task), g.add(task)) { $0 && $1 } }
     #expect(try await queue.run(graph))
     #expect(try await queue.add(graph).value)
-    // Also if the body that runs the task has left the executor.
+    // This holds even if the body that runs the task has left the executor.
     let outer = ProcedureTask {
       try await withTaskExecutorPreference(globalConcurrentExecutor) { try await queue.run(task) }
     }

@@ -20,7 +20,7 @@ import TestingProcedureKit
 
   // MARK: Grace
 
-  @Test("Within the grace period nothing is cancelled; after that, everything is, with a reason that names it")
+  @Test("Nothing is cancelled during the grace period; after it, everything is, with a reason that names the procedure")
   func grace() async throws {
     let queue = makeQueue(1)
     let (started, release) = (Signal(), Signal())
@@ -50,7 +50,8 @@ import TestingProcedureKit
     #expect(queue.snapshot().procedures.isEmpty)
   }
 
-  @Test("A queue that is drained before leaves no timer, and nothing is cancelled; a suspended one is resumed")
+  @Test(
+    "A queue that is idle before the grace period ends leaves no timer and cancels nothing; a suspended one is resumed")
   func drained() async throws {
     let queue = makeQueue(isSuspended: true)
     let handle = queue.add(ProcedureTask { 1 })
@@ -63,7 +64,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Without a grace period everything is cancelled at once, and the wait still lasts until it has ended",
+    "Without a grace period everything is cancelled at once, and the call still waits until all bodies have ended",
     arguments: [0, -1])
   func noGrace(_ seconds: Int) async {
     let queue = makeQueue()
@@ -81,7 +82,7 @@ import TestingProcedureKit
     #expect(await handle.outcome.isCancelled)
   }
 
-  @Test("Of two calls the shorter grace period counts, and both return when the queue is drained")
+  @Test("Of two calls the shorter grace period counts, and both return when the queue is idle")
   func twoCalls() async throws {
     let queue = makeQueue()
     let handle = queue.add(ProcedureTask("stuck") { await untilCancelled() })
@@ -98,7 +99,7 @@ import TestingProcedureKit
     _ = await (long, none, short)
   }
 
-  @Test("A cancel of the caller shortens neither the wait nor the grace period")
+  @Test("Cancelling the caller shortens neither the wait nor the grace period")
   func cancelledCaller() async throws {
     let queue = makeQueue()
     let (started, release) = (Signal(), Signal())
@@ -144,7 +145,7 @@ import TestingProcedureKit
     #expect(await other.outcome.isCancelled)
   }
 
-  @Test("What a body adds after the grace period is cancelled, so that the wait ends")
+  @Test("A procedure that a body adds after the grace period is cancelled, so that the call returns")
   func addedLater() async {
     let queue = makeQueue()
     let (started, later) = (Signal(), Box(ProcedureHandle<Void>?.none))
@@ -162,7 +163,7 @@ import TestingProcedureKit
 
   // MARK: Waiting
 
-  @Test("cancelWaiting cancels whatever has not started or pauses, and leaves executing bodies alone")
+  @Test("cancelWaiting cancels procedures that have not started or that pause, and no executing body")
   func waiting() async throws {
     let queue = makeQueue(2)
     let (started, release) = (Signal(), Signal())
@@ -205,7 +206,7 @@ import TestingProcedureKit
     #expect(try await queue.add(ProcedureTask { 2 }).value == 2)
   }
 
-  @Test("cancelWaiting on a suspended queue cancels everything that is held")
+  @Test("cancelWaiting cancels everything that waits on a suspended queue")
   func suspended() async {
     let queue = makeQueue(isSuspended: true)
     let handles = [
@@ -216,7 +217,7 @@ import TestingProcedureKit
     for handle in handles { #expect(await handle.outcome.isCancelled) }
   }
 
-  @Test("cancelWaiting leaves the parts of executing bodies alone, though they wait")
+  @Test("cancelWaiting does not cancel the waiting parts of executing bodies")
   func parts() async throws {
     let (queue, other) = (makeQueue(1), makeQueue(1))
     let (blocks, release) = (Signal(), Signal())
@@ -244,7 +245,7 @@ import TestingProcedureKit
       ProcedureTask("holder") { await release.wait() }.exclusive("parts"))
     try await eventually { queue.snapshot().procedures.count >= 3 }
     await queue.cancelWaiting()
-    // On the other queue, the call is a procedure that waits.
+    // On the other queue, the call is a waiting procedure.
     let guest = makeQueue().add(outer)
     try await eventually { other.snapshot().procedures.count >= 2 }
     await other.cancelWaiting(TestError(code: 5))

@@ -32,7 +32,7 @@ struct KeyTests {
   // MARK: Turns
 
   @Test(
-    "Fairness: a single job of a tenant starts after at most k further starts, with k tenants that have work",
+    "Fairness: among k tenants with work, a single job of a tenant starts after at most k further starts",
     arguments: [1, 3])
   func threeTenants(width: Int) async throws {
     let queue = makeQueue(width: width, isSuspended: true) { $0.fairness = .byKey }
@@ -52,7 +52,7 @@ struct KeyTests {
     #expect(queue.keyCount == 0)
   }
 
-  @Test("Fairness: a job that comes late to the backlogs of 1,000 tenants starts after at most 1,000 further starts")
+  @Test("Fairness: a job added behind the backlogs of 1,000 tenants starts after at most 1,000 further starts")
   func thousandTenants() async throws {
     let queue = makeQueue(width: 1) { $0.fairness = .byKey }
     let starts = Box<[Int]>([])
@@ -84,7 +84,7 @@ struct KeyTests {
     let job = { @Sendable (name: String, key: String, priority: TaskPriority) in
       ProcedureTask(name) { starts.update { $0.append(name) } }.keyed(by: key).priority(priority)
     }
-    // While the tenant b works off its backlog, urgent work of a comes again and again.
+    // While tenant b works off its backlog, urgent work of tenant a is added repeatedly.
     let backlog = ProcedureTask("b") {
       starts.update { $0.append("b") }
       queue.add(job("high", "a", .high))
@@ -161,7 +161,7 @@ struct KeyTests {
   }
 
   @Test(
-    "At most maxConcurrentProceduresPerKey bodies of a key execute, others are not held up",
+    "At most maxConcurrentProceduresPerKey bodies of a key execute, and other keys are not delayed",
     arguments: KeyedWay.allCases)
   func limit(way: KeyedWay) async throws {
     let queue = makeQueue { $0.maxConcurrentProceduresPerKey = 2 }
@@ -171,7 +171,7 @@ struct KeyTests {
       let total = way == .graph || way == .elements ? 8 : 4
       for count in 1...total / 2 {
         try await eventually { probe.monitor.current == 2 }
-        // Another key, and none, have room.
+        // A run of another key and one without a key can start.
         try await queue.run(ProcedureTask {}.keyed(by: "other"))
         try await queue.run(ProcedureTask {})
         for _ in 0..<20 { await Task.yield() }
@@ -187,7 +187,7 @@ struct KeyTests {
     #expect(queue.keyCount == 0)
   }
 
-  @Test("Q3: a body never waits for its own key: it lends the slot, and needs room of the key before it goes on")
+  @Test("Q3: a body that waits releases its slot of the key, and reacquires one before it continues")
   func lending() async throws {
     let queue = makeQueue { $0.maxConcurrentProceduresPerKey = 1 }
     let inner = ProcedureTask("inner") {}.keyed(by: "key")
@@ -204,7 +204,7 @@ struct KeyTests {
     try await queue.run(outer)
     try await queue.add(outer).value
 
-    // A body that goes on waits until another body of the key has ended.
+    // A body that continues waits until another body of the key has ended.
     let (other, next) = (ProbeProcedure<Void, Void>("other"), ProbeProcedure<Void, Void>("next"))
     let wentOn = Signal()
     let waiting = queue.add(
@@ -224,7 +224,8 @@ struct KeyTests {
     try await waiting.value
   }
 
-  @Test("A run that pauses has no slot of its key; cancelled, raised and suspended beside the line are as in it")
+  @Test(
+    "A pausing run holds no slot of its key; cancelling, raising and suspending work for runs that wait for their key")
   func beside() async throws {
     let clock = VirtualClock()
     let queue = makeQueue(clock: clock) { $0.maxConcurrentProceduresPerKey = 1 }
@@ -256,7 +257,7 @@ struct KeyTests {
     #expect(await cancelled.outcome.isCancelled)
     let urgent = queue.add(ProcedureTask("urgent", priority: .high) {}.keyed(by: "urgent"), after: [raised])
 
-    // R2: a suspended run gives its claim back although it stands beside the line.
+    // R2: a run on a suspended queue releases its claim although it waits for its key.
     await queue.suspend()
     var other = ProcedureQueue.Configuration("other")
     other.resources = queue.core.resources
@@ -270,7 +271,7 @@ struct KeyTests {
     #expect(queue.keyCount == 0)
   }
 
-  @Test("A changed width takes effect for runs beside the line, too")
+  @Test("A changed width takes effect for runs that wait for their key, too")
   func width() async throws {
     let queue = makeQueue(width: 1) {
       $0.fairness = .byKey
@@ -350,7 +351,7 @@ struct KeyTests {
     #expect(queue.keyCount == 0)
   }
 
-  @Test("R4: room of a key for which a body would wait forever is an error")
+  @Test("R4: a wait for a slot of a key that would never end is an error")
   func deadlock() async throws {
     let queue = makeQueue { $0.maxWaitingProceduresPerKey = 1 }
     let holder = ProcedureTask("holder") {
@@ -363,7 +364,7 @@ struct KeyTests {
     await queue.shutDown()
   }
 
-  @Test("Keys that go away leave nothing behind, in whatever order they come and go")
+  @Test("Keys that are no longer used leave nothing behind, in whatever order they are used")
   func passingKeys() async throws {
     let queue = makeQueue {
       $0.fairness = .byKey

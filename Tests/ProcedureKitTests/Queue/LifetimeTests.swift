@@ -7,7 +7,7 @@ import TestingProcedureKit
 
 /// Each test waits for the release by yielding, because the last steps of a worker cannot be awaited.
 @Suite(.timeLimit(.atDepth)) struct LifetimeTests {
-  @Test("D3: in a graph, a value is released as soon as its last consumer has taken it, also if that one was skipped")
+  @Test("D3: a graph releases a value as soon as its last consumer has taken it or was skipped")
   func valuesOfGraphs() async throws {
     let live = Box(0)
     let seen = Box<[Int]>([])
@@ -24,7 +24,7 @@ import TestingProcedureKit
     #expect(live.value == 0)
   }
 
-  @Test("A queue, its runs, graphs and their values are released when they are done")
+  @Test("A queue, its runs, graphs and their values are released when they have finished")
   func everythingIsReleased() async throws {
     let live = Box(0)
     weak var weakQueue: ProcedureQueue?
@@ -58,7 +58,7 @@ import TestingProcedureKit
     try await eventually { weakQueue == nil && weakRun == nil }
   }
 
-  @Test("What a body captures and is given is released when it has ended, not when its handle goes")
+  @Test("The captures and the input of a body are released when it has ended, not when its handle is released")
   func bodiesAreReleased() async throws {
     let live = Box(0)
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
@@ -76,7 +76,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "What hooks capture and carriers carry is released when a run has ended, not when its handle goes",
+    "Captures of hooks and values of carriers are released when a run has ended, not when its handle is released",
     arguments: [false, true])
   func endingsAreReleased(hasHooks: Bool) async throws {
     let live = Box(0)
@@ -106,7 +106,7 @@ import TestingProcedureKit
     withExtendedLifetime(handles) {}
   }
 
-  @Test("What pauses inside of what it holds is released when it has ended, on any level")
+  @Test("A layer that pauses while an outer layer holds a resource is released when it has ended")
   func pausesWhileHolding() async throws {
     let live = Box(0)
     let queue = ProcedureQueue("q", resources: ResourceTable())
@@ -126,7 +126,7 @@ import TestingProcedureKit
     try await eventually { live.value == 0 }
   }
 
-  @Test("Dropped streams and unread queues keep nothing")
+  @Test("A dropped stream and an unread one do not retain the queue")
   func streamsAreReleased() async throws {
     weak var weakQueue: ProcedureQueue?
     do {

@@ -2,7 +2,7 @@ import ProcedureKit
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct QueueTests {
-  @Test("Q1: at most the width execute at once, added and run alike", arguments: [1, 2, 8])
+  @Test("Q1: at most `width` bodies execute at a time, whether they are added or run", arguments: [1, 2, 8])
   func width(_ width: Int) async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: width)
     let running = Box((now: 0, most: 0))
@@ -27,7 +27,7 @@ import Testing
     #expect(width == 1 || running.value.most > 1)
   }
 
-  @Test("Q1: higher priority first, then order of admission")
+  @Test("Q1: runs start in order of priority, highest first, then in order of admission")
   func order() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, isSuspended: true)
     let order = Box<[String]>([])
@@ -48,7 +48,7 @@ import Testing
     #expect(order.value == expected)
   }
 
-  @Test("Q1: the width can change while the queue runs, and takes effect for what starts next")
+  @Test("Q1: a new width takes effect for the bodies that start next")
   func changingWidth() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let started = (0..<4).map { _ in Signal() }
@@ -72,7 +72,7 @@ import Testing
     #expect(await queue.maxConcurrentProcedures == 1)
   }
 
-  @Test("Q2: a suspended queue starts nothing, nodes of running graphs included; what executes goes on")
+  @Test("Q2: a suspended queue starts no run and no node of an executing graph; executing bodies continue")
   func suspension() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
     let started = Signal()
@@ -102,7 +102,7 @@ import Testing
     #expect(later.value)
   }
 
-  @Test("Q3: a queue of width one does not deadlock on what its own bodies run, add, await or build")
+  @Test("Q3: a queue of width one does not deadlock on procedures that its own bodies run, add, await or build")
   func nestingOnOneSlot() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let other = ProcedureQueue("other", maxConcurrentProcedures: 1)
@@ -131,7 +131,7 @@ import Testing
     for handle in handles { #expect(try await handle.value == 41) }
   }
 
-  @Test("Q3: conditions of an inner level hold no slot")
+  @Test("Q3: conditions of an inner layer hold no slot")
   func innerConditionsHoldNoSlot() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let condition = Condition("needs the slot") { try await queue.add(ProcedureTask { true }).value }
@@ -139,7 +139,7 @@ import Testing
     #expect(try await queue.run(task) == 1)
   }
 
-  @Test("Q4: waitUntilIdle and shutDown miss nothing that was added before them")
+  @Test("Q4: waitUntilIdle and shutDown cover every procedure that was added before them")
   func idle() async throws {
     for _ in 0..<200 {
       let queue = ProcedureQueue("q", maxConcurrentProcedures: 2)
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("Q4: a body can wait until the rest of its own queue is idle, several bodies too")
+  @Test("Q4: one or several bodies can wait until the rest of their own queue is idle")
   func idleFromInside() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let ran = Box(0)
@@ -170,7 +170,7 @@ import Testing
     for handle in handles { #expect(try await handle.value >= 5) }
   }
 
-  @Test("Q4: dropping the last reference to a queue, suspended or not, does not lose what was added to it")
+  @Test("Q4: releasing the last reference to a queue, suspended or not, does not lose its procedures")
   func droppedQueue() async throws {
     for isSuspended in [false, true] {
       func add() -> [ProcedureHandle<Int>] {
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  @Test("withProcedureQueue leaves when everything has finished; a thrown error and a cancel cancel the rest first")
+  @Test("withProcedureQueue returns when everything has finished; an error or a cancellation cancels the rest first")
   func scope() async throws {
     let ran = Box(0)
     let returned = try await withProcedureQueue(maxConcurrentProcedures: 2) { queue in

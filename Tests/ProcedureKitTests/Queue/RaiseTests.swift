@@ -2,7 +2,7 @@ import ProcedureKit
 import TestSupport
 import Testing
 
-/// Q7: what is awaited has the priority of those that wait.
+/// Q7: a run has at least the priority of the runs that wait for it.
 @Suite(.timeLimit(.atDepth)) struct RaiseTests {
   private let order = Box<[String]>([])
 
@@ -10,7 +10,7 @@ import Testing
     ProcedureTask(name, priority: priority) { [order] in order.update { $0.append(name) } }
   }
 
-  @Test("Q7: a claim that waits moves up the holder, which stands in line for its slot")
+  @Test("Q7: a waiting claim raises the holder, which waits in line for its slot")
   func holder() async throws {
     let table = ResourceTable()
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1, resources: table)
@@ -32,7 +32,7 @@ import Testing
     #expect(own == ["low", "medium"])
   }
 
-  @Test("Q7: a dependent moves up the children of what it waits for")
+  @Test("Q7: a dependent raises the children of its dependency")
   func children() async throws {
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)
     let (started, release) = (Signal(), Signal())

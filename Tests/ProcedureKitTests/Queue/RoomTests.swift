@@ -31,7 +31,7 @@ import TestingProcedureKit
     #expect(kind { try queue.tryAdd(ProcedureTask {}) } == nil)
   }
 
-  /// The kind of the error with which the queue refuses; `nil` if it does not.
+  /// The kind of the error that `tryAdd` throws; `nil` if it throws none.
   private func kind<Output>(_ tryAdd: () throws -> ProcedureHandle<Output>) -> ProcedureError.Kind? {
     do {
       _ = try tryAdd()
@@ -57,7 +57,7 @@ import TestingProcedureKit
     #expect(order.value == [])
   }
 
-  @Test("tryAdd on a queue without a limit adds, and on one that is shut down does not, except for a body of the queue")
+  @Test("tryAdd adds on a queue without a limit, and only for the queue's own bodies after a shutdown")
   func closed() async throws {
     let queue = ProcedureQueue("q")
     #expect(try await queue.tryAdd(ProcedureTask { 1 }).value == 1)
@@ -76,7 +76,7 @@ import TestingProcedureKit
     await end
   }
 
-  @Test("The room that a late caller does not use goes to the next one of its key")
+  @Test("Room that a cancelled caller does not use goes to the next caller of its key")
   func lateCaller() async throws {
     var configuration = ProcedureQueue.Configuration("q", isSuspended: true)
     configuration.maxWaitingProceduresPerKey = 1
@@ -99,7 +99,7 @@ import TestingProcedureKit
     #expect(try await next.value.value == 2)
   }
 
-  @Test("A caller that has left, and whose key had room, does not keep the next one of its key from the room")
+  @Test("A cancelled caller whose key had room does not keep the next caller of its key from the room")
   func leftCaller() async throws {
     let clock = VirtualClock()
     var configuration = ProcedureQueue.Configuration("q")
@@ -125,7 +125,7 @@ import TestingProcedureKit
       try await eventually { queue.core.read { $0.limiter.callerCount } == number }
     }
     let other = queue.add(ProcedureTask {}.keyed(by: "other"))
-    // The pause takes room beyond the limit: the key has room then, and the queue has none.
+    // The pause takes room beyond the limit, so the key has room and the queue has none.
     fail.set()
     try await eventually { retried.state == .pausing }
     own.cancel()
@@ -141,7 +141,8 @@ import TestingProcedureKit
     try await retried.value
   }
 
-  @Test("tryAdd throws what has refused: the queue, the limit of the key, the shutdown; the error names the procedure")
+  @Test(
+    "tryAdd throws the reason: the queue is full, the key is, or the queue is shut down; the error names the procedure")
   func reasons() async throws {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.maxWaitingProcedures = 3
@@ -168,7 +169,7 @@ import TestingProcedureKit
     #expect(refusal()?.kind == .queueShutDown)
   }
 
-  @Test("Every refusal counts once, in whatever way the queue was asked", arguments: [false, true])
+  @Test("Every refusal counts once, in whatever way a procedure is added", arguments: [false, true])
   func refusalsCount(byShutdown: Bool) async throws {
     var configuration = ProcedureQueue.Configuration("q", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.collectsTotals = true
@@ -216,7 +217,7 @@ import TestingProcedureKit
       } catch is ProcedureError {}
       try expectOneMore("results")
     } else {
-      // A caller that waits, and leaves, is not refused.
+      // A cancelled caller is not refused.
       let patient = Task { try await queue.enqueue(none) }
       patient.cancel()
       _ = await patient.result
@@ -225,7 +226,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("The limit holds for many callers at once, and no room is lost")
+  @Test("The limit holds for many concurrent callers, and no room is lost")
   func race() async throws {
     let queue = makeQueue(10)
     let counts = await withTaskGroup(of: Int.self, returning: Int.self) { group in
@@ -248,7 +249,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "Each replacement replaces the oldest, or the newest, of the key, at the same cost however many wait",
+    "A replacement replaces the oldest or the newest of the key, at a cost that does not depend on the number waiting",
     .timeLimit(.minutes(10)), arguments: [QueueOverflow.replaceOldest, .replaceNewest], [1, 50])
   func replacingManyTimes(overflow: QueueOverflow, keys: Int) async throws {
     func costOfReplacing(_ more: Int, of limit: Int) async -> Duration {
@@ -286,7 +287,7 @@ import TestingProcedureKit
     #expect(try await patient.value.value == 2)
   }
 
-  @Test("A cancelled wait of enqueue(from:) adds nothing")
+  @Test("A cancelled call of enqueue(from:) adds nothing")
   func cancelledEnqueue() async {
     let queue = makeQueue(1)
     let first = queue.add(ProcedureTask { 1 })
@@ -298,7 +299,7 @@ import TestingProcedureKit
     await queue.cancelAll()
   }
 
-  @Test("Callers that have left a full queue are forgotten", arguments: [false, true])
+  @Test("A full queue forgets cancelled callers", arguments: [false, true])
   func callersThatLeft(hasKey: Bool) async throws {
     var configuration = ProcedureQueue.Configuration("full", maxConcurrentProcedures: 1, isSuspended: true)
     configuration.maxWaitingProcedures = hasKey ? 1_000 : 1

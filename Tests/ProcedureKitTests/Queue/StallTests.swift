@@ -17,7 +17,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "L5: a body that does not go on is reported, whatever way it is run",
+    "L5: a body that makes no progress is reported, in whatever way it is run",
     arguments: Way.queued.filter { $0 != .copy })
   func ways(way: Way) async throws {
     let (told, goOn) = (Signal(), Signal())
@@ -46,7 +46,7 @@ import TestingProcedureKit
   }
 
   @Test(
-    "A pause that ends at the instant at which the watch looks is no stall", .timeLimit(.minutes(10)),
+    "A pause that ends at the instant of the check is no stall", .timeLimit(.minutes(10)),
     arguments: ["delay", "retry", "repeat", "levels"], 0..<10)
   func pauseEndsAtLook(_ way: String, round: Int) async throws {
     let told = Box(0)
@@ -77,7 +77,7 @@ import TestingProcedureKit
     #expect(told.value == 0 && ends.count >= 2)
   }
 
-  @Test("The watch keeps no queue, and leaves no timer behind")
+  @Test("The stall check does not retain the queue, and leaves no timer")
   func lifetime() async throws {
     weak var core: QueueCore?
     do {
@@ -97,7 +97,7 @@ import TestingProcedureKit
     try await eventually { core == nil }
   }
 
-  @Test("Without a time, nothing is watched")
+  @Test("Without a `stallTimeout`, nothing is checked")
   func off() async throws {
     let queue = ProcedureQueue("q", clock: clock)
     let (started, goOn) = (Signal(), Signal())
@@ -112,7 +112,7 @@ import TestingProcedureKit
     try await handle.value
   }
 
-  @Test("Runs that come and end at the same time leave no timer")
+  @Test("Concurrent runs leave no timer")
   func load() async throws {
     let reports = Box(0)
     let queue = makeQueue { _ in reports.update { $0 += 1 } }

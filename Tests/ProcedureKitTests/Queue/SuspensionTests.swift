@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
-  @Test("Q2: a part of a body that executes takes the resource it has waited for, although its queue is suspended")
+  @Test("Q2: a part of an executing body acquires the resource that it waits for, although its queue is suspended")
   func partWithClaim() async throws {
     let table = ResourceTable()
     let queue = ProcedureQueue("q", resources: table)
@@ -25,12 +25,12 @@ import Testing
     #expect(try await body.value == 1)
   }
 
-  @Test("Q4: a body that has ended does not count among those that wait for the queue to be idle")
+  @Test("Q4: a body that has ended does not count as one that waits until the queue is idle")
   func endedIdler() async throws {
     let queue = ProcedureQueue("q")
     let (release, waits) = (Signal(), Box<Task<Void, Never>?>(nil))
     let executing = queue.add(ProcedureTask("executing") { await release.wait() })
-    // Its task is left behind, and waits longer than the body.
+    // The task outlives its body.
     let left = queue.add(
       ProcedureTask("left") {
         let waiting = Task.immediate { await queue.waitUntilIdle() }  // ended below, with the queue's last body

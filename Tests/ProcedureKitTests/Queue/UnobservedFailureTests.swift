@@ -5,7 +5,7 @@ import TestingProcedureKit
 
 /// DESIGN.md 3.2: no failure on a plain queue is lost.
 @Suite(.timeLimit(.minutes(10))) struct UnobservedFailureTests {
-  /// A queue, and the codes and names of the failures that it tells of.
+  /// A queue, and the names of the procedures whose failures it reports.
   private static func queue() -> (ProcedureQueue, Box<[String]>) {
     let told = Box<[String]>([])
     var configuration = ProcedureQueue.Configuration("plain")
@@ -17,7 +17,7 @@ import TestingProcedureKit
     ProcedureTask(name) { throw TestError(code: 1) }
   }
 
-  @Test("A failure whose handle was dropped is told once, with its procedure; successes and cancels are not")
+  @Test("A failure whose handle was dropped is reported once, with its procedure; successes and cancellations are not")
   func dropped() async throws {
     let (queue, told) = Self.queue()
     queue.add(Self.failing("lost"))
@@ -30,7 +30,7 @@ import TestingProcedureKit
     try await told.wait { $0 == ["lost", "refused"] }
   }
 
-  @Test("A failure that somebody can know of is not told: awaited, depended on, subscribed to, or produced")
+  @Test("A failure that is awaited, depended on, subscribed to or produced is not reported")
   func observed() async throws {
     let (queue, told) = Self.queue()
     _ = try? await queue.add(Self.failing("value")).value
@@ -47,7 +47,7 @@ import TestingProcedureKit
     #expect(told.value == ["last"])
   }
 
-  @Test("The dependent of a failure is told, if nobody looks at it, and the dependency is not")
+  @Test("An unobserved dependent of a failure is reported, and the dependency is not")
   func dependent() async throws {
     let (queue, told) = Self.queue()
     queue.add(ProcedureTask("dependent") {}, after: [queue.add(Self.failing("dependency"))])
@@ -55,7 +55,7 @@ import TestingProcedureKit
     try await told.wait { $0 == ["dependent"] }
   }
 
-  @Test("A handle that is kept unread is told when it goes")
+  @Test("A failure whose handle is kept unread is reported when the handle is released")
   func kept() async throws {
     let (queue, told) = Self.queue()
     var handle: ProcedureHandle<Void>? = queue.add(Self.failing("kept"))
@@ -65,7 +65,7 @@ import TestingProcedureKit
     try await told.wait { $0 == ["kept"] }
   }
 
-  @Test("Whoever is told may use the queue")
+  @Test("The handler of unobserved failures may use the queue")
   func reentrant() async throws {
     let names = Box<[String]>([])
     let queue = Box<ProcedureQueue?>(nil)

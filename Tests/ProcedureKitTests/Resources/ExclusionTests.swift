@@ -9,19 +9,19 @@ import TestingProcedureKit
   private enum Scanner {}
   private enum Plotter {}
 
-  /// What a procedure on a queue waits for, as people read it.
+  /// The description of what a procedure on a queue waits for.
   private func wait<Output>(of handle: ProcedureHandle<Output>, _ queue: ProcedureQueue) -> String? {
     queue.snapshot().procedures.first { $0.procedure.id == handle.id }?.wait.map { "\($0)" }
   }
 
-  @Test("R1: a type names a category in the whole process; another type, and its name as a string, do not")
+  @Test("R1: a type names a category in the whole process; another type and the type's name as a string do not")
   func types() async throws {
     let (queue, other) = (ProcedureQueue("q"), ProcedureQueue("other", maxConcurrentProcedures: 1))
     let printing = ProbeProcedure("printing")
     let holder = queue.add(printing.exclusive(with: Printer.self))
     try await printing.waitUntilStarted()
     let waiter = other.add(ProcedureTask {}.exclusive(with: Printer.self))
-    // They have the only slot of their queue one after another, and the one that waits has none.
+    // The waiter holds no slot, so each of the following runs gets the only slot of the queue.
     try await other.run(ProcedureTask {}.exclusive(with: Scanner.self))
     try await other.run(ProcedureTask {}.exclusive("Printer"))
     try await other.run(ProcedureTask {}.exclusive("\(Printer.self)", "\(Scanner.self)"))
@@ -31,7 +31,7 @@ import TestingProcedureKit
     try await holder.value
   }
 
-  @Test("R1: a queue with a table of its own excludes on the queues that share it, and on no other")
+  @Test("R1: a separate resource table excludes only among the queues that share it")
   func tables() async throws {
     let table = ResourceTable()
     let printing = ProbeProcedure("printing")
@@ -49,7 +49,7 @@ import TestingProcedureKit
     #expect(table.count == 0)
   }
 
-  @Test("R1: three that exclude each other, added from three threads, execute one at a time", arguments: 0..<20)
+  @Test("R1: three runs of one category that are added from three threads execute one at a time", arguments: 0..<20)
   func threads(_ round: Int) async throws {
     enum Category {}
     let queue = ProcedureQueue("q")
@@ -64,7 +64,7 @@ import TestingProcedureKit
     #expect(monitor.most == 1 && monitor.total == 3)
   }
 
-  @Test("R3: who waits on a queue that is suspended, and is cancelled, leaves the holder alone when the queue resumes")
+  @Test("R3: a waiter that is cancelled on a suspended queue does not release the holder when the queue resumes")
   func suspended() async throws {
     enum Category {}
     let monitor = ConcurrencyMonitor()
@@ -86,7 +86,7 @@ import TestingProcedureKit
     #expect(monitor.most == 1 && monitor.total == 2)
   }
 
-  @Test("R2: conditions are evaluated before anything is held, on a queue, inside a body and without a queue")
+  @Test("R2: conditions are evaluated before any resource is held, on a queue, inside a body and without a queue")
   func conditionsHoldNothing() async throws {
     enum Category {}
     let queue = ProcedureQueue("q", maxConcurrentProcedures: 1)

@@ -1,4 +1,4 @@
-/// A value of a user's that looks at something when it is let go of: at what is locked, it would wait for ever.
+/// A user's value that calls a function when it is released. If a lock were held, the function would deadlock.
 final class LastLook: Sendable {
   private let look: @Sendable () -> Void
 

@@ -1,4 +1,4 @@
-/// Counts how many of it there are.
+/// Counts its instances.
 final class Tracked: Sendable {
   private let live: Box<Int>
 

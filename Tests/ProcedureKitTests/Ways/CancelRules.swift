@@ -17,17 +17,17 @@ extension Rule {
         let result = await running.result
         #expect(result.failure is CancellationError, "\(result)")
         stage.expect([])
-        // In the other ways the run has not begun, because what is around it does not execute either.
+        // In the other ways the enclosing body does not execute, so the subject has no run.
         if [.run, .alone].contains(stage.way) { stage.expectTold { $0.isCancelled } }
       },
-      Rule(id: "C1 late", sentence: "a cancel after the outcome was decided is ignored") { stage in
+      Rule(id: "C1 late", sentence: "a cancellation after the outcome was decided is ignored") { stage in
         let subject = stage.subject().onWillFinish { _ in ProcedureContext.current?.cancel(Side.reason) }
-        // Around a part, a level, an attempt or a copy something goes on, which is cancelled then.
+        // Around a part, a layer, an attempt or a copy, the enclosing run continues and is cancelled.
         let result = await stage.result(of: subject)
         if [.run, .add, .alone, .child].contains(stage.way) { #expect(result.value == 1, "\(result)") }
         stage.expectTold { $0.value == 1 }
       },
-      Rule(id: "C1 first", sentence: "of two cancels the first counts") { stage in
+      Rule(id: "C1 first", sentence: "of two cancellations the first counts") { stage in
         let running = stage.start(stage.waitingSubject())
         await stage.started.wait()
         await stage.cancel(running, from: .context)
@@ -74,11 +74,11 @@ extension Rule {
       },
     ]
 
-  /// Cancels by `side` whatever it waits for before the body.
+  /// Cancels the subject by `side` in each wait before the body.
   private static func beforeTheBody(_ side: Side) -> [Rule] {
     [
       Rule(
-        id: "C2 condition, \(side)", sentence: "a cancel by \(side.rawValue) in a condition: the body never runs",
+        id: "C2 condition, \(side)", sentence: "cancelled by \(side.rawValue) in a condition, the body never runs",
         ways: side.ways
       ) { stage in
         let subject = stage.subject().condition("slow") {
@@ -92,12 +92,13 @@ extension Rule {
         await stage.cancel(running, from: side)
         await stage.expectCancelled(running, from: side)
         await stage.settle()
-        // What was added does not wait for its condition.
+        // An added procedure does not wait for its condition.
         #expect(["cancelled"].starts(with: stage.journal), "\(stage.journal)")
       },
       Rule(
         id: "C2 resource, \(side)",
-        sentence: "a cancel by \(side.rawValue) while it waits for a resource: the body never runs, at once",
+        sentence:
+          "cancelled by \(side.rawValue) while it waits for a resource, it ends at once, and the body never runs",
         ways: side.ways
       ) { stage in
         let end = stage.signal()
@@ -118,7 +119,7 @@ extension Rule {
       },
       Rule(
         id: "C2 suspended, \(side)",
-        sentence: "a cancel by \(side.rawValue) on a suspended queue: the body never runs, at once",
+        sentence: "cancelled by \(side.rawValue) on a suspended queue, it ends at once, and the body never runs",
         ways: side == .childHandle ? [] : side.ways.filter { $0 != .alone }
       ) { stage in
         await stage.queue.suspend()
@@ -132,12 +133,13 @@ extension Rule {
     ]
   }
 
-  /// Cancels by `side` while hooks or the body execute.
+  /// Cancels the subject by `side` while hooks or the body execute.
   private static func duringTheBody(_ side: Side) -> [Rule] {
     [
       Rule(
         id: "C2 hook, \(side)",
-        sentence: "a cancel by \(side.rawValue) in a hook before the body: that is awaited, and the body never runs",
+        sentence:
+          "cancelled by \(side.rawValue) in a hook before the body, it awaits the hook, and the body never runs",
         ways: side.ways
       ) { stage in
         let subject = stage.subject().onWillExecute { _ in
@@ -154,16 +156,17 @@ extension Rule {
       },
       Rule(
         id: "C3 value, \(side)",
-        sentence: "a cancel by \(side.rawValue) while the body executes: it is told, and cancelled whatever it returns",
+        sentence: "cancelled by \(side.rawValue) while the body executes, it is cancelled whatever the body returns",
         ways: side.ways
       ) { stage in try await stage.cancelBody(from: side) { 1 } },
       Rule(
         id: "C3 error, \(side)",
-        sentence: "a cancel by \(side.rawValue) while the body executes: it is told, and cancelled whatever it throws",
+        sentence: "cancelled by \(side.rawValue) while the body executes, it is cancelled whatever the body throws",
         ways: side.ways
       ) { stage in try await stage.cancelBody(from: side) { throw TestError(code: 3) } },
       Rule(
-        id: "C3 wait, \(side)", sentence: "a cancel by \(side.rawValue) ends what the body waits for", ways: side.ways
+        id: "C3 wait, \(side)", sentence: "a cancellation by \(side.rawValue) ends the waits of the body",
+        ways: side.ways
       ) { stage in
         let running = stage.start(stage.waitingSubject(until: stage.signal()), isAdded: side.isAdded)
         await stage.started.wait()
@@ -172,7 +175,7 @@ extension Rule {
         await stage.expectCancelled(running, from: side)
       },
       Rule(
-        id: "C3 children, \(side)", sentence: "a cancel by \(side.rawValue) reaches what the body has produced",
+        id: "C3 children, \(side)", sentence: "a cancellation by \(side.rawValue) reaches the children of the body",
         ways: side.ways, width: 4
       ) { stage in
         let child = stage.signal()
@@ -195,7 +198,7 @@ extension Rule {
 }
 
 extension Stage {
-  /// Cancels a body while it executes. The exception of C3: a task that is its caller's is cancelled by nobody else.
+  /// Cancels a body while it executes. The exception of C3: other code cannot cancel a caller's task.
   fileprivate func cancelBody(from side: Side, ending: @escaping @Sendable () throws -> Int) async throws {
     let handlerWasCalled = Box(false)
     let seen = Box<(task: Bool, context: Bool, reason: (any Error)?)?>(nil)
@@ -206,7 +209,7 @@ extension Stage {
       } onCancel: {
         handlerWasCalled.update { $0 = true }
       }
-      // The task may be cancelled a moment after whoever cancels has gone on.
+      // The task may be cancelled a moment after the call that cancels has returned.
       if !isInCallersTask || side == .caller { try await eventually { Task.isCancelled } }
       let context = ProcedureContext.current
       let now = (Task.isCancelled, context?.isCancelled ?? false, context?.cancellationReason)

@@ -16,17 +16,17 @@ final class Stage: Sendable {
   }
 
   let way: Way
-  /// Whether the subject has a hook around it that tells its outcome. Without one it is as bare as the rule has written it.
+  /// Whether a hook around the subject receives its outcome. Otherwise the subject has only the modifiers of the rule.
   let isWatched: Bool
   let clock = VirtualClock()
   let queue: ProcedureQueue
-  /// A queue without limits, for those that are in the subject's way.
+  /// A queue without limits, for the runs that block the subject.
   let others: ProcedureQueue
-  /// What the subject excludes others from.
+  /// The category that the subject claims.
   let category = UInt64.random(in: 0 ... .max)
-  /// The subject executes, or what stands for that in the rule.
+  /// Set when the subject executes, or reaches the corresponding point of the rule.
   let started = Signal()
-  /// It may go on.
+  /// Set when the subject may continue.
   let release = Signal()
 
   private let lines = Box<[String]>([])
@@ -154,7 +154,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// Returns when the queue knows of something that waits.
+  /// Waits until a run is on the queue.
   func untilAdmitted(sourceLocation: SourceLocation = #_sourceLocation) async throws {
     try await eventually(sourceLocation: sourceLocation) { !queue.snapshot().procedures.isEmpty }
   }
@@ -163,7 +163,7 @@ final class Stage: Sendable {
     try await eventually(sourceLocation: sourceLocation) { journal.contains(line) }
   }
 
-  /// Lets others go on for a while. What is expected afterwards must not depend on how far they have come.
+  /// Lets other tasks run for a while. Expectations must not depend on how far they have advanced.
   func settle() async {
     for _ in 0..<50 { await Task.yield() }
   }
@@ -171,7 +171,7 @@ final class Stage: Sendable {
   /// Lets a limit that the subject is given run out.
   var limit: Duration { way == .alone ? .milliseconds(1) : .seconds(5) }
 
-  /// Moves the clock on until it has ended. Without a queue it is on the clock of the machine, and its body waits for that.
+  /// Advances the clock until the run has ended. Without a queue the subject uses the clock of the machine, and its body waits.
   func passTime(until running: Running) async -> Result<Int, any Error> {
     let hasEnded = Box(false)
     let end = Task {
@@ -190,7 +190,7 @@ final class Stage: Sendable {
     return await end.value
   }
 
-  /// Lets the time of a subject run out, and expects that the timeout is what its caller is thrown.
+  /// Lets the time of a subject expire, and expects that its caller receives the timeout.
   func expectTimedOut(_ running: Running, sourceLocation: SourceLocation = #_sourceLocation) async {
     let result = await passTime(until: running)
     #expect((result.failure as? ProcedureError)?.kind == .timedOut, "\(result)", sourceLocation: sourceLocation)
@@ -216,7 +216,7 @@ final class Stage: Sendable {
       })
   }
 
-  /// Somebody on another queue who holds the category until `end`, and notes "holder" then.
+  /// Adds a holder of the category to another queue. The holder ends with `end`, and then notes "holder".
   func hold(until end: Signal) async {
     let holds = signal()
     others.add(
@@ -228,14 +228,14 @@ final class Stage: Sendable {
     await holds.wait()
   }
 
-  /// Takes the category, and gives it back.
+  /// Acquires and releases the category.
   func takeCategory() async throws {
     try await others.run(ProcedureTask("next") {}.exclusive(category))
   }
 
-  // MARK: What has to be
+  // MARK: Expectations
 
-  /// Checks what the hook around the subject was told, and that it was told once.
+  /// Checks that the hook around the subject was called once, with an expected outcome.
   func expectTold(
     sourceLocation: SourceLocation = #_sourceLocation, _ isExpected: (ProcedureOutcome<Int>) -> Bool
   ) {
@@ -244,7 +244,7 @@ final class Stage: Sendable {
     #expect(told.count == 1 && told.allSatisfy(isExpected), "the hook: \(told)", sourceLocation: sourceLocation)
   }
 
-  /// Checks that it was cancelled, and by whom.
+  /// Checks that the subject was cancelled by `side`.
   func expectCancelled(
     _ running: Running, from side: Side, sourceLocation: SourceLocation = #_sourceLocation
   ) async {
@@ -259,7 +259,7 @@ final class Stage: Sendable {
     #expect(self.journal == journal, sourceLocation: sourceLocation)
   }
 
-  /// Opens all gates and cancels what still runs.
+  /// Sets all signals and cancels all runs.
   func clear() async {
     isOver.update { $0 = true }
     for signal in signals.value { signal.set() }
@@ -272,7 +272,7 @@ final class Stage: Sendable {
     await others.cancelAll()
   }
 
-  /// Which task this is. Invariant: no reference to it leaves the closure, and the caller's task lives while it is compared.
+  /// Identifies the current task. Invariant: no reference to it leaves the closure, and the caller's task exists while compared.
   private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 }
 

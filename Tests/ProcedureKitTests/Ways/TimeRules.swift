@@ -10,7 +10,7 @@ extension Rule {
       let subject = ProcedureTask<Void, Int>("subject") {
         stage.enter()
         try await stage.untilCancelled()
-        // The context may tell of the cancel a moment before the task does.
+        // The context may be cancelled a moment before the task.
         try await eventually { Task.isCancelled || stage.isInCallersTask }
         let now = (Task.isCancelled, ProcedureContext.current?.isCancelled ?? false)
         seen.update { $0 = now }
@@ -21,7 +21,7 @@ extension Rule {
       await stage.expectTimedOut(running)
       let what = try #require(seen.value)
       #expect(what.context, "the context")
-      // A body in the task of who called `run` is told by its context; C3.
+      // C3: a body in the task of the caller of `run` sees the cancellation in its context.
       #expect(what.task || stage.isInCallersTask, "the task")
       stage.expectTold { $0.error(as: ProcedureError.self)?.kind == .timedOut }
       if let handle = stage.ownHandle(running) {
@@ -73,7 +73,7 @@ extension Rule {
       if stage.way != .alone { await stage.started.wait() }
       await stage.expectTimedOut(running)
       stage.expectTold { $0.error(as: ProcedureError.self)?.kind == .timedOut }
-      // Without a queue the time may be over before the child has started.
+      // Without a queue the time may have expired before the child has started.
       if stage.way != .alone { stage.expect(["child is cancelled"]) }
     },
     Rule(id: "T2", sentence: "an attempt that timed out is retried", ways: Way.queued) { stage in

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("L5: whatever way a procedure is run, the same rules hold", .timeLimit(.minutes(10)))
+@Suite("L5: the same rules hold in whatever way a procedure is run", .timeLimit(.minutes(10)))
 struct WayTests {
   @Test("L5/K1, K2: conditions", arguments: Rule.conditions.cases)
   func conditions(rule: Rule.Case) async { await rule.run() }
@@ -8,13 +8,13 @@ struct WayTests {
   @Test("L5/R1–R4, L4: resources", arguments: Rule.resources.cases)
   func resources(rule: Rule.Case) async { await rule.run() }
 
-  @Test("L5: what is around or before the body", arguments: Rule.modifiers.cases)
+  @Test("L5: modifiers around and before the body", arguments: Rule.modifiers.cases)
   func modifiers(rule: Rule.Case) async { await rule.run() }
 
   @Test("L5/L3: hooks", arguments: Rule.hooks.cases)
   func hooks(rule: Rule.Case) async { await rule.run() }
 
-  @Test("L5/C1–C4, C6: cancels from each side", arguments: Rule.cancels.cases)
+  @Test("L5/C1–C4, C6: cancellation from each side", arguments: Rule.cancels.cases)
   func cancels(rule: Rule.Case) async { await rule.run() }
 
   @Test("L5/C1, C6: children", arguments: Rule.children.cases)

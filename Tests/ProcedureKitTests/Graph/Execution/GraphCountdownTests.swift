@@ -28,7 +28,7 @@ import Testing
     let width = 8
     for _ in 0..<200 {
       let countdown = GraphCountdown(shape(width + 1, (0..<Int32(width)).map { ($0, Int32(width)) }))
-      // Plain memory: only the countdown orders what is written to it before what is read.
+      // The memory is not atomic: only the countdown orders the writes before the reads.
       let written = UnsafeMutablePointer<Int>.allocate(capacity: width)
       written.initialize(repeating: 0, count: width)
       let address = Int(bitPattern: written)
