@@ -11,45 +11,6 @@ enum KitSpawner {
     Task(executorPreference: executor) { await Task.yield() }
   }
 
-  /// Starts a task that waits for groups in different ways, for looking at its jobs. The caller runs the task to its end.
-  static func startGroups(on trial: GroupDrain.Trial) {
-    Task(executorPreference: trial) {
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask {}
-        trial.willWait(inLoop: true)
-      }
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask {}
-        trial.willWait(inLoop: true)
-        await group.waitForAll()
-      }
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask {}
-        trial.willWait(inLoop: false)
-        for await _ in group {}
-      }
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask {}
-        trial.willWait(inLoop: false)
-        while await group.next() != nil {}
-      }
-      await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask {}
-        trial.willWait(inLoop: true)
-      }
-      try? await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask {}
-        trial.willWait(inLoop: false)
-        for try await _ in group {}
-      }
-      await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask {}
-        trial.willWait(inLoop: false)
-        while await group.nextResult() != nil {}
-      }
-    }
-  }
-
   /// Starts a task that sleeps, for looking at its jobs. The caller runs the task to its end; a wait for real time ends
   /// by itself.
   static func startSleeper(on executor: some TaskExecutor) {

@@ -51,15 +51,13 @@ final class ScheduleExecutor: TaskExecutor {
   func enqueue(_ job: ReadyJob, endOfSleepOf sleeper: Int? = nil) {
     let task = JobIdentities.task(of: job.job)
     let isWake = JobKind.isWake(job.job, ofTask: task)
-    let drain = isWake || task == nil || job.isOnMainActor ? nil : GroupDrain.loop(of: job.job)
     let thread = Platform.Thread.current
     let name = isTracing && isWake ? Self.currentTaskName : nil
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let (isControlled, overtaker) = state.withLock { state in
       state.didLearn(name)
-      let isControlled = state.didEnqueue(
-        job, ofTask: task, drain: drain, on: thread, endOfSleepOf: sleeper)
+      let isControlled = state.didEnqueue(job, ofTask: task, on: thread, endOfSleepOf: sleeper)
       guard isControlled, isWake, let holder = state.holder else { return (isControlled, nil as ScheduleState.Ready?) }
       let depth = holder.stackBase &- address
       return (isControlled, state.chooseOvertaker(at: depth, isUnderLock: !isRepetition && crew.isUnderLock(depth)))

@@ -14,9 +14,8 @@ struct ScheduleRecord: Equatable {
   /// Whether each of `choices` is a choice at a wake.
   private(set) var isWake: [Bool] = []
 
-  /// The positions in `choices` of choices without another alternative: for a step that commutes with every
-  /// other step, or that is forced by a lock.
-  private(set) var commuting: Set<Int> = []
+  /// The positions in `choices` of choices that a lock forces, so that they have no alternative.
+  private(set) var forced: Set<Int> = []
 
   /// The number of wakes since the last step began.
   private var wakesInStep = 0
@@ -42,8 +41,9 @@ struct ScheduleRecord: Equatable {
     if index > 0 { fingerprint.add(-wakesInStep) }
   }
 
-  mutating func didFindCommuting(_ position: Int) {
-    commuting.insert(position)
+  /// Notes that the next choice is forced.
+  mutating func willForceChoice() {
+    forced.insert(choices.count)
   }
 
   mutating func didChoose(_ index: Int, of count: Int) {

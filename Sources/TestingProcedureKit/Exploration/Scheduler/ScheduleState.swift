@@ -16,20 +16,10 @@ struct ScheduleState {
     var isHandOver = false
     /// For a parked job: the depth of the stack at the wake.
     var depth: UInt = 0
-    /// For a task that only collects the tasks of its group: the frame of the loop; see `GroupDrain`.
-    var drain: UInt?
 
     /// The carrier of a parked job; `nil` for a job that has not begun.
     var parkedCarrier: Carrier? { if case .parked(let carrier) = work { carrier } else { nil } }
     var isParked: Bool { parkedCarrier != nil }
-  }
-
-  /// A step from the loop in which a task collects the tasks of its group.
-  private struct DrainStep {
-    var strand: Int
-    var frame: UInt
-    /// The position of the choice for the step.
-    var choice: Int
   }
 
   /// The next action of a carrier.
@@ -111,9 +101,6 @@ struct ScheduleState {
   /// Whether the clock may move although jobs are ready, and the strand of the clock.
   private let timersOvertakeWork: Bool
   private var clockStrand: Int?
-  /// The running step, if it is such a step and has made nothing ready; and the last step of each strand.
-  private var drainStep: DrainStep?
-  private var drainSteps: [Int: DrainStep] = [:]
   /// The file that a crash leaves behind.
   var crashTrail: CrashTrail?
   /// The environment, which holds the executor strongly.
@@ -155,8 +142,7 @@ extension ScheduleState {
   ///
   /// - Returns: Whether the job comes from the thread with the baton.
   mutating func didEnqueue(
-    _ job: ReadyJob, ofTask task: UInt64?, drain: UInt? = nil, on thread: Platform.Thread,
-    endOfSleepOf sleeper: Int? = nil
+    _ job: ReadyJob, ofTask task: UInt64?, on thread: Platform.Thread, endOfSleepOf sleeper: Int? = nil
   ) -> Bool {
     let isControlled = hasCollided || holderThread == thread
     if holderThread == thread { holderEvents += 1 }
@@ -170,16 +156,12 @@ extension ScheduleState {
     if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: task) { watch(job, strand) }
     let isHandOver = !job.isOnMainActor && JobKind.isHandOver(job.job, ofTask: task)
     if isHandOver { handOvers += 1 }
-    drainStep = nil
-    if let step = drainSteps.removeValue(forKey: strand), step.frame == drain, isRecording {
-      record.didFindCommuting(step.choice)
-    }
     guard !job.isOnMainActor else {
       awaitingMainActor.append((job, strand))
       serveMainActor()
       return isControlled
     }
-    add(Ready(work: .job(job), isHandOver: isHandOver, drain: drain), strand)
+    add(Ready(work: .job(job), isHandOver: isHandOver), strand)
     return isControlled
   }
 
@@ -252,7 +234,6 @@ extension ScheduleState {
   mutating func next(for carrier: Carrier, on thread: Platform.Thread) -> Next {
     guard holder == nil || holder === carrier else { return .waiting }
     running = nil
-    if let step = drainStep.take() { drainSteps[step.strand] = step }
     guard !ready.isEmpty, moments < limit, !isEnding else {
       didDropBaton()
       return released.isEmpty ? .nothing : .waiting
@@ -264,11 +245,7 @@ extension ScheduleState {
     preferLastStrand()
     let clock = racingClock
     let alternatives = clock == nil ? strands : strands + [clockStrand ?? identities.next()]
-    let drain = ready.firstIndex { $0.drain != nil }
-    let index = chooser.choose(among: alternatives, step: moments, drain: drain)
-    if isRecording, alternatives.count > 1, index < ready.count, let frame = ready[index].drain {
-      drainStep = DrainStep(strand: strands[index], frame: frame, choice: record.choices.count)
-    }
+    let index = chooser.choose(among: alternatives, step: moments)
     if isRecording, alternatives.count > 1 {
       record.didChoose(index, of: alternatives.count)
       crashTrail?.didChoose(index)
@@ -336,7 +313,6 @@ extension ScheduleState {
     operationsInARow += 1
     events += 1
     holderEvents += 1
-    drainStep = nil
     if isRecording { record.didOperate() }
   }
 
@@ -361,7 +337,7 @@ extension ScheduleState {
     let index = forced ?? chooser.choose(among: strands, step: moments)
     guard strands.count > 1 else { return index }
     if forced != nil { _ = chooser.choose(among: strands, step: moments) }
-    if forced != nil { record.didFindCommuting(record.choices.count) }
+    if forced != nil { record.willForceChoice() }
     record.didChoose(index, of: forced == nil ? strands.count : 1)
     crashTrail?.didChoose(index)
     return index

@@ -3,8 +3,7 @@
 /// First all sequences without an overtaken waker run, depth first; then all sequences with one overtaken waker, and so
 /// on. Each sequence runs once: an overtaking that is not tried yet is the root of a later walk.
 ///
-/// A step that commutes with every other step has no alternatives: all orders are equal to an order in which the step
-/// comes first.
+/// A choice that a lock forces has no alternatives.
 ///
 /// A pure value: run `next`, continued with first choices, and report the record. The last choice with an untried
 /// alternative is then changed.
@@ -40,7 +39,7 @@ struct ChoiceTree {
       laterRoots.append(Branch(prefix: Array(choices[..<position]), width: widths[position]))
     }
     let last = choices.indices.dropFirst(rootLength).last { position in
-      !record.isWake[position] && !record.commuting.contains(position)
+      !record.isWake[position] && !record.forced.contains(position)
         && alternative(to: choices[position], at: position) < widths[position]
     }
     next = last.map { choices[..<$0] + [alternative(to: choices[$0], at: $0)] } ?? nextRoot()

@@ -45,7 +45,7 @@ struct ChooserSource {
     case .roundRobin:
       return (RoundRobinChooser(), scheduleSeed)
     case .exhaustive:
-      return tree.next.map { (ReplayChooser(choices: $0, prefersDrains: true), SeededGenerator.seed(seed, 0)) }
+      return tree.next.map { (ReplayChooser(choices: $0), SeededGenerator.seed(seed, 0)) }
     case .replay:
       return schedule == 0 ? replay.map { (ReplayChooser(choices: $0.choices), $0.seed) } : nil
     }
@@ -97,9 +97,9 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// without an overtaken waker run first, then all orders with one, and so on; see
   /// `ExplorationSummary.completeOvertakings`. All schedules draw equal random numbers.
   ///
-  /// Orders count as equal only if they differ in the steps with which a task collects the remaining tasks of its group,
-  /// at the end of `withTaskGroup` or in `waitForAll`. Code under test may share memory that an explorer does not see, so
-  /// that two other steps never count as independent.
+  /// No two orders count as equal, since tasks may share memory that the explorer does not see. A task that waits at the
+  /// end of `withTaskGroup` takes a step for each child that has ended, and these steps are choices, too: four empty
+  /// children have 192 orders without an overtaken waker.
   case exhaustive
 
   /// Takes turns between the tasks, one job each: a single order, useful for comparison.

@@ -5,9 +5,6 @@ protocol ScheduleChooser: Sendable {
   /// `strands` has the strand of each ready job, in the order of getting ready, and is never empty.
   mutating func choose(among strands: [Int], step: Int) -> Int
 
-  /// Chooses like `choose(among:step:)`. `drain` is the position of a task that only collects the tasks of its group.
-  mutating func choose(among strands: [Int], step: Int, drain: Int?) -> Int
-
   /// Chooses whether the strand `running` is overtaken, which has just made another strand ready.
   ///
   /// Returns `0` if the strand goes on, otherwise the position in `strands` of the overtaking job plus one. `strands` is
@@ -19,8 +16,6 @@ protocol ScheduleChooser: Sendable {
 }
 
 extension ScheduleChooser {
-  mutating func choose(among strands: [Int], step: Int, drain: Int?) -> Int { choose(among: strands, step: step) }
-
   func didGiveWay(_ strand: Int) {}
 
   func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int { 0 }
@@ -72,16 +67,9 @@ struct RoundRobinChooser: ScheduleChooser {
 /// A chooser that follows recorded choices, and then takes the first job.
 struct ReplayChooser: ScheduleChooser {
   private var remaining: ArraySlice<Int>
-  /// Whether a task that only collects the tasks of its group comes first, after the recorded choices.
-  private let prefersDrains: Bool
 
-  init(choices: [Int], prefersDrains: Bool = false) {
+  init(choices: [Int]) {
     remaining = choices[...]
-    self.prefersDrains = prefersDrains
-  }
-
-  mutating func choose(among strands: [Int], step: Int, drain: Int?) -> Int {
-    prefersDrains && remaining.isEmpty ? drain ?? 0 : choose(among: strands, step: step)
   }
 
   mutating func choose(among strands: [Int], step: Int) -> Int {
