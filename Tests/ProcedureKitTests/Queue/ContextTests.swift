@@ -106,6 +106,8 @@ private enum Trace {
     let graph = ProcedureGraph("g") { g in g.add("and", from: g.add(task), g.add(task)) { $0 && $1 } }
     #expect(try await queue.run(graph))
     #expect(try await queue.add(graph).value)
+    // An actor that calls `run` keeps the body of the task off its own executor.
+    #expect(try await Caller().run(task, on: queue))
     // This holds even if the body that runs the task has left the executor.
     let outer = ProcedureTask {
       try await withTaskExecutorPreference(globalConcurrentExecutor) { try await queue.run(task) }
@@ -160,5 +162,11 @@ private enum Trace {
     }
     #expect(try await ProcedureQueue("q", maxConcurrentProcedures: 1).run(graph) == 1)
     #expect(seen.value == "first")
+  }
+}
+
+private actor Caller {
+  func run(_ task: ProcedureTask<Void, Bool>, on queue: ProcedureQueue) async throws -> Bool {
+    try await queue.run(task)
   }
 }

@@ -130,6 +130,30 @@ extension Rule {
         #expect(side.throwsError(result.failure), "\(result)")
         stage.expect([])
       },
+      Rule(
+        id: "C2 slot, \(side)",
+        sentence:
+          "cancelled by \(side.rawValue) while it waits for a slot, the run ends at once and the body never runs",
+        ways: side == .childHandle ? [] : side.ways.filter { $0 != .alone }
+      ) { stage in
+        // `cancelAll` cancels the holder of the slot, too, which waits for the end of the check in any case.
+        let (isExecuting, end) = (stage.signal(), stage.signal())
+        let holder = stage.queue.add(
+          ProcedureTask("holder of the slot") {
+            isExecuting.set()
+            await end.wait()
+          })
+        await isExecuting.wait()
+        let running = stage.start(stage.subject(), isAdded: side.isAdded)
+        try await eventually { stage.queue.snapshot().procedures.count == 2 }
+        await stage.cancel(running, from: side)
+        let result = await running.result
+        #expect(side.throwsError(result.failure), "\(result)")
+        stage.expect([])
+        end.set()
+        _ = await holder.outcome
+        #expect(try await stage.queue.run(ProcedureTask { 1 }) == 1)
+      },
     ]
   }
 

@@ -175,6 +175,21 @@ extension Rule {
       #expect(await running.result.value == 1)
       stage.expect(["condition", "body"])
     },
+    Rule(
+      id: "K3", sentence: "the operands decide the outcome of a combination", ways: Way.withoutElements
+    ) { stage in
+      let combinations: [(Condition, String)] = [
+        (.yes || .bad, "finished"), (.bad || .yes, "finished"), (.no || .yes, "finished"), (.no || .no, "ignored"),
+        (.no || .bad, "conditionFailed"), (.bad || .bad, "conditionFailed"), (!.yes, "conditionFailed"),
+        (!.no, "finished"), (!.bad, "finished"),
+      ]
+      for (condition, expected) in combinations {
+        let result = await stage.result(of: stage.subject().condition(condition))
+        let seen =
+          result.value == 1 ? "finished" : (result.failure as? ProcedureError).map { "\($0.kind)" } ?? "\(result)"
+        #expect(seen == expected, "\(condition.name)")
+      }
+    },
     Rule(id: "K2 order", sentence: "`prepare` runs before its `evaluate`; `.silent` drops it") { stage in
       let condition = Condition("yes") {
         stage.note("prepare")

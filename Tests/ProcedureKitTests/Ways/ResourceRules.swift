@@ -13,6 +13,26 @@ extension Rule {
       #expect(await running.result.value == 1)
       stage.expect(["holder", "body"])
     },
+    Rule(id: "R1 shared", sentence: "the body shares its category with readers, and excludes a writer") { stage in
+      let (reads, end) = (stage.signal(), stage.signal())
+      stage.others.add(
+        ProcedureTask("reader") {
+          reads.set()
+          await end.wait()
+          stage.note("reader")
+        }.shared(stage.category))
+      await reads.wait()
+      let running = stage.start(stage.waitingSubject().shared(stage.category))
+      await stage.started.wait()
+      let writer = stage.others.add(ProcedureTask("writer") { stage.note("writer") }.exclusive(stage.category))
+      await stage.settle()
+      stage.release.set()
+      #expect(await running.result.value == 1)
+      await stage.settle()
+      end.set()
+      try await writer.value
+      stage.expect(["body", "reader", "writer"])
+    },
     Rule(id: "R2 held", sentence: "the category is held while the body executes, and its inner hooks") { stage in
       let running = stage.start(
         stage.waitingSubject().onDidExecute { _ in stage.note("hook") }.exclusive(stage.category))

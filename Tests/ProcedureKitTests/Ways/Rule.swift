@@ -17,12 +17,12 @@ struct Rule: Sendable {
 
     var testDescription: String { "L5/\(rule.id): \(rule.sentence) (\(way))" }
 
-    /// Checks the rule, with and without a hook that receives the outcome.
+    /// Checks the rule in each variant of the stage.
     ///
     /// If the time limit cancels the test, clearing the stage ends everything that the case waits for.
     func run() async {
-      for isWatched in [false, true] {
-        let stage = Stage(way, width: rule.width, isWatched: isWatched)
+      for variant in Stage.Variant.allCases {
+        let stage = Stage(way, width: rule.width, variant)
         let check = Task { try await rule.check(stage) }
         await withTaskCancellationHandler {
           do {

@@ -15,9 +15,20 @@ final class Stage: Sendable {
     var result: Result<Int, any Error> { get async { await caller.value } }
   }
 
+  /// The variants in which each rule is checked.
+  enum Variant: CaseIterable, Sendable {
+    /// The subject as the rule has written it.
+    case bare
+    /// With a hook around the subject that records its outcome.
+    case watched
+    /// As `bare`, on a queue with an executor of its own.
+    case onExecutor
+  }
+
   let way: Way
+  let variant: Variant
   /// Whether a hook around the subject receives its outcome. Otherwise the subject has only the modifiers of the rule.
-  let isWatched: Bool
+  var isWatched: Bool { variant == .watched }
   let clock = VirtualClock()
   let queue: ProcedureQueue
   /// A queue without limits, for the runs that block the subject.
@@ -39,10 +50,12 @@ final class Stage: Sendable {
   private let running = Box<[Running]>([])
   private let isOver = Box(false)
 
-  init(_ way: Way, width: Int, isWatched: Bool) {
+  init(_ way: Way, width: Int, _ variant: Variant) {
     self.way = way
-    self.isWatched = isWatched
-    queue = ProcedureQueue("stage", maxConcurrentProcedures: width, clock: clock)
+    self.variant = variant
+    queue = ProcedureQueue(
+      "stage", maxConcurrentProcedures: width, clock: clock, executor: variant == .onExecutor ? CountingExecutor() : nil
+    )
     others = ProcedureQueue("others", clock: clock)
     signals.update { [started, release] in $0 = [started, release] }
   }

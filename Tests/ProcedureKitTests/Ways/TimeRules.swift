@@ -76,6 +76,43 @@ extension Rule {
       // Without a queue the time may have expired before the child has started.
       if stage.way != .alone { stage.expect(["child is cancelled"]) }
     },
+    Rule(id: "T2 attempts", sentence: "the attempt that succeeds, or the last error, decides") { stage in
+      let flaky = ProcedureTask<Void, Int>("subject") {
+        stage.note("body")
+        let attempt = stage.journal.count
+        if attempt < 4 { throw TestError(code: attempt) }
+        return attempt
+      }
+      #expect(await stage.result(of: flaky.retry(.immediate, maxAttempts: 10)).value == 4)
+      stage.clearJournal()
+      let result = await stage.result(of: flaky.retry(.immediate, maxAttempts: 3))
+      #expect(result.failure as? TestError == TestError(code: 3), "\(result)")
+      stage.expect(["body", "body", "body"])
+    },
+    Rule(id: "T2 ignored", sentence: "an ignored attempt is the last one", ways: Way.withoutElements) { stage in
+      let ignored = stage.subject().condition("no") {
+        stage.note("condition")
+        return false
+      }
+      let result = await stage.result(of: ignored.retry(.immediate, maxAttempts: 3))
+      #expect((result.failure as? ProcedureError)?.kind == .ignored, "\(result)")
+      stage.expect(["condition"])
+    },
+    Rule(id: "T2 pause", sentence: "the pause of a retry holds neither slot nor resource", ways: Way.queued) { stage in
+      let flaky = ProcedureTask<Void, Int>("subject") {
+        stage.note("body")
+        if stage.journal.count == 1 { throw TestError(code: 3) }
+        return 1
+      }
+      let running = stage.start(flaky.exclusive(stage.category).retry(.constant(.seconds(5)), maxAttempts: 2))
+      await stage.untilNoted("body")
+      try await stage.takeCategory()
+      #expect(try await stage.queue.run(ProcedureTask { 2 }) == 2)
+      stage.expect(["body"])
+      #expect(await stage.passTime(until: running).value == 1)
+      stage.expect(["body", "body"])
+      stage.expectTold { $0.value == 1 }
+    },
     Rule(id: "T2", sentence: "an attempt that timed out is retried", ways: Way.queued) { stage in
       let subject = ProcedureTask<Void, Int>("subject") {
         stage.note("body")

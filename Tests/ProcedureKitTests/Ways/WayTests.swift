@@ -8,6 +8,9 @@ struct WayTests {
   @Test("L5/R1–R4, L4: resources", arguments: Rule.resources.cases)
   func resources(rule: Rule.Case) async { await rule.run() }
 
+  @Test("L1, L4, Q3, Q5, Q6: slots, states and the context", arguments: Rule.queues.cases)
+  func queues(rule: Rule.Case) async { await rule.run() }
+
   @Test("L5: modifiers around and before the body", arguments: Rule.modifiers.cases)
   func modifiers(rule: Rule.Case) async { await rule.run() }
 
@@ -20,7 +23,7 @@ struct WayTests {
   @Test("L5/C1, C6: children", arguments: Rule.children.cases)
   func children(rule: Rule.Case) async { await rule.run() }
 
-  @Test("L5/C5: timeouts", arguments: Rule.times.cases)
+  @Test("L5/C5, T2: timeouts and retries", arguments: Rule.times.cases)
   func times(rule: Rule.Case) async { await rule.run() }
 
   @Test("L5/L2: events", arguments: Rule.events.cases)

@@ -1,0 +1,81 @@
+import ProcedureKit
+import TestSupport
+import Testing
+import TestingProcedureKit
+
+/// What a body has of its queue and of its caller: a slot, a state, an executor, and task-local values.
+extension Rule {
+  static let queues = [
+    Rule(id: "L1", sentence: "the state follows the run, which finishes once", ways: Way.handled) { stage in
+      let (isEvaluated, satisfied) = (stage.signal(), stage.signal())
+      let subject = stage.waitingSubject().condition("slow") {
+        isEvaluated.set()
+        await satisfied.wait()
+        return true
+      }
+      let running = stage.start(subject)
+      await isEvaluated.wait()
+      try await eventually { stage.ownHandle(running) != nil }
+      let handle = try #require(stage.ownHandle(running))
+      #expect(handle.state == .evaluating)
+      satisfied.set()
+      await stage.started.wait()
+      #expect(handle.state == .executing)
+      stage.release.set()
+      #expect(try await handle.value == 1)
+      #expect(handle.state == .finished)
+      handle.cancel()
+      #expect(await handle.allEvents().count { $0.kind == .didFinish } == 1)
+      #expect(await handle.outcome.value == 1)
+    },
+    Rule(id: "L4 slot", sentence: "the slot is free when the outcome can be read", ways: Way.queued) { stage in
+      for number in 0..<20 {
+        let subject = ProcedureTask<Void, Int>("subject") {
+          if number % 2 == 1 { throw TestError(code: number) }
+          return number
+        }
+        let result = await stage.result(of: subject)
+        #expect(result.value == number || result.failure as? TestError == TestError(code: number), "\(result)")
+        #expect(stage.queue.snapshot().slotsInUse == 0)
+      }
+    },
+    Rule(
+      id: "Q3", sentence: "a body that waits for others on its queue of width one releases its slot", ways: Way.queued
+    ) { stage in
+      let leaf = ProcedureTask("leaf") { (number: Int) in number }
+      let graph = ProcedureGraph("graph") { (g, number: Node<Int>) in
+        let nodes = (0..<3).map { offset in
+          g.add(
+            ProcedureTask { (number: Int) in try await stage.queue.run(leaf, input: number + offset) }, from: number)
+        }
+        return g.add(ProcedureTask { (all: [Int]) in all.reduce(0, +) }, from: nodes)
+      }
+      let subject = ProcedureTask<Void, Int>("subject") {
+        let run = try await stage.queue.run(leaf, input: 1)
+        let added = try await stage.queue.add(leaf, input: 2).value
+        let outcome = await stage.queue.add(leaf, input: 3).outcome.value ?? 0
+        return try await run + added + outcome + stage.queue.run(graph, input: 4)
+      }
+      #expect(await stage.result(of: subject).value == 21)
+    },
+    Rule(
+      id: "Q5", sentence: "what `run` executes has the task-local values of the caller",
+      ways: Way.withoutElements.filter { !Way.handled.contains($0) }
+    ) { stage in
+      let subject = ProcedureTask<Void, Int>("subject") { Self.number }
+      let running = Self.$number.withValue(1) { stage.start(subject) }
+      #expect(await running.result.value == 1)
+    },
+    Rule(id: "Q6", sentence: "the body executes on the queue's executor, also after a suspension", ways: Way.queued) {
+      stage in
+      let subject = ProcedureTask<Void, Int>("subject") {
+        let before = CountingExecutor.isCurrent
+        await Task.yield()
+        return [before, CountingExecutor.isCurrent].count { $0 }
+      }
+      #expect(await stage.result(of: subject).value == (stage.variant == .onExecutor ? 2 : 0))
+    },
+  ]
+
+  @TaskLocal private static var number = 0
+}
