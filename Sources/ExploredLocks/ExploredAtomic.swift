@@ -28,7 +28,7 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
     place = CodePlace(fileID: fileID, line: line)
   }
 
-  /// Performs one operation, after other strands could go first.
+  /// Performs one operation, after other tasks could go first.
   ///
   /// - Returns: The value before and after the operation.
   @discardableResult

@@ -2,10 +2,10 @@ import Synchronization
 
 /// A schedule that decides the order of lockings and atomic operations.
 package protocol LockSchedule: Sendable {
-  /// Lets other strands go first, and takes `lock` when no other strand holds the lock.
+  /// Lets other tasks go first, and takes `lock` when no other task holds the lock.
   func lock(_ lock: LockIdentity, at place: CodePlace)
 
-  /// Lets other strands go first, and takes `lock` unless a strand holds the lock.
+  /// Lets other tasks go first, and takes `lock` unless a task holds the lock.
   ///
   /// - Returns: Whether the lock was taken.
   func lockIfAvailable(_ lock: LockIdentity, at place: CodePlace) -> Bool
@@ -13,7 +13,7 @@ package protocol LockSchedule: Sendable {
   /// Gives `lock` back.
   func unlock(_ lock: LockIdentity)
 
-  /// Lets other strands go first, before an atomic operation.
+  /// Lets other tasks go first, before an atomic operation.
   func willPerform(_ operation: StaticString, on atomic: CodePlace)
 }
 

@@ -14,7 +14,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   public var programs = 100
 
   /// The largest number of tasks in a program. A value below 1 counts as 1.
-  public var strandLimit = 3
+  public var taskLimit = 3
 
   /// The largest number of commands of a task. A value below 1 counts as 1.
   public var commandLimit = 4
@@ -41,7 +41,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   public func program(_ number: Int) -> Program<Command> {
     var random = SeededGenerator(seed: seed(of: number))
     return Program(
-      strandLimit: max(strandLimit, 1), commandLimit: max(commandLimit, 1), using: &random,
+      taskLimit: max(taskLimit, 1), commandLimit: max(commandLimit, 1), using: &random,
       makeCommand: specification.makeCommand)
   }
 
@@ -149,13 +149,13 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   private func body(of program: Program<Command>) -> @Sendable (ExplorationEnvironment) async throws -> Void {
     { [specification] env in
       let system = try await specification.makeSystem(env)
-      let recording = ProgramRecording<Specification>(strandCount: program.strands.count)
+      let recording = ProgramRecording<Specification>(taskCount: program.tasks.count)
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for (strand, commands) in program.strands.enumerated() {
+        for (task, commands) in program.tasks.enumerated() {
           group.addTask {
             for command in commands {
               await Task.yield()
-              try await recording.record(command, of: strand, in: env) {
+              try await recording.record(command, of: task, in: env) {
                 try await specification.execute(command, on: system, env)
               }
             }

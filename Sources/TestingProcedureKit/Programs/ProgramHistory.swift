@@ -26,21 +26,21 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
   }
 
   /// The calls of each task, in order.
-  public var strands: [[Call]]
+  public var tasks: [[Call]]
 
   /// Makes a history from the calls of each task.
-  public init(_ strands: [[Call]]) {
-    self.strands = strands
+  public init(_ tasks: [[Call]]) {
+    self.tasks = tasks
   }
 
   /// All calls, in the order of their beginnings.
   public var calls: [Call] {
-    strands.joined().sorted { $0.interval.lowerBound < $1.interval.lowerBound }
+    tasks.joined().sorted { $0.interval.lowerBound < $1.interval.lowerBound }
   }
 
   /// The history with one line for each call.
   public var description: String {
-    strands.enumerated()
+    tasks.enumerated()
       .flatMap { number, calls in calls.map { (number, $0) } }
       .sorted { $0.1.interval.lowerBound < $1.1.interval.lowerBound }
       .map { "\($1.interval.lowerBound)–\($1.interval.upperBound) task \($0): \($1.text)" }
@@ -64,25 +64,25 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
 
   private let state: Mutex<State>
 
-  init(strandCount: Int) {
-    state = Mutex(State(history: History(Array(repeating: [], count: strandCount))))
+  init(taskCount: Int) {
+    state = Mutex(State(history: History(Array(repeating: [], count: taskCount))))
   }
 
   var history: History { state.withLock { $0.history } }
 
   /// Executes a command and records the call, also as a note.
   func record(
-    _ command: Specification.Command, of strand: Int, in env: ExplorationEnvironment,
+    _ command: Specification.Command, of task: Int, in env: ExplorationEnvironment,
     execute: () async throws -> Specification.Response
   ) async throws {
     let begin = state.withLock { $0.tick() }
     let response = try await execute()
     let call = state.withLock { state in
       let call = History.Call(command, response, during: begin...state.tick())
-      state.history.strands[strand].append(call)
+      state.history.tasks[task].append(call)
       return call
     }
-    env.note("\(begin)–\(call.interval.upperBound) task \(strand): \(call.text)")
+    env.note("\(begin)–\(call.interval.upperBound) task \(task): \(call.text)")
   }
 }
 
@@ -96,19 +96,19 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
   }
 
   private let specification: Specification
-  private let strands: [[ProgramHistory<Specification.Command, Specification.Response>.Call]]
+  private let tasks: [[ProgramHistory<Specification.Command, Specification.Response>.Call]]
   private var visited: Set<State> = []
 
   init(
     _ specification: Specification, _ history: ProgramHistory<Specification.Command, Specification.Response>
   ) {
     self.specification = specification
-    strands = history.strands
+    tasks = history.tasks
   }
 
   /// Returns whether an order exists.
   mutating func succeeds() -> Bool {
-    var open = [State(positions: strands.map { _ in 0 }, model: specification.makeModel())]
+    var open = [State(positions: tasks.map { _ in 0 }, model: specification.makeModel())]
     while let state = open.popLast() {
       if isComplete(state) { return true }
       for next in successors(of: state) where visited.insert(next).inserted { open.append(next) }
@@ -117,19 +117,19 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
   }
 
   private func isComplete(_ state: State) -> Bool {
-    zip(state.positions, strands).allSatisfy { $0 == $1.count }
+    zip(state.positions, tasks).allSatisfy { $0 == $1.count }
   }
 
   /// The states after each call that can come next: no other call ended before its beginning, and the model gives its
   /// response.
   private func successors(of state: State) -> [State] {
-    let next = strands.indices.filter { state.positions[$0] < strands[$0].count }
-    let firstEnd = next.map { strands[$0][state.positions[$0]].interval.upperBound }.min() ?? 0
-    return next.compactMap { strand in
-      let call = strands[strand][state.positions[strand]]
+    let next = tasks.indices.filter { state.positions[$0] < tasks[$0].count }
+    let firstEnd = next.map { tasks[$0][state.positions[$0]].interval.upperBound }.min() ?? 0
+    return next.compactMap { task in
+      let call = tasks[task][state.positions[task]]
       guard call.interval.lowerBound <= firstEnd else { return nil }
       var following = state
-      following.positions[strand] += 1
+      following.positions[task] += 1
       let response = specification.respond(to: call.command, &following.model)
       return response == call.response ? following : nil
     }

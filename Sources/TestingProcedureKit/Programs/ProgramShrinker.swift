@@ -32,20 +32,20 @@ struct ProgramShrinker<Command: Sendable> {
 
   /// The simplifications of `program`, those with the greatest effect first.
   private func simplifications() -> [Program<Command>] {
-    let strands = program.strands
+    let tasks = program.tasks
     var simpler: [[[Command]]] = []
-    if strands.count > 1 { simpler += strands.indices.map { strands.without($0) } }
-    for (index, commands) in strands.enumerated() where commands.count > 3 {
+    if tasks.count > 1 { simpler += tasks.indices.map { tasks.without($0) } }
+    for (index, commands) in tasks.enumerated() where commands.count > 3 {
       let middle = commands.count / 2
-      simpler.append(strands.with(Array(commands[middle...]), at: index))
-      simpler.append(strands.with(Array(commands[..<middle]), at: index))
+      simpler.append(tasks.with(Array(commands[middle...]), at: index))
+      simpler.append(tasks.with(Array(commands[..<middle]), at: index))
     }
-    for (index, commands) in strands.enumerated() where commands.count > 1 {
-      simpler += commands.indices.map { strands.with(commands.without($0), at: index) }
+    for (index, commands) in tasks.enumerated() where commands.count > 1 {
+      simpler += commands.indices.map { tasks.with(commands.without($0), at: index) }
     }
-    for (index, commands) in strands.enumerated() {
+    for (index, commands) in tasks.enumerated() {
       for (place, command) in commands.enumerated() {
-        simpler += simplerCommands(command).map { strands.with(commands.with($0, at: place), at: index) }
+        simpler += simplerCommands(command).map { tasks.with(commands.with($0, at: place), at: index) }
       }
     }
     return simpler.map { Program($0) }

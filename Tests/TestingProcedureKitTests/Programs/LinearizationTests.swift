@@ -4,8 +4,8 @@ import TestingProcedureKit
 @Suite struct LinearizationTests {
   private typealias History = ProgramHistory<RegisterSpecification.Command, Int>
 
-  private func isLinearizable(_ strands: [[History.Call]]) -> Bool {
-    RegisterSpecification(isCareless: false).isLinearizable(History(strands))
+  private func isLinearizable(_ tasks: [[History.Call]]) -> Bool {
+    RegisterSpecification(isCareless: false).isLinearizable(History(tasks))
   }
 
   @Test("Calls at the same time have any order, calls one after the other have theirs")

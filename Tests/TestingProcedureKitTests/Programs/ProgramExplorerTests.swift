@@ -12,7 +12,7 @@ struct ProgramExplorerTests {
       try await explorePrograms(of: specification, programs: 100, seed: seed)
     }
     #expect(failure.program.commandCount <= 3, "\(failure)")
-    #expect(failure.program.strands.count == 2)
+    #expect(failure.program.tasks.count == 2)
     #expect("\(failure)".contains("no order of the commands explains the responses"))
     #expect("\(failure)".contains("→"))
 
@@ -107,7 +107,7 @@ struct ProgramExplorerTests {
     let failure = try await #require(throws: ProgramFailure<Int>.self) {
       try await explorePrograms(of: Invariant())
     }
-    let sum = failure.program.strands.joined().reduce(0, +)
-    #expect(sum >= 20 && failure.program.strands.joined().allSatisfy { sum - $0 < 20 }, "\(failure)")
+    let sum = failure.program.tasks.joined().reduce(0, +)
+    #expect(sum >= 20 && failure.program.tasks.joined().allSatisfy { sum - $0 < 20 }, "\(failure)")
   }
 }

@@ -9,20 +9,20 @@ import Testing
     while let candidate = shrinker.candidate {
       if fails(candidate) { shrinker.candidateFailed() } else { shrinker.candidatePassed() }
     }
-    return shrinker.program.strands
+    return shrinker.program.tasks
   }
 
   @Test("Tasks and commands that do not matter are left out, and commands are made simple")
   func shrinking() {
     let program = Program([[5, 3, 9], [1, 2, 3, 4, 8, 6], [7]])
-    #expect(shrunk(program) { $0.strands.contains { $0.contains { $0 >= 8 } } } == [[8]])
-    #expect(shrunk(program) { $0.strands.count >= 2 && $0.commandCount >= 3 }.map(\.count).sorted() == [1, 2])
+    #expect(shrunk(program) { $0.tasks.contains { $0.contains { $0 >= 8 } } } == [[8]])
+    #expect(shrunk(program) { $0.tasks.count >= 2 && $0.commandCount >= 3 }.map(\.count).sorted() == [1, 2])
     #expect(shrunk(program) { _ in true } == [[0]])
   }
 
   @Test("A program that fails only as it is stays as it is")
   func minimal() {
-    let strands = [[1, 2], [3]]
-    #expect(shrunk(Program(strands)) { $0.strands == strands } == strands)
+    let tasks = [[1, 2], [3]]
+    #expect(shrunk(Program(tasks)) { $0.tasks == tasks } == tasks)
   }
 }

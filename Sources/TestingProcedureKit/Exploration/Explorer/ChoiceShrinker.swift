@@ -1,6 +1,6 @@
 /// A search for simpler choices with which a schedule still fails.
 ///
-/// The simplest choice is `0`, with which the running strand goes on if it can. A bisection first finds the shortest
+/// The simplest choice is `0`, with which the running task goes on if it can. A bisection first finds the shortest
 /// failing prefix, continued with zeros. Ever smaller groups of other choices are then replaced by zeros (delta
 /// debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). At last, one or two
 /// neighbouring choices are replaced while the later choices move a little.

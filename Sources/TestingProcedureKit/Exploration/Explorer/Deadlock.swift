@@ -11,8 +11,8 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
     case abandoned
   }
 
-  /// The number of strands (mostly tasks) that took part, including strands that have ended.
-  public var strands: Int
+  /// The number of tasks that took part, including tasks that have ended.
+  public var tasks: Int
 
   /// The virtual time of the standstill.
   public var instant: VirtualClock.Instant
@@ -23,13 +23,13 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   /// `ExplorationEnvironment.watch`, and the texts of `ExplorationEnvironment.explainDeadlock`.
   public var waits: [String]
 
-  /// The strands that have not ended: who is stuck. Empty if the schedule did not run again for a report.
-  public var stuck: [StuckStrand] = []
+  /// The tasks that have not ended: who is stuck. Empty if the schedule did not run again for a report.
+  public var stuck: [StuckTask] = []
 
   /// The fate of the blocked tasks.
   public var aftermath: Aftermath
 
-  /// The strands that wait for each other's explored locks; `nil` for every other deadlock.
+  /// The tasks that wait for each other's explored locks; `nil` for every other deadlock.
   public var locks: LockCycle?
 
   /// The standstill in words, with the known waits.
@@ -37,12 +37,12 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
     if let locks {
       let members = locks.members.map { "\n    \($0)" }.joined()
       return locks.members.count == 1
-        ? "deadlock at \(instant): a strand takes a lock that the strand holds:\(members)"
-        : "deadlock at \(instant): strands wait for each other's locks:\(members)"
+        ? "deadlock at \(instant): a task takes a lock that the task holds:\(members)"
+        : "deadlock at \(instant): tasks wait for each other's locks:\(members)"
     }
     var text = "deadlock at \(instant): no job is ready, no task sleeps, and the body has not finished"
     text += "; a wait for real time or work elsewhere that is longer than `patience` looks the same"
-    text += " (\(strands.counting("strand")) took part)"
+    text += " (\(tasks.counting("task")) took part)"
     switch aftermath {
     case .endedByCancelling: text += "; cancelling the body ended it"
     case .abandoned: text += "; cancelling the body did not end it, its tasks were abandoned"
@@ -53,29 +53,29 @@ public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A strand that takes part in a deadlock, and has not ended.
-public struct StuckStrand: Hashable, Sendable, CustomStringConvertible {
-  /// The number of the strand; see `ExplorationFailure.order`.
-  public var strand: Int
+/// A task that takes part in a deadlock, and has not ended.
+public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
+  /// The number of the task; see `ExplorationFailure.order`.
+  public var task: Int
 
-  /// The strand as text: its number, and its `Task.name` if known.
+  /// The task as text: its number, and its `Task.name` if known.
   public var title: String
 
-  /// The strand that started this strand, as text; `nil` for the body, and for a strand from outside.
+  /// The task that started this task, as text; `nil` for the body, and for a task from outside.
   public var starter: String?
 
-  /// The step at which the strand was started, from `1`; `0` for the body.
+  /// The step at which the task was started, from `1`; `0` for the body.
   public var firstStep: Int
 
-  /// The last step of the strand, from `1`. The strand waits since that step; `0` stands for a strand that never ran.
+  /// The last step of the task, from `1`. The task waits since that step; `0` stands for a task that never ran.
   public var lastStep: Int
 
-  /// What the strand did last: the strands that it started or woke, its notes, checks and sleeps; `nil` for nothing.
+  /// What the task did last: the tasks that it started or woke, its notes, checks and sleeps; `nil` for nothing.
   public var lastEvent: String?
 
-  /// The strand, its origin, its last step and its last event in one line.
+  /// The task, its origin, its last step and its last event in one line.
   public var description: String {
-    var text = "strand \(title)"
+    var text = "task \(title)"
     if let starter { text += ", started by \(starter) at step \(firstStep)," }
     text += lastStep > 0 ? " waits since step \(lastStep)" : " has not run"
     return text + (lastEvent.map { "; before: \($0)" } ?? "")
@@ -84,35 +84,35 @@ public struct StuckStrand: Hashable, Sendable, CustomStringConvertible {
 
 /// A schedule that does not end: tasks go on, but the body does not finish within the step limit.
 ///
-/// After the limit, the explorer lets the strands take turns for some more steps, to find the reason.
+/// After the limit, the explorer lets the tasks take turns for some more steps, to find the reason.
 public struct Livelock: Hashable, Sendable, CustomStringConvertible {
   /// The step limit that the schedule has reached.
   public var steps: Int
 
-  /// The strands that still ran when they took turns, as text.
-  public var strands: [String]
+  /// The tasks that still ran when they took turns, as text.
+  public var tasks: [String]
 
-  /// The order of strands that repeats itself again and again when the strands take turns; `nil` if no order repeats
+  /// The order of tasks that repeats itself again and again when the tasks take turns; `nil` if no order repeats
   /// itself.
   public var cycle: [Int]?
 
-  /// The number of further steps after which the body finished when the strands took turns; `nil` if the body did not.
+  /// The number of further steps after which the body finished when the tasks took turns; `nil` if the body did not.
   ///
-  /// The schedule was then only long, or a strand was starved, for example by another strand that waits by yielding.
+  /// The schedule was then only long, or a task was starved, for example by another task that waits by yielding.
   public var furtherSteps: Int?
 
   /// The livelock in words.
   public var description: String {
     var text = "still not finished after \(steps.counting("step"))"
     if let furtherSteps {
-      return text + "; the body finished when the strands took turns for \(furtherSteps.counting("further step"))"
+      return text + "; the body finished when the tasks took turns for \(furtherSteps.counting("further step"))"
     }
-    let shown = strands.prefix(8).joined(separator: ", ") + (strands.count > 8 ? ", …" : "")
+    let shown = tasks.prefix(8).joined(separator: ", ") + (tasks.count > 8 ? ", …" : "")
     if let cycle {
       let order = cycle.prefix(16).map(String.init).joined(separator: " ") + (cycle.count > 16 ? " …" : "")
-      text += "; strands that go round and round: \(shown) (the order \(order) repeats itself)"
-    } else if !strands.isEmpty {
-      text += "; strands that still run: \(shown)"
+      text += "; tasks that go round and round: \(shown) (the order \(order) repeats itself)"
+    } else if !tasks.isEmpty {
+      text += "; tasks that still run: \(shown)"
     }
     return text
   }

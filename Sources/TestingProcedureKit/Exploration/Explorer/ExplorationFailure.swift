@@ -15,10 +15,11 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The replay string of the failing schedule, for `exploreSchedules(strategy: .replay("pk2:…")) { … }`.
   public var replay: String
 
-  /// The strand at each step of the failing schedule.
+  /// The number of the task that ran at each step of the failing schedule.
   ///
-  /// A strand is a sequence of jobs, mostly a task. Strands are numbered in the order of their first ready job; the
-  /// body is `0`. An actor that begins to serve its callers continues the strand of the first caller.
+  /// Tasks are numbered in the order of their first ready job; the body is `0`. A job that belongs to no `Task`, such as the
+  /// first job of an actor that begins to serve its callers, counts as a job of the task that enqueued it, or has a number
+  /// of its own.
   public var order: [Int]
 
   /// The notes of `ExplorationEnvironment.note`.
@@ -49,7 +50,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     problems.lazy.compactMap { if case .deadlock(let deadlock) = $0 { deadlock } else { nil } }.first
   }
 
-  /// A report with the problems, the replay string, the order of strands and the notes.
+  /// A report with the problems, the replay string, the order of tasks and the notes.
   public var description: String {
     var lines = ["schedule \(schedule) failed (seed \(seed), strategy \(strategy))"]
     lines += problems.map { "  \($0)" }
@@ -57,12 +58,12 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     if let failsAgain { lines.append("  fails again: \(failsAgain ? "yes" : "no")") }
     lines.append(
       deviations.reported == 0
-        ? "  fails in the ordinary order, in which each strand goes on as long as it can"
-        : "  \(deviations.reported.counting("switch", "switches")) away from the ordinary order, in which each strand goes"
-          + " on as long as it can"
+        ? "  fails in the default order, in which each task runs as long as it can"
+        : "  \(deviations.reported.counting("switch", "switches")) away from the default order, in which each task runs"
+          + " as long as it can"
           + (deviations.reported < deviations.found ? " (\(deviations.found) when found)" : ""))
-    if let trace, !trace.stretches.isEmpty { lines += ["  steps, strand, and what the strand did:", "\(trace)"] }
-    lines.append("  order of strands (\(order.count.counting("step"))): \(Self.abridged(order))")
+    if let trace, !trace.stretches.isEmpty { lines += ["  steps, task, and its events:", "\(trace)"] }
+    lines.append("  order of tasks (\(order.count.counting("step"))): \(Self.abridged(order))")
     lines += notes.map { "  note: \($0)" }
     lines += files.map { "  file: \($0)" }
     return lines.joined(separator: "\n")

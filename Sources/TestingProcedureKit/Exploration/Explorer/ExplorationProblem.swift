@@ -11,7 +11,7 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   /// The schedule was stopped at the step limit: its tasks go round and round, or it is very long.
   case endless(Livelock)
   /// A step did not end within `ScheduleExplorer.stepTimeout`: it waits for a lock or a semaphore, or loops forever.
-  case hanging(strand: Int, step: Int)
+  case hanging(task: Int, step: Int)
   /// Equal choices ran differently: the body is not deterministic.
   case nondeterminism(step: Int)
   /// Work escaped from the exploration's control, so that a replay may behave differently.
@@ -26,8 +26,8 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .deadlock(let deadlock): deadlock.description
     case .lockOrder(let circle): "possible deadlock, since locks are taken in a circle: \(circle)"
     case .endless(let livelock): livelock.description
-    case .hanging(let strand, let step):
-      "step \(step) of strand \(strand) does not end: it waits for a lock or a semaphore, or loops forever"
+    case .hanging(let task, let step):
+      "step \(step) of task \(task) does not end: it waits for a lock or a semaphore, or loops forever"
     case .nondeterminism(let step):
       "equal choices ran differently by step \(step): look for random numbers, the time of day, the order of a Set or "
         + "Dictionary, state that outlives a schedule, and work on other threads"
@@ -70,8 +70,8 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// The way in which the job escaped.
   public var reason: Reason
 
-  /// The running strand (see `ExplorationFailure.order`); `nil` if there was none.
-  public var strand: Int?
+  /// The running task (see `ExplorationFailure.order`); `nil` if there was none.
+  public var task: Int?
 
   /// The number of steps before the escape.
   public var step: Int
@@ -99,7 +99,7 @@ public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
   /// The number of steps of the failure's order.
   public var expectedSteps: Int
 
-  /// The order of strands that was taken instead; see `ExplorationFailure.order`.
+  /// The order of tasks that was taken instead; see `ExplorationFailure.order`.
   public var order: [Int]
 
   /// The problems of the order that was taken instead. An empty array means that the body passed.

@@ -86,7 +86,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Int {
-  /// Returns the number with a noun: `1 strand`, `2 strands`, `2 switches`.
+  /// Returns the number with a noun: `1 task`, `2 tasks`, `2 switches`.
   func counting(_ noun: String, _ plural: String? = nil) -> String {
     self == 1 ? "1 \(noun)" : "\(self) \(plural ?? noun + "s")"
   }

@@ -79,7 +79,7 @@ public struct ScheduleExplorer: Sendable {
 
   /// Whether a schedule fails that takes explored locks in a circle, even if the schedule itself has no deadlock.
   ///
-  /// Switch the check off for strands that take locks in a circle, but never at the same time, for a reason that the
+  /// Switch the check off for tasks that take locks in a circle, but never at the same time, for a reason that the
   /// explorer does not see. Locks that are always taken under a common lock are no circle.
   public var checksLockOrder = true
 
@@ -252,7 +252,7 @@ extension ScheduleExplorer {
     return report
   }
 
-  /// Returns the failure of a schedule without an end, as a short schedule in which the strands go round and round, if
+  /// Returns the failure of a schedule without an end, as a short schedule in which the tasks go round and round, if
   /// `shrinkLimit` runs find one.
   ///
   /// The replay string has no trail, since a replay runs up to the step limit of its own.
@@ -297,13 +297,13 @@ extension ScheduleExplorer {
     let run = scheduleRun(environment?.schedule ?? 0, seed: environment?.seed ?? 0)
     let problem: ExplorationProblem =
       switch executor.abandonment {
-      case .endless: .endless(Livelock(steps: stepLimit, strands: []))
+      case .endless: .endless(Livelock(steps: stepLimit, tasks: []))
       case .deadlock(let circle):
         .deadlock(
           Deadlock(
-            strands: executor.strandCount, instant: environment?.clock.now ?? VirtualClock.Instant(), waits: [],
+            tasks: executor.taskCount, instant: environment?.clock.now ?? VirtualClock.Instant(), waits: [],
             aftermath: .abandoned, locks: circle))
-      case nil: .hanging(strand: record.strands.last ?? 0, step: record.steps)
+      case nil: .hanging(task: record.tasks.last ?? 0, step: record.steps)
       }
     let outcome = ScheduleRun.Outcome(
       problems: [problem], record: record, notes: (environment?.notes ?? []) + executor.lockLines, tallies: [:])
@@ -315,12 +315,12 @@ extension ScheduleExplorer {
     further: ExplorationProblem? = nil, hasTrail: Bool = true
   ) -> ExplorationFailure {
     let choices = simplest.record.choices
-    let trail = hasTrail ? OrderTrail(simplest.record.strands) : nil
+    let trail = hasTrail ? OrderTrail(simplest.record.tasks) : nil
     return ExplorationFailure(
       seed: seed, schedule: run.schedule, strategy: strategy,
       problems: simplest.problems + (further.map { [$0] } ?? []),
       replay: ReplayCode(seed: run.seed, choices: choices, trail: trail).description,
-      order: simplest.record.strands, notes: simplest.notes,
+      order: simplest.record.tasks, notes: simplest.notes,
       deviations: (
         ChoiceShrinker.deviations(in: found.record.choices), ChoiceShrinker.deviations(in: choices)
       ), failsAgain: nil, trace: simplest.trace)

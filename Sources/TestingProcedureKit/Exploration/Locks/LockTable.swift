@@ -1,20 +1,20 @@
 import ExploredLocks
 
-/// The explored locks of one schedule: their holders, the waiting strands, and the order of lockings.
+/// The explored locks of one schedule: their holders, the waiting tasks, and the order of lockings.
 struct LockTable {
   /// The answer to a request for a lock.
   enum Answer {
     case taken
-    /// Another strand holds the lock.
+    /// Another task holds the lock.
     case held
-    /// The strand waits for itself, directly or through other strands.
+    /// The task waits for itself, directly or through other tasks.
     case deadlock(LockCycle)
   }
 
   private var holders: [LockIdentity: LockUse] = [:]
   /// The held locks by carrier, the outermost first.
   private var held: [ObjectIdentifier: [LockUse]] = [:]
-  /// The waiting strands in the order of their requests.
+  /// The waiting tasks in the order of their requests.
   private var waiting: [LockUse] = []
   private var order = LockOrder()
   /// The locks in the order of their first use, so that locks of one place can be numbered.
@@ -23,7 +23,7 @@ struct LockTable {
   /// The first circle in the order of lockings.
   private(set) var possibleDeadlock: LockCycle?
 
-  /// Takes a lock, or notes that the strand waits for the lock.
+  /// Takes a lock, or notes that the task waits for the lock.
   mutating func willLock(_ use: LockUse) -> Answer {
     if known[use.lock] == nil { known[use.lock] = known.count }
     let outer = held[ObjectIdentifier(use.carrier), default: []]
@@ -50,7 +50,7 @@ struct LockTable {
 
   /// Gives a lock back.
   ///
-  /// - Returns: The strands that waited for the lock, in order. They have to ask again.
+  /// - Returns: The tasks that waited for the lock, in order. They have to ask again.
   mutating func didUnlock(_ lock: LockIdentity) -> [LockUse] {
     guard let holder = holders.removeValue(forKey: lock) else { return [] }
     let carrier = ObjectIdentifier(holder.carrier)
@@ -61,13 +61,13 @@ struct LockTable {
     return awoken
   }
 
-  /// Forgets the waiting strands, and returns them.
+  /// Forgets the waiting tasks, and returns them.
   mutating func takeWaiting() -> [LockUse] {
     defer { waiting = [] }
     return waiting
   }
 
-  /// Whether a strand waits that holds a lock of the runtime.
+  /// Whether a task waits that holds a lock of the runtime.
   var isUrgent: Bool { waiting.contains { $0.turn.isUnderLock } }
 
   /// Returns the carrier for which a request for `lock` waits in the end.
@@ -79,11 +79,11 @@ struct LockTable {
     return holder?.carrier
   }
 
-  /// The held locks and the waiting strands, one line each.
+  /// The held locks and the waiting tasks, one line each.
   var lines: [String] {
     let holders = holders.values.sorted { known[$0.lock, default: 0] < known[$1.lock, default: 0] }
-    return holders.map { "strand \($0.strand) holds the lock of \(name(of: $0.lock)) since \($0.place)" }
-      + waiting.map { "strand \($0.strand) waits for the lock of \(name(of: $0.lock)) at \($0.place)" }
+    return holders.map { "task \($0.task) holds the lock of \(name(of: $0.lock)) since \($0.place)" }
+      + waiting.map { "task \($0.task) waits for the lock of \(name(of: $0.lock)) at \($0.place)" }
   }
 
   private mutating func take(_ use: LockUse) {
@@ -91,7 +91,7 @@ struct LockTable {
     held[ObjectIdentifier(use.carrier), default: []].append(use)
   }
 
-  /// Returns the circle of waits that begins with `use`; `nil` if the waits end at a strand that can go on.
+  /// Returns the circle of waits that begins with `use`; `nil` if the waits end at a task that can go on.
   private func circle(from use: LockUse) -> LockCycle? {
     var path = [use]
     while let request = path.last, let holder = holders[request.lock] {
@@ -107,7 +107,7 @@ struct LockTable {
 
   private func member(holding held: LockUse, taking taken: LockUse) -> LockCycle.Member {
     LockCycle.Member(
-      strand: taken.strand, held: name(of: held.lock), heldSince: "\(held.place)", taken: name(of: taken.lock),
+      task: taken.task, held: name(of: held.lock), heldSince: "\(held.place)", taken: name(of: taken.lock),
       takenAt: "\(taken.place)")
   }
 
@@ -120,44 +120,44 @@ struct LockTable {
   }
 }
 
-/// A lock that a strand holds, or asks for.
+/// A lock that a task holds, or asks for.
 struct LockUse {
   var lock: LockIdentity
-  /// The carrier on which the strand runs: a held lock belongs to a thread.
+  /// The carrier on which the task runs: a held lock belongs to a thread.
   var carrier: Carrier
-  var strand: Int
+  var task: Int
   /// The place of the locking.
   var place: CodePlace
   var turn: Turn
 }
 
-/// The point at which a strand locks or performs an atomic operation.
+/// The point at which a task locks or performs an atomic operation.
 struct Turn {
   var thread: Platform.Thread
   /// The depth of the stack.
   var depth: UInt = 0
-  /// Whether operations at this depth happen under a lock of the runtime. They are no choices, and a strand that waits
-  /// here has to go on as soon as possible, since other strands could wait for the runtime's lock.
+  /// Whether operations at this depth happen under a lock of the runtime. They are no choices, and a task that waits
+  /// here has to go on as soon as possible, since other tasks could wait for the runtime's lock.
   var isUnderLock = false
 }
 
-/// The order in which the strands of a schedule take locks under other locks.
+/// The order in which the tasks of a schedule take locks under other locks.
 ///
 /// A pure value: a graph with an edge from each held lock to each lock that is taken meanwhile. A circle of edges of
-/// different strands is a possible deadlock, unless two of the strands hold a common lock, which keeps them apart
+/// different tasks is a possible deadlock, unless two of the tasks hold a common lock, which keeps them apart
 /// (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
 struct LockOrder {
-  /// A strand that takes a lock while holding another lock.
+  /// A task that takes a lock while holding another lock.
   struct Edge {
     var held: LockUse
     var taken: LockUse
-    /// All locks that the strand holds.
+    /// All locks that the task holds.
     var guards: Set<LockIdentity>
   }
 
   private var edges: [LockIdentity: [Edge]] = [:]
 
-  /// Notes that `taken` is taken by a strand that holds the locks `held`.
+  /// Notes that `taken` is taken by a task that holds the locks `held`.
   ///
   /// - Returns: A circle through a new edge; `nil` if there is none.
   mutating func willLock(_ taken: LockUse, holding held: [LockUse]) -> [Edge]? {
@@ -165,7 +165,7 @@ struct LockOrder {
     var circle: [Edge]?
     for outer in held {
       let known = edges[outer.lock, default: []].contains {
-        $0.taken.lock == taken.lock && $0.taken.strand == taken.strand && $0.guards == guards
+        $0.taken.lock == taken.lock && $0.taken.task == taken.task && $0.guards == guards
       }
       guard !known else { continue }
       let edge = Edge(held: outer, taken: taken, guards: guards)
@@ -180,19 +180,19 @@ struct LockOrder {
     guard let first = path.first, let last = path.last else { return nil }
     if last.taken.lock == first.held.lock { return path }
     for next in edges[last.taken.lock, default: []] {
-      let isApart = path.allSatisfy { $0.taken.strand != next.taken.strand && $0.guards.isDisjoint(with: next.guards) }
+      let isApart = path.allSatisfy { $0.taken.task != next.taken.task && $0.guards.isDisjoint(with: next.guards) }
       if isApart, let circle = closing(path + [next]) { return circle }
     }
     return nil
   }
 }
 
-/// Strands that take explored locks in a circle: each strand holds a lock, and takes the lock of the next strand.
+/// Tasks that take explored locks in a circle: each task holds a lock, and takes the lock of the next task.
 public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
-  /// A strand that holds a lock, and takes another lock.
+  /// A task that holds a lock, and takes another lock.
   public struct Member: Hashable, Sendable, CustomStringConvertible {
-    /// The strand; see `ExplorationFailure.order`.
-    public var strand: Int
+    /// The task; see `ExplorationFailure.order`.
+    public var task: Int
 
     /// The held lock, by the place of its initialization; locks of one place are numbered.
     public var held: String
@@ -206,16 +206,16 @@ public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
     /// The place of the locking of the other lock.
     public var takenAt: String
 
-    /// The strand, the locks and the places in words.
+    /// The task, the locks and the places in words.
     public var description: String {
-      "strand \(strand) holds the lock of \(held) since \(heldSince), and takes the lock of \(taken) at \(takenAt)"
+      "task \(task) holds the lock of \(held) since \(heldSince), and takes the lock of \(taken) at \(takenAt)"
     }
   }
 
-  /// The strands in the order of the circle. A single strand takes a lock again that the strand holds.
+  /// The tasks in the order of the circle. A single task takes a lock again that the task holds.
   public var members: [Member]
 
-  /// The strands, the locks and the places in words.
+  /// The tasks, the locks and the places in words.
   public var description: String {
     members.map(\.description).joined(separator: "; ")
   }

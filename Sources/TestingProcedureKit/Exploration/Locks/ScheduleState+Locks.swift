@@ -1,25 +1,25 @@
 import ExploredLocks
 
-/// The reason for which a schedule is abandoned, with strands that never go on.
+/// The reason for which a schedule is abandoned, with tasks that never go on.
 enum Abandonment {
   case deadlock(LockCycle)
-  /// A strand performs operations without end.
+  /// A task performs operations without end.
   case endless
 }
 
 extension ScheduleState {
-  /// The number of operations in a row after which a strand gives way, since the strand may wait for another strand.
+  /// The number of operations in a row after which a task gives way, since the task may wait for another task.
   private static let longWait = 20
 
-  /// The continuation of a strand that locks or performs an atomic operation.
+  /// The continuation of a task that locks or performs an atomic operation.
   enum Continuation {
-    /// The strand goes on.
+    /// The task goes on.
     case goOn
-    /// The strand is parked, and `Ready` gets the baton.
+    /// The task is parked, and `Ready` gets the baton.
     case park(Ready)
-    /// The clock moves to the next deadline, since the strand may wait for a timer.
+    /// The clock moves to the next deadline, since the task may wait for a timer.
     case advance(VirtualClock)
-    /// The strand never goes on.
+    /// The task never goes on.
     case abandon
   }
 
@@ -29,7 +29,7 @@ extension ScheduleState {
     needsRestart = true
   }
 
-  /// Chooses whether a ready job overtakes the running strand, before a locking or an atomic operation.
+  /// Chooses whether a ready job overtakes the running task, before a locking or an atomic operation.
   mutating func willOperate(_ turn: Turn) -> Continuation {
     guard isTurn(of: turn.thread), running != nil else { return .goOn }
     didOperate()
@@ -50,10 +50,10 @@ extension ScheduleState {
     return .advance(clock)
   }
 
-  /// Takes a lock, or parks the running strand until the lock is given back.
+  /// Takes a lock, or parks the running task until the lock is given back.
   mutating func willLock(_ lock: LockIdentity, at place: CodePlace, _ turn: Turn) -> Continuation {
     guard isTurn(of: turn.thread), let holder else { return .goOn }
-    let answer = locks.willLock(LockUse(lock: lock, carrier: holder, strand: running ?? 0, place: place, turn: turn))
+    let answer = locks.willLock(LockUse(lock: lock, carrier: holder, task: running ?? 0, place: place, turn: turn))
     let name = trace == nil ? "" : locks.name(of: lock)
     switch answer {
     case .taken:
@@ -73,17 +73,17 @@ extension ScheduleState {
   mutating func willLockIfAvailable(_ lock: LockIdentity, at place: CodePlace, _ turn: Turn) -> Bool {
     guard isTurn(of: turn.thread), let holder else { return true }
     let isTaken = locks.willLockIfAvailable(
-      LockUse(lock: lock, carrier: holder, strand: running ?? 0, place: place, turn: turn))
+      LockUse(lock: lock, carrier: holder, task: running ?? 0, place: place, turn: turn))
     let name = trace == nil ? "" : locks.name(of: lock)
     log(isTaken ? "locks \(name)" : "finds \(name) locked")
     return isTaken
   }
 
-  /// Gives a lock back, and makes the waiting strands ready, one of which can go first.
+  /// Gives a lock back, and makes the waiting tasks ready, one of which can go first.
   mutating func didUnlock(_ lock: LockIdentity, _ turn: Turn) -> Continuation {
     let awoken = locks.didUnlock(lock)
     guard !hasCollided, !awoken.isEmpty else { return .goOn }
-    for waiter in awoken { addParked(waiter.carrier, strand: waiter.strand, depth: waiter.turn.depth) }
+    for waiter in awoken { addParked(waiter.carrier, task: waiter.task, depth: waiter.turn.depth) }
     guard isTurn(of: turn.thread), running != nil else { return .goOn }
     let urgent = awoken.first { $0.turn.isUnderLock }
     if let index = ready.firstIndex(where: { $0.isParked && $0.parkedCarrier === urgent?.carrier }) {
@@ -93,7 +93,7 @@ extension ScheduleState {
     return chooseOvertaker(at: turn.depth, isUnderLock: turn.isUnderLock).map(Continuation.park) ?? .goOn
   }
 
-  /// Forgets all parked and waiting strands of an abandoned schedule, and returns their carriers.
+  /// Forgets all parked and waiting tasks of an abandoned schedule, and returns their carriers.
   mutating func takeAbandoned() -> [Carrier] {
     takeAllParked().map(\.carrier)
   }
@@ -106,14 +106,14 @@ extension ScheduleState {
     didAbandon()
   }
 
-  /// Whether the thread has the baton. Without it, after a collision, only the locks themselves order the strands.
+  /// Whether the thread has the baton. Without it, after a collision, only the locks themselves order the tasks.
   private func isTurn(of thread: Platform.Thread) -> Bool {
     !hasCollided && abandonment == nil && isHolding(thread)
   }
 
-  /// Takes the next entry, since the running strand of `carrier` waits for `lock`.
+  /// Takes the next entry, since the running task of `carrier` waits for `lock`.
   ///
-  /// Some parked strand is always ready: each waiting strand waits for a strand that holds a lock, and a circle of waits
+  /// Some parked task is always ready: each waiting task waits for a task that holds a lock, and a circle of waits
   /// is a deadlock.
   private mutating func takeInstead(of carrier: Carrier, waitingFor lock: LockIdentity) -> Ready {
     let last = locks.lastHolder(of: lock)

@@ -75,8 +75,8 @@ final class GlobalExecutorWatch: Sendable {
   /// The lock is held until the schedule has the job: a schedule that has ended would never run the job.
   private func isTakenBySchedule(_ job: UnownedJob) -> Bool {
     schedules.withLock { schedules in
-      guard !schedules.isEmpty, let task = JobIdentities.task(of: job),
-        let executor = schedules.first(where: { $0.knows(task) })
+      guard !schedules.isEmpty, let id = JobIdentities.taskID(of: job),
+        let executor = schedules.first(where: { $0.knows(id) })
       else { return false }
       executor.enqueue(job)
       return true

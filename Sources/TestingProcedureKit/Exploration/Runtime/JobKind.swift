@@ -19,14 +19,14 @@ enum JobKind {
   }()
 
   /// Returns whether `job`, which the running task has enqueued, wakes or starts another task.
-  static func isWake(_ job: UnownedJob, ofTask task: UInt64?) -> Bool {
+  static func isWake(_ job: UnownedJob, ofTask id: UInt64?) -> Bool {
     guard withUnsafeCurrentTask(body: { $0 != nil }) else { return false }
-    return task != nil || isKnown && kind(of: job) != continuation
+    return id != nil || isKnown && kind(of: job) != continuation
   }
 
   /// Returns whether `job` only makes its own task ready again, as within `Task.yield`.
-  static func isHandOver(_ job: UnownedJob, ofTask task: UInt64?) -> Bool {
-    task == nil && isKnown && kind(of: job) == continuation
+  static func isHandOver(_ job: UnownedJob, ofTask id: UInt64?) -> Bool {
+    id == nil && isKnown && kind(of: job) == continuation
   }
 
   private static func kind(of job: UnownedJob) -> UInt8 {
@@ -34,8 +34,8 @@ enum JobKind {
   }
 
   /// Returns whether `job` is a task's own, and not an actor's or a continuation's.
-  static func isTask(_ job: UnownedJob, ofTask task: UInt64?) -> Bool {
-    task != nil && isKnown && kind(of: job) == Self.task
+  static func isTask(_ job: UnownedJob, ofTask id: UInt64?) -> Bool {
+    id != nil && isKnown && kind(of: job) == task
   }
 
   /// An executor that keeps its jobs, for running them on the calling thread.
@@ -62,29 +62,32 @@ enum JobKind {
   }
 }
 
-/// The numbers of tasks across their jobs, in the order of each task's first ready job.
+/// The numbers of an exploration's tasks, in the order of each task's first ready job.
 ///
-/// In contrast to the runtime's identities and addresses, the numbers are equal in every run of a schedule.
+/// In contrast to the runtime's identities and addresses, the numbers are equal in every run of a schedule. A number stands
+/// for a logical task: a `Task`, or jobs without a task.
 struct JobIdentities {
-  private var strands: [UInt64: Int] = [:]
+  private var numbers: [UInt64: Int] = [:]
   private(set) var count = 0
 
-  /// Returns the strand of a job of `task`.
+  /// Returns the number of the task to which a job belongs.
   ///
-  /// A job without a task (an actor that begins to serve its callers, the hand-over within `Task.yield`) continues the
-  /// strand `running` of the enqueuing job, if there is one.
-  mutating func strand(ofTask task: UInt64?, enqueuedBy running: Int?) -> Int {
-    guard let task else { return running ?? next() }
-    if let known = strands[task] { return known }
-    let strand = next()
-    strands[task] = strand
-    return strand
+  /// - Parameters:
+  ///   - id: The runtime's number of the job's task; `nil` for a job without a task.
+  ///   - running: The task that enqueues the job, if known. A job without a task (an actor that begins to serve its callers,
+  ///     a `Task.yield`) belongs to that task.
+  mutating func number(ofTask id: UInt64?, enqueuedBy running: Int?) -> Int {
+    guard let id else { return running ?? next() }
+    if let known = numbers[id] { return known }
+    let number = next()
+    numbers[id] = number
+    return number
   }
 
-  /// Returns whether a job of `task` has been ready.
-  func knows(_ task: UInt64) -> Bool { strands[task] != nil }
+  /// Returns whether a job of the task with the runtime's number `id` has been ready.
+  func knows(_ id: UInt64) -> Bool { numbers[id] != nil }
 
-  /// Returns the number of a new strand.
+  /// Returns the number of a new task.
   mutating func next() -> Int {
     defer { count += 1 }
     return count
@@ -93,7 +96,7 @@ struct JobIdentities {
   /// Returns the runtime's number of the task of `job`; `nil` for a job without a task.
   ///
   /// The description of a job, `UnownedJob(id: 7)`, is the only public source of the number.
-  static func task(of job: UnownedJob) -> UInt64? {
+  static func taskID(of job: UnownedJob) -> UInt64? {
     var number: UInt64?
     for byte in job.description.utf8 {
       guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { continue }

@@ -17,7 +17,7 @@ struct RealSleeps {
   }
 
   /// Removes and returns the jobs with a deadline up to `instant` (all jobs without an instant), in waking order, with
-  /// the strand that sleeps.
+  /// the task that sleeps.
   mutating func removeAll(through instant: VirtualClock.Instant?) -> [(job: ReadyJob, sleeper: Int?)] {
     let end = instant ?? VirtualClock.Instant(offset: .seconds(Int64.max))
     return queue.removeAll(through: end).compactMap { jobs.removeValue(forKey: $0.number) }
@@ -62,7 +62,7 @@ enum RealSleepTest {
   }()
 }
 
-/// The real times at which the latest jobs of each strand began, for `RealSleeps`.
+/// The real times at which the latest jobs of each task began, for `RealSleeps`.
 ///
 /// A task on an actor computes the end of a `Task.sleep` there, and then leaves the actor: the sleep begins in a job that the
 /// task has made ready by itself. The time of the computation is therefore after the start of the job before.
@@ -76,22 +76,22 @@ struct JobStarts {
 
   private var starts: [Start?] = []
 
-  /// Notes that the running job of `strand` has made the next job of the strand ready.
-  mutating func willContinue(_ strand: Int) {
-    if starts.indices.contains(strand) { starts[strand]?.continues = true }
+  /// Notes that the running job of `task` has made the next job of the task ready.
+  mutating func willContinue(_ task: Int) {
+    if starts.indices.contains(task) { starts[task]?.continues = true }
   }
 
-  /// Notes that a job of `strand` begins. A parked job that goes on has begun before.
-  mutating func didStart(_ strand: Int) {
-    while starts.count <= strand { starts.append(nil) }
+  /// Notes that a job of `task` begins. A parked job that goes on has begun before.
+  mutating func didStart(_ task: Int) {
+    while starts.count <= task { starts.append(nil) }
     let now = ContinuousClock.now
-    let last = starts[strand]
-    starts[strand] = Start(current: now, earliest: last.map { $0.continues ? $0.current : now } ?? now)
+    let last = starts[task]
+    starts[task] = Start(current: now, earliest: last.map { $0.continues ? $0.current : now } ?? now)
   }
 
-  /// The time within which `strand` can have computed the end of a sleep that begins now.
-  func elapsed(in strand: Int?) -> Duration {
-    guard let strand, starts.indices.contains(strand), let start = starts[strand] else { return .zero }
+  /// The time within which `task` can have computed the end of a sleep that begins now.
+  func elapsed(in task: Int?) -> Duration {
+    guard let task, starts.indices.contains(task), let start = starts[task] else { return .zero }
     return start.earliest.duration(to: .now)
   }
 }

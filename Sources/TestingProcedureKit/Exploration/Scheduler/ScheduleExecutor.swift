@@ -49,15 +49,15 @@ final class ScheduleExecutor: TaskExecutor {
   }
 
   func enqueue(_ job: ReadyJob, endOfSleepOf sleeper: Int? = nil) {
-    let task = JobIdentities.task(of: job.job)
-    let isWake = JobKind.isWake(job.job, ofTask: task)
+    let id = JobIdentities.taskID(of: job.job)
+    let isWake = JobKind.isWake(job.job, ofTask: id)
     let thread = Platform.Thread.current
     let name = isTracing && isWake ? Self.currentTaskName : nil
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let (isControlled, overtaker) = state.withLock { state in
       state.didLearn(name)
-      let isControlled = state.didEnqueue(job, ofTask: task, on: thread, endOfSleepOf: sleeper)
+      let isControlled = state.didEnqueue(job, ofTask: id, on: thread, endOfSleepOf: sleeper)
       guard isControlled, isWake, let holder = state.holder else { return (isControlled, nil as ScheduleState.Ready?) }
       let depth = holder.stackBase &- address
       return (isControlled, state.chooseOvertaker(at: depth, isUnderLock: !isRepetition && crew.isUnderLock(depth)))
@@ -79,7 +79,7 @@ final class ScheduleExecutor: TaskExecutor {
     return nil
   }
 
-  /// Adds an event of the running strand to the course of the schedule, if the course is wanted.
+  /// Adds an event of the running task to the course of the schedule, if the course is wanted.
   func log(_ event: @autoclosure () -> String) {
     guard isTracing else { return }
     let event = event()
@@ -143,7 +143,7 @@ final class ScheduleExecutor: TaskExecutor {
   private func run(_ job: ReadyJob) {
     let status = isTracing && TaskStatus.isKnown ? state.withLock { $0.status(of: job) } : nil
     perform(job)
-    if status?.hasEnded == true { state.withLock { $0.didEndStrand() } }
+    if status?.hasEnded == true { state.withLock { $0.didEndTask() } }
     if hasEventualities.load(ordering: .relaxed) { environment?.checkEventualities() }
   }
 
@@ -179,7 +179,7 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Leaves the jobs of all parked strands, and of the calling thread, as they are. The threads run later schedules on
+  /// Leaves the jobs of all parked tasks, and of the calling thread, as they are. The threads run later schedules on
   /// top of those jobs, as long as their stacks have room.
   func abandon(on thread: Platform.Thread) -> Never {
     let (own, others, isStuck) = state.withLock { ($0.parking, $0.takeAbandoned(), $0.isStuck) }
@@ -247,34 +247,34 @@ final class ScheduleExecutor: TaskExecutor {
     !hasCaptured.exchange(true, ordering: .relaxed)
   }
 
-  /// Returns whether `task` belongs to the schedule.
-  func knows(_ task: UInt64) -> Bool { state.withLock { $0.identities.knows(task) } }
+  /// Returns whether the task with the runtime's number `id` belongs to the schedule.
+  func knows(_ id: UInt64) -> Bool { state.withLock { $0.identities.knows(id) } }
 
   /// From now on, the environment's conditions are checked after each job.
   func watchEventualities() { hasEventualities.store(true, ordering: .relaxed) }
 
-  /// Lets the strands take turns from now on, and notes their order. Nothing else is recorded any more.
+  /// Lets the tasks take turns from now on, and notes their order. Nothing else is recorded any more.
   func takeTurns() { state.withLock { $0.takeTurns() } }
 
-  /// The order of strands since they take turns.
+  /// The order of tasks since they take turns.
   var turns: [Int] { state.withLock { $0.turns ?? [] } }
 
-  /// The strands that have not ended, if the course of the schedule is wanted.
-  var stuckStrands: [StuckStrand] { state.withLock { $0.stuckStrands } }
+  /// The tasks that have not ended, if the course of the schedule is wanted.
+  var stuckTasks: [StuckTask] { state.withLock { $0.stuckTasks } }
 
-  /// The reason for which the schedule was abandoned; `nil` if all strands can go on.
+  /// The reason for which the schedule was abandoned; `nil` if all tasks can go on.
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
   /// Whether the schedule has to run again, since its locks were not expected.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
   /// The first circle in the order of lockings.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }
-  /// The held locks and the strands that wait for locks, one line each.
+  /// The held locks and the tasks that wait for locks, one line each.
   var lockLines: [String] { state.withLock { $0.locks.lines } }
 
   var trace: ScheduleTrace? { state.withLock { $0.trace } }
   var record: ScheduleRecord { state.withLock { $0.record } }
   var uncontrolled: [UncontrolledJob] { state.withLock { $0.uncontrolled } }
-  var strandCount: Int { state.withLock { $0.identities.count } }
+  var taskCount: Int { state.withLock { $0.identities.count } }
 }
 
 extension ScheduleExecutor {

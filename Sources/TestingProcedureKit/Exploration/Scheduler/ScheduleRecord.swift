@@ -1,7 +1,7 @@
-/// The record of one schedule: the strand at each step, and each choice.
+/// The record of one schedule: the task at each step, and each choice.
 struct ScheduleRecord: Equatable {
-  /// The strand at each step.
-  private(set) var strands: [Int] = []
+  /// The task at each step.
+  private(set) var tasks: [Int] = []
 
   /// The chosen position at each wake, and at each end of a job with several ready jobs.
   ///
@@ -26,10 +26,10 @@ struct ScheduleRecord: Equatable {
   /// The number of explored lockings and atomic operations.
   private(set) var operations = 0
 
-  /// A fingerprint of `strands` and of the wakes at which a waker was overtaken, for distinguishing orders.
+  /// A fingerprint of `tasks` and of the wakes at which a waker was overtaken, for distinguishing orders.
   private(set) var fingerprint = Fingerprint()
 
-  var steps: Int { strands.count }
+  var steps: Int { tasks.count }
 
   /// The number of steps and operations.
   var moments: Int { steps + operations }
@@ -60,10 +60,10 @@ struct ScheduleRecord: Equatable {
     self.isWake.append(isWake)
   }
 
-  /// Adds a step of `strand`; `rank` is the number of earlier ready jobs of the same strand.
-  mutating func didRun(_ strand: Int, rank: Int = 0) {
-    strands.append(strand)
-    fingerprint.add(strand)
+  /// Adds a step of `task`; `rank` is the number of earlier ready jobs of the same task.
+  mutating func didRun(_ task: Int, rank: Int = 0) {
+    tasks.append(task)
+    fingerprint.add(task)
     if rank > 0 { fingerprint.add(Int.min + rank) }
     wakesInStep = 0
   }

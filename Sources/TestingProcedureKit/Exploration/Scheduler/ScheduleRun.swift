@@ -68,7 +68,7 @@ struct ScheduleRun: Sendable {
     _ first: Outcome, on crew: Crew, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
     let second = try run(ReplayChooser(choices: first.record.choices), on: crew, body)
-    if let step = OrderTrail(first.record.strands).divergence(of: second.record.strands) { return (second, step) }
+    if let step = OrderTrail(first.record.tasks).divergence(of: second.record.tasks) { return (second, step) }
     let isEqual = first.tallies == second.tallies && first.problems.map(\.kind) == second.problems.map(\.kind)
     return (second, isEqual ? nil : first.record.steps)
   }
@@ -141,14 +141,14 @@ struct ScheduleRun: Sendable {
     executor.stopRecording()
     var problems = (environment.failedChecks + environment.unfulfilled).map(ExplorationProblem.check)
     if case .failure(let error) = ending.result.withLock({ $0 }) { problems.append(.thrown(error)) }
-    let strands = executor.strandCount
+    let tasks = executor.taskCount
     let instant = environment.clock.now
     let waits = stop == .stuck ? environment.waits : []
-    let stuck = stop == .stuck ? executor.stuckStrands : []
+    let stuck = stop == .stuck ? executor.stuckTasks : []
     let usesRealSleeps = executor.realSleeps > 0
 
     if executor.abandonment == nil {
-      // A handler of the cancelling may need the lock of a parked strand.
+      // A handler of the cancelling may need the lock of a parked task.
       if stop == .endless, executor.keepsDriverFree { executor.endParked(limit: stepLimit * 3) }
       if stop != .finished, executor.abandonment == nil { executor.asDriver { root.cancel() } }
       windUp(executor, environment)
@@ -169,15 +169,15 @@ struct ScheduleRun: Sendable {
     case .stuck:
       let aftermath: Deadlock.Aftermath = ending.isKnown ? .endedByCancelling : .abandoned
       problems.append(
-        .deadlock(Deadlock(strands: strands, instant: instant, waits: waits, stuck: stuck, aftermath: aftermath)))
+        .deadlock(Deadlock(tasks: tasks, instant: instant, waits: waits, stuck: stuck, aftermath: aftermath)))
     }
     switch executor.abandonment {
     case .deadlock(let circle):
       problems.append(
         .deadlock(
-          Deadlock(strands: strands, instant: instant, waits: waits, aftermath: .abandoned, locks: circle)))
+          Deadlock(tasks: tasks, instant: instant, waits: waits, aftermath: .abandoned, locks: circle)))
     case .endless:
-      if stop != .endless { problems.append(.endless(Livelock(steps: stepLimit, strands: []))) }
+      if stop != .endless { problems.append(.endless(Livelock(steps: stepLimit, tasks: []))) }
     case nil: if checksLockOrder, let circle = executor.possibleDeadlock { problems.append(.lockOrder(circle)) }
     }
     if !allowsUncontrolled, let job = executor.uncontrolled.first { problems.append(.uncontrolled(job)) }
@@ -205,16 +205,16 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// The largest number of steps in which the strands take turns, after the step limit.
+  /// The largest number of steps in which the tasks take turns, after the step limit.
   private static let turns = 1_000
 
-  /// Lets the strands take turns after the step limit, and describes what they do.
+  /// Lets the tasks take turns after the step limit, and describes what they do.
   private func livelock(
     _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, _ ending: Ending
   ) -> Livelock {
     let trace = executor.trace ?? ScheduleTrace()
     executor.takeTurns()
-    var livelock = Livelock(steps: stepLimit, strands: [])
+    var livelock = Livelock(steps: stepLimit, tasks: [])
     switch drive(executor, environment, until: ending, limit: stepLimit + min(stepLimit, Self.turns)) {
     case .finished: livelock.furtherSteps = executor.turns.count
     case .stuck, .abandoned: break
@@ -222,8 +222,8 @@ struct ScheduleRun: Sendable {
       let order = executor.turns
       let cycle = Livelock.cycle(of: order)
       livelock.cycle = cycle
-      let strands = Set(cycle ?? Array(order.suffix(order.count / 2))).sorted()
-      livelock.strands = strands.map { trace.title(of: $0) }
+      let tasks = Set(cycle ?? Array(order.suffix(order.count / 2))).sorted()
+      livelock.tasks = tasks.map { trace.title(of: $0) }
     }
     return livelock
   }

@@ -1,6 +1,6 @@
 /// The state of a schedule, without threads: ready jobs, the baton, choices and the record.
 struct ScheduleState {
-  /// The number of steps in a row after which a strand does not go on by preference.
+  /// The number of steps in a row after which a task does not go on by preference.
   private static let longStretch = 50
 
   /// A ready job, or a parked job that can go on.
@@ -40,13 +40,13 @@ struct ScheduleState {
   private(set) var ready: [Ready] = []
   /// The number of jobs in `ready` that only make their own task ready again.
   private var handOvers = 0
-  /// The jobs that wait for the main actor, which has a ready or running job, and their strands.
-  private var awaitingMainActor: [(job: ReadyJob, strand: Int)] = []
+  /// The jobs that wait for the main actor, which has a ready or running job, and their tasks.
+  private var awaitingMainActor: [(job: ReadyJob, task: Int)] = []
   private var isMainActorBusy = false
   /// The jobs that would wait for real time.
   private(set) var sleeps = RealSleeps()
-  /// The strands of `ready`.
-  private var strands: [Int] = []
+  /// The tasks of `ready`.
+  private var tasks: [Int] = []
   private(set) var identities = JobIdentities()
   private(set) var record = ScheduleRecord()
   /// The number of recorded steps, and of steps after the recording.
@@ -55,12 +55,12 @@ struct ScheduleState {
   var limit = Int.max
   private var chooser: any ScheduleChooser
   private(set) var isRecording = true
-  /// The running strand.
+  /// The running task.
   private(set) var running: Int?
-  /// The strand of the last step, and the number of its steps without another strand.
-  private var lastStrand: Int?
+  /// The task of the last step, and the number of its steps without another task.
+  private var lastTask: Int?
   private var stepsInARow = 0
-  /// The real times at which the jobs of each strand began.
+  /// The real times at which the jobs of each task began.
   private(set) var starts = JobStarts()
   /// The carrier with the baton, and its thread.
   private(set) var holder: Carrier?
@@ -86,21 +86,21 @@ struct ScheduleState {
   var operationsInARow = 0
   /// Whether the schedule has to run again, since its locks were not expected.
   var needsRestart = false
-  /// The reason for which strands never go on.
+  /// The reason for which tasks never go on.
   var abandonment: Abandonment?
   /// Whether the driver itself never goes on.
   var isStuck = false
   /// The course of the schedule, if it is wanted.
   private(set) var trace: ScheduleTrace?
-  /// The strands of tasks that have not ended, and the states of these tasks, if the course is wanted.
+  /// The tasks of tasks that have not ended, and the states of these tasks, if the course is wanted.
   private var unended: Set<Int> = []
   private var statuses: [Int: TaskStatus] = [:]
-  /// The order of strands since they take turns, after the step limit.
+  /// The order of tasks since they take turns, after the step limit.
   private(set) var turns: [Int]?
   private(set) var uncontrolled: [UncontrolledJob] = []
-  /// Whether the clock may move although jobs are ready, and the strand of the clock.
+  /// Whether the clock may move although jobs are ready, and the task of the clock.
   private let timersOvertakeWork: Bool
-  private var clockStrand: Int?
+  private var clockTask: Int?
   /// The file that a crash leaves behind.
   var crashTrail: CrashTrail?
   /// The environment, which holds the executor strongly.
@@ -113,7 +113,7 @@ struct ScheduleState {
     if isTracing { trace = ScheduleTrace() }
   }
 
-  /// Adds an event of the running strand to the course of the schedule.
+  /// Adds an event of the running task to the course of the schedule.
   mutating func log(_ event: @autoclosure () -> String) {
     guard isRecording, running != nil, trace != nil else { return }
     trace?.add(event())
@@ -124,9 +124,9 @@ struct ScheduleState {
     if let running, let name { trace?.names[running] = name }
   }
 
-  mutating func didFindUncontrolled(_ reason: UncontrolledJob.Reason, by strand: Int?) {
+  mutating func didFindUncontrolled(_ reason: UncontrolledJob.Reason, by task: Int?) {
     guard isRecording else { return }
-    uncontrolled.append(UncontrolledJob(reason: reason, strand: strand, step: record.steps))
+    uncontrolled.append(UncontrolledJob(reason: reason, task: task, step: record.steps))
   }
 
   mutating func stopRecording() {
@@ -138,46 +138,46 @@ struct ScheduleState {
 // MARK: - Ready jobs
 
 extension ScheduleState {
-  /// Adds a ready job. `sleeper` is the strand whose wait for real time ends with the job.
+  /// Adds a ready job. `sleeper` is the task whose wait for real time ends with the job.
   ///
   /// - Returns: Whether the job comes from the thread with the baton.
   mutating func didEnqueue(
-    _ job: ReadyJob, ofTask task: UInt64?, on thread: Platform.Thread, endOfSleepOf sleeper: Int? = nil
+    _ job: ReadyJob, ofTask id: UInt64?, on thread: Platform.Thread, endOfSleepOf sleeper: Int? = nil
   ) -> Bool {
     let isControlled = hasCollided || holderThread == thread
     if holderThread == thread { holderEvents += 1 }
     if isControlled { events += 1 } else { didFindUncontrolled(.enqueuedFromOutside, by: nil) }
     let known = identities.count
-    let strand = identities.strand(ofTask: task, enqueuedBy: isControlled ? running ?? sleeper : nil)
-    if let sleeper, strand != sleeper { trace?.names[strand] = "timer of \(sleeper)" }
+    let task = identities.number(ofTask: id, enqueuedBy: isControlled ? running ?? sleeper : nil)
+    if let sleeper, task != sleeper { trace?.names[task] = "timer of \(sleeper)" }
     if isControlled {
-      if strand == running { starts.willContinue(strand) } else { didWake(strand, isStart: strand >= known) }
+      if task == running { starts.willContinue(task) } else { didWake(task, isStart: task >= known) }
     }
-    if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: task) { watch(job, strand) }
-    let isHandOver = !job.isOnMainActor && JobKind.isHandOver(job.job, ofTask: task)
+    if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: id) { watch(job, task) }
+    let isHandOver = !job.isOnMainActor && JobKind.isHandOver(job.job, ofTask: id)
     if isHandOver { handOvers += 1 }
     guard !job.isOnMainActor else {
-      awaitingMainActor.append((job, strand))
+      awaitingMainActor.append((job, task))
       serveMainActor()
       return isControlled
     }
-    add(Ready(work: .job(job), isHandOver: isHandOver), strand)
+    add(Ready(work: .job(job), isHandOver: isHandOver), task)
     return isControlled
   }
 
-  private mutating func didWake(_ strand: Int, isStart: Bool) {
-    log(isStart ? "starts \(strand)" : "wakes \(strand)")
+  private mutating func didWake(_ task: Int, isStart: Bool) {
+    log(isStart ? "starts \(task)" : "wakes \(task)")
     guard isRecording, let running, trace != nil else { return }
     trace?.wakes.append(
-      ScheduleTrace.Wake(step: record.steps, waker: running, strand: strand, isStart: isStart))
+      ScheduleTrace.Wake(step: record.steps, waker: running, task: task, isStart: isStart))
   }
 
   /// Makes the next job of the main actor ready, unless another one is ready or running.
   private mutating func serveMainActor() {
     guard !isMainActorBusy, !awaitingMainActor.isEmpty else { return }
     isMainActorBusy = true
-    let (job, strand) = awaitingMainActor.removeFirst()
-    add(Ready(work: .job(job)), strand)
+    let (job, task) = awaitingMainActor.removeFirst()
+    add(Ready(work: .job(job)), task)
   }
 
   /// Adds a job that would wait for real time.
@@ -210,8 +210,8 @@ extension ScheduleState {
   mutating func chooseOvertaker(at depth: UInt, isUnderLock: Bool) -> Ready? {
     guard isRecording, let running, holder != nil else { return nil }
     let isChoice = !isUnderLock && !locks.isUrgent && preemptionsLeft > 0 && moments < limit
-    let index = chooser.chooseAtWake(running: running, among: isChoice ? strands : [], step: moments)
-    record.didWake(index, of: isChoice ? strands.count + 1 : 1, isUnderLock: isUnderLock)
+    let index = chooser.chooseAtWake(running: running, among: isChoice ? tasks : [], step: moments)
+    record.didWake(index, of: isChoice ? tasks.count + 1 : 1, isUnderLock: isUnderLock)
     crashTrail?.didChoose(index)
     guard index > 0 else { return nil }
     preemptionsLeft -= 1
@@ -220,10 +220,10 @@ extension ScheduleState {
 
   /// Parks the running job, and takes the entry at `index`.
   mutating func overtake(by index: Int, at depth: UInt) -> Ready {
-    let (strand, carrier) = (running, holder)
+    let (task, carrier) = (running, holder)
     let overtaker = take(index)
-    if let strand, let carrier {
-      add(Ready(work: .parked(carrier), depth: depth), strand)
+    if let task, let carrier {
+      add(Ready(work: .parked(carrier), depth: depth), task)
       parkedCount += 1
       parking = carrier
     }
@@ -242,16 +242,16 @@ extension ScheduleState {
     if handOvers > 0, let index = ready.firstIndex(where: \.isHandOver), case .job(let job) = take(index).work {
       return .job(job)
     }
-    preferLastStrand()
+    preferLastTask()
     let clock = racingClock
-    let alternatives = clock == nil ? strands : strands + [clockStrand ?? identities.next()]
+    let alternatives = clock == nil ? tasks : tasks + [clockTask ?? identities.next()]
     let index = chooser.choose(among: alternatives, step: moments)
     if isRecording, alternatives.count > 1 {
       record.didChoose(index, of: alternatives.count)
       crashTrail?.didChoose(index)
     }
     if let clock {
-      clockStrand = alternatives.last
+      clockTask = alternatives.last
       if index == ready.count {
         didMoveClock()
         return .advance(clock)
@@ -289,19 +289,19 @@ extension ScheduleState {
   private mutating func didMoveClock() {
     steps += 1
     events += 1
-    record.didRun(clockStrand ?? 0)
-    trace?.didRun(clockStrand ?? 0, step: record.steps)
+    record.didRun(clockTask ?? 0)
+    trace?.didRun(clockTask ?? 0, step: record.steps)
     trace?.add("the clock moves")
   }
 
-  /// Puts a ready job of the last strand first, so that the simplest choice is no switch.
+  /// Puts a ready job of the last task first, so that the simplest choice is no switch.
   ///
-  /// A strand that waits by yielding gives way after a while.
-  private mutating func preferLastStrand() {
-    guard isRecording, let last = lastStrand, stepsInARow < Self.longStretch,
-      let index = strands.firstIndex(of: last), index > 0
+  /// A task that waits by yielding gives way after a while.
+  private mutating func preferLastTask() {
+    guard isRecording, let last = lastTask, stepsInARow < Self.longStretch,
+      let index = tasks.firstIndex(of: last), index > 0
     else { return }
-    strands.insert(strands.remove(at: index), at: 0)
+    tasks.insert(tasks.remove(at: index), at: 0)
     ready.insert(ready.remove(at: index), at: 0)
   }
 
@@ -316,12 +316,12 @@ extension ScheduleState {
     if isRecording { record.didOperate() }
   }
 
-  /// Tells the chooser that the running strand seems to wait in a loop.
+  /// Tells the chooser that the running task seems to wait in a loop.
   mutating func didGiveWay() {
     if let running { chooser.didGiveWay(running) }
   }
 
-  /// Records that the running strand has to let the entry at `index` go first, so that a replay does the same.
+  /// Records that the running task has to let the entry at `index` go first, so that a replay does the same.
   mutating func didHaveToWake(_ index: Int) {
     guard isRecording, let running else { return }
     _ = chooser.chooseAtWake(running: running, among: [], step: moments)
@@ -329,16 +329,16 @@ extension ScheduleState {
     crashTrail?.didChoose(index + 1)
   }
 
-  /// Chooses the next entry, since the running strand waits for a lock.
+  /// Chooses the next entry, since the running task waits for a lock.
   ///
   /// - Parameter forced: The only possible entry; `nil` if every entry is possible.
   /// - Returns: The position of the entry.
   mutating func chooseNext(forced: Int?) -> Int {
-    let index = forced ?? chooser.choose(among: strands, step: moments)
-    guard strands.count > 1 else { return index }
-    if forced != nil { _ = chooser.choose(among: strands, step: moments) }
+    let index = forced ?? chooser.choose(among: tasks, step: moments)
+    guard tasks.count > 1 else { return index }
+    if forced != nil { _ = chooser.choose(among: tasks, step: moments) }
     if forced != nil { record.willForceChoice() }
-    record.didChoose(index, of: forced == nil ? strands.count : 1)
+    record.didChoose(index, of: forced == nil ? tasks.count : 1)
     crashTrail?.didChoose(index)
     return index
   }
@@ -351,42 +351,42 @@ extension ScheduleState {
     return entry
   }
 
-  /// Makes a strand ready that has waited for a lock.
-  mutating func addParked(_ carrier: Carrier, strand: Int, depth: UInt) {
-    add(Ready(work: .parked(carrier), depth: depth), strand)
+  /// Makes a task ready that has waited for a lock.
+  mutating func addParked(_ carrier: Carrier, task: Int, depth: UInt) {
+    add(Ready(work: .parked(carrier), depth: depth), task)
   }
 
   /// Takes all parked and waiting carriers.
   mutating func takeAllParked() -> [(carrier: Carrier, depth: UInt)] {
     let parked = ready.compactMap { entry in entry.parkedCarrier.map { (carrier: $0, depth: entry.depth) } }
-    let rest = zip(ready, strands).filter { entry, _ in !entry.isParked }
-    (ready, strands) = (rest.map(\.0), rest.map(\.1))
+    let rest = zip(ready, tasks).filter { entry, _ in !entry.isParked }
+    (ready, tasks) = (rest.map(\.0), rest.map(\.1))
     parkedCount = 0
     return parked + locks.takeWaiting().map { ($0.carrier, $0.turn.depth) }
   }
 
-  private mutating func add(_ entry: Ready, _ strand: Int) {
+  private mutating func add(_ entry: Ready, _ task: Int) {
     ready.append(entry)
-    strands.append(strand)
+    tasks.append(task)
   }
 
-  /// Takes the entry at `index`, whose strand runs next.
+  /// Takes the entry at `index`, whose task runs next.
   private mutating func take(_ index: Int) -> Ready {
     steps += 1
     events += 1
-    let strand = strands.remove(at: index)
+    let task = tasks.remove(at: index)
     if isRecording {
-      record.didRun(strand, rank: strands[..<index].count { $0 == strand })
-      trace?.didRun(strand, step: record.steps)
+      record.didRun(task, rank: tasks[..<index].count { $0 == task })
+      trace?.didRun(task, step: record.steps)
     } else if turns != nil {
-      turns?.append(strand)
+      turns?.append(task)
     }
-    stepsInARow = strand == lastStrand ? stepsInARow + 1 : 0
+    stepsInARow = task == lastTask ? stepsInARow + 1 : 0
     operationsInARow = 0
-    lastStrand = strand
-    running = strand
+    lastTask = task
+    running = task
     let entry = ready.remove(at: index)
-    if entry.isParked { parkedCount -= 1 } else { starts.didStart(strand) }
+    if entry.isParked { parkedCount -= 1 } else { starts.didStart(task) }
     if entry.isHandOver { handOvers -= 1 }
     return entry
   }
@@ -395,31 +395,31 @@ extension ScheduleState {
 // MARK: - Standstill
 
 extension ScheduleState {
-  private mutating func watch(_ job: ReadyJob, _ strand: Int) {
-    guard statuses[strand] == nil, !unended.contains(strand), TaskStatus.isKnown else { return }
-    unended.insert(strand)
+  private mutating func watch(_ job: ReadyJob, _ task: Int) {
+    guard statuses[task] == nil, !unended.contains(task), TaskStatus.isKnown else { return }
+    unended.insert(task)
     let status = TaskStatus(job.job)
-    if status.isCounted { statuses[strand] = status }
+    if status.isCounted { statuses[task] = status }
   }
 
   /// Returns the status of the task of `job`, which is about to run; `nil` if `job` is not a task's.
   func status(of job: ReadyJob) -> TaskStatus? {
-    guard isRecording, JobKind.isTask(job.job, ofTask: JobIdentities.task(of: job.job)) else { return nil }
+    guard isRecording, JobKind.isTask(job.job, ofTask: JobIdentities.taskID(of: job.job)) else { return nil }
     return running.flatMap { statuses[$0] } ?? TaskStatus(job.job)
   }
 
-  /// Notes that the task of the running strand has ended.
-  mutating func didEndStrand() {
+  /// Notes that the task of the running task has ended.
+  mutating func didEndTask() {
     if let running { unended.remove(running) }
   }
 
-  /// The strands that have not ended.
-  var stuckStrands: [StuckStrand] {
+  /// The tasks that have not ended.
+  var stuckTasks: [StuckTask] {
     guard let trace else { return [] }
     return unended.filter { statuses[$0]?.hasEnded != true }.sorted().map { trace.stuck($0) }
   }
 
-  /// Lets the strands take turns, and notes their order.
+  /// Lets the tasks take turns, and notes their order.
   mutating func takeTurns() {
     stopRecording()
     chooser = RoundRobinChooser()

@@ -21,9 +21,9 @@ struct ChooserSource {
 
   /// Returns the error for an order that differs from the order of the replay string; `nil` for an equal order.
   func divergence(of outcome: ScheduleRun.Outcome) -> ReplayDiverged? {
-    guard let trail = replay?.trail, let step = trail.divergence(of: outcome.record.strands) else { return nil }
+    guard let trail = replay?.trail, let step = trail.divergence(of: outcome.record.tasks) else { return nil }
     return ReplayDiverged(
-      step: step, expectedSteps: trail.steps, order: outcome.record.strands, problems: outcome.problems)
+      step: step, expectedSteps: trail.steps, order: outcome.record.tasks, problems: outcome.problems)
   }
 
   /// Whether every possible order has run.
@@ -65,7 +65,7 @@ struct ScheduleLengths {
   /// The largest number of steps, without starving schedules.
   private(set) var longest = 16
 
-  /// The number of steps after which a schedule probably starves, because a strand waits by yielding.
+  /// The number of steps after which a schedule probably starves, because a task waits by yielding.
   ///
   /// The number depends on the shortest schedule: with the longest, a starving schedule would let the next one starve
   /// longer.

@@ -1,16 +1,16 @@
 /// A chooser with random priorities and a few random change points: probabilistic concurrency testing (PCT).
 ///
-/// Every strand gets a random priority at its first appearance, and the ready strand with the highest priority runs. At
-/// each of `changePoints` random steps, the strand that would run gets the lowest priority. In each schedule of `n`
-/// strands and `k` steps, `d - 1` change points find a bug with `d` ordering constraints with a probability of at least
+/// Every task gets a random priority at its first appearance, and the ready task with the highest priority runs. At
+/// each of `changePoints` random steps, the task that would run gets the lowest priority. In each schedule of `n`
+/// tasks and `k` steps, `d - 1` change points find a bug with `d` ordering constraints with a probability of at least
 /// `1 / (n · kᵈ⁻¹)` (Burckhardt, Kothari, Musuvathi and Nagarakatti, *A Randomized Scheduler with Probabilistic
 /// Guarantees of Finding Bugs*, ASPLOS 2010).
 ///
-/// Strict priorities starve other strands while a strand waits by yielding in a loop. As in later variants of the
+/// Strict priorities starve other tasks while a task waits by yielding in a loop. As in later variants of the
 /// method, a schedule that is much longer than the other schedules therefore goes on uniformly at random.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
-  /// The priorities by strand; the largest runs first.
+  /// The priorities by task; the largest runs first.
   private var priorities: [UInt64] = []
   /// The steps of the change points, in descending order.
   private var changes: [Int]
@@ -24,48 +24,48 @@ struct PriorityChooser: ScheduleChooser {
     fairAfter = lengths.fairAfter
   }
 
-  mutating func choose(among strands: [Int], step: Int) -> Int {
-    if step >= fairAfter { return generator.below(strands.count) }
-    for strand in strands { register(through: strand) }
-    while isChange(at: step) { lower(strands[highest(of: strands)]) }
-    return highest(of: strands)
+  mutating func choose(among tasks: [Int], step: Int) -> Int {
+    if step >= fairAfter { return generator.below(tasks.count) }
+    for task in tasks { register(through: task) }
+    while isChange(at: step) { lower(tasks[highest(of: tasks)]) }
+    return highest(of: tasks)
   }
 
-  mutating func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int {
-    if step >= fairAfter || strands.isEmpty { return 0 }
+  mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int {
+    if step >= fairAfter || tasks.isEmpty { return 0 }
     register(through: running)
-    for strand in strands { register(through: strand) }
+    for task in tasks { register(through: task) }
     while isChange(at: step) {
-      let best = strands[highest(of: strands)]
+      let best = tasks[highest(of: tasks)]
       lower(priorities[running] > priorities[best] ? running : best)
     }
-    let index = highest(of: strands)
-    return priorities[running] > priorities[strands[index]] ? 0 : index + 1
+    let index = highest(of: tasks)
+    return priorities[running] > priorities[tasks[index]] ? 0 : index + 1
   }
 
-  /// A strand that waits in a loop runs after all other strands.
-  mutating func didGiveWay(_ strand: Int) {
-    register(through: strand)
-    priorities[strand] = 0
+  /// A task that waits in a loop runs after all other tasks.
+  mutating func didGiveWay(_ task: Int) {
+    register(through: task)
+    priorities[task] = 0
   }
 
   private func isChange(at step: Int) -> Bool {
     changes.last.map { $0 <= step } ?? false
   }
 
-  private mutating func lower(_ strand: Int) {
-    priorities[strand] = UInt64(changes.count)
+  private mutating func lower(_ task: Int) {
+    priorities[task] = UInt64(changes.count)
     changes.removeLast()
   }
 
-  /// Registers strands. Initial priorities exceed every priority of a change point.
-  private mutating func register(through strand: Int) {
-    while priorities.count <= strand { priorities.append(generator.next() | 1 << 63) }
+  /// Registers tasks. Initial priorities exceed every priority of a change point.
+  private mutating func register(through task: Int) {
+    while priorities.count <= task { priorities.append(generator.next() | 1 << 63) }
   }
 
-  private func highest(of strands: [Int]) -> Int {
+  private func highest(of tasks: [Int]) -> Int {
     var best = 0
-    for index in strands.indices.dropFirst() where priorities[strands[index]] > priorities[strands[best]] {
+    for index in tasks.indices.dropFirst() where priorities[tasks[index]] > priorities[tasks[best]] {
       best = index
     }
     return best

@@ -97,7 +97,7 @@ struct Fingerprint: Equatable {
   }
 }
 
-/// A fingerprint of an order of strands, with marks that show where another order begins to differ.
+/// A fingerprint of an order of tasks, with marks that show where another order begins to differ.
 ///
 /// As text: the number of steps, a dot, at most 32 evenly spaced marks, and five digits of the whole order's fingerprint.
 struct OrderTrail: Equatable, CustomStringConvertible {
@@ -108,13 +108,13 @@ struct OrderTrail: Equatable, CustomStringConvertible {
   /// The marks and the fingerprint, as digits of base 36.
   private let code: String
 
-  init(_ strands: [Int]) {
-    steps = strands.count
+  init(_ tasks: [Int]) {
+    steps = tasks.count
     let stride = Self.stride(of: steps)
     var fingerprint = Fingerprint()
     var code = ""
-    for (index, strand) in strands.enumerated() {
-      fingerprint.add(strand)
+    for (index, task) in tasks.enumerated() {
+      fingerprint.add(task)
       if (index + 1) % stride == 0 { code += String(fingerprint.value % 36, radix: 36) }
     }
     let whole = String(fingerprint.value % 60_466_176, radix: 36)
@@ -134,20 +134,20 @@ struct OrderTrail: Equatable, CustomStringConvertible {
 
   var description: String { "\(steps).\(code)" }
 
-  /// Returns the number of steps after which `strands` certainly differs; `nil` for an equal order.
-  func divergence(of strands: [Int]) -> Int? {
-    let actual = OrderTrail(strands)
+  /// Returns the number of steps after which `tasks` certainly differs; `nil` for an equal order.
+  func divergence(of tasks: [Int]) -> Int? {
+    let actual = OrderTrail(tasks)
     guard actual != self else { return nil }
     let stride = Self.stride(of: steps)
     var fingerprint = Fingerprint()
     let marks = Array(code.dropLast(Self.digits))
-    for (index, strand) in strands.enumerated() {
-      fingerprint.add(strand)
+    for (index, task) in tasks.enumerated() {
+      fingerprint.add(task)
       guard (index + 1) % stride == 0, (index + 1) / stride <= marks.count else { continue }
       let mark = String(fingerprint.value % 36, radix: 36)
       if String(marks[(index + 1) / stride - 1]) != mark { return index + 1 }
     }
-    return min(steps, strands.count)
+    return min(steps, tasks.count)
   }
 
   private static func stride(of steps: Int) -> Int { max(1, (steps + marks - 1) / marks) }

@@ -1,29 +1,29 @@
 /// The choice of the next job in a schedule.
 protocol ScheduleChooser: Sendable {
-  /// Returns the position in `strands` of the job to run at `step`.
+  /// Returns the position in `tasks` of the job to run at `step`.
   ///
-  /// `strands` has the strand of each ready job, in the order of getting ready, and is never empty.
-  mutating func choose(among strands: [Int], step: Int) -> Int
+  /// `tasks` has the task of each ready job, in the order of getting ready, and is never empty.
+  mutating func choose(among tasks: [Int], step: Int) -> Int
 
-  /// Chooses whether the strand `running` is overtaken, which has just made another strand ready.
+  /// Chooses whether the task `running` is overtaken, which has just made another task ready.
   ///
-  /// Returns `0` if the strand goes on, otherwise the position in `strands` of the overtaking job plus one. `strands` is
+  /// Returns `0` if the task goes on, otherwise the position in `tasks` of the overtaking job plus one. `tasks` is
   /// empty if the wake is no choice.
-  mutating func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int
+  mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int
 
-  /// Learns that `strand` seems to wait in a loop for another strand.
-  mutating func didGiveWay(_ strand: Int)
+  /// Learns that `task` seems to wait in a loop for another task.
+  mutating func didGiveWay(_ task: Int)
 }
 
 extension ScheduleChooser {
-  func didGiveWay(_ strand: Int) {}
+  func didGiveWay(_ task: Int) {}
 
-  func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int { 0 }
+  func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser of the first job: of the last strand if it can go on, otherwise of the longest wait.
+/// A chooser of the first job: of the last task if it can go on, otherwise of the longest wait.
 struct FirstChooser: ScheduleChooser {
-  func choose(among strands: [Int], step: Int) -> Int { 0 }
+  func choose(among tasks: [Int], step: Int) -> Int { 0 }
 }
 
 /// A chooser of any ready job, with equal probability. At a wake, the running job mostly goes on.
@@ -41,25 +41,25 @@ struct RandomChooser: ScheduleChooser {
     self.generator = generator
   }
 
-  mutating func choose(among strands: [Int], step: Int) -> Int {
-    strands.count == 1 ? 0 : generator.below(strands.count)
+  mutating func choose(among tasks: [Int], step: Int) -> Int {
+    tasks.count == 1 ? 0 : generator.below(tasks.count)
   }
 
-  mutating func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int {
-    guard !strands.isEmpty, overtaking > 0, generator.below(overtaking) == 0 else { return 0 }
-    return 1 + generator.below(strands.count)
+  mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int {
+    guard !tasks.isEmpty, overtaking > 0, generator.below(overtaking) == 0 else { return 0 }
+    return 1 + generator.below(tasks.count)
   }
 }
 
-/// A chooser that takes turns between the strands, one job each.
+/// A chooser that takes turns between the tasks, one job each.
 struct RoundRobinChooser: ScheduleChooser {
   private var last = -1
 
-  mutating func choose(among strands: [Int], step: Int) -> Int {
-    let later = strands.indices.filter { strands[$0] > last }
-    let candidates = later.isEmpty ? Array(strands.indices) : later
-    let index = candidates.min { strands[$0] < strands[$1] } ?? 0
-    last = strands[index]
+  mutating func choose(among tasks: [Int], step: Int) -> Int {
+    let later = tasks.indices.filter { tasks[$0] > last }
+    let candidates = later.isEmpty ? Array(tasks.indices) : later
+    let index = candidates.min { tasks[$0] < tasks[$1] } ?? 0
+    last = tasks[index]
     return index
   }
 }
@@ -72,12 +72,12 @@ struct ReplayChooser: ScheduleChooser {
     remaining = choices[...]
   }
 
-  mutating func choose(among strands: [Int], step: Int) -> Int {
-    guard strands.count > 1, let choice = remaining.popFirst() else { return 0 }
-    return min(choice, strands.count - 1)
+  mutating func choose(among tasks: [Int], step: Int) -> Int {
+    guard tasks.count > 1, let choice = remaining.popFirst() else { return 0 }
+    return min(choice, tasks.count - 1)
   }
 
-  mutating func chooseAtWake(running: Int, among strands: [Int], step: Int) -> Int {
-    min(remaining.popFirst() ?? 0, strands.count)
+  mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int {
+    min(remaining.popFirst() ?? 0, tasks.count)
   }
 }

@@ -59,7 +59,7 @@ extension ProgramExplorer {
       let world = RealThreads(seed: UInt64(number))
       let system = System(world)
       await withTaskGroup(of: Void.self) { group in
-        for commands in program(number).strands {
+        for commands in program(number).tasks {
           group.addTask { for command in commands { await system.execute(command) } }
         }
       }

@@ -22,18 +22,18 @@ import Testing
     }
   }
 
-  @Test("A deadlock names the strands that have not ended, and what they did last", .enabled(if: TaskStatus.isKnown))
+  @Test("A deadlock names the tasks that have not ended, and what they did last", .enabled(if: TaskStatus.isKnown))
   func stuck() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(1_000, Self.crossed)
     }
     let deadlock = try #require(failure.deadlock)
-    #expect(deadlock.stuck.map(\.strand) == [0, 1, 2], "\(failure)")
+    #expect(deadlock.stuck.map(\.task) == [0, 1, 2], "\(failure)")
     let reader = try #require(deadlock.stuck.first { $0.title.contains("reader") }, "\(failure)")
     #expect(reader.starter == "0 (body)" && reader.firstStep > 0 && reader.lastStep > reader.firstStep)
     #expect(reader.lastEvent == "note: waits for a question")
-    #expect("\(failure)".contains("stuck: strand 1 \"reader\", started by 0 (body) at step "), "\(failure)")
-    #expect("\(failure)".contains("fails in the ordinary order"))
+    #expect("\(failure)".contains("stuck: task 1 \"reader\", started by 0 (body) at step "), "\(failure)")
+    #expect("\(failure)".contains("fails in the default order"))
     let again = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(strategy: .replay(failure.replay), Self.crossed)
     }
@@ -74,7 +74,7 @@ import Testing
       }
     }
     #expect(failure.deadlock?.stuck.count == 2, "\(failure)")
-    #expect(failure.deadlock?.stuck.first?.strand == 0, "\(failure)")
+    #expect(failure.deadlock?.stuck.first?.task == 0, "\(failure)")
   }
 
   @Test("A step that hangs is reported, whatever the reason", arguments: [false, true])
@@ -94,7 +94,7 @@ import Testing
     }
     isOver { $0 = true }
     never.signal()
-    #expect("\(failure)".contains("of strand 1 does not end"), "\(failure)")
+    #expect("\(failure)".contains("of task 1 does not end"), "\(failure)")
   }
 
   private static func block(on semaphore: DispatchSemaphore) { semaphore.wait() }

@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  /// Everything that one exploration does, as text: the strands of every schedule and what the body saw.
+  /// Everything that one exploration does, as text: the tasks of every schedule and what the body saw.
   private func trace(seed: UInt64, _ strategy: ExplorationStrategy) async throws -> String {
     let crew = Crew()
     defer { crew.dismiss() }
@@ -43,7 +43,7 @@ import Testing
       }
       choosers.didRun(outcome.record)
       #expect(outcome.problems.isEmpty)
-      lines { $0.append("\(outcome.record.strands) \(outcome.record.choices)") }
+      lines { $0.append("\(outcome.record.tasks) \(outcome.record.choices)") }
     }
     return lines.value.joined(separator: "\n")
   }

@@ -165,8 +165,8 @@ import TestingProcedureKit
     }
     let ended = try #require(obedient.deadlock)
     #expect(ended.aftermath == .endedByCancelling)
-    #expect(ended.strands == 1)
-    #expect("\(ended)".contains("(1 strand took part)"))
+    #expect(ended.tasks == 1)
+    #expect("\(ended)".contains("(1 task took part)"))
     let stubborn = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10) { env in
         try await env.clock.sleep(for: .seconds(3))

@@ -30,10 +30,10 @@ import Testing
     let trace = try #require(failure.trace)
     #expect(trace.stretches.count <= 9, "seed \(seed): \(failure)")
     #expect(
-      trace.stretches.map { Array(repeating: $0.strand, count: $0.steps.count) }.joined().elementsEqual(failure.order))
+      trace.stretches.map { Array(repeating: $0.task, count: $0.steps.count) }.joined().elementsEqual(failure.order))
   }
 
-  @Test("The report shows what each strand did, in order")
+  @Test("The report shows what each task did, in order")
   func table() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules { env in
@@ -44,13 +44,13 @@ import Testing
     }
     #expect(failure.deviations.reported == 0)
     let report = "\(failure)"
-    #expect(report.contains("fails in the ordinary order"))
+    #expect(report.contains("fails in the default order"))
     #expect(report.contains("fails again: yes"))
     #expect(report.contains("0 (body)  starts 1"), "\(report)")
     let trace = try #require(failure.trace)
-    #expect(trace.stretches.first { $0.strand == 1 }?.events.contains("note: in the child") == true, "\(report)")
+    #expect(trace.stretches.first { $0.task == 1 }?.events.contains("note: in the child") == true, "\(report)")
     #expect(trace.stretches.last?.events.last == "check failed: always", "\(report)")
-    #expect(trace.json.hasPrefix(#"[{"from":1,"to":1,"strand":0,"events":["starts 1"]}"#), "\(trace.json)")
+    #expect(trace.json.hasPrefix(#"[{"from":1,"to":1,"task":0,"events":["starts 1"]}"#), "\(trace.json)")
   }
 
   @Test("The messages of queues belong to the course of a schedule, not to the log of the process")
@@ -79,7 +79,7 @@ import Testing
     trace.names[3] = "writer"
     #expect("\(trace)" == "        1  0 (body)    \n      2–3  3 \"writer\"  note: \"a\" \\")
     #expect(
-      trace.json == #"[{"from":1,"to":1,"strand":0,"events":[]},{"from":2,"to":3,"strand":3,"name":"writer","#
+      trace.json == #"[{"from":1,"to":1,"task":0,"events":[]},{"from":2,"to":3,"task":3,"name":"writer","#
         + #""events":["note: \"a\"\u000a\\"]}]"#)
   }
 }

@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(
-    "A livelock is found within 200 schedules, and shown as a short schedule with the strands that go round and round",
+    "A livelock is found within 200 schedules, and shown as a short schedule with the tasks that go round and round",
     arguments: 0..<10 as Range<UInt64>)
   func found(seed: UInt64) async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
@@ -19,7 +19,7 @@ import Testing
     }
     let livelock = try #require(failure.problems.first?.livelock)
     #expect(livelock.cycle?.isEmpty == false && livelock.furtherSteps == nil, "seed \(seed): \(failure)")
-    #expect(livelock.strands == ["3"], "seed \(seed): \(failure)")
+    #expect(livelock.tasks == ["3"], "seed \(seed): \(failure)")
     #expect(failure.deviations.reported <= 6, "seed \(seed): \(failure)")
     #expect(failure.failsAgain == true)
     #expect("\(failure)".contains("go round and round: 3 "), "\(failure)")
@@ -38,14 +38,14 @@ import Testing
     try await explorer.explore { try await LostToken.scenario(.fixed, $0) }
   }
 
-  @Test("A body that is only long ends when the strands take turns, and the report says so")
+  @Test("A body that is only long ends when the tasks take turns, and the report says so")
   func long() async throws {
     var explorer = ScheduleExplorer(schedules: 1)
     explorer.stepLimit = 100
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await explorer.explore { _ in for _ in 0..<70 { await Task.yield() } }
     }
-    #expect("\(failure)".contains("the body finished when the strands took turns for"), "\(failure)")
+    #expect("\(failure)".contains("the body finished when the tasks took turns for"), "\(failure)")
   }
 
   @Test("A cycle is the shortest part that repeats itself throughout the second half")

@@ -70,16 +70,16 @@ import Testing
     arguments: 0..<50 as Range<UInt64>)
   func trails(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
-    let strands = (0..<(1 + generator.below(200))).map { _ in generator.below(5) }
-    let trail = OrderTrail(strands)
+    let tasks = (0..<(1 + generator.below(200))).map { _ in generator.below(5) }
+    let trail = OrderTrail(tasks)
     #expect(OrderTrail("\(trail)"[...]) == trail)
-    #expect(trail.divergence(of: strands) == nil)
-    let changed = generator.below(strands.count)
-    var others = strands
+    #expect(trail.divergence(of: tasks) == nil)
+    let changed = generator.below(tasks.count)
+    var others = tasks
     others[changed] += 1
     let step = try #require(trail.divergence(of: others), "seed \(seed)")
     #expect(step > changed)
-    #expect(trail.divergence(of: strands + [0]) != nil)
-    #expect(trail.divergence(of: Array(strands.dropLast())) != nil)
+    #expect(trail.divergence(of: tasks + [0]) != nil)
+    #expect(trail.divergence(of: Array(tasks.dropLast())) != nil)
   }
 }

@@ -33,14 +33,14 @@ import Testing
     #expect((object["trace"] as? [[String: Any]])?.count == failure.trace?.stretches.count)
   }
 
-  @Test("The trace for Perfetto has a lane for each strand, a slice for each stretch, and an arrow for each wake")
+  @Test("The trace for Perfetto has a lane for each task, a slice for each stretch, and an arrow for each wake")
   func perfetto() async throws {
     let trace = try #require(try await failure().trace)
     let object = try #require(try JSONSerialization.jsonObject(with: Data(trace.perfetto.utf8)) as? [String: Any])
     let events = try #require(object["traceEvents"] as? [[String: Any]])
     func all(_ phase: String) -> [[String: Any]] { events.filter { $0["ph"] as? String == phase } }
     let lanes = all("M").filter { $0["name"] as? String == "thread_name" }
-    #expect(Set(lanes.compactMap { $0["tid"] as? Int }) == Set(trace.stretches.map(\.strand)))
+    #expect(Set(lanes.compactMap { $0["tid"] as? Int }) == Set(trace.stretches.map(\.task)))
     #expect(all("X").compactMap { $0["ts"] as? Int } == trace.stretches.map(\.steps.lowerBound))
     #expect(all("X").compactMap { $0["dur"] as? Int } == trace.stretches.map(\.steps.count))
     let (starts, ends) = (all("s"), all("f"))
@@ -48,7 +48,7 @@ import Testing
     for (start, end) in zip(starts, ends) {
       #expect(start["id"] as? Int == end["id"] as? Int)
       #expect(try #require(start["ts"] as? Int) < #require(end["ts"] as? Int))
-      let slice = trace.stretches.first { $0.strand == end["tid"] as? Int && $0.steps.contains(end["ts"] as? Int ?? 0) }
+      let slice = trace.stretches.first { $0.task == end["tid"] as? Int && $0.steps.contains(end["ts"] as? Int ?? 0) }
       #expect(slice != nil, "an arrow ends where nothing runs")
     }
   }

@@ -29,11 +29,11 @@ import TestingProcedureKit
       #expect(failure.failsAgain == true, "seed \(seed): \(failure)")
       let deadlock = try #require(failure.deadlock, "seed \(seed): \(failure)")
       let locks = try #require(deadlock.locks)
-      #expect(Set(locks.members.map(\.strand)).count == 2)
+      #expect(Set(locks.members.map(\.task)).count == 2)
       #expect(locks.members.map(\.held) == locks.members.map(\.taken).reversed())
       #expect(locks.members.allSatisfy { $0.held.contains("TestingProcedureKitTests/OppositeLocks.swift:7 (number ") })
       #expect(locks.members.allSatisfy { $0.heldSince.hasSuffix(":14") && $0.takenAt.hasSuffix(":15") }, "\(failure)")
-      #expect("\(failure)".contains("strands wait for each other's locks"), "\(failure)")
+      #expect("\(failure)".contains("tasks wait for each other's locks"), "\(failure)")
 
       explorer.strategy = .replay(failure.replay)
       let again = try await #require(throws: ExplorationFailure.self) {
@@ -89,7 +89,7 @@ import TestingProcedureKit
     #expect(failure.deadlock?.locks?.members.count == 3, "\(failure)")
   }
 
-  @Test("Locking a lock that the strand holds is an error, and trying to is not", arguments: [0, 1])
+  @Test("Locking a lock that the task holds is an error, and trying to is not", arguments: [0, 1])
   func recursion(first: Int) async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await Self.explorer(10).explore { env in
@@ -102,7 +102,7 @@ import TestingProcedureKit
       }
     }
     #expect(failure.deadlock?.locks?.members.count == 1, "\(failure)")
-    #expect("\(failure)".contains("a strand takes a lock that the strand holds"), "\(failure)")
+    #expect("\(failure)".contains("a task takes a lock that the task holds"), "\(failure)")
   }
 
   @Test("A lock that is not waited for is free in some orders, and held in others")

@@ -7,16 +7,16 @@ import Testing
   private let locks = (0..<4).map { LockIdentity(CodePlace(fileID: "Locks.swift", line: UInt($0))) }
   private let carriers = (0..<4).map { _ in Carrier() }
 
-  private func use(_ lock: Int, by strand: Int) -> LockUse {
+  private func use(_ lock: Int, by task: Int) -> LockUse {
     LockUse(
-      lock: locks[lock], carrier: carriers[strand], strand: strand, place: locks[lock].place,
+      lock: locks[lock], carrier: carriers[task], task: task, place: locks[lock].place,
       turn: Turn(thread: .current))
   }
 
   /// Takes the locks one under the other, and gives them back.
-  private func nest(_ path: [Int], by strand: Int, in table: inout LockTable) {
+  private func nest(_ path: [Int], by task: Int, in table: inout LockTable) {
     for lock in path {
-      guard case .taken = table.willLock(use(lock, by: strand)) else {
+      guard case .taken = table.willLock(use(lock, by: task)) else {
         Issue.record("\(lock) is held")
         return
       }
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "A circle needs different strands without a common lock",
+    "A circle needs different tasks without a common lock",
     arguments: [
       ([(0, [0, 1]), (1, [1, 0])], 2), ([(0, [0, 1]), (0, [1, 0])], nil), ([(0, [2, 0, 1]), (1, [2, 1, 0])], nil),
       ([(0, [0, 1]), (1, [1, 2]), (2, [2, 0])], 3), ([(0, [0, 1]), (1, [1, 2]), (0, [2, 0])], nil),
@@ -33,27 +33,27 @@ import Testing
     ] as [([(Int, [Int])], Int?)])
   func circles(_ nests: [(Int, [Int])], _ members: Int?) {
     var table = LockTable()
-    for (strand, path) in nests { nest(path, by: strand, in: &table) }
+    for (task, path) in nests { nest(path, by: task, in: &table) }
     #expect(table.possibleDeadlock?.members.count == members)
   }
 
   @Test("Waits that close a circle are a deadlock, which names the locks and the places")
   func deadlock() throws {
     var table = LockTable()
-    for strand in 0..<3 { _ = table.willLock(use(strand, by: strand)) }
-    for strand in 0..<2 {
-      guard case .held = table.willLock(use(strand + 1, by: strand)) else {
+    for task in 0..<3 { _ = table.willLock(use(task, by: task)) }
+    for task in 0..<2 {
+      guard case .held = table.willLock(use(task + 1, by: task)) else {
         Issue.record("not held")
         return
       }
     }
     #expect(table.lastHolder(of: locks[0]) === carriers[2])
-    #expect(table.lines.last == "strand 1 waits for the lock of Locks.swift:2 at Locks.swift:2")
+    #expect(table.lines.last == "task 1 waits for the lock of Locks.swift:2 at Locks.swift:2")
     guard case .deadlock(let circle) = table.willLock(use(0, by: 2)) else {
       Issue.record("no deadlock")
       return
     }
-    #expect(circle.members.map(\.strand) == [2, 0, 1])
+    #expect(circle.members.map(\.task) == [2, 0, 1])
     #expect(circle.members.map(\.held) == ["Locks.swift:2", "Locks.swift:0", "Locks.swift:1"])
     #expect(circle.members.map(\.taken) == ["Locks.swift:0", "Locks.swift:1", "Locks.swift:2"])
     let waiting = table.takeWaiting()
@@ -63,9 +63,9 @@ import Testing
   @Test("Who waited for a lock asks again, in order, when the lock is given back")
   func handOver() {
     var table = LockTable()
-    for strand in 0..<3 { _ = table.willLock(use(0, by: strand)) }
+    for task in 0..<3 { _ = table.willLock(use(0, by: task)) }
     let awoken = table.didUnlock(locks[0])
-    #expect(awoken.map(\.strand) == [1, 2])
+    #expect(awoken.map(\.task) == [1, 2])
     let taken = [2, 1].map { table.willLockIfAvailable(use(0, by: $0)) }
     #expect(taken == [true, false])
     #expect(table.possibleDeadlock == nil)

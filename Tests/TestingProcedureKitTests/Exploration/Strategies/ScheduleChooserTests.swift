@@ -14,7 +14,7 @@ import Testing
     #expect(Set(chosen) == [0, 1, 2])
   }
 
-  @Test("Round robin takes the strands in turn")
+  @Test("Round robin takes the tasks in turn")
   func roundRobin() {
     var chooser = RoundRobinChooser()
     let ready = [2, 0, 5]
@@ -28,20 +28,20 @@ import Testing
     #expect(ready.enumerated().map { chooser.choose(among: $1, step: $0) } == [2, 0, 1, 2, 0])
   }
 
-  @Test("Without change points priorities are strict: one strand runs as long as it is ready")
+  @Test("Without change points priorities are strict: one task runs as long as it is ready")
   func strictPriorities() {
     var chooser = PriorityChooser(generator: SeededGenerator(seed: 4), changePoints: 0, lengths: lengths(100))
     let chosen = Set((0..<100).map { chooser.choose(among: [0, 1, 2, 3], step: $0) })
     #expect(chosen.count == 1)
   }
 
-  @Test("Each change point puts the running strand below all others", arguments: 0..<20 as Range<UInt64>)
+  @Test("Each change point puts the running task below all others", arguments: 0..<20 as Range<UInt64>)
   func changePoints(seed: UInt64) {
     var chooser = PriorityChooser(generator: SeededGenerator(seed: seed), changePoints: 3, lengths: lengths(50))
     let chosen = (0..<60).map { chooser.choose(among: [0, 1, 2, 3, 4], step: $0) }
-    let runs = chosen.reduce(into: [Int]()) { runs, strand in if runs.last != strand { runs.append(strand) } }
+    let runs = chosen.reduce(into: [Int]()) { runs, task in if runs.last != task { runs.append(task) } }
     #expect(runs.count <= 4, "seed \(seed)")
-    #expect(Set(runs).count == runs.count, "seed \(seed): a strand came back")
+    #expect(Set(runs).count == runs.count, "seed \(seed): a task came back")
   }
 
   @Test("A schedule that gets much longer than expected goes on fairly")

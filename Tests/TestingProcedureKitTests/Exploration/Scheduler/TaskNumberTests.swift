@@ -4,22 +4,22 @@ import Testing
 
 @testable import TestingProcedureKit
 
-/// Whose strand a job is counted to.
-@Suite(.timeLimit(.minutes(10))) struct StrandTests {
-  @Test("A job without a task continues the strand that enqueues the job, and is a strand of its own from outside")
+/// Whose task a job is counted to.
+@Suite(.timeLimit(.minutes(10))) struct TaskNumberTests {
+  @Test("A job without a task continues the task that enqueues the job, and is a task of its own from outside")
   func identities() {
     var identities = JobIdentities()
-    let first = identities.strand(ofTask: 70, enqueuedBy: nil)
+    let first = identities.number(ofTask: 70, enqueuedBy: nil)
     let others = [
-      identities.strand(ofTask: 71, enqueuedBy: first), identities.strand(ofTask: 70, enqueuedBy: 1),
-      identities.strand(ofTask: nil, enqueuedBy: 1), identities.strand(ofTask: nil, enqueuedBy: nil),
+      identities.number(ofTask: 71, enqueuedBy: first), identities.number(ofTask: 70, enqueuedBy: 1),
+      identities.number(ofTask: nil, enqueuedBy: 1), identities.number(ofTask: nil, enqueuedBy: nil),
     ]
     #expect(others == [1, first, 1, 2])
     #expect(identities.knows(71) && !identities.knows(72))
   }
 
   /// Calls an actor whose tasks belong to the exploration from a thread of another pool.
-  @Test("A job that another thread enqueues during a step is not counted to the running strand")
+  @Test("A job that another thread enqueues during a step is not counted to the running task")
   func outside() async throws {
     var explorer = ScheduleExplorer(schedules: 1, strategy: .roundRobin)
     explorer.allowsUncontrolledJobs = false
@@ -39,13 +39,13 @@ import Testing
     }
     let trace = failure.trace ?? ScheduleTrace()
     #expect(trace.stretches.allSatisfy { !$0.events.contains { $0.hasPrefix("starts") } }, "\(failure)")
-    #expect(failure.problems.contains { if case .uncontrolled(let job) = $0 { job.strand == nil } else { false } })
+    #expect(failure.problems.contains { if case .uncontrolled(let job) = $0 { job.task == nil } else { false } })
     #expect(Set(failure.order) == [0, 1], "\(failure)")
   }
 
   private static func block(until signal: Platform.Signal) { signal.wait() }
 
-  @Test("During a step, a job of another thread without a task gets a strand of its own")
+  @Test("During a step, a job of another thread without a task gets a task of its own")
   func state() throws {
     let probe = JobKind.Probe()
     KitSpawner.startProbe(on: probe)
@@ -76,7 +76,7 @@ import Testing
       Issue.record("no job")
       return
     }
-    #expect(state.running == 1, "the job from outside was counted to the running strand")
+    #expect(state.running == 1, "the job from outside was counted to the running task")
     #expect(state.uncontrolled.count == 1)
     #expect(state.trace?.wakes.isEmpty == true)
     probe.run(job)
