@@ -207,8 +207,8 @@ public func explorePrograms<Specification: ProgramSpecification>(
 extension ExplorationSummary {
   /// Adds the statistics of the exploration of another program.
   mutating func add(_ other: ExplorationSummary) {
-    let complete = schedules == 0 ? other.completeOvertakings : completeOvertakings
-    completeOvertakings = complete.flatMap { most in other.completeOvertakings.map { min(most, $0) } }
+    let complete = schedules == 0 ? other.completePreemptions : completePreemptions
+    completePreemptions = complete.flatMap { most in other.completePreemptions.map { min(most, $0) } }
     schedules += other.schedules
     distinctTraces += other.distinctTraces
     decisions += other.decisions

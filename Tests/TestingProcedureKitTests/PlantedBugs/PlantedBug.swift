@@ -4,7 +4,7 @@ import TestingProcedureKit
 protocol PlantedBug: Sendable {
   typealias Version = PlantedBugVersion
 
-  /// Whether only timers that overtake ready work show the bug.
+  /// Whether only timers that preempt ready work show the bug.
   static var needsLateTimers: Bool { get }
 
   /// Uses the scheduler in a way that shows the bug in some orders, and checks that it does not.

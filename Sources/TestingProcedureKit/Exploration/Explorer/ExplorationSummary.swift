@@ -31,22 +31,22 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// Whether every possible order has run. Only `ExplorationStrategy.exhaustive` sets the property.
   ///
   /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and at most
-  /// `preemptionLimit` overtaken tasks in one schedule, at wakes and at operations of explored locks and atomics. The
+  /// `preemptionLimit` preempted tasks in one schedule, at wakes and at operations of explored locks and atomics. The
   /// `wakesUnderLock` are no choices, nor is a call from one actor straight to another that is idle. Synchronous code without
   /// a wake or an operation is one piece.
   public var isComplete = false
 
-  /// The number of overtaken wakers up to which every possible order has run; `nil` if not even all orders without an
-  /// overtaken waker have. Only `ExplorationStrategy.exhaustive` sets the property, also if `schedules` have run before
+  /// The number of preempted wakers up to which every possible order has run; `nil` if not even all orders without an
+  /// preempted waker have. Only `ExplorationStrategy.exhaustive` sets the property, also if `schedules` have run before
   /// everything is complete.
-  public var completeOvertakings: Int?
+  public var completePreemptions: Int?
 
   /// The number of orders that had not occurred before, in each thousand schedules; the last thousand may be shorter.
   ///
   /// Numbers near zero show that more schedules of the same strategy will hardly find more.
   public var newOrders: [Int] = []
 
-  /// The largest number of overtaken wakers in one schedule; see `ScheduleExplorer.preemptionLimit`.
+  /// The largest number of preempted wakers in one schedule; see `ScheduleExplorer.preemptionLimit`.
   public var preemptionLimit = Int.max
 
   /// Updates the statistics with a successful schedule.
@@ -73,8 +73,8 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     "\(isComplete ? "all " : "")\(schedules.counting("schedule")), \(distinctTraces.counting("distinct trace")), "
       + "\(decisions.counting("decision")) in \(steps.counting("step"))"
-      + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("overtaken waker")) each" : "")
-      + (isComplete ? "" : completeOvertakings.map { ", all with at most \($0.counting("overtaken waker"))" } ?? "")
+      + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("preempted waker")) each" : "")
+      + (isComplete ? "" : completePreemptions.map { ", all with at most \($0.counting("preempted waker"))" } ?? "")
       + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new order")) in the last thousand" : "")
       + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are no choices on this runtime")
       + (ScheduleExplorer.controlsRealTime ? "" : ", waits for real time are not controlled on this runtime")

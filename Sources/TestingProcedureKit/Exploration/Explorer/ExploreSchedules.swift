@@ -19,7 +19,7 @@
 ///   - count: The number of schedules.
 ///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
 ///   - strategy: The choice of the next job.
-///   - preemptionLimit: The largest number of wakers that are overtaken in one schedule; see
+///   - preemptionLimit: The largest number of wakers that are preempted in one schedule; see
 ///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
 /// - Returns: The statistics.
@@ -62,7 +62,7 @@ public func exploreSchedules(
 ///   - schedules: The number of schedules.
 ///   - seed: The source of all choices and random numbers. Equal seeds give equal explorations.
 ///   - strategy: The choice of the next job.
-///   - preemptionLimit: The largest number of wakers that are overtaken in one schedule; see
+///   - preemptionLimit: The largest number of wakers that are preempted in one schedule; see
 ///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
 /// - Returns: The statistics.

@@ -10,11 +10,11 @@ import ExploredLocks
 /// `executorPreference: env.executor`, and the default actors that these tasks call, one job at a time; and every wait on `env.clock`. The explorer chooses at
 /// each `await` that suspends, enters an actor from outside of actors or returns from there (a call from one actor straight
 /// to another that is idle is no choice), and at each wake: a task that makes another task ready (by `yield`,
-/// `resume`, `addTask`, `async let`, `cancel`) can be overtaken by a ready job before its next line; and before each
+/// `resume`, `addTask`, `async let`, `cancel`) can be preempted by a ready job before its next line; and before each
 /// operation of an `ExploredMutex` or `ExploredAtomic`. The explorer never chooses elsewhere within synchronous code: for
 /// races of other memory, use the thread sanitizer.
 ///
-/// **Wakes under a lock** are no choices, since the overtaking job could wait for the lock: of the runtime, while a
+/// **Wakes under a lock** are no choices, since the preempting job could wait for the lock: of the runtime, while a
 /// task is being cancelled, or of the code. A wait that does not end shows such a wake; the schedule then runs again, and
 /// `ExplorationSummary.wakesUnderLock` counts the wakes.
 ///
@@ -58,7 +58,7 @@ public struct ScheduleExplorer: Sendable {
   /// The step's thread and the tasks of the schedule are abandoned.
   public var stepTimeout: Duration = .seconds(60)
 
-  /// The largest number of tasks that are overtaken in one schedule, at wakes and at operations of explored locks and
+  /// The largest number of tasks that are preempted in one schedule, at wakes and at operations of explored locks and
   /// atomics; with `0`, a task always goes on.
   public var preemptionLimit = Int.max
 
@@ -115,7 +115,7 @@ public struct ScheduleExplorer: Sendable {
   /// Work on the main actor is then reported as uncontrolled.
   public static var controlsMainActor: Bool { GlobalExecutorWatch.shared.controlsMainActor }
 
-  /// Whether a waker is overtaken by tasks that wait within an actor, too.
+  /// Whether a waker is preempted by tasks that wait within an actor, too.
   ///
   /// The value is `false` if the explorer cannot tell the kinds of jobs apart in this version of the runtime; a test at
   /// the first use shows that.
@@ -136,16 +136,16 @@ public struct ScheduleExplorer: Sendable {
     _ body: @escaping @Sendable (ExplorationEnvironment) async throws -> Void
   ) async throws -> ExplorationSummary {
     guard ScheduleExecutor.current == nil else { throw NestedExploration() }
-    try await ExplorationPermits.shared.take()
-    defer { ExplorationPermits.shared.giveBack() }
+    try await ExplorationPermits.shared.acquire()
+    defer { ExplorationPermits.shared.release() }
     LockSchedules.install { ScheduleExecutor.current }
-    let crew = Crew()
-    defer { crew.dismiss() }
+    let pool = ThreadPool()
+    defer { pool.shutDown() }
     let result = Gate<ExplorationSummary>()
-    let work = KitSpawner.startExploration(on: crew) {
-      result.say(Result { try explore(body, on: crew) })
+    let work = KitSpawner.startExploration(on: pool) {
+      result.say(Result { try explore(body, on: pool) })
     }
-    crew.startWatch(stepTimeout: stepTimeout) { executor in
+    pool.startWatch(stepTimeout: stepTimeout) { executor in
       result.say(.failure(hang(executor)))
     }
     do {
@@ -160,7 +160,7 @@ public struct ScheduleExplorer: Sendable {
     }
   }
 
-  private func explore(_ body: @escaping ScheduleRun.Body, on crew: Crew) throws -> ExplorationSummary {
+  private func explore(_ body: @escaping ScheduleRun.Body, on pool: ThreadPool) throws -> ExplorationSummary {
     var summary = ExplorationSummary(seed: seed, strategy: strategy)
     summary.preemptionLimit = preemptionLimit
     var fingerprints: Set<UInt64> = []
@@ -169,28 +169,28 @@ public struct ScheduleExplorer: Sendable {
     while wantsMore(after: summary, until: end), let next = choosers.next(summary.schedules) {
       var run = scheduleRun(summary.schedules, seed: next.seed)
       run.isRepetition = choosers.isReplay
-      crew.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
-      var outcome = try run.run(next.chooser, on: crew, body)
+      pool.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
+      var outcome = try run.run(next.chooser, on: pool, body)
       for _ in 0..<ScheduleRun.repetitions where outcome.usesRealSleeps && choosers.divergence(of: outcome) != nil {
-        outcome = try run.run(next.chooser, on: crew, body)
+        outcome = try run.run(next.chooser, on: pool, body)
       }
       choosers.didRun(outcome.record)
       if !allowsUncontrolledJobs, let error = choosers.divergence(of: outcome) { throw error }
       guard outcome.problems.isEmpty else {
-        guard choosers.isReplay else { throw try shrunk(outcome, of: run, on: crew, body) }
-        let traced = try run.traced(outcome, on: crew, body)
+        guard choosers.isReplay else { throw try shrunk(outcome, of: run, on: pool, body) }
+        let traced = try run.traced(outcome, on: pool, body)
         outcome.trace = traced.outcome.trace
         if traced.divergence == nil { outcome.problems = traced.outcome.problems }
         throw failure(outcome, outcome, of: run)
       }
-      if isChecked(summary.schedules), let step = try run.again(outcome, on: crew, body).divergence {
+      if isChecked(summary.schedules), let step = try run.again(outcome, on: pool, body).divergence {
         throw failure(outcome, outcome, of: run, further: .nondeterminism(step: step))
       }
       let isNewOrder = fingerprints.insert(outcome.record.fingerprint.value).inserted
       summary.didRun(outcome, isNewOrder: isNewOrder)
     }
     summary.isComplete = choosers.isExhausted
-    summary.completeOvertakings = choosers.completeOvertakings
+    summary.completePreemptions = choosers.completePreemptions
     let missing = summary.missing(of: expectedOutcomes)
     guard missing.isEmpty || choosers.isReplay else { throw MissingOutcomes(outcomes: missing, summary: summary) }
     return summary
@@ -219,15 +219,15 @@ public struct ScheduleExplorer: Sendable {
 extension ScheduleExplorer {
   /// Returns the failure of `run`, in the simplest schedule with an equal problem that `shrinkLimit` runs find.
   private func shrunk(
-    _ found: ScheduleRun.Outcome, of run: ScheduleRun, on crew: Crew, _ body: @escaping ScheduleRun.Body
+    _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {
     var run = run
     run.patience = .zero
     guard found.isReproducible else { return failure(found, found, of: run) }
     if found.problems.contains(where: { $0.livelock != nil }) {
-      return try shrunkLivelock(found, of: run, on: crew, body)
+      return try shrunkLivelock(found, of: run, on: pool, body)
     }
-    if let step = try run.again(found, on: crew, body).divergence {
+    if let step = try run.again(found, on: pool, body).divergence {
       return failure(found, found, of: run, further: .nondeterminism(step: step))
     }
     var simplest = found
@@ -235,8 +235,8 @@ extension ScheduleExplorer {
     run.stepLimit = min(run.stepLimit, found.record.moments * 4 + 1_000)
     for _ in 0..<shrinkLimit {
       guard let candidate = shrinker.candidate else { break }
-      crew.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
-      let outcome = try run.run(ReplayChooser(choices: candidate), on: crew, body)
+      pool.crashTrail?.willRun(run.schedule, explorationSeed: seed, seed: run.seed, strategy: strategy)
+      let outcome = try run.run(ReplayChooser(choices: candidate), on: pool, body)
       if outcome.problems.first?.kind == found.problems.first?.kind {
         shrinker.candidateFailed(outcome.record.choices)
         if shrinker.choices == ReplayCode(seed: 0, choices: outcome.record.choices).choices { simplest = outcome }
@@ -244,7 +244,7 @@ extension ScheduleExplorer {
         shrinker.candidatePassed()
       }
     }
-    let again = try run.again(simplest, on: crew, isTraced: true, body)
+    let again = try run.again(simplest, on: pool, isTraced: true, body)
     simplest.trace = again.outcome.trace
     if again.divergence == nil { simplest.problems = again.outcome.problems }
     var report = failure(found, simplest, of: run, further: again.divergence.map { .nondeterminism(step: $0) })
@@ -257,11 +257,11 @@ extension ScheduleExplorer {
   ///
   /// The replay string has no trail, since a replay runs up to the step limit of its own.
   private func shrunkLivelock(
-    _ found: ScheduleRun.Outcome, of run: ScheduleRun, on crew: Crew, _ body: @escaping ScheduleRun.Body
+    _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {
     var run = run
     func repetition(_ choices: [Int]) throws -> ScheduleRun.Outcome? {
-      let outcome = try run.run(ReplayChooser(choices: choices), on: crew, body)
+      let outcome = try run.run(ReplayChooser(choices: choices), on: pool, body)
       let isEqual = outcome.problems.first?.kind == found.problems.first?.kind
       return isEqual && outcome.problems.contains { $0.livelock?.cycle != nil } ? outcome : nil
     }
@@ -282,7 +282,7 @@ extension ScheduleExplorer {
         shrinker.candidatePassed()
       }
     }
-    let again = try run.again(simplest, on: crew, isTraced: true, body)
+    let again = try run.again(simplest, on: pool, isTraced: true, body)
     simplest.trace = again.outcome.trace
     if again.divergence == nil { simplest.problems = again.outcome.problems }
     var report = failure(found, simplest, of: run, hasTrail: false)

@@ -12,7 +12,7 @@ struct LockTable {
   }
 
   private var holders: [LockIdentity: LockUse] = [:]
-  /// The held locks by carrier, the outermost first.
+  /// The held locks by worker, the outermost first.
   private var held: [ObjectIdentifier: [LockUse]] = [:]
   /// The waiting tasks in the order of their requests.
   private var waiting: [LockUse] = []
@@ -26,7 +26,7 @@ struct LockTable {
   /// Takes a lock, or notes that the task waits for the lock.
   mutating func willLock(_ use: LockUse) -> Answer {
     if known[use.lock] == nil { known[use.lock] = known.count }
-    let outer = held[ObjectIdentifier(use.carrier), default: []]
+    let outer = held[ObjectIdentifier(use.worker), default: []]
     if !outer.isEmpty, let circle = order.willLock(use, holding: outer), possibleDeadlock == nil, circle.count > 1 {
       possibleDeadlock = LockCycle(members: circle.map { member(holding: $0.held, taking: $0.taken) })
     }
@@ -53,9 +53,9 @@ struct LockTable {
   /// - Returns: The tasks that waited for the lock, in order. They have to ask again.
   mutating func didUnlock(_ lock: LockIdentity) -> [LockUse] {
     guard let holder = holders.removeValue(forKey: lock) else { return [] }
-    let carrier = ObjectIdentifier(holder.carrier)
-    held[carrier]?.removeAll { $0.lock == lock }
-    if held[carrier]?.isEmpty == true { held[carrier] = nil }
+    let worker = ObjectIdentifier(holder.worker)
+    held[worker]?.removeAll { $0.lock == lock }
+    if held[worker]?.isEmpty == true { held[worker] = nil }
     let awoken = waiting.filter { $0.lock == lock }
     waiting.removeAll { $0.lock == lock }
     return awoken
@@ -70,13 +70,13 @@ struct LockTable {
   /// Whether a task waits that holds a lock of the runtime.
   var isUrgent: Bool { waiting.contains { $0.turn.isUnderLock } }
 
-  /// Returns the carrier for which a request for `lock` waits in the end.
-  func lastHolder(of lock: LockIdentity) -> Carrier? {
+  /// Returns the worker for which a request for `lock` waits in the end.
+  func lastHolder(of lock: LockIdentity) -> WorkerThread? {
     var holder = holders[lock]
-    while let next = holder, let wait = waiting.first(where: { $0.carrier === next.carrier }) {
+    while let next = holder, let wait = waiting.first(where: { $0.worker === next.worker }) {
       holder = holders[wait.lock]
     }
-    return holder?.carrier
+    return holder?.worker
   }
 
   /// The held locks and the waiting tasks, one line each.
@@ -88,18 +88,18 @@ struct LockTable {
 
   private mutating func take(_ use: LockUse) {
     holders[use.lock] = use
-    held[ObjectIdentifier(use.carrier), default: []].append(use)
+    held[ObjectIdentifier(use.worker), default: []].append(use)
   }
 
   /// Returns the circle of waits that begins with `use`; `nil` if the waits end at a task that can go on.
   private func circle(from use: LockUse) -> LockCycle? {
     var path = [use]
     while let request = path.last, let holder = holders[request.lock] {
-      if holder.carrier === use.carrier {
+      if holder.worker === use.worker {
         let holds = [holder] + path.dropLast().compactMap { holders[$0.lock] }
         return LockCycle(members: zip(holds, path).map { member(holding: $0, taking: $1) })
       }
-      guard let next = waiting.first(where: { $0.carrier === holder.carrier }) else { return nil }
+      guard let next = waiting.first(where: { $0.worker === holder.worker }) else { return nil }
       path.append(next)
     }
     return nil
@@ -123,8 +123,8 @@ struct LockTable {
 /// A lock that a task holds, or asks for.
 struct LockUse {
   var lock: LockIdentity
-  /// The carrier on which the task runs: a held lock belongs to a thread.
-  var carrier: Carrier
+  /// The worker on which the task runs: a held lock belongs to a thread.
+  var worker: WorkerThread
   var task: Int
   /// The place of the locking.
   var place: CodePlace

@@ -39,7 +39,7 @@ extension ScheduleExecutor: LockSchedule {
   @inline(never)
   private func offerTurn() -> Turn {
     if !keepsDriverFree {
-      crew.usesLocks = true
+      pool.usesLocks = true
       state.withLock { $0.restart() }
     }
     var turn = Turn(thread: .current)
@@ -56,7 +56,7 @@ extension ScheduleExecutor: LockSchedule {
   private func perform(_ next: ScheduleState.Continuation, on thread: Platform.Thread) {
     switch next {
     case .goOn: break
-    case .park(let overtaker): park(for: overtaker, on: thread)
+    case .park(let preemptingJob): park(for: preemptingJob, on: thread)
     case .advance(let clock): _ = moveToNextDeadline(of: clock)
     case .abandon: abandon(on: thread)
     }
@@ -67,6 +67,6 @@ extension Turn {
   /// Determines the depth of a stack's address.
   fileprivate mutating func locate(_ address: UInt, in state: ScheduleState, of executor: ScheduleExecutor) {
     depth = (state.holder?.stackBase ?? address) &- address
-    isUnderLock = !executor.isRepetition && executor.crew.isUnderLock(depth)
+    isUnderLock = !executor.isRepetition && executor.pool.isUnderLock(depth)
   }
 }

@@ -25,7 +25,7 @@ enum JobKind {
   }
 
   /// Returns whether `job` only makes its own task ready again, as within `Task.yield`.
-  static func isHandOver(_ job: UnownedJob, ofTask id: UInt64?) -> Bool {
+  static func isYield(_ job: UnownedJob, ofTask id: UInt64?) -> Bool {
     id == nil && isKnown && kind(of: job) == continuation
   }
 

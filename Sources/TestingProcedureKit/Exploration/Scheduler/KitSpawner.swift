@@ -2,8 +2,8 @@
 enum KitSpawner {
   /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the end, and
   /// cancels the task if the caller is cancelled.
-  static func startExploration(on crew: Crew, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
-    Task(executorPreference: crew) { work() }
+  static func startExploration(on pool: ThreadPool, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
+    Task(executorPreference: pool) { work() }
   }
 
   /// Starts a task that suspends once, for looking at its jobs. The caller runs the task to its end.

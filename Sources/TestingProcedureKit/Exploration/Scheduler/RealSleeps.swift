@@ -49,9 +49,9 @@ struct RealSleeps {
 enum RealSleepTest {
   /// Whether an exploration controls waits for real time in this process.
   static let isSuccessful: Bool = {
-    let crew = Crew()
-    defer { crew.dismiss() }
-    let executor = ScheduleExecutor(chooser: FirstChooser(), crew: crew, preemptionLimit: 0)
+    let pool = ThreadPool()
+    defer { pool.shutDown() }
+    let executor = ScheduleExecutor(chooser: FirstChooser(), pool: pool, preemptionLimit: 0)
     let environment = ExplorationEnvironment(executor: executor, schedule: 0, seed: 0)
     executor.environment = environment
     executor.asDriver { KitSpawner.startSleeper(on: executor) }

@@ -2,15 +2,15 @@ import Synchronization
 
 /// The executor of one schedule: holds every ready job, and runs one job at a time in the order of a chooser.
 ///
-/// The carrier with the baton runs jobs; all other threads of the crew wait. Jobs therefore never overlap, and equal
-/// choices give equal runs. A job that makes another task ready can be overtaken: its thread is parked within `enqueue`,
-/// is then ready itself, and another carrier gets the baton. A job from a thread without the baton runs as well, but is
+/// The worker with the run token runs jobs; all other threads of the pool wait. Jobs therefore never overlap, and equal
+/// choices give equal runs. A job that makes another task ready can be preempted: its thread is parked within `enqueue`,
+/// is then ready itself, and another worker gets the run token. A job from a thread without the run token runs as well, but is
 /// reported as uncontrolled.
 final class ScheduleExecutor: TaskExecutor {
   /// The executor of the exploration to which the calling code belongs; `nil` outside of an exploration.
   static var current: ScheduleExecutor? { GlobalExecutorWatch.shared.currentDriven }
 
-  let crew: Crew
+  let pool: ThreadPool
   let state: Mutex<ScheduleState>
   private let arrivals = Platform.Signal()
   private let settled = Platform.Signal()
@@ -22,22 +22,22 @@ final class ScheduleExecutor: TaskExecutor {
   let isTracing: Bool
   /// Whether recorded choices are repeated, among which is no wake under a lock.
   let isRepetition: Bool
-  /// Whether other carriers than the driver run all jobs.
+  /// Whether other workers than the driver run all jobs.
   let keepsDriverFree: Bool
 
   init(
-    chooser: any ScheduleChooser, crew: Crew, preemptionLimit: Int, timersOvertakeWork: Bool = false,
+    chooser: any ScheduleChooser, pool: ThreadPool, preemptionLimit: Int, timersOvertakeWork: Bool = false,
     isTracing: Bool = false, isRepetition: Bool = false
   ) {
-    self.crew = crew
+    self.pool = pool
     self.isTracing = isTracing
     self.isRepetition = isRepetition
-    keepsDriverFree = crew.usesLocks
+    keepsDriverFree = pool.usesLocks
     state = Mutex(
       ScheduleState(
         chooser: chooser, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
         isTracing: isTracing))
-    state.withLock { $0.crashTrail = crew.crashTrail }
+    state.withLock { $0.crashTrail = pool.crashTrail }
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
@@ -55,15 +55,15 @@ final class ScheduleExecutor: TaskExecutor {
     let name = isTracing && isWake ? Self.currentTaskName : nil
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
-    let (isControlled, overtaker) = state.withLock { state in
+    let (isControlled, preemptingJob) = state.withLock { state in
       state.didLearn(name)
       let isControlled = state.didEnqueue(job, ofTask: id, on: thread, endOfSleepOf: sleeper)
       guard isControlled, isWake, let holder = state.holder else { return (isControlled, nil as ScheduleState.Ready?) }
       let depth = holder.stackBase &- address
-      return (isControlled, state.chooseOvertaker(at: depth, isUnderLock: !isRepetition && crew.isUnderLock(depth)))
+      return (isControlled, state.choosePreemption(at: depth, isUnderLock: !isRepetition && pool.isUnderLock(depth)))
     }
     if !isControlled { arrivals.give() }
-    if let overtaker { park(for: overtaker, on: thread) }
+    if let preemptingJob { park(for: preemptingJob, on: thread) }
   }
 
   /// The executor of the schedule's main actor.
@@ -89,15 +89,15 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Hands the baton to `overtaker`, and waits until the parked job is chosen.
-  func park(for overtaker: ScheduleState.Ready, on thread: Platform.Thread) {
-    guard let carrier = state.withLock({ $0.parking }) else { return }
-    switch overtaker.work {
-    case .job(let job): crew.takeCarrier().give(.run(job, self))
-    case .parked(let other): other.give(.goOn)
+  /// Hands the run token to `preemptingJob`, and waits until the parked job is chosen.
+  func park(for preemptingJob: ScheduleState.Ready, on thread: Platform.Thread) {
+    guard let worker = state.withLock({ $0.parking }) else { return }
+    switch preemptingJob.work {
+    case .job(let job): pool.takeWorker().send(.run(job, self))
+    case .parked(let other): other.send(.resume)
     }
-    carrier.waitUntilGoingOn()
-    state.withLock { $0.didGoOn(carrier, on: thread) }
+    worker.waitUntilResumed()
+    state.withLock { $0.didResume(worker, on: thread) }
   }
 
   /// Runs jobs until no job is ready, or until `limit` steps in total. Only the driver calls the function.
@@ -105,27 +105,29 @@ final class ScheduleExecutor: TaskExecutor {
   /// - Returns: Whether no job is ready.
   func runUntilIdle(limit: Int) -> Bool {
     state.withLock { $0.limit = limit }
-    while (keepsDriverFree ? handOver() : carry(nil, on: crew.driver)) == .handedOver { _ = crew.driver.take() }
+    while (keepsDriverFree ? passRunToken() : runJobs(nil, on: pool.driver)) == .passedOn {
+      _ = pool.driver.nextOrder()
+    }
     return state.withLock { $0.ready.isEmpty }
   }
 
-  /// The reason for which a carrier stops carrying.
-  enum End { case handedOver, idle }
+  /// The reason for which a worker stops carrying.
+  enum End { case passedOn, idle }
 
-  /// Runs `first`, and then further jobs, until the baton goes to another carrier.
+  /// Runs `first`, and then further jobs, until the run token goes to another worker.
   @inline(never) @discardableResult
-  func carry(_ first: ReadyJob?, on carrier: Carrier) -> End {
+  func runJobs(_ first: ReadyJob?, on worker: WorkerThread) -> End {
     var marker: UInt8 = 0
-    carrier.stackBase = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
+    worker.stackBase = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let thread = Platform.Thread.current
     let previous = GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
     defer { GlobalExecutorWatch.shared.didEndDriving(on: thread, previous: previous) }
     var next: ScheduleState.Next
     if let first {
-      state.withLock { $0.didTakeBaton(carrier, on: thread) }
+      state.withLock { $0.didTakeRunToken(worker, on: thread) }
       next = .job(first)
     } else {
-      next = state.withLock { $0.next(for: carrier, on: thread) }
+      next = state.withLock { $0.next(for: worker, on: thread) }
     }
     while true {
       var ended: ReadyJob?
@@ -134,9 +136,9 @@ final class ScheduleExecutor: TaskExecutor {
         run(job)
         ended = job
       case .advance(let clock): _ = moveToNextDeadline(of: clock)
-      case .parked, .nothing, .waiting, .released: return stop(carrier, next)
+      case .parked, .nothing, .waiting, .released: return stop(worker, next)
       }
-      next = state.withLock { $0.didEnd(ended, on: carrier, thread) }
+      next = state.withLock { $0.didEnd(ended, on: worker, thread) }
     }
   }
 
@@ -156,25 +158,25 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Lets another carrier than the driver run the next job.
+  /// Lets another worker than the driver run the next job.
   ///
-  /// The driver can get more than one order to look for one end, when several carriers end after a collision: a look too
-  /// many has to find the baton elsewhere.
-  private func handOver() -> End {
+  /// The driver can get more than one order to look for one end, when several workers end after a collision: a look too
+  /// many has to find the run token elsewhere.
+  private func passRunToken() -> End {
     let thread = Platform.Thread.current
     while true {
-      switch state.withLock({ $0.next(for: crew.driver, on: thread) }) {
+      switch state.withLock({ $0.next(for: pool.driver, on: thread) }) {
       case .job(let job):
-        let carrier = crew.takeCarrier()
-        state.withLock { $0.didHandOver(to: carrier) }
-        carrier.give(.run(job, self))
-        return .handedOver
+        let worker = pool.takeWorker()
+        state.withLock { $0.willPassRunToken(to: worker) }
+        worker.send(.run(job, self))
+        return .passedOn
       case .parked(let other):
-        other.give(.goOn)
-        return .handedOver
+        other.send(.resume)
+        return .passedOn
       case .advance(let clock): asDriver { _ = moveToNextDeadline(of: clock) }
       case .nothing: return .idle
-      case .waiting, .released: return .handedOver
+      case .waiting, .released: return .passedOn
       }
     }
   }
@@ -183,39 +185,39 @@ final class ScheduleExecutor: TaskExecutor {
   /// top of those jobs, as long as their stacks have room.
   func abandon(on thread: Platform.Thread) -> Never {
     let (own, others, isStuck) = state.withLock { ($0.parking, $0.takeAbandoned(), $0.isStuck) }
-    guard let own else { preconditionFailure("\(#function): the thread has no baton") }
+    guard let own else { preconditionFailure("\(#function): the thread has no run token") }
     GlobalExecutorWatch.shared.didEndDriving(on: thread, previous: nil)
-    for carrier in others.filter({ $0 !== own }) + [own] where carrier !== crew.driver && carrier.hasRoom {
-      crew.didBecomeIdle(carrier)
+    for worker in others.filter({ $0 !== own }) + [own] where worker !== pool.driver && worker.hasRoom {
+      pool.didBecomeIdle(worker)
     }
-    if !isStuck { crew.driver.give(.look) }
-    while true { own.waitUntilGoingOn() }
+    if !isStuck { pool.driver.send(.check) }
+    while true { own.waitUntilResumed() }
   }
 
-  private func stop(_ carrier: Carrier, _ next: ScheduleState.Next) -> End {
-    let isDriver = carrier === crew.driver
-    if !isDriver { crew.didBecomeIdle(carrier) }
+  private func stop(_ worker: WorkerThread, _ next: ScheduleState.Next) -> End {
+    let isDriver = worker === pool.driver
+    if !isDriver { pool.didBecomeIdle(worker) }
     switch next {
     case .job, .advance: preconditionFailure("\(#function): a job is left")
-    case .parked(let other): other.give(.goOn)
+    case .parked(let other): other.send(.resume)
     case .waiting: break
     case .nothing:
       if isDriver { return .idle }
-      let isDriverParked = state.withLock { $0.takeParked(crew.driver) }
-      crew.driver.give(isDriverParked ? .goOn : .look)
-    case .released: crew.driver.give(.look)
+      let isDriverParked = state.withLock { $0.takeParked(pool.driver) }
+      pool.driver.send(isDriverParked ? .resume : .check)
+    case .released: pool.driver.send(.check)
     }
-    return .handedOver
+    return .passedOn
   }
 
   /// Performs `body` as the driver, outside of any job: the jobs that `body` enqueues are controlled.
   func asDriver<R>(_ body: () -> R) -> R {
     let thread = Platform.Thread.current
-    state.withLock { $0.didTakeBaton(crew.driver, on: thread) }
+    state.withLock { $0.didTakeRunToken(pool.driver, on: thread) }
     let previous = GlobalExecutorWatch.shared.didBeginDriving(self, on: thread)
     defer {
       GlobalExecutorWatch.shared.didEndDriving(on: thread, previous: previous)
-      state.withLock { $0.didDropBaton() }
+      state.withLock { $0.didReleaseRunToken() }
     }
     return body()
   }
@@ -228,9 +230,9 @@ final class ScheduleExecutor: TaskExecutor {
   /// Lets every parked job run to its end, one after another, at the end of a schedule that is abandoned.
   func endParked(limit: Int) {
     state.withLock { $0.limit = limit }
-    while let carrier = state.withLock({ $0.takeParkedForEnding() }) {
-      carrier.give(.goOn)
-      repeat { _ = crew.driver.take() } while state.withLock({ $0.isCarrying })
+    while let worker = state.withLock({ $0.takeParkedForEnding() }) {
+      worker.send(.resume)
+      repeat { _ = pool.driver.nextOrder() } while state.withLock({ $0.isRunning })
     }
     state.withLock { $0.isEnding = $0.abandonment != nil }
   }
@@ -299,8 +301,8 @@ extension ScheduleExecutor {
   func releaseParked() {
     let (parked, blocked) = state.withLock { ($0.didCollide(), $0.holderEvents) }
     var culprit: UInt?
-    for (carrier, depth) in parked.reversed() {
-      carrier.give(.goOn)
+    for (worker, depth) in parked.reversed() {
+      worker.send(.resume)
       for _ in 0..<25 where culprit == nil {
         _ = Platform.Signal().wait(atMost: 1)
         if state.withLock({ $0.holderEvents }) != blocked { culprit = depth }
@@ -347,7 +349,7 @@ extension ScheduleExecutor {
     if !isControlled { arrivals.give() }
   }
 
-  /// Moves to the next deadline of `clock` or of a wait for real time, as the thread with the baton.
+  /// Moves to the next deadline of `clock` or of a wait for real time, as the thread with the run token.
   ///
   /// - Returns: Whether there was a deadline.
   func moveToNextDeadline(of clock: VirtualClock) -> Bool {

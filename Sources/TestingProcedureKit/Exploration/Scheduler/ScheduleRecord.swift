@@ -26,7 +26,7 @@ struct ScheduleRecord: Equatable {
   /// The number of explored lockings and atomic operations.
   private(set) var operations = 0
 
-  /// A fingerprint of `tasks` and of the wakes at which a waker was overtaken, for distinguishing orders.
+  /// A fingerprint of `tasks` and of the wakes at which a waker was preempted, for distinguishing orders.
   private(set) var fingerprint = Fingerprint()
 
   var steps: Int { tasks.count }

@@ -32,17 +32,17 @@ struct ScheduleRun: Sendable {
   ///
   /// - Returns: The second run, and the step by which it certainly differs; `nil` for an equal run.
   func again(
-    _ first: Outcome, on crew: Crew, isTraced: Bool = false, _ body: @escaping Body
+    _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
     var run = self
     run.isTracing = false
     run.isRepetition = true
-    var second = try run.repeated(first, on: crew, body)
+    var second = try run.repeated(first, on: pool, body)
     for _ in 0..<Self.repetitions where second.divergence != nil && first.usesRealSleeps {
-      second = try run.repeated(first, on: crew, body)
+      second = try run.repeated(first, on: pool, body)
     }
     guard isTraced else { return second }
-    let traced = try run.traced(first, on: crew, body)
+    let traced = try run.traced(first, on: pool, body)
     if traced.divergence == nil { return (traced.outcome, second.divergence) }
     second.outcome.trace = traced.outcome.trace
     return second
@@ -53,21 +53,21 @@ struct ScheduleRun: Sendable {
   /// Watching the tasks keeps ended tasks for longer, which code with effects in `deinit` can notice: the course of the
   /// schedule is from a run of its own, which decides nothing.
   func traced(
-    _ first: Outcome, on crew: Crew, _ body: @escaping Body
+    _ first: Outcome, on pool: ThreadPool, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
     var run = self
     run.isTracing = true
     run.isRepetition = true
-    return try run.repeated(first, on: crew, body)
+    return try run.repeated(first, on: pool, body)
   }
 
   /// The largest number of further repetitions of a schedule with real sleeps.
   static let repetitions = 3
 
   private func repeated(
-    _ first: Outcome, on crew: Crew, _ body: @escaping Body
+    _ first: Outcome, on pool: ThreadPool, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
-    let second = try run(ReplayChooser(choices: first.record.choices), on: crew, body)
+    let second = try run(ReplayChooser(choices: first.record.choices), on: pool, body)
     if let step = OrderTrail(first.record.tasks).divergence(of: second.record.tasks) { return (second, step) }
     let isEqual = first.tallies == second.tallies && first.problems.map(\.kind) == second.problems.map(\.kind)
     return (second, isEqual ? nil : first.record.steps)
@@ -101,27 +101,27 @@ struct ScheduleRun: Sendable {
   /// are no choices any more.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
-  func run(_ chooser: any ScheduleChooser, on crew: Crew, _ body: @escaping Body) throws -> Outcome {
+  func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {
     var suspect: UInt?
     for _ in 0..<Self.attempts {
       let executor = ScheduleExecutor(
-        chooser: chooser, crew: crew, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
+        chooser: chooser, pool: pool, preemptionLimit: preemptionLimit, timersOvertakeWork: timersOvertakeWork,
         isTracing: isTracing, isRepetition: isRepetition)
       let outcome = try run(executor, body)
       guard let collision = executor.awaitCollision() else {
         if executor.needsRestart { continue }
         return outcome
       }
-      if let depth = collision.depth, depth == suspect, !isRepetition { crew.didFindLock(depth) }
+      if let depth = collision.depth, depth == suspect, !isRepetition { pool.didFindLock(depth) }
       suspect = collision.depth
     }
     let executor = ScheduleExecutor(
-      chooser: chooser, crew: crew, preemptionLimit: 0, timersOvertakeWork: timersOvertakeWork, isTracing: isTracing)
+      chooser: chooser, pool: pool, preemptionLimit: 0, timersOvertakeWork: timersOvertakeWork, isTracing: isTracing)
     return try run(executor, body)
   }
 
   private func run(_ executor: ScheduleExecutor, _ body: @escaping Body) throws -> Outcome {
-    executor.crew.executor = executor
+    executor.pool.executor = executor
     let environment = ExplorationEnvironment(executor: executor, schedule: schedule, seed: seed)
     executor.environment = environment
     let ending = Ending()

@@ -1,4 +1,4 @@
-/// The state of a schedule, without threads: ready jobs, the baton, choices and the record.
+/// The state of a schedule, without threads: ready jobs, the run token, choices and the record.
 struct ScheduleState {
   /// The number of steps in a row after which a task does not go on by preference.
   private static let longStretch = 50
@@ -7,39 +7,39 @@ struct ScheduleState {
   struct Ready {
     enum Work {
       case job(ReadyJob)
-      case parked(Carrier)
+      case parked(WorkerThread)
     }
 
     var work: Work
     /// Whether the job only makes its own task ready again, within `Task.yield`: such a job runs at once, since its
     /// order changes nothing.
-    var isHandOver = false
+    var isYield = false
     /// For a parked job: the depth of the stack at the wake.
     var depth: UInt = 0
 
-    /// The carrier of a parked job; `nil` for a job that has not begun.
-    var parkedCarrier: Carrier? { if case .parked(let carrier) = work { carrier } else { nil } }
-    var isParked: Bool { parkedCarrier != nil }
+    /// The worker of a parked job; `nil` for a job that has not begun.
+    var parkedWorker: WorkerThread? { if case .parked(let worker) = work { worker } else { nil } }
+    var isParked: Bool { parkedWorker != nil }
   }
 
-  /// The next action of a carrier.
+  /// The next action of a worker.
   enum Next {
     case job(ReadyJob)
     /// Move the clock to the next deadline.
     case advance(VirtualClock)
-    /// Give the baton to a parked carrier.
-    case parked(Carrier)
+    /// Give the run token to a parked worker.
+    case parked(WorkerThread)
     /// No job may run.
     case nothing
-    /// Another carrier has the baton.
+    /// Another worker has the run token.
     case waiting
-    /// The carrier went on without the baton and has ended its job.
+    /// The worker went on without the run token and has ended its job.
     case released
   }
 
   private(set) var ready: [Ready] = []
   /// The number of jobs in `ready` that only make their own task ready again.
-  private var handOvers = 0
+  private var yieldCount = 0
   /// The jobs that wait for the main actor, which has a ready or running job, and their tasks.
   private var awaitingMainActor: [(job: ReadyJob, task: Int)] = []
   private var isMainActorBusy = false
@@ -62,19 +62,19 @@ struct ScheduleState {
   private var stepsInARow = 0
   /// The real times at which the jobs of each task began.
   private(set) var starts = JobStarts()
-  /// The carrier with the baton, and its thread.
-  private(set) var holder: Carrier?
+  /// The worker with the run token, and its thread.
+  private(set) var holder: WorkerThread?
   private var holderThread: Platform.Thread?
-  /// The carrier that is about to park.
-  private(set) var parking: Carrier?
+  /// The worker that is about to park.
+  private(set) var parking: WorkerThread?
   private(set) var parkedCount = 0
   private var preemptionsLeft: Int
-  /// The number of jobs and enqueues of the carriers with the baton, for noticing a step that does not end.
+  /// The number of jobs and enqueues of the workers with the run token, for noticing a step that does not end.
   private(set) var events = 0
-  /// The events of the carrier with the baton.
+  /// The events of the worker with the run token.
   private(set) var holderEvents = 0
-  /// The carriers that go on without the baton, after a collision with a lock.
-  private var released: [Carrier] = []
+  /// The workers that go on without the run token, after a collision with a lock.
+  private var released: [WorkerThread] = []
   private(set) var hasCollided = false
   var collision: LockCollision?
   /// Whether no further job starts.
@@ -140,7 +140,7 @@ struct ScheduleState {
 extension ScheduleState {
   /// Adds a ready job. `sleeper` is the task whose wait for real time ends with the job.
   ///
-  /// - Returns: Whether the job comes from the thread with the baton.
+  /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didEnqueue(
     _ job: ReadyJob, ofTask id: UInt64?, on thread: Platform.Thread, endOfSleepOf sleeper: Int? = nil
   ) -> Bool {
@@ -154,14 +154,14 @@ extension ScheduleState {
       if task == running { starts.willContinue(task) } else { didWake(task, isStart: task >= known) }
     }
     if isRecording, trace != nil, JobKind.isTask(job.job, ofTask: id) { watch(job, task) }
-    let isHandOver = !job.isOnMainActor && JobKind.isHandOver(job.job, ofTask: id)
-    if isHandOver { handOvers += 1 }
+    let isYield = !job.isOnMainActor && JobKind.isYield(job.job, ofTask: id)
+    if isYield { yieldCount += 1 }
     guard !job.isOnMainActor else {
       awaitingMainActor.append((job, task))
       serveMainActor()
       return isControlled
     }
-    add(Ready(work: .job(job), isHandOver: isHandOver), task)
+    add(Ready(work: .job(job), isYield: isYield), task)
     return isControlled
   }
 
@@ -182,7 +182,7 @@ extension ScheduleState {
 
   /// Adds a job that would wait for real time.
   ///
-  /// - Returns: Whether the job comes from the thread with the baton.
+  /// - Returns: Whether the job comes from the thread with the run token.
   mutating func didSleep(_ job: ReadyJob, until deadline: VirtualClock.Instant, on thread: Platform.Thread) -> Bool {
     let isControlled = hasCollided || holderThread == thread
     if !isControlled { didFindUncontrolled(.enqueuedFromOutside, by: nil) }
@@ -201,13 +201,13 @@ extension ScheduleState {
     [clock.nextDeadline, sleeps.nextDeadline].compactMap(\.self).min()
   }
 
-  /// Chooses whether a ready job overtakes the running job, which has just made a task ready.
+  /// Chooses whether a ready job preempts the running job, which has just made a task ready.
   ///
   /// - Parameters:
   ///   - depth: The depth of the stack at the wake.
   ///   - isUnderLock: Whether wakes at this depth happen under a lock, and are therefore no choices.
-  /// - Returns: The overtaking job; `nil` if the running job goes on.
-  mutating func chooseOvertaker(at depth: UInt, isUnderLock: Bool) -> Ready? {
+  /// - Returns: The preempting job; `nil` if the running job goes on.
+  mutating func choosePreemption(at depth: UInt, isUnderLock: Bool) -> Ready? {
     guard isRecording, let running, holder != nil else { return nil }
     let isChoice = !isUnderLock && !locks.isUrgent && preemptionsLeft > 0 && moments < limit
     let index = chooser.chooseAtWake(running: running, among: isChoice ? tasks : [], step: moments)
@@ -215,31 +215,31 @@ extension ScheduleState {
     crashTrail?.didChoose(index)
     guard index > 0 else { return nil }
     preemptionsLeft -= 1
-    return overtake(by: index - 1, at: depth)
+    return preempt(by: index - 1, at: depth)
   }
 
   /// Parks the running job, and takes the entry at `index`.
-  mutating func overtake(by index: Int, at depth: UInt) -> Ready {
-    let (task, carrier) = (running, holder)
-    let overtaker = take(index)
-    if let task, let carrier {
-      add(Ready(work: .parked(carrier), depth: depth), task)
+  mutating func preempt(by index: Int, at depth: UInt) -> Ready {
+    let (task, worker) = (running, holder)
+    let preemptingJob = take(index)
+    if let task, let worker {
+      add(Ready(work: .parked(worker), depth: depth), task)
       parkedCount += 1
-      parking = carrier
+      parking = worker
     }
-    return overtaker
+    return preemptingJob
   }
 
-  /// Chooses the next step of `carrier`, unless another carrier has the baton.
-  mutating func next(for carrier: Carrier, on thread: Platform.Thread) -> Next {
-    guard holder == nil || holder === carrier else { return .waiting }
+  /// Chooses the next step of `worker`, unless another worker has the run token.
+  mutating func next(for worker: WorkerThread, on thread: Platform.Thread) -> Next {
+    guard holder == nil || holder === worker else { return .waiting }
     running = nil
     guard !ready.isEmpty, moments < limit, !isEnding else {
-      didDropBaton()
+      didReleaseRunToken()
       return released.isEmpty ? .nothing : .waiting
     }
-    didTakeBaton(carrier, on: thread)
-    if handOvers > 0, let index = ready.firstIndex(where: \.isHandOver), case .job(let job) = take(index).work {
+    didTakeRunToken(worker, on: thread)
+    if yieldCount > 0, let index = ready.firstIndex(where: \.isYield), case .job(let job) = take(index).work {
       return .job(job)
     }
     preferLastTask()
@@ -260,27 +260,27 @@ extension ScheduleState {
     switch take(index).work {
     case .job(let job): return .job(job)
     case .parked(let other):
-      didHandOver(to: other)
+      willPassRunToken(to: other)
       return .parked(other)
     }
   }
 
-  /// Notes that `carrier` has run `job` to its end; `nil` stands for a move of the clock.
-  mutating func didEnd(_ job: ReadyJob?, on carrier: Carrier, _ thread: Platform.Thread) -> Next {
+  /// Notes that `worker` has run `job` to its end; `nil` stands for a move of the clock.
+  mutating func didEnd(_ job: ReadyJob?, on worker: WorkerThread, _ thread: Platform.Thread) -> Next {
     events += 1
     if job?.isOnMainActor == true {
       isMainActorBusy = false
       serveMainActor()
     }
-    if let index = released.firstIndex(where: { $0 === carrier }) {
+    if let index = released.firstIndex(where: { $0 === worker }) {
       released.remove(at: index)
       return .released
     }
     holderEvents += 1
-    return next(for: carrier, on: thread)
+    return next(for: worker, on: thread)
   }
 
-  /// The clock, if a due timer may overtake the ready jobs at this step: at every eighth step, on average.
+  /// The clock, if a due timer may preempt the ready jobs at this step: at every eighth step, on average.
   private var racingClock: VirtualClock? {
     guard timersOvertakeWork, isRecording, (UInt64(steps) &* 0x9E37_79B9_7F4A_7C15) >> 61 == 0 else { return nil }
     return environment.flatMap { nextDeadline(on: $0.clock) == nil ? nil : $0.clock }
@@ -343,26 +343,26 @@ extension ScheduleState {
     return index
   }
 
-  /// Takes the entry at `index`, while `carrier` waits for a lock.
-  mutating func takeBeforeWaiting(_ index: Int, _ carrier: Carrier) -> Ready {
+  /// Takes the entry at `index`, while `worker` waits for a lock.
+  mutating func takeBeforeWaiting(_ index: Int, _ worker: WorkerThread) -> Ready {
     let entry = take(index)
     parkedCount += 1
-    parking = carrier
+    parking = worker
     return entry
   }
 
   /// Makes a task ready that has waited for a lock.
-  mutating func addParked(_ carrier: Carrier, task: Int, depth: UInt) {
-    add(Ready(work: .parked(carrier), depth: depth), task)
+  mutating func addParked(_ worker: WorkerThread, task: Int, depth: UInt) {
+    add(Ready(work: .parked(worker), depth: depth), task)
   }
 
-  /// Takes all parked and waiting carriers.
-  mutating func takeAllParked() -> [(carrier: Carrier, depth: UInt)] {
-    let parked = ready.compactMap { entry in entry.parkedCarrier.map { (carrier: $0, depth: entry.depth) } }
+  /// Takes all parked and waiting workers.
+  mutating func takeAllParked() -> [(worker: WorkerThread, depth: UInt)] {
+    let parked = ready.compactMap { entry in entry.parkedWorker.map { (worker: $0, depth: entry.depth) } }
     let rest = zip(ready, tasks).filter { entry, _ in !entry.isParked }
     (ready, tasks) = (rest.map(\.0), rest.map(\.1))
     parkedCount = 0
-    return parked + locks.takeWaiting().map { ($0.carrier, $0.turn.depth) }
+    return parked + locks.takeWaiting().map { ($0.worker, $0.turn.depth) }
   }
 
   private mutating func add(_ entry: Ready, _ task: Int) {
@@ -387,7 +387,7 @@ extension ScheduleState {
     running = task
     let entry = ready.remove(at: index)
     if entry.isParked { parkedCount -= 1 } else { starts.didStart(task) }
-    if entry.isHandOver { handOvers -= 1 }
+    if entry.isYield { yieldCount -= 1 }
     return entry
   }
 }
@@ -427,66 +427,66 @@ extension ScheduleState {
   }
 }
 
-// MARK: - The baton
+// MARK: - The run token
 
 extension ScheduleState {
-  /// Whether `thread` has the baton.
+  /// Whether `thread` has the run token.
   func isHolding(_ thread: Platform.Thread) -> Bool { holder != nil && holderThread == thread }
 
-  mutating func didTakeBaton(_ carrier: Carrier, on thread: Platform.Thread) {
-    holder = carrier
+  mutating func didTakeRunToken(_ worker: WorkerThread, on thread: Platform.Thread) {
+    holder = worker
     holderThread = thread
   }
 
-  /// Notes that the baton is on its way to `carrier`.
-  mutating func didHandOver(to carrier: Carrier) {
-    (holder, holderThread) = (carrier, nil)
+  /// Notes that the run token is on its way to `worker`.
+  mutating func willPassRunToken(to worker: WorkerThread) {
+    (holder, holderThread) = (worker, nil)
   }
 
-  /// Whether a carrier runs a job.
-  var isCarrying: Bool { holder != nil || !released.isEmpty }
+  /// Whether a worker runs a job.
+  var isRunning: Bool { holder != nil || !released.isEmpty }
 
-  mutating func didDropBaton() {
+  mutating func didReleaseRunToken() {
     (holder, holderThread, running) = (nil, nil, nil)
   }
 
-  /// Notes that the carrier with the baton never goes on.
+  /// Notes that the worker with the run token never goes on.
   mutating func didAbandon() {
     parking = holder
-    didDropBaton()
+    didReleaseRunToken()
   }
 
-  /// Notes that a parked carrier goes on, with the baton unless the carrier was released.
-  mutating func didGoOn(_ carrier: Carrier, on thread: Platform.Thread) {
-    guard !released.contains(where: { $0 === carrier }) else { return }
-    didTakeBaton(carrier, on: thread)
+  /// Notes that a parked worker goes on, with the run token unless the worker was released.
+  mutating func didResume(_ worker: WorkerThread, on thread: Platform.Thread) {
+    guard !released.contains(where: { $0 === worker }) else { return }
+    didTakeRunToken(worker, on: thread)
   }
 
-  /// Takes the parked job of `carrier`, so that the job can go on although no job may run.
+  /// Takes the parked job of `worker`, so that the job can go on although no job may run.
   ///
-  /// - Returns: Whether the carrier was parked.
-  mutating func takeParked(_ carrier: Carrier) -> Bool {
-    guard let index = ready.firstIndex(where: { $0.parkedCarrier === carrier }) else { return false }
+  /// - Returns: Whether the worker was parked.
+  mutating func takeParked(_ worker: WorkerThread) -> Bool {
+    guard let index = ready.firstIndex(where: { $0.parkedWorker === worker }) else { return false }
     _ = take(index)
-    didHandOver(to: carrier)
+    willPassRunToken(to: worker)
     return true
   }
 
-  /// Takes a parked carrier at the end of an abandoned schedule. From now on, no further job starts.
-  mutating func takeParkedForEnding() -> Carrier? {
+  /// Takes a parked worker at the end of an abandoned schedule. From now on, no further job starts.
+  mutating func takeParkedForEnding() -> WorkerThread? {
     isEnding = true
     for entry in ready {
-      if case .parked(let carrier) = entry.work, takeParked(carrier) { return carrier }
+      if case .parked(let worker) = entry.work, takeParked(worker) { return worker }
     }
     return nil
   }
 
-  /// Releases all parked carriers, since the running job waits for a lock of one of them.
-  mutating func didCollide() -> [(carrier: Carrier, depth: UInt)] {
+  /// Releases all parked workers, since the running job waits for a lock of one of them.
+  mutating func didCollide() -> [(worker: WorkerThread, depth: UInt)] {
     stopRecording()
     hasCollided = true
     let parked = takeAllParked()
-    released += parked.map(\.carrier)
+    released += parked.map(\.worker)
     return parked
   }
 }

@@ -29,7 +29,7 @@ struct StepWatch {
   /// Looks at the running step.
   ///
   /// - Returns: The executor if its step has just exceeded the limit.
-  mutating func look(at executor: ScheduleExecutor?, of carriers: [Carrier]) -> ScheduleExecutor? {
+  mutating func look(at executor: ScheduleExecutor?, of workers: [WorkerThread]) -> ScheduleExecutor? {
     let progress = executor?.progress
     if progress?.isStuck == true, !hasReported {
       hasReported = true
@@ -40,7 +40,7 @@ struct StepWatch {
       return nil
     }
     quiet += 1
-    let sleeping = carriers.map(\.isSleeping)
+    let sleeping = workers.map(\.isSleeping)
     asleep = sleeping.allSatisfy { $0 == true } ? asleep + 1 : 0
     let longQuiet = sleeping.contains(nil) ? Self.longQuietUnknown : Self.longQuiet
     if progress.parked > 0, asleep >= Self.longSleep || quiet >= longQuiet {

@@ -1,14 +1,14 @@
-/// A walk through all sequences of choices of a deterministic body, in the order of their overtaken wakers.
+/// A walk through all sequences of choices of a deterministic body, in the order of their preempted wakers.
 ///
-/// First all sequences without an overtaken waker run, depth first; then all sequences with one overtaken waker, and so
-/// on. Each sequence runs once: an overtaking that is not tried yet is the root of a later walk.
+/// First all sequences without a preempted waker run, depth first; then all sequences with one preempted waker, and so
+/// on. Each sequence runs once: a preemption that is not tried yet is the root of a later walk.
 ///
 /// A choice that a lock forces has no alternatives.
 ///
 /// A pure value: run `next`, continued with first choices, and report the record. The last choice with an untried
 /// alternative is then changed.
 struct ChoiceTree {
-  /// Untried overtakings at one wake: `prefix`, which ends before the wake, and a choice below `width`.
+  /// Untried preemptions at one wake: `prefix`, which ends before the wake, and a choice below `width`.
   private struct Branch {
     var prefix: [Int]
     var width: Int
@@ -17,19 +17,19 @@ struct ChoiceTree {
   /// The prefix of the next sequence to run; `nil` after the last sequence.
   private(set) var next: [Int]? = []
 
-  /// The number of overtaken wakers in the sequence `next`.
-  private var overtakings = 0
+  /// The number of preempted wakers in the sequence `next`.
+  private var preemptions = 0
   /// The choice at each position that was tried first.
   private var firsts: [Int] = []
   /// The number of choices that the present walk does not change.
   private var rootLength = 0
-  /// The roots with as many overtaken wakers as `next`, and those with one more.
+  /// The roots with as many preempted wakers as `next`, and those with one more.
   private var roots: [Branch] = []
   private var laterRoots: [Branch] = []
 
-  /// The largest number of overtaken wakers with which every sequence has run; `nil` if sequences without an overtaken
+  /// The largest number of preempted wakers with which every sequence has run; `nil` if sequences without a preempted
   /// waker are left.
-  private(set) var completeOvertakings: Int?
+  private(set) var completePreemptions: Int?
 
   mutating func didRun(_ record: ScheduleRecord) {
     guard let prefix = next else { return }
@@ -53,8 +53,8 @@ struct ChoiceTree {
 
   private mutating func nextRoot() -> [Int]? {
     if roots.isEmpty {
-      completeOvertakings = overtakings
-      overtakings += 1
+      completePreemptions = preemptions
+      preemptions += 1
       (roots, laterRoots) = (laterRoots, [])
     }
     guard var branch = roots.popLast() else { return nil }

@@ -29,8 +29,8 @@ struct ChooserSource {
   /// Whether every possible order has run.
   var isExhausted: Bool { tree.next == nil }
 
-  /// The largest number of overtaken wakers with which every possible order has run.
-  var completeOvertakings: Int? { tree.completeOvertakings }
+  /// The largest number of preempted wakers with which every possible order has run.
+  var completePreemptions: Int? { tree.completePreemptions }
 
   /// Returns the chooser and the random seed of a schedule; `nil` after the last schedule.
   func next(_ schedule: Int) -> (chooser: any ScheduleChooser, seed: UInt64)? {
@@ -94,12 +94,12 @@ public enum ExplorationStrategy: Hashable, Sendable {
   /// Runs every possible order once, up to the number of schedules; see `ExplorationSummary.isComplete`.
   ///
   /// The strategy proves small bodies correct: two tasks with five choices each have some hundred orders. All orders
-  /// without an overtaken waker run first, then all orders with one, and so on; see
-  /// `ExplorationSummary.completeOvertakings`. All schedules draw equal random numbers.
+  /// without a preempted waker run first, then all orders with one, and so on; see
+  /// `ExplorationSummary.completePreemptions`. All schedules draw equal random numbers.
   ///
   /// No two orders count as equal, since tasks may share memory that the explorer does not see. A task that waits at the
   /// end of `withTaskGroup` takes a step for each child that has ended, and these steps are choices, too: four empty
-  /// children have 192 orders without an overtaken waker.
+  /// children have 192 orders without a preempted waker.
   case exhaustive
 
   /// Takes turns between the tasks, one job each: a single order, useful for comparison.

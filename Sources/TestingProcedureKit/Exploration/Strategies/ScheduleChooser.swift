@@ -5,9 +5,9 @@ protocol ScheduleChooser: Sendable {
   /// `tasks` has the task of each ready job, in the order of getting ready, and is never empty.
   mutating func choose(among tasks: [Int], step: Int) -> Int
 
-  /// Chooses whether the task `running` is overtaken, which has just made another task ready.
+  /// Chooses whether the task `running` is preempted, which has just made another task ready.
   ///
-  /// Returns `0` if the task goes on, otherwise the position in `tasks` of the overtaking job plus one. `tasks` is
+  /// Returns `0` if the task goes on, otherwise the position in `tasks` of the preempting job plus one. `tasks` is
   /// empty if the wake is no choice.
   mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int
 
@@ -28,16 +28,16 @@ struct FirstChooser: ScheduleChooser {
 
 /// A chooser of any ready job, with equal probability. At a wake, the running job mostly goes on.
 ///
-/// Each schedule has its own probability of overtaking: some bugs need many overtaken wakers, others long stretches
+/// Each schedule has its own probability of preemption: some bugs need many preempted wakers, others long stretches
 /// without one.
 struct RandomChooser: ScheduleChooser {
   private var generator: SeededGenerator
-  /// One of so many wakers is overtaken; `0` stands for none.
-  private let overtaking: Int
+  /// One of `preemptionOdds` wakers is preempted, on average; `0` stands for none.
+  private let preemptionOdds: Int
 
   init(generator: SeededGenerator) {
     var generator = generator
-    overtaking = [0, 3, 12][generator.below(3)]
+    preemptionOdds = [0, 3, 12][generator.below(3)]
     self.generator = generator
   }
 
@@ -46,7 +46,7 @@ struct RandomChooser: ScheduleChooser {
   }
 
   mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int {
-    guard !tasks.isEmpty, overtaking > 0, generator.below(overtaking) == 0 else { return 0 }
+    guard !tasks.isEmpty, preemptionOdds > 0, generator.below(preemptionOdds) == 0 else { return 0 }
     return 1 + generator.below(tasks.count)
   }
 }

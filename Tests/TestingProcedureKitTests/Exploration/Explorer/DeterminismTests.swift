@@ -13,20 +13,20 @@ import Testing
 
   /// Everything that one exploration does, as text: the tasks of every schedule and what the body saw.
   private func trace(seed: UInt64, _ strategy: ExplorationStrategy) async throws -> String {
-    let crew = Crew()
-    defer { crew.dismiss() }
+    let pool = ThreadPool()
+    defer { pool.shutDown() }
     // Ends by itself; nobody cancels it.
-    return try await Task(executorPreference: crew) { try trace(seed: seed, strategy, on: crew) }.value
+    return try await Task(executorPreference: pool) { try trace(seed: seed, strategy, on: pool) }.value
   }
 
-  private func trace(seed: UInt64, _ strategy: ExplorationStrategy, on crew: Crew) throws -> String {
+  private func trace(seed: UInt64, _ strategy: ExplorationStrategy, on pool: ThreadPool) throws -> String {
     let lines = Locked<[String]>([])
     var choosers = try ChooserSource(strategy, seed: seed)
     for schedule in 0..<20 {
       let next = try #require(choosers.next(schedule))
       let run = ScheduleRun(
         schedule: schedule, seed: next.seed, stepLimit: 100_000, patience: .zero, allowsUncontrolled: false)
-      let outcome = try run.run(next.chooser, on: crew) { env in
+      let outcome = try run.run(next.chooser, on: pool) { env in
         let counter = Counter()
         await withTaskGroup(of: Void.self) { group in
           for child in 0..<8 {

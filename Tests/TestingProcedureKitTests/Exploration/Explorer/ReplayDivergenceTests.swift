@@ -4,7 +4,7 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite(.timeLimit(.minutes(10))) struct ReplayDivergenceTests {
-  /// Fails if the second of two children is overtaken by the first.
+  /// Fails if the second of two children is preempted by the first.
   private static func body(yields: Int) -> @Sendable (ExplorationEnvironment) async throws -> Void {
     { env in
       let order = Locked("")

@@ -5,11 +5,11 @@ import Testing
 
 @Suite struct LockOrderTests {
   private let locks = (0..<4).map { LockIdentity(CodePlace(fileID: "Locks.swift", line: UInt($0))) }
-  private let carriers = (0..<4).map { _ in Carrier() }
+  private let workers = (0..<4).map { _ in WorkerThread() }
 
   private func use(_ lock: Int, by task: Int) -> LockUse {
     LockUse(
-      lock: locks[lock], carrier: carriers[task], task: task, place: locks[lock].place,
+      lock: locks[lock], worker: workers[task], task: task, place: locks[lock].place,
       turn: Turn(thread: .current))
   }
 
@@ -47,7 +47,7 @@ import Testing
         return
       }
     }
-    #expect(table.lastHolder(of: locks[0]) === carriers[2])
+    #expect(table.lastHolder(of: locks[0]) === workers[2])
     #expect(table.lines.last == "task 1 waits for the lock of Locks.swift:2 at Locks.swift:2")
     guard case .deadlock(let circle) = table.willLock(use(0, by: 2)) else {
       Issue.record("no deadlock")
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test("Who waited for a lock asks again, in order, when the lock is given back")
-  func handOver() {
+  func passRunToken() {
     var table = LockTable()
     for task in 0..<3 { _ = table.willLock(use(0, by: task)) }
     let awoken = table.didUnlock(locks[0])

@@ -114,7 +114,7 @@ struct RealTimeTests {
     }
   }
 
-  @Test("The main actor serves one job at a time, even when a job is overtaken in the middle")
+  @Test("The main actor serves one job at a time, even when a job is preempted in the middle")
   func mainActor() async throws {
     try await exploreRace("ab", "ba", schedules: 300) { env in
       let screen = Screen()

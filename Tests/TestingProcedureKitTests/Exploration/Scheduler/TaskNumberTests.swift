@@ -25,11 +25,11 @@ import Testing
     explorer.allowsUncontrolledJobs = false
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await explorer.explore { env in
-        let crew = Crew()
-        defer { crew.dismiss() }
+        let pool = ThreadPool()
+        defer { pool.shutDown() }
         let hasCome = Platform.Signal()
         // Both tasks end by themselves; nobody cancels them.
-        Task(executorPreference: crew) {
+        Task(executorPreference: pool) {
           Task(executorPreference: env.executor) { env.note("from outside") }
           hasCome.give()
         }
@@ -59,12 +59,12 @@ import Testing
     done.wait()
     var state = ScheduleState(
       chooser: FirstChooser(), preemptionLimit: 0, timersOvertakeWork: false, isTracing: true)
-    let crew = Crew()
-    defer { crew.dismiss() }
-    state.didTakeBaton(crew.driver, on: here)
+    let pool = ThreadPool()
+    defer { pool.shutDown() }
+    state.didTakeRunToken(pool.driver, on: here)
     let isOwn = state.didEnqueue(ReadyJob(job: job), ofTask: 7, on: here)
     #expect(isOwn)
-    guard case .job = state.next(for: crew.driver, on: here) else {
+    guard case .job = state.next(for: pool.driver, on: here) else {
       Issue.record("no job")
       return
     }
@@ -72,7 +72,7 @@ import Testing
     let outside = try #require(there.value)
     let isControlled = state.didEnqueue(ReadyJob(job: job), ofTask: nil, on: outside)
     #expect(!isControlled)
-    guard case .job = state.didEnd(nil, on: crew.driver, here) else {
+    guard case .job = state.didEnd(nil, on: pool.driver, here) else {
       Issue.record("no job")
       return
     }

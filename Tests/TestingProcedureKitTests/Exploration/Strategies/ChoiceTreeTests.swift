@@ -18,22 +18,22 @@ import Testing
     return record
   }
 
-  @Test("Each sequence runs once, in the order of overtaken wakers, and each complete number of these is told")
+  @Test("Each sequence runs once, in the order of preempted wakers, and each complete number of these is told")
   func layers() throws {
     let widths = [(2, false), (3, true), (1, true), (2, true), (3, false), (2, true)]
     var tree = ChoiceTree()
     var seen: [[Int]] = []
-    var overtakings: [Int] = []
+    var preemptions: [Int] = []
     while let prefix = tree.next {
       let record = record(prefix, widths: widths)
       seen.append(record.choices)
-      overtakings.append(widths.indices.count { widths[$0].1 && record.choices[$0] > 0 })
-      #expect(tree.completeOvertakings ?? -1 == overtakings[overtakings.count - 1] - 1)
+      preemptions.append(widths.indices.count { widths[$0].1 && record.choices[$0] > 0 })
+      #expect(tree.completePreemptions ?? -1 == preemptions[preemptions.count - 1] - 1)
       tree.didRun(record)
     }
     #expect(Set(seen).count == seen.count)
     #expect(seen.count == widths.reduce(1) { $0 * $1.0 })
-    #expect(overtakings == overtakings.sorted())
-    #expect(tree.completeOvertakings ?? 0 >= 3)
+    #expect(preemptions == preemptions.sorted())
+    #expect(tree.completePreemptions ?? 0 >= 3)
   }
 }

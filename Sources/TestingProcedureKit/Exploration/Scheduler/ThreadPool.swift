@@ -2,49 +2,49 @@ import Synchronization
 
 /// The threads of one exploration, apart from the threads of the runtime's pool.
 ///
-/// The explorer's own task runs on the driver, as do the jobs of a schedule until a waker is overtaken: the waker's
-/// thread is then parked in the middle of its job, and another carrier gets the baton. The crew also knows which wakes
+/// The explorer's own task runs on the driver, as do the jobs of a schedule until a waker is preempted: the waker's
+/// thread is then parked in the middle of its job, and another worker gets the run token. The pool also knows which wakes
 /// are no choices, since a wait for a lock has shown that they happen under a lock.
-final class Crew: TaskExecutor {
+final class ThreadPool: TaskExecutor {
   private struct State {
-    var idle: [Carrier] = []
-    var everybody: [Carrier]
+    var idle: [WorkerThread] = []
+    var all: [WorkerThread]
     var lockDepths: Set<UInt> = []
     var executor: ScheduleExecutor?
     var usesLocks = false
   }
 
   /// The thread of the explorer's own task.
-  let driver: Carrier
+  let driver: WorkerThread
 
   /// The file that a crash leaves behind.
   let crashTrail = CrashTrail()
 
   private let state: Mutex<State>
-  private let dismissal = Platform.Signal()
+  private let shutDownSignal = Platform.Signal()
 
   init() {
-    driver = Carrier.start { _, order in
-      if case .host(let job, let crew) = order { job.runSynchronously(on: crew.asUnownedTaskExecutor()) }
+    driver = WorkerThread.start { _, order in
+      if case .host(let job, let pool) = order { job.runSynchronously(on: pool.asUnownedTaskExecutor()) }
     }
-    state = Mutex(State(everybody: [driver]))
+    state = Mutex(State(all: [driver]))
     _ = JobKind.isKnown
   }
 
   /// Starts to watch the steps of the schedules: for wakes under a lock, and for steps that take longer than
   /// `stepTimeout`, which are reported once to `didHang`.
   func startWatch(stepTimeout: Duration, didHang: @escaping @Sendable (ScheduleExecutor) -> Void) {
-    Platform.startThread { [dismissal, weak self] in
+    Platform.startThread { [shutDownSignal, weak self] in
       var watch = StepWatch(stepTimeout: stepTimeout)
-      while !dismissal.wait(atMost: StepWatch.tick) {
+      while !shutDownSignal.wait(atMost: StepWatch.tick) {
         guard let self else { return }
-        if let hanging = watch.look(at: self.executor, of: self.state.withLock({ $0.everybody })) { didHang(hanging) }
+        if let hanging = watch.look(at: self.executor, of: self.state.withLock({ $0.all })) { didHang(hanging) }
       }
     }
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
-    driver.give(.host(UnownedJob(job), self))
+    driver.send(.host(UnownedJob(job), self))
   }
 
   /// The executor of the current schedule.
@@ -65,43 +65,43 @@ final class Crew: TaskExecutor {
   /// Remembers that wakes at `depth` of the stack happen under a lock.
   func didFindLock(_ depth: UInt) { state.withLock { _ = $0.lockDepths.insert(depth) } }
 
-  /// Takes an idle carrier, or a new one.
-  func takeCarrier() -> Carrier {
+  /// Takes an idle worker, or a new one.
+  func takeWorker() -> WorkerThread {
     state.withLock { state in
       if let idle = state.idle.popLast() { return idle }
-      let carrier = Carrier.start { carrier, order in
-        if case .run(let job, let executor) = order { executor.carry(job, on: carrier) }
+      let worker = WorkerThread.start { worker, order in
+        if case .run(let job, let executor) = order { executor.runJobs(job, on: worker) }
       }
-      state.everybody.append(carrier)
-      return carrier
+      state.all.append(worker)
+      return worker
     }
   }
 
-  func didBecomeIdle(_ carrier: Carrier) {
-    state.withLock { $0.idle.append(carrier) }
+  func didBecomeIdle(_ worker: WorkerThread) {
+    state.withLock { $0.idle.append(worker) }
   }
 
   /// Ends all threads that are not stuck, and removes the file for a crash.
-  func dismiss() {
-    dismissal.give()
+  func shutDown() {
+    shutDownSignal.give()
     crashTrail?.remove()
-    for carrier in state.withLock({ $0.everybody }) { carrier.give(.leave) }
+    for worker in state.withLock({ $0.all }) { worker.send(.exit) }
   }
 }
 
-/// A thread of an exploration. One carrier at a time has the baton and runs jobs; all others wait for an order.
-final class Carrier: Sendable {
+/// A thread of an exploration. One worker at a time has the run token and runs jobs; all others wait for an order.
+final class WorkerThread: Sendable {
   enum Order: Sendable {
     /// Run the explorer's own job.
-    case host(UnownedJob, Crew)
-    /// Take the baton, and run the job first.
+    case host(UnownedJob, ThreadPool)
+    /// Take the run token, and run the job first.
     case run(ReadyJob, ScheduleExecutor)
-    /// Go on with the parked job.
-    case goOn
-    /// For the driver: look whether the schedule stands still.
-    case look
+    /// Continue the parked job.
+    case resume
+    /// For the driver: check whether the schedule can continue.
+    case check
     /// End the thread.
-    case leave
+    case exit
   }
 
   private struct State {
@@ -114,24 +114,24 @@ final class Carrier: Sendable {
   private let state = Mutex(State())
   private let signal = Platform.Signal()
 
-  /// Makes a carrier whose thread performs every order with `perform`, until the order to leave.
-  static func start(_ perform: @escaping @Sendable (Carrier, Order) -> Void) -> Carrier {
-    let carrier = Carrier()
+  /// Makes a worker whose thread performs every order with `perform`, until the order to leave.
+  static func start(_ perform: @escaping @Sendable (WorkerThread, Order) -> Void) -> WorkerThread {
+    let worker = WorkerThread()
     Platform.startThread {
-      carrier.state.withLock { $0.file = Platform.currentThreadFile }
+      worker.state.withLock { $0.file = Platform.currentThreadFile }
       while true {
-        let order = carrier.take()
-        if case .leave = order { return }
-        perform(carrier, order)
+        let order = worker.nextOrder()
+        if case .exit = order { return }
+        perform(worker, order)
       }
     }
-    return carrier
+    return worker
   }
 
-  /// Whether the carrier's thread sleeps in the kernel; `nil` if that is not known.
+  /// Whether the worker's thread sleeps in the kernel; `nil` if that is not known.
   var isSleeping: Bool? { Platform.isSleeping(state.withLock { $0.file }) }
 
-  /// The address on the carrier's stack from which the depth of a job's calls is measured.
+  /// The address on the worker's stack from which the depth of a job's calls is measured.
   var stackBase: UInt {
     get { state.withLock { $0.stackBase } }
     set {
@@ -145,26 +145,26 @@ final class Carrier: Sendable {
   /// Whether the stack has room for further jobs on top of jobs that never go on.
   var hasRoom: Bool { state.withLock { $0.stackStart - $0.stackBase < Platform.stackSize / 2 } }
 
-  func give(_ order: Order) {
+  func send(_ order: Order) {
     state.withLock { $0.orders.append(order) }
     signal.give()
   }
 
   /// Blocks the thread until there is an order.
-  func take() -> Order {
+  func nextOrder() -> Order {
     signal.wait()
     return state.withLock { $0.orders.removeFirst() }
   }
 
   /// Blocks the thread until the parked job goes on.
   ///
-  /// A carrier of an abandoned schedule never goes on, and runs jobs of later schedules instead.
-  func waitUntilGoingOn() {
+  /// A worker of an abandoned schedule never goes on, and runs jobs of later schedules instead.
+  func waitUntilResumed() {
     while true {
-      switch take() {
-      case .goOn: return
-      case .run(let job, let executor): executor.carry(job, on: self)
-      case .host, .look, .leave: break
+      switch nextOrder() {
+      case .resume: return
+      case .run(let job, let executor): executor.runJobs(job, on: self)
+      case .host, .check, .exit: break
       }
     }
   }
@@ -180,17 +180,17 @@ final class ExplorationPermits: Sendable {
   private let gate = Gate<Void>()
 
   init(count: Int) {
-    for _ in 0..<max(count, 1) { giveBack() }
+    for _ in 0..<max(count, 1) { release() }
   }
 
   /// Waits for a permit.
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
-  func take() async throws {
+  func acquire() async throws {
     try await gate.word(ignoringCancellation: false)
   }
 
-  func giveBack() {
+  func release() {
     gate.say(.success(()))
   }
 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import TestingProcedureKit
 
-@Suite(.timeLimit(.minutes(10))) struct OvertakingTests {
+@Suite(.timeLimit(.minutes(10))) struct PreemptionTests {
   /// A mailbox that wakes its reader under its lock, as no code should.
   private final class Mailbox: Sendable {
     private struct State {
@@ -65,7 +65,7 @@ import TestingProcedureKit
     #expect(summary.distinctTraces > 1, "\(summary)")
   }
 
-  @Test("Who waits within an actor can overtake its waker, too")
+  @Test("Who waits within an actor can preempt its waker, too")
   func waitingActor() async throws {
     actor Reader {
       func first(of events: AsyncStream<Int>) async -> Int? { await events.first { _ in true } }
@@ -91,7 +91,7 @@ import TestingProcedureKit
     #expect("\(failure)".contains("the change comes first"))
   }
 
-  @Test("Without preemptions, a waker is never overtaken")
+  @Test("Without preemptions, a waker is never preempted")
   func limit() async throws {
     var explorer = ScheduleExplorer(schedules: 100, strategy: .mixed())
     explorer.preemptionLimit = 0
