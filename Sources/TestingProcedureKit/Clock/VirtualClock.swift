@@ -23,9 +23,9 @@ public final class VirtualClock: Clock {
   private struct State {
     var now: Instant
     var queue = SleepQueue()
-    /// The number of sleepers that each call of `nextSleep` waits for, by guest.
+    /// The number of sleepers that each call of `nextSleep` waits for, by the number of its waiter.
     var awaitedSleepers: [UInt64: Int] = [:]
-    /// The guests that wait for a quiet executor, in order of arrival; cancelled guests are skipped.
+    /// The numbers of the callers that wait for a quiet executor, in order of arrival; cancelled callers are skipped.
     var awaitingQuiet: [UInt64] = []
 
     /// Moves to `instant`.
@@ -39,17 +39,17 @@ public final class VirtualClock: Clock {
     /// Resumes the first task that waits for quiet.
     ///
     /// - Returns: Whether a task waited.
-    mutating func answerQuiet(_ guests: inout Room.Guests) -> Bool {
+    mutating func answerQuiet(_ waiters: inout List.Waiters) -> Bool {
       while !awaitingQuiet.isEmpty {
-        if guests.answer(awaitingQuiet.removeFirst(), .success(now)) { return true }
+        if waiters.answer(awaitingQuiet.removeFirst(), .success(now)) { return true }
       }
       return false
     }
   }
 
-  private typealias Room = WaitingRoom<State, SleepQueue.Sleep?, Instant>
+  private typealias List = WaiterList<State, SleepQueue.Sleep?, Instant>
 
-  private let room: Room
+  private let list: List
   private let reportIfQuiet: @Sendable () -> Void
 
   /// The executor whose work ``run(for:)`` waits for. The executor runs one job at a time.
@@ -61,23 +61,23 @@ public final class VirtualClock: Clock {
 
   /// Makes a clock that shows `start`.
   public init(start: Instant = Instant()) {
-    let room = Room(State(now: start))
-    let executor = QuietExecutor { Self.didBecomeQuiet($0, room) }
-    self.room = room
+    let list = List(State(now: start))
+    let executor = QuietExecutor { Self.didBecomeQuiet($0, list) }
+    self.list = list
     self.executor = executor
-    reportIfQuiet = { Self.didBecomeQuiet(executor, room) }
+    reportIfQuiet = { Self.didBecomeQuiet(executor, list) }
   }
 
   /// Makes the clock of an exploration, which moves from deadline to deadline whenever `executor` is quiet.
   init(ofExplorationOn executor: any TaskExecutor) {
-    room = Room(State(now: Instant()))
+    list = List(State(now: Instant()))
     self.executor = executor
     reportIfQuiet = {}
   }
 
   /// The current virtual time.
   public var now: Instant {
-    room.visit { state, _ in state.now }
+    list.withLock { state, _ in state.now }
   }
 
   /// Zero: virtual time has no smallest step.
@@ -85,12 +85,12 @@ public final class VirtualClock: Clock {
 
   /// The number of tasks that sleep on the clock.
   public var sleeperCount: Int {
-    room.visit { state, _ in state.queue.count }
+    list.withLock { state, _ in state.queue.count }
   }
 
   /// The earliest deadline of a sleeping task; `nil` without a sleeping task.
   public var nextDeadline: Instant? {
-    room.visit { state, _ in state.queue.first?.deadline }
+    list.withLock { state, _ in state.queue.first?.deadline }
   }
 
   /// Waits until the clock reaches `deadline`. A deadline that has passed returns at once; `tolerance` has no effect.
@@ -99,21 +99,21 @@ public final class VirtualClock: Clock {
   ///
   /// - Throws: `CancellationError` if the task is cancelled before `deadline`.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-    _ = try await room.wait(
-      wish: { SleepQueue.Sleep(deadline: deadline, number: $0) },
-      answerAtOnce: { $0.now >= deadline ? .success($0.now) : nil },
-      didArrive: { state, guests, guest in
-        guard let sleep = guest.wish else { return }
+    _ = try await list.wait(
+      request: { SleepQueue.Sleep(deadline: deadline, number: $0) },
+      immediateAnswer: { $0.now >= deadline ? .success($0.now) : nil },
+      didArrive: { state, waiters, waiter in
+        guard let sleep = waiter.request else { return }
         state.queue.insert(sleep)
         guard !state.awaitedSleepers.isEmpty, let first = state.queue.first else { return }
         for (number, count) in state.awaitedSleepers.sorted(by: { $0.key < $1.key })
         where count <= state.queue.count {
           state.awaitedSleepers[number] = nil
-          guests.answer(number, .success(first.deadline))
+          waiters.answer(number, .success(first.deadline))
         }
       },
-      didCancel: { state, guest in
-        if let sleep = guest.wish { _ = state.queue.remove(sleep) }
+      didCancel: { state, waiter in
+        if let sleep = waiter.request { _ = state.queue.remove(sleep) }
       })
   }
 
@@ -136,10 +136,10 @@ public final class VirtualClock: Clock {
 
   /// Moves the clock in one visit to the lock, so that concurrent calls add up.
   private func advance(to instant: (Instant) -> Instant) {
-    room.visit { state, guests in
+    list.withLock { state, waiters in
       let instant = instant(state.now)
       precondition(instant >= state.now, "a virtual clock cannot go back from \(state.now) to \(instant)")
-      for number in state.move(to: instant) { guests.answer(number, .success(instant)) }
+      for number in state.move(to: instant) { waiters.answer(number, .success(instant)) }
     }
   }
 
@@ -151,13 +151,13 @@ public final class VirtualClock: Clock {
   @discardableResult
   public func nextSleep(count: Int = 1) async throws -> Instant {
     let count = max(count, 1)
-    return try await room.wait(
-      wish: { _ in nil },
-      answerAtOnce: { state in
+    return try await list.wait(
+      request: { _ in nil },
+      immediateAnswer: { state in
         state.queue.count >= count ? state.queue.first.map { .success($0.deadline) } : nil
       },
-      didArrive: { state, _, guest in state.awaitedSleepers[guest.number] = count },
-      didCancel: { state, guest in state.awaitedSleepers[guest.number] = nil })
+      didArrive: { state, _, waiter in state.awaitedSleepers[waiter.number] = count },
+      didCancel: { state, waiter in state.awaitedSleepers[waiter.number] = nil })
   }
 }
 
@@ -199,9 +199,9 @@ extension VirtualClock {
   /// - Throws: `CancellationError` if the calling task is cancelled before.
   public func waitUntilQuiet() async throws {
     let reportIfQuiet = reportIfQuiet
-    _ = try await room.wait(
-      wish: { _ in nil }, answerAtOnce: { _ in nil },
-      didArrive: { state, _, guest in state.awaitingQuiet.append(guest.number) },
+    _ = try await list.wait(
+      request: { _ in nil }, immediateAnswer: { _ in nil },
+      didArrive: { state, _, waiter in state.awaitingQuiet.append(waiter.number) },
       didWait: reportIfQuiet)
   }
 
@@ -210,18 +210,18 @@ extension VirtualClock {
   ///
   /// - Returns: Whether sleepers were woken.
   private func step(through instant: Instant) -> Bool {
-    room.visit { state, guests in
+    list.withLock { state, waiters in
       let deadline = state.queue.first.map(\.deadline).flatMap { $0 <= instant ? $0 : nil }
-      for number in state.move(to: max(deadline ?? instant, state.now)) { guests.answer(number, .success(state.now)) }
+      for number in state.move(to: max(deadline ?? instant, state.now)) { waiters.answer(number, .success(state.now)) }
       return deadline != nil
     }
   }
 
   /// Resumes the first task that waits for quiet, unless a job has arrived since `executor` became quiet.
-  private static func didBecomeQuiet(_ executor: QuietExecutor, _ room: Room) {
-    room.visit { state, guests in
+  private static func didBecomeQuiet(_ executor: QuietExecutor, _ list: List) {
+    list.withLock { state, waiters in
       // An executor takes no other lock under its own. A later job belongs to work elsewhere, since the caller waits.
-      if executor.isQuiet { _ = state.answerQuiet(&guests) }
+      if executor.isQuiet { _ = state.answerQuiet(&waiters) }
     }
   }
 
@@ -229,13 +229,13 @@ extension VirtualClock {
   ///
   /// - Returns: Whether a task waited.
   func answerQuiet() -> Bool {
-    room.visit { state, guests in state.answerQuiet(&guests) }
+    list.withLock { state, waiters in state.answerQuiet(&waiters) }
   }
 
   /// Ends every wait with `CancellationError`, so that no abandoned task stays behind.
   func cancelSleepers() {
-    room.visit { state, guests in
-      guests.answer(.failure(CancellationError())) { _ in true }
+    list.withLock { state, waiters in
+      waiters.answer(.failure(CancellationError())) { _ in true }
       state = State(now: state.now)
     }
   }

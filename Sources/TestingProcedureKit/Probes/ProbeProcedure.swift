@@ -200,16 +200,16 @@ final class Gate<Word: Sendable>: Sendable {
     }
   }
 
-  private let room = WaitingRoom<Words, Void, Word>(Words())
+  private let list = WaiterList<Words, Void, Word>(Words())
 
   /// The number of waiting bodies.
-  var waitingCount: Int { room.visit { _, guests in guests.count } }
+  var waitingCount: Int { list.withLock { _, waiters in waiters.count } }
 
   /// Gives an instruction to the first waiting body, or to the next body.
   func say(_ word: Result<Word, any Error>) {
-    room.visit { words, guests in
+    list.withLock { words, waiters in
       while !words.line.isEmpty {
-        if guests.answer(words.line.removeFirst(), word) { return }
+        if waiters.answer(words.line.removeFirst(), word) { return }
       }
       words.said.append(word)
     }
@@ -217,10 +217,10 @@ final class Gate<Word: Sendable>: Sendable {
 
   /// Gives an instruction to all waiting bodies, and to every later body without another instruction.
   func sayToAll(_ word: Result<Word, any Error>) {
-    room.visit { words, guests in
+    list.withLock { words, waiters in
       words.standing = word
       words.line = []
-      guests.answer(word) { true }
+      waiters.answer(word) { true }
     }
   }
 
@@ -229,24 +229,24 @@ final class Gate<Word: Sendable>: Sendable {
   /// - Throws: The error of the instruction; `CancellationError` if the task is cancelled before, unless
   ///   `ignoringCancellation` is `true`.
   func word(ignoringCancellation: Bool) async throws -> Word {
-    try await room.wait(
-      isCancellable: !ignoringCancellation, wish: { _ in }, answerAtOnce: { $0.take() },
-      didArrive: { words, _, guest in words.line.append(guest.number) })
+    try await list.wait(
+      isCancellable: !ignoringCancellation, request: { _ in }, immediateAnswer: { $0.take() },
+      didArrive: { words, _, waiter in words.line.append(waiter.number) })
   }
 }
 
 /// A counter whose values tasks can await.
 final class Milestones: Sendable {
-  private let room = WaitingRoom<Int, Int, Void>(0)
+  private let list = WaiterList<Int, Int, Void>(0)
 
-  var count: Int { room.visit { count, _ in count } }
+  var count: Int { list.withLock { count, _ in count } }
 
   /// Increments the count, and resumes the tasks that wait for the new count, in order of arrival.
   func increment() {
-    room.visit { count, guests in
+    list.withLock { count, waiters in
       count += 1
       let reached = count
-      guests.answer(.success(())) { $0 <= reached }
+      waiters.answer(.success(())) { $0 <= reached }
     }
   }
 
@@ -254,6 +254,6 @@ final class Milestones: Sendable {
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   func wait(for count: Int) async throws {
-    try await room.wait(wish: { _ in count }, answerAtOnce: { $0 >= count ? .success(()) : nil })
+    try await list.wait(request: { _ in count }, immediateAnswer: { $0 >= count ? .success(()) : nil })
   }
 }

@@ -1,0 +1,112 @@
+import Synchronization
+
+/// A lock with guarded state, and a list of the tasks that wait for a change of the state. Waiting tasks can be cancelled.
+///
+/// Invariant: a continuation enters `Waiters.waiting` under the lock. The thread that removes a continuation resumes it
+/// once, after releasing the lock. A waiter stays in the list until it is answered or cancelled. The unchecked
+/// continuations are therefore sound.
+final class WaiterList<State: Sendable, Request: Sendable, Answer: Sendable>: Sendable {
+  /// A waiting task.
+  struct Waiter: Sendable {
+    let number: UInt64
+    let request: Request
+    fileprivate let continuation: UnsafeContinuation<Answer, any Error>
+  }
+
+  /// The waiting tasks. Finding, adding and removing a waiter takes O(1).
+  struct Waiters: Sendable {
+    fileprivate var waiting: [UInt64: Waiter] = [:]
+    fileprivate var answered: [(waiter: Waiter, answer: Result<Answer, any Error>)] = []
+    fileprivate var lastNumber: UInt64 = 0
+
+    var count: Int { waiting.count }
+
+    /// Ends the wait of the waiter with `number`.
+    ///
+    /// - Returns: Whether the list had such a waiter.
+    @discardableResult
+    mutating func answer(_ number: UInt64, _ answer: Result<Answer, any Error>) -> Bool {
+      guard let waiter = waiting.removeValue(forKey: number) else { return false }
+      answered.append((waiter, answer))
+      return true
+    }
+
+    /// Ends the wait of every waiter whose `request` passes `isMet`, in the order of their numbers, in O(n log n).
+    mutating func answer(_ answer: Result<Answer, any Error>, where isMet: (Request) -> Bool) {
+      for number in waiting.values.filter({ isMet($0.request) }).map(\.number).sorted() {
+        self.answer(number, answer)
+      }
+    }
+  }
+
+  private struct Contents {
+    var state: State
+    var waiters = Waiters()
+  }
+
+  private let contents: Mutex<Contents>
+
+  init(_ state: State) {
+    contents = Mutex(Contents(state: state))
+  }
+
+  /// Reads or changes the guarded state. Answered waiters resume in order after the lock has been released.
+  @discardableResult
+  func withLock<R: Sendable>(_ change: (inout State, inout Waiters) -> R) -> R {
+    let (result, answered) = contents.withLock { contents in
+      let result = change(&contents.state, &contents.waiters)
+      let answered = contents.waiters.answered
+      if !answered.isEmpty { contents.waiters.answered = [] }
+      return (result, answered)
+    }
+    for (waiter, answer) in answered { waiter.continuation.resume(with: answer) }
+    return result
+  }
+
+  /// Waits for an answer.
+  ///
+  /// - Parameters:
+  ///   - isCancellable: Whether cancelling the task ends the wait.
+  ///   - request: Makes the request from the number of the waiter. Called under the lock.
+  ///   - immediateAnswer: Returns an answer if the caller need not wait. Called under the lock.
+  ///   - didArrive: Called under the lock when the waiter has been added to the list.
+  ///   - didWait: Called without the lock when the waiter has been added to the list.
+  ///   - didCancel: Called under the lock when a cancelled waiter has been removed from the list.
+  /// - Returns: The answer.
+  /// - Throws: The error of the answer; `CancellationError` if the task is cancelled before the answer.
+  func wait(
+    isCancellable: Bool = true,
+    request: (UInt64) -> Request,
+    immediateAnswer: (inout State) -> Result<Answer, any Error>?,
+    didArrive: (inout State, inout Waiters, Waiter) -> Void = { _, _, _ in },
+    didWait: () -> Void = {},
+    didCancel: @escaping @Sendable (inout State, Waiter) -> Void = { _, _ in }
+  ) async throws -> Answer {
+    let number = withLock { _, waiters in
+      waiters.lastNumber += 1
+      return waiters.lastNumber
+    }
+    return try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { continuation in
+        let answer = withLock { state, waiters -> Result<Answer, any Error>? in
+          // The task is marked as cancelled before its handlers run: either this check sees the mark, or the handler
+          // finds the waiter.
+          if isCancellable, Task.isCancelled { return .failure(CancellationError()) }
+          if let answer = immediateAnswer(&state) { return answer }
+          let waiter = Waiter(number: number, request: request(number), continuation: continuation)
+          waiters.waiting[number] = waiter
+          didArrive(&state, &waiters, waiter)
+          return nil
+        }
+        if let answer { continuation.resume(with: answer) } else { didWait() }
+      }
+    } onCancel: {
+      guard isCancellable else { return }
+      withLock { state, waiters in
+        guard let waiter = waiters.waiting[number] else { return }
+        waiters.answer(number, .failure(CancellationError()))
+        didCancel(&state, waiter)
+      }
+    }
+  }
+}
