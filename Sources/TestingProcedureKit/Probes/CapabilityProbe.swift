@@ -36,8 +36,8 @@ public final class CapabilityProbe: Capability {
   public let name: String
 
   private let contents: Mutex<Contents>
-  private let gate = Gate<Status>()
-  private let requested = Milestones()
+  private let commands = CommandQueue<Status>()
+  private let requested = AwaitableCounter()
 
   /// Makes a capability.
   ///
@@ -51,13 +51,13 @@ public final class CapabilityProbe: Capability {
   }
 
   /// Grants the oldest waiting request, or the next request.
-  public func grant() { gate.say(.success(.granted)) }
+  public func grant() { commands.send(.success(.granted)) }
 
   /// Denies the oldest waiting request, or the next request.
-  public func deny() { gate.say(.success(.denied)) }
+  public func deny() { commands.send(.success(.denied)) }
 
   /// Makes the oldest waiting request, or the next request, throw `error`.
-  public func fail(_ error: any Error) { gate.say(.failure(error)) }
+  public func fail(_ error: any Error) { commands.send(.failure(error)) }
 
   /// The number of requests that have begun.
   public var requestCount: Int { requested.count }
@@ -88,7 +88,7 @@ public final class CapabilityProbe: Capability {
     }
     defer { contents.withLock { $0.requestsUnderWay -= 1 } }
     requested.increment()
-    let answer = try await gate.word(ignoringCancellation: false)
+    let answer = try await commands.next(ignoringCancellation: false)
     contents.withLock { $0.status = answer }
   }
 }

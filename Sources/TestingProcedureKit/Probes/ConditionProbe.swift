@@ -13,9 +13,9 @@ public final class ConditionProbe: Sendable {
   /// The name of the condition in errors and outcomes.
   public let name: String
 
-  private let gate = Gate<Bool>()
-  private let prepared = Milestones()
-  private let evaluated = Milestones()
+  private let commands = CommandQueue<Bool>()
+  private let prepared = AwaitableCounter()
+  private let evaluated = AwaitableCounter()
 
   /// Makes a probe for a condition called `name`.
   public init(_ name: String = "ConditionProbe") {
@@ -24,22 +24,22 @@ public final class ConditionProbe: Sendable {
 
   /// Satisfies the oldest waiting evaluation, or the next evaluation.
   public func satisfy() {
-    gate.say(.success(true))
+    commands.send(.success(true))
   }
 
   /// Makes the oldest waiting evaluation, or the next evaluation, return `false`.
   public func ignore() {
-    gate.say(.success(false))
+    commands.send(.success(false))
   }
 
   /// Makes the oldest waiting evaluation, or the next evaluation, throw `error`.
   public func fail(_ error: any Error) {
-    gate.say(.failure(error))
+    commands.send(.failure(error))
   }
 
   /// Satisfies all waiting evaluations, and every later evaluation without another instruction.
   public func satisfyAll() {
-    gate.sayToAll(.success(true))
+    commands.broadcast(.success(true))
   }
 
   /// The number of prepared evaluations.
@@ -61,7 +61,7 @@ public final class ConditionProbe: Sendable {
       self.prepared.increment()
     } evaluate: {
       self.evaluated.increment()
-      return try await self.gate.word(ignoringCancellation: false)
+      return try await self.commands.next(ignoringCancellation: false)
     }
   }
 }

@@ -21,7 +21,7 @@ public final class EventRecorder: Sendable {
 
   private let state = Mutex(State())
   /// The number of changes: each event, and the end of the stream.
-  private let changes = Milestones()
+  private let changes = AwaitableCounter()
 
   /// Starts recording a stream of events.
   ///

@@ -22,9 +22,9 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   private let categories: [String]
   private let ignoresCancellation: Bool
-  private let gate = Gate<Output>()
-  private let started = Milestones()
-  private let ended = Milestones()
+  private let commands = CommandQueue<Output>()
+  private let started = AwaitableCounter()
+  private let ended = AwaitableCounter()
   private let journal = Mutex(Journal())
 
   private struct Journal {
@@ -77,7 +77,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
       ended.increment()
     }
     do {
-      let output = try await gate.word(ignoringCancellation: ignoresCancellation)
+      let output = try await commands.next(ignoringCancellation: ignoresCancellation)
       journal.withLock { $0.returns += 1 }
       return output
     } catch {
@@ -91,22 +91,22 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
 
   /// Makes the oldest waiting execution, or the next execution, return `value`.
   public func finish(_ value: Output) {
-    gate.say(.success(value))
+    commands.send(.success(value))
   }
 
   /// Makes the oldest waiting execution, or the next execution, throw `error`.
   public func fail(_ error: any Error) {
-    gate.say(.failure(error))
+    commands.send(.failure(error))
   }
 
   /// Makes all waiting executions, and every later execution without another instruction, return `value`.
   public func finishAll(_ value: Output) {
-    gate.sayToAll(.success(value))
+    commands.broadcast(.success(value))
   }
 
   /// Makes all waiting executions, and every later execution without another instruction, throw `error`.
   public func failAll(_ error: any Error) {
-    gate.sayToAll(.failure(error))
+    commands.broadcast(.failure(error))
   }
 
   // MARK: Counts
@@ -127,7 +127,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   public var cancellationCount: Int { journal.withLock { $0.cancellations } }
 
   /// The number of executions that wait for an instruction.
-  public var waitingCount: Int { gate.waitingCount }
+  public var waitingCount: Int { commands.waitingCount }
 
   /// The inputs of the executions, in the order of starting.
   public var inputs: [Input] { journal.withLock { $0.inputs } }
@@ -183,77 +183,5 @@ extension ProbeProcedure where Output == Void {
   /// Makes all waiting executions, and every later execution without another instruction, return.
   public func finishAll() {
     finishAll(())
-  }
-}
-
-/// A gate at which bodies wait for a test's instructions. Waiting bodies take instructions in order of arrival.
-final class Gate<Word: Sendable>: Sendable {
-  private struct Words {
-    var said: [Result<Word, any Error>] = []
-    /// The instruction for all bodies without another instruction.
-    var standing: Result<Word, any Error>?
-    /// The numbers of the bodies in order of arrival; those of bodies that no longer wait are skipped.
-    var line: [UInt64] = []
-
-    mutating func take() -> Result<Word, any Error>? {
-      said.isEmpty ? standing : said.removeFirst()
-    }
-  }
-
-  private let list = WaiterList<Words, Void, Word>(Words())
-
-  /// The number of waiting bodies.
-  var waitingCount: Int { list.withLock { _, waiters in waiters.count } }
-
-  /// Gives an instruction to the first waiting body, or to the next body.
-  func say(_ word: Result<Word, any Error>) {
-    list.withLock { words, waiters in
-      while !words.line.isEmpty {
-        if waiters.answer(words.line.removeFirst(), word) { return }
-      }
-      words.said.append(word)
-    }
-  }
-
-  /// Gives an instruction to all waiting bodies, and to every later body without another instruction.
-  func sayToAll(_ word: Result<Word, any Error>) {
-    list.withLock { words, waiters in
-      words.standing = word
-      words.line = []
-      waiters.answer(word) { true }
-    }
-  }
-
-  /// Waits for an instruction.
-  ///
-  /// - Throws: The error of the instruction; `CancellationError` if the task is cancelled before, unless
-  ///   `ignoringCancellation` is `true`.
-  func word(ignoringCancellation: Bool) async throws -> Word {
-    try await list.wait(
-      isCancellable: !ignoringCancellation, request: { _ in }, immediateAnswer: { $0.take() },
-      didArrive: { words, _, waiter in words.line.append(waiter.number) })
-  }
-}
-
-/// A counter whose values tasks can await.
-final class Milestones: Sendable {
-  private let list = WaiterList<Int, Int, Void>(0)
-
-  var count: Int { list.withLock { count, _ in count } }
-
-  /// Increments the count, and resumes the tasks that wait for the new count, in order of arrival.
-  func increment() {
-    list.withLock { count, waiters in
-      count += 1
-      let reached = count
-      waiters.answer(.success(())) { $0 <= reached }
-    }
-  }
-
-  /// Waits until the count is at least `count`.
-  ///
-  /// - Throws: `CancellationError` if the task is cancelled before.
-  func wait(for count: Int) async throws {
-    try await list.wait(request: { _ in count }, immediateAnswer: { $0 >= count ? .success(()) : nil })
   }
 }

@@ -141,16 +141,16 @@ public struct ScheduleExplorer: Sendable {
     LockSchedules.install { ScheduleExecutor.current }
     let pool = ThreadPool()
     defer { pool.shutDown() }
-    let result = Gate<ExplorationSummary>()
+    let result = CommandQueue<ExplorationSummary>()
     let work = KitSpawner.startExploration(on: pool) {
-      result.say(Result { try explore(body, on: pool) })
+      result.send(Result { try explore(body, on: pool) })
     }
     pool.startWatch(stepTimeout: stepTimeout) { executor in
-      result.say(.failure(hang(executor)))
+      result.send(.failure(hang(executor)))
     }
     do {
       return try await withTaskCancellationHandler {
-        try await result.word(ignoringCancellation: true)
+        try await result.next(ignoringCancellation: true)
       } onCancel: {
         work.cancel()
       }

@@ -177,7 +177,7 @@ final class WorkerThread: Sendable {
 final class ExplorationPermits: Sendable {
   static let shared = ExplorationPermits(count: Platform.processorCount)
 
-  private let gate = Gate<Void>()
+  private let permits = CommandQueue<Void>()
 
   init(count: Int) {
     for _ in 0..<max(count, 1) { release() }
@@ -187,10 +187,10 @@ final class ExplorationPermits: Sendable {
   ///
   /// - Throws: `CancellationError` if the task is cancelled before.
   func acquire() async throws {
-    try await gate.word(ignoringCancellation: false)
+    try await permits.next(ignoringCancellation: false)
   }
 
   func release() {
-    gate.say(.success(()))
+    permits.send(.success(()))
   }
 }

@@ -1,0 +1,72 @@
+/// A queue of commands that tasks wait for, in order of arrival.
+final class CommandQueue<Command: Sendable>: Sendable {
+  private struct State {
+    /// The commands that no task has received yet.
+    var pending: [Result<Command, any Error>] = []
+    /// The command for every task that finds `pending` empty.
+    var broadcast: Result<Command, any Error>?
+    /// The numbers of the waiting tasks in order of arrival. Numbers of tasks that no longer wait are skipped.
+    var line: [UInt64] = []
+
+    mutating func take() -> Result<Command, any Error>? {
+      pending.isEmpty ? broadcast : pending.removeFirst()
+    }
+  }
+
+  private let list = WaiterList<State, Void, Command>(State())
+
+  /// The number of waiting tasks.
+  var waitingCount: Int { list.withLock { _, waiters in waiters.count } }
+
+  /// Sends a command to the first waiting task, or to the next task that asks for one.
+  func send(_ command: Result<Command, any Error>) {
+    list.withLock { state, waiters in
+      while !state.line.isEmpty {
+        if waiters.answer(state.line.removeFirst(), command) { return }
+      }
+      state.pending.append(command)
+    }
+  }
+
+  /// Sends a command to all waiting tasks, and to every later task that finds no other command.
+  func broadcast(_ command: Result<Command, any Error>) {
+    list.withLock { state, waiters in
+      state.broadcast = command
+      state.line = []
+      waiters.answer(command) { true }
+    }
+  }
+
+  /// Waits for the next command.
+  ///
+  /// - Throws: The error that was sent instead of a command; `CancellationError` if the task is cancelled before a command
+  ///   arrives, unless `ignoringCancellation` is `true`.
+  func next(ignoringCancellation: Bool) async throws -> Command {
+    try await list.wait(
+      isCancellable: !ignoringCancellation, request: { _ in }, immediateAnswer: { $0.take() },
+      didArrive: { state, _, waiter in state.line.append(waiter.number) })
+  }
+}
+
+/// A counter whose values tasks can await.
+final class AwaitableCounter: Sendable {
+  private let list = WaiterList<Int, Int, Void>(0)
+
+  var count: Int { list.withLock { count, _ in count } }
+
+  /// Increments the count, and resumes the tasks that wait for the new count, in order of arrival.
+  func increment() {
+    list.withLock { count, waiters in
+      count += 1
+      let reached = count
+      waiters.answer(.success(())) { $0 <= reached }
+    }
+  }
+
+  /// Waits until the count is at least `count`.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled before.
+  func wait(for count: Int) async throws {
+    try await list.wait(request: { _ in count }, immediateAnswer: { $0 >= count ? .success(()) : nil })
+  }
+}
