@@ -50,7 +50,7 @@ public final class VirtualClock: Clock {
   private typealias List = WaiterList<State, SleepQueue.Sleep?, Instant>
 
   private let list: List
-  private let reportIfQuiet: @Sendable () -> Void
+  private let reportIfIdle: @Sendable () -> Void
 
   /// The executor whose work ``run(for:)`` waits for. The executor runs one job at a time.
   ///
@@ -62,17 +62,17 @@ public final class VirtualClock: Clock {
   /// Makes a clock that shows `start`.
   public init(start: Instant = Instant()) {
     let list = List(State(now: start))
-    let executor = QuietExecutor { Self.didBecomeQuiet($0, list) }
+    let executor = IdleTrackingExecutor { Self.didBecomeIdle($0, list) }
     self.list = list
     self.executor = executor
-    reportIfQuiet = { Self.didBecomeQuiet(executor, list) }
+    reportIfIdle = { Self.didBecomeIdle(executor, list) }
   }
 
   /// Makes the clock of an exploration, which moves from deadline to deadline whenever `executor` is quiet.
   init(ofExplorationOn executor: any TaskExecutor) {
     list = List(State(now: Instant()))
     self.executor = executor
-    reportIfQuiet = {}
+    reportIfIdle = {}
   }
 
   /// The current virtual time.
@@ -198,11 +198,11 @@ extension VirtualClock {
   ///
   /// - Throws: `CancellationError` if the calling task is cancelled before.
   public func waitUntilQuiet() async throws {
-    let reportIfQuiet = reportIfQuiet
+    let reportIfIdle = reportIfIdle
     _ = try await list.wait(
       request: { _ in nil }, immediateAnswer: { _ in nil },
       didArrive: { state, _, waiter in state.awaitingQuiet.append(waiter.number) },
-      didWait: reportIfQuiet)
+      didWait: reportIfIdle)
   }
 
   /// Moves to the earliest deadline up to `instant` and wakes its sleepers; without such a deadline, moves to
@@ -218,10 +218,10 @@ extension VirtualClock {
   }
 
   /// Resumes the first task that waits for quiet, unless a job has arrived since `executor` became quiet.
-  private static func didBecomeQuiet(_ executor: QuietExecutor, _ list: List) {
+  private static func didBecomeIdle(_ executor: IdleTrackingExecutor, _ list: List) {
     list.withLock { state, waiters in
       // An executor takes no other lock under its own. A later job belongs to work elsewhere, since the caller waits.
-      if executor.isQuiet { _ = state.answerQuiet(&waiters) }
+      if executor.isIdle { _ = state.answerQuiet(&waiters) }
     }
   }
 

@@ -130,11 +130,11 @@ internal import Synchronization
   }
 #endif
 
-/// A function that an exploration may call until the end of the loan.
+/// A function that an exploration can call until the function is revoked.
 ///
-/// The explorer's own task lets go of the body of an exploration a moment after the exploration has ended. Only the
-/// loan keeps the function, so that nothing of the function is left after `end`.
-final class LentFunction: Sendable {
+/// The explorer's own task may release the body of an exploration a moment after the exploration has ended. Only this object
+/// keeps the function, so that no reference to the function is left after `revoke`.
+final class RevocableClosure: Sendable {
   typealias Function = @Sendable @concurrent () async throws -> Void
 
   private struct State {
@@ -150,7 +150,7 @@ final class LentFunction: Sendable {
 
   /// Calls the function.
   ///
-  /// - Throws: The error of the function; `CancellationError` after the end of the loan.
+  /// - Throws: The error of the function; `CancellationError` after `revoke`.
   func call() async throws {
     let function = state.withLock { state in
       state.unfinishedCalls += state.function == nil ? 0 : 1
@@ -161,8 +161,8 @@ final class LentFunction: Sendable {
     try await function()
   }
 
-  /// Ends the loan. A call that has not ended ends the process, with `report`.
-  func end(orDieWith report: @autoclosure () -> String) {
+  /// Releases the function. If a call has not ended, the process ends with `report`.
+  func revoke(orExitWith report: @autoclosure () -> String) {
     let unfinished = state.withLock { state in
       state.function = nil
       return state.unfinishedCalls

@@ -16,15 +16,15 @@
     /// - Throws: `ExplorationFailure` for the first failing schedule, and the other errors of an exploration.
     func run(_ function: @Sendable @concurrent () async throws -> Void) async throws {
       try await withoutActuallyEscaping(function) { function in
-        let loan = LentFunction(function)
+        let closure = RevocableClosure(function)
         do {
-          try await explore { try await loan.call() }
+          try await explore { try await closure.call() }
         } catch {
           let reason = "hangs and ignores cancellation, and Swift Testing cannot leave a test behind"
-          loan.end(orDieWith: "\(key) \(reason). \(error)")
+          closure.revoke(orExitWith: "\(key) \(reason). \(error)")
           throw error
         }
-        loan.end(orDieWith: "\(key) has not ended")
+        closure.revoke(orExitWith: "\(key) has not ended")
       }
     }
 

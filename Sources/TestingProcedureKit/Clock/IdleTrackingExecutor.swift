@@ -3,7 +3,7 @@ import Synchronization
 /// An executor that runs one job at a time, on threads of the process, and reports when no job is left.
 ///
 /// Jobs run in the order of arrival. Each batch of ready jobs is run by one task of the global executor.
-final class QuietExecutor: TaskExecutor {
+final class IdleTrackingExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
     /// Whether a driver runs jobs, or is about to.
@@ -11,17 +11,17 @@ final class QuietExecutor: TaskExecutor {
   }
 
   private let state = Mutex(State())
-  private let didBecomeQuiet: @Sendable (QuietExecutor) -> Void
+  private let didBecomeIdle: @Sendable (IdleTrackingExecutor) -> Void
 
   /// Makes an executor.
   ///
-  /// - Parameter didBecomeQuiet: Called without a lock after the last job, unless another job has become ready.
-  init(didBecomeQuiet: @escaping @Sendable (QuietExecutor) -> Void) {
-    self.didBecomeQuiet = didBecomeQuiet
+  /// - Parameter didBecomeIdle: Called without a lock after the last job, unless another job has become ready.
+  init(didBecomeIdle: @escaping @Sendable (IdleTrackingExecutor) -> Void) {
+    self.didBecomeIdle = didBecomeIdle
   }
 
   /// Whether no job is ready or running.
-  var isQuiet: Bool { state.withLock { !$0.isDriven } }
+  var isIdle: Bool { state.withLock { !$0.isDriven } }
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
@@ -42,10 +42,10 @@ final class QuietExecutor: TaskExecutor {
     }
     let executor = asUnownedTaskExecutor()
     for job in jobs { job.runSynchronously(on: executor) }
-    let isQuiet = state.withLock { state in
+    let isIdle = state.withLock { state in
       state.isDriven = !state.jobs.isEmpty
       return !state.isDriven
     }
-    if isQuiet { didBecomeQuiet(self) } else { KitSpawner.startDriver { self.runReadyJobs() } }
+    if isIdle { didBecomeIdle(self) } else { KitSpawner.startDriver { self.runReadyJobs() } }
   }
 }
