@@ -15,7 +15,7 @@ public import Synchronization
 /// weaker ordering. In contrast to an `Atomic`, a lock guards the value, outside of explorations, too.
 public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, Sendable {
   private let value: Mutex<Value>
-  private let place: CodePlace
+  private let location: CodeLocation
 
   /// Makes an atomic value.
   ///
@@ -25,7 +25,7 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
   ///   - line: The line that names the value in reports.
   public init(_ initialValue: consuming Value, fileID: StaticString = #fileID, line: UInt = #line) {
     value = Mutex(initialValue)
-    place = CodePlace(fileID: fileID, line: line)
+    location = CodeLocation(fileID: fileID, line: line)
   }
 
   /// Performs one operation, after other tasks could go first.
@@ -33,7 +33,7 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
   /// - Returns: The value before and after the operation.
   @discardableResult
   borrowing func update(_ operation: StaticString, _ change: (Value) -> Value) -> (oldValue: Value, newValue: Value) {
-    LockSchedules.current?.willPerform(operation, on: place)
+    LockSchedules.current?.willPerform(operation, on: location)
     return value.withLock { value in
       let old = value
       value = change(old)

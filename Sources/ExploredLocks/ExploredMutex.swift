@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// Within an exploration of `TestingProcedureKit`, any ready task can run before each locking. A task that asks for a
 /// held lock waits, while other tasks run. Tasks that wait for each other's locks are reported as a deadlock, with the
-/// locks, their holders and the places in the code; so is a task that locks a lock that the task holds.
+/// locks, their holders and the locations in the code; so is a task that locks a lock that the task holds.
 ///
 /// Outside of explorations, and on other threads, the lock is a `Mutex`. A lock that outlives a schedule makes schedules
 /// depend on each other: make locks within the explored body.
@@ -26,7 +26,7 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
   ///   - line: The line that names the lock in reports.
   public init(_ initialValue: consuming sending Value, fileID: StaticString = #fileID, line: UInt = #line) {
     mutex = Mutex(initialValue)
-    identity = LockIdentity(CodePlace(fileID: fileID, line: line))
+    identity = LockIdentity(CodeLocation(fileID: fileID, line: line))
   }
 
   /// Waits for the lock, and calls `body` under the lock. Cancelling does not end the wait.
@@ -41,7 +41,7 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
     _ body: (inout sending Value) throws(E) -> sending Result, fileID: StaticString = #fileID, line: UInt = #line
   ) throws(E) -> sending Result {
     guard let schedule = LockSchedules.current else { return try mutex.withLock(body) }
-    schedule.lock(identity, at: CodePlace(fileID: fileID, line: line))
+    schedule.lock(identity, at: CodeLocation(fileID: fileID, line: line))
     defer { schedule.unlock(identity) }
     return try mutex.withLock(body)
   }
@@ -58,7 +58,7 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
     _ body: (inout sending Value) throws(E) -> sending Result, fileID: StaticString = #fileID, line: UInt = #line
   ) throws(E) -> sending Result? {
     guard let schedule = LockSchedules.current else { return try mutex.withLockIfAvailable(body) }
-    guard schedule.lockIfAvailable(identity, at: CodePlace(fileID: fileID, line: line)) else { return nil }
+    guard schedule.lockIfAvailable(identity, at: CodeLocation(fileID: fileID, line: line)) else { return nil }
     defer { schedule.unlock(identity) }
     return try mutex.withLockIfAvailable(body)
   }

@@ -1,9 +1,9 @@
-/// The identity of an explored lock, with the place of the lock's initialization.
+/// The identity of an explored lock, with the location of the lock's initialization.
 package final class LockIdentity: Sendable, Hashable {
-  package let place: CodePlace
+  package let location: CodeLocation
 
-  package init(_ place: CodePlace) {
-    self.place = place
+  package init(_ location: CodeLocation) {
+    self.location = location
   }
 
   package static func == (left: LockIdentity, right: LockIdentity) -> Bool { left === right }

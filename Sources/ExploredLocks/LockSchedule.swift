@@ -3,18 +3,18 @@ import Synchronization
 /// A schedule that decides the order of lockings and atomic operations.
 package protocol LockSchedule: Sendable {
   /// Lets other tasks go first, and takes `lock` when no other task holds the lock.
-  func lock(_ lock: LockIdentity, at place: CodePlace)
+  func lock(_ lock: LockIdentity, at location: CodeLocation)
 
   /// Lets other tasks go first, and takes `lock` unless a task holds the lock.
   ///
   /// - Returns: Whether the lock was taken.
-  func lockIfAvailable(_ lock: LockIdentity, at place: CodePlace) -> Bool
+  func lockIfAvailable(_ lock: LockIdentity, at location: CodeLocation) -> Bool
 
   /// Gives `lock` back.
   func unlock(_ lock: LockIdentity)
 
   /// Lets other tasks go first, before an atomic operation.
-  func willPerform(_ operation: StaticString, on atomic: CodePlace)
+  func willPerform(_ operation: StaticString, on atomic: CodeLocation)
 }
 
 /// The way from a lock to the schedule of the calling thread.

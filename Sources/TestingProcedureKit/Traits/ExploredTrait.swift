@@ -76,11 +76,11 @@ internal import Synchronization
     ///   of the first schedule.
     private static func isOutsideOfExplorations(_ issue: Issue) -> Bool {
       guard issue.isFailure else { return (ExplorationEnvironment.current?.schedule ?? 0) == 0 }
-      let place = issue.sourceLocation
+      let location = issue.sourceLocation
       var text = "\(issue)"
       let severity = " (\(issue.severity))"
       if text.hasSuffix(severity) { text.removeLast(severity.count) }
-      return !ExplorationEnvironment.report(text, fileID: place?.fileID ?? "?", line: place?.line ?? 0)
+      return !ExplorationEnvironment.report(text, fileID: location?.fileID ?? "?", line: location?.line ?? 0)
     }
   }
 

@@ -6,7 +6,7 @@
   struct TestExploration: Sendable {
     /// The name of the test in the corpus: the module, the suites and the function.
     let key: String
-    let place: SourceLocation
+    let location: SourceLocation
     let explorer: ScheduleExplorer
     let settings: ExplorationSettings
 
@@ -57,7 +57,7 @@
         \(failure)
           repeat: \(ExplorationSettings.Variable.replay)='\(failure.replay)' swift test --filter '\(filter)'
         """
-      Issue.record(Comment(rawValue: text), sourceLocation: place(of: failure))
+      Issue.record(Comment(rawValue: text), sourceLocation: location(of: failure))
     }
 
     /// The regular expression for the command line that selects the test.
@@ -66,26 +66,26 @@
       return name.map { $0.isLetter || $0.isNumber || "/_` ".contains($0) ? "\($0)" : "." }.joined() + "\\("
     }
 
-    private func place(of failure: ExplorationFailure) -> SourceLocation {
+    private func location(of failure: ExplorationFailure) -> SourceLocation {
       let check = failure.problems.lazy.compactMap { if case .check(let check) = $0 { check } else { nil } }.first
-      var place = place
-      guard let check, check.line > 0, check.fileID.contains("/") else { return place }
-      if check.fileID != place.fileID {
-        place = SourceLocation(fileID: check.fileID, filePath: check.fileID, line: 1, column: 1)
+      var location = location
+      guard let check, check.line > 0, check.fileID.contains("/") else { return location }
+      if check.fileID != location.fileID {
+        location = SourceLocation(fileID: check.fileID, filePath: check.fileID, line: 1, column: 1)
       }
-      place.line = Int(check.line)
-      place.column = 1
-      return place
+      location.line = Int(check.line)
+      location.column = 1
+      return location
     }
   }
 
   extension TestExploration {
     /// Makes the exploration of a test.
     init(of test: Test, explorer: ScheduleExplorer, settings: ExplorationSettings) {
-      let place = test.sourceLocation
-      let (id, suffix) = ("\(test.id)", "/\(place.fileName):\(place.line):\(place.column)")
+      let location = test.sourceLocation
+      let (id, suffix) = ("\(test.id)", "/\(location.fileName):\(location.line):\(location.column)")
       let key = id.hasSuffix(suffix) ? String(id.dropLast(suffix.count)) : id
-      self.init(key: key, place: place, explorer: explorer, settings: settings)
+      self.init(key: key, location: location, explorer: explorer, settings: settings)
     }
   }
 #endif

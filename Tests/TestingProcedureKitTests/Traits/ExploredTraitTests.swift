@@ -116,7 +116,7 @@ struct ExploredTraitTests {
   func abandoned() async throws {
     let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let exploration = TestExploration(
-        key: "Module.test()", place: #_sourceLocation, explorer: ScheduleExplorer(),
+        key: "Module.test()", location: #_sourceLocation, explorer: ScheduleExplorer(),
         settings: try ExplorationSettings(environment: [:]))
       try await exploration.run { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
     }

@@ -15,7 +15,7 @@ struct TestExplorationTests {
 
   private func exploration(_ explorer: ScheduleExplorer, _ environment: [String: String]) throws -> TestExploration {
     TestExploration(
-      key: "Module.test()", place: #_sourceLocation, explorer: explorer,
+      key: "Module.test()", location: #_sourceLocation, explorer: explorer,
       settings: try ExplorationSettings(environment: environment))
   }
 
@@ -50,7 +50,7 @@ struct TestExplorationTests {
       setenv("PROCEDUREKIT_REPLAY", replay, 1)
       let again = await #expect(throws: ExplorationFailure.self) {
         try await TestExploration(
-          key: "Module.test()", place: #_sourceLocation, explorer: ScheduleExplorer(seed: 1),
+          key: "Module.test()", location: #_sourceLocation, explorer: ScheduleExplorer(seed: 1),
           settings: try ExplorationSettings(environment: TestProcess.environment)
         ).run(Self.tellBeforeChange)
       }

@@ -17,7 +17,7 @@ struct LockTable {
   /// The waiting tasks in the order of their requests.
   private var waiting: [LockUse] = []
   private var order = LockOrder()
-  /// The locks in the order of their first use, so that locks of one place can be numbered.
+  /// The locks in the order of their first use, so that locks of one location can be numbered.
   private var known: [LockIdentity: Int] = [:]
 
   /// The first circle in the order of lockings.
@@ -82,8 +82,8 @@ struct LockTable {
   /// The held locks and the waiting tasks, one line each.
   var lines: [String] {
     let holders = holders.values.sorted { known[$0.lock, default: 0] < known[$1.lock, default: 0] }
-    return holders.map { "task \($0.task) holds the lock of \(name(of: $0.lock)) since \($0.place)" }
-      + waiting.map { "task \($0.task) waits for the lock of \(name(of: $0.lock)) at \($0.place)" }
+    return holders.map { "task \($0.task) holds the lock of \(name(of: $0.lock)) since \($0.location)" }
+      + waiting.map { "task \($0.task) waits for the lock of \(name(of: $0.lock)) at \($0.location)" }
   }
 
   private mutating func take(_ use: LockUse) {
@@ -107,16 +107,16 @@ struct LockTable {
 
   private func member(holding held: LockUse, taking taken: LockUse) -> LockCycle.Member {
     LockCycle.Member(
-      task: taken.task, held: name(of: held.lock), heldSince: "\(held.place)", taken: name(of: taken.lock),
-      takenAt: "\(taken.place)")
+      task: taken.task, held: name(of: held.lock), heldSince: "\(held.location)", taken: name(of: taken.lock),
+      takenAt: "\(taken.location)")
   }
 
-  /// Returns the place of the lock's initialization, with a number if there are several locks of the place.
+  /// Returns the location of the lock's initialization, with a number if there are several locks of the location.
   func name(of lock: LockIdentity) -> String {
-    let place = "\(lock.place)"
-    let same = known.filter { $0.key.place.line == lock.place.line && "\($0.key.place)" == place }
-    guard same.count > 1, let index = known[lock] else { return place }
-    return "\(place) (number \(same.values.count { $0 <= index }))"
+    let location = "\(lock.location)"
+    let same = known.filter { $0.key.location.line == lock.location.line && "\($0.key.location)" == location }
+    guard same.count > 1, let index = known[lock] else { return location }
+    return "\(location) (number \(same.values.count { $0 <= index }))"
   }
 }
 
@@ -126,8 +126,8 @@ struct LockUse {
   /// The worker on which the task runs: a held lock belongs to a thread.
   var worker: WorkerThread
   var task: Int
-  /// The place of the locking.
-  var place: CodePlace
+  /// The location of the locking.
+  var location: CodeLocation
   var turn: Turn
 }
 
@@ -194,19 +194,19 @@ public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
-    /// The held lock, by the place of its initialization; locks of one place are numbered.
+    /// The held lock, by the location of its initialization; locks of one location are numbered.
     public var held: String
 
-    /// The place of the locking of the held lock.
+    /// The location of the locking of the held lock.
     public var heldSince: String
 
-    /// The other lock, by the place of its initialization; locks of one place are numbered.
+    /// The other lock, by the location of its initialization; locks of one location are numbered.
     public var taken: String
 
-    /// The place of the locking of the other lock.
+    /// The location of the locking of the other lock.
     public var takenAt: String
 
-    /// The task, the locks and the places in words.
+    /// The task, the locks and the locations in words.
     public var description: String {
       "task \(task) holds the lock of \(held) since \(heldSince), and takes the lock of \(taken) at \(takenAt)"
     }
@@ -215,7 +215,7 @@ public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
   /// The tasks in the order of the circle. A single task takes a lock again that the task holds.
   public var members: [Member]
 
-  /// The tasks, the locks and the places in words.
+  /// The tasks, the locks and the locations in words.
   public var description: String {
     members.map(\.description).joined(separator: "; ")
   }

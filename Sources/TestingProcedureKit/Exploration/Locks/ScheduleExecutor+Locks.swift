@@ -2,18 +2,18 @@ import ExploredLocks
 import Synchronization
 
 extension ScheduleExecutor: LockSchedule {
-  func lock(_ lock: LockIdentity, at place: CodePlace) {
+  func lock(_ lock: LockIdentity, at location: CodeLocation) {
     let turn = offerTurn()
     var isWaiting = true
     while isWaiting {
-      let next = state.withLock { $0.willLock(lock, at: place, turn) }
+      let next = state.withLock { $0.willLock(lock, at: location, turn) }
       if case .goOn = next { isWaiting = false } else { perform(next, on: turn.thread) }
     }
   }
 
-  func lockIfAvailable(_ lock: LockIdentity, at place: CodePlace) -> Bool {
+  func lockIfAvailable(_ lock: LockIdentity, at location: CodeLocation) -> Bool {
     let turn = offerTurn()
-    return state.withLock { $0.willLockIfAvailable(lock, at: place, turn) }
+    return state.withLock { $0.willLockIfAvailable(lock, at: location, turn) }
   }
 
   func unlock(_ lock: LockIdentity) {
@@ -27,7 +27,7 @@ extension ScheduleExecutor: LockSchedule {
     perform(next, on: turn.thread)
   }
 
-  func willPerform(_ operation: StaticString, on atomic: CodePlace) {
+  func willPerform(_ operation: StaticString, on atomic: CodeLocation) {
     _ = offerTurn()
     log("\(operation) of \(atomic)")
   }

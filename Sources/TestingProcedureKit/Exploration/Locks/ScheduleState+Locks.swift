@@ -52,9 +52,9 @@ extension ScheduleState {
   }
 
   /// Takes a lock, or parks the running task until the lock is given back.
-  mutating func willLock(_ lock: LockIdentity, at place: CodePlace, _ turn: Turn) -> Continuation {
+  mutating func willLock(_ lock: LockIdentity, at location: CodeLocation, _ turn: Turn) -> Continuation {
     guard isTurn(of: turn.thread), let holder else { return .goOn }
-    let answer = locks.willLock(LockUse(lock: lock, worker: holder, task: running ?? 0, place: place, turn: turn))
+    let answer = locks.willLock(LockUse(lock: lock, worker: holder, task: running ?? 0, location: location, turn: turn))
     let name = trace == nil ? "" : locks.name(of: lock)
     switch answer {
     case .taken:
@@ -71,10 +71,10 @@ extension ScheduleState {
   }
 
   /// Takes a lock unless the lock is held.
-  mutating func willLockIfAvailable(_ lock: LockIdentity, at place: CodePlace, _ turn: Turn) -> Bool {
+  mutating func willLockIfAvailable(_ lock: LockIdentity, at location: CodeLocation, _ turn: Turn) -> Bool {
     guard isTurn(of: turn.thread), let holder else { return true }
     let isTaken = locks.willLockIfAvailable(
-      LockUse(lock: lock, worker: holder, task: running ?? 0, place: place, turn: turn))
+      LockUse(lock: lock, worker: holder, task: running ?? 0, location: location, turn: turn))
     let name = trace == nil ? "" : locks.name(of: lock)
     log(isTaken ? "locks \(name)" : "finds \(name) locked")
     return isTaken

@@ -18,7 +18,7 @@ import TestingProcedureKit
     return explorer
   }
 
-  @Test("A deadlock of two locks is reported with the locks, the holders and the places, and is replayed")
+  @Test("A deadlock of two locks is reported with the locks, the holders and the locations, and is replayed")
   func deadlock() async throws {
     for seed in 0..<10 as Range<UInt64> {
       var explorer = Self.explorer()

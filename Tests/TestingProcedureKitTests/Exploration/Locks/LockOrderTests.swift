@@ -4,12 +4,12 @@ import Testing
 @testable import TestingProcedureKit
 
 @Suite struct LockOrderTests {
-  private let locks = (0..<4).map { LockIdentity(CodePlace(fileID: "Locks.swift", line: UInt($0))) }
+  private let locks = (0..<4).map { LockIdentity(CodeLocation(fileID: "Locks.swift", line: UInt($0))) }
   private let workers = (0..<4).map { _ in WorkerThread() }
 
   private func use(_ lock: Int, by task: Int) -> LockUse {
     LockUse(
-      lock: locks[lock], worker: workers[task], task: task, place: locks[lock].place,
+      lock: locks[lock], worker: workers[task], task: task, location: locks[lock].location,
       turn: Turn(thread: .current))
   }
 
@@ -37,7 +37,7 @@ import Testing
     #expect(table.possibleDeadlock?.members.count == members)
   }
 
-  @Test("Waits that close a circle are a deadlock, which names the locks and the places")
+  @Test("Waits that close a circle are a deadlock, which names the locks and the locations")
   func deadlock() throws {
     var table = LockTable()
     for task in 0..<3 { _ = table.willLock(use(task, by: task)) }

@@ -1,5 +1,5 @@
-/// A place in the code, for reports.
-package struct CodePlace: Sendable, CustomStringConvertible {
+/// A file and line of the code, for reports.
+package struct CodeLocation: Sendable, CustomStringConvertible {
   package let fileID: StaticString
   package let line: UInt
 
