@@ -41,7 +41,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
     update("subtract") { $0 - operand }
   }
 
-  /// Keeps the bits that are set in `operand`, too.
+  /// Clears the bits that are not set in `operand`.
   ///
   /// - Returns: The value before and after the operation.
   @discardableResult
@@ -93,7 +93,7 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 }
 
 extension ExploredAtomic where Value == Bool {
-  /// Keeps `true` only if `operand` is `true`, too.
+  /// Becomes `false` if `operand` is `false`.
   ///
   /// - Returns: The value before and after the operation.
   @discardableResult

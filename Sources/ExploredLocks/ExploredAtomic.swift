@@ -2,17 +2,17 @@ public import Synchronization
 
 /// An `Atomic` whose operations are choices within an exploration.
 ///
-/// Code opts in by one line, in builds for tests only, since the name in the module hides the name in `Synchronization`:
+/// Code opts in with one line, only in builds for tests. The name in the module hides the one in `Synchronization`:
 ///
 /// ```swift
 /// typealias Atomic = ExploredAtomic
 /// ```
 ///
-/// Within an exploration of `TestingProcedureKit`, any ready task can run before each operation. A task that performs
-/// twenty operations without a pause gives way, so that loops that wait for another task end.
+/// Within an exploration of `TestingProcedureKit`, any ready task can run before each operation. A task that performs twenty
+/// operations in a row yields, so that a loop that waits for another task ends.
 ///
-/// **Memory orderings** are accepted, but every operation is sequentially consistent: an exploration finds no bug of a
-/// weaker ordering. In contrast to an `Atomic`, a lock guards the value, outside of explorations, too.
+/// **Memory orderings** are accepted, but every operation is sequentially consistent, so that an exploration finds no bugs of
+/// weaker orderings. In contrast to an `Atomic`, the value is guarded by a lock, even outside explorations.
 public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, Sendable {
   private let value: Mutex<Value>
   private let location: CodeLocation
@@ -28,7 +28,7 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
     location = CodeLocation(fileID: fileID, line: line)
   }
 
-  /// Performs one operation, after other tasks could go first.
+  /// Performs one operation, after other tasks had the opportunity to run.
   ///
   /// - Returns: The value before and after the operation.
   @discardableResult
@@ -62,7 +62,7 @@ public struct ExploredAtomic<Value: AtomicRepresentable & Sendable>: ~Copyable, 
 }
 
 extension ExploredAtomic where Value: Equatable {
-  /// Replaces the value by `desired` if the value equals `expected`. An `Atomic` compares the bits instead.
+  /// Replaces the value with `desired` if the value equals `expected`. An `Atomic` compares the bits instead.
   ///
   /// - Returns: Whether the value was replaced, and the value before.
   public borrowing func compareExchange(
@@ -73,7 +73,7 @@ extension ExploredAtomic where Value: Equatable {
     return (original == expected, original)
   }
 
-  /// Replaces the value by `desired` if the value equals `expected`.
+  /// Replaces the value with `desired` if the value equals `expected`.
   ///
   /// - Returns: Whether the value was replaced, and the value before.
   public borrowing func compareExchange(
@@ -83,8 +83,8 @@ extension ExploredAtomic where Value: Equatable {
     compareExchange(expected: expected, desired: desired, ordering: successOrdering)
   }
 
-  /// Replaces the value by `desired` if the value equals `expected`. In contrast to an `Atomic`, the operation never
-  /// fails without reason.
+  /// Replaces the value with `desired` if the value equals `expected`. In contrast to that of an `Atomic`, the operation never
+  /// fails spuriously.
   ///
   /// - Returns: Whether the value was replaced, and the value before.
   public borrowing func weakCompareExchange(
@@ -93,8 +93,8 @@ extension ExploredAtomic where Value: Equatable {
     compareExchange(expected: expected, desired: desired, ordering: ordering)
   }
 
-  /// Replaces the value by `desired` if the value equals `expected`. In contrast to an `Atomic`, the operation never
-  /// fails without reason.
+  /// Replaces the value with `desired` if the value equals `expected`. In contrast to that of an `Atomic`, the operation never
+  /// fails spuriously.
   ///
   /// - Returns: Whether the value was replaced, and the value before.
   public borrowing func weakCompareExchange(

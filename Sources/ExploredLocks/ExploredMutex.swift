@@ -1,19 +1,19 @@
 import Synchronization
 
-/// A `Mutex` whose locking is a choice within an exploration.
+/// A `Mutex` whose operations are choices within an exploration.
 ///
-/// Code opts in by one line, in builds for tests only, since the name in the module hides the name in `Synchronization`:
+/// Code opts in with one line, only in builds for tests. The name in the module hides the one in `Synchronization`:
 ///
 /// ```swift
 /// typealias Mutex = ExploredMutex
 /// ```
 ///
-/// Within an exploration of `TestingProcedureKit`, any ready task can run before each locking. A task that asks for a
-/// held lock waits, while other tasks run. Tasks that wait for each other's locks are reported as a deadlock, with the
-/// locks, their holders and the locations in the code; so is a task that locks a lock that the task holds.
+/// Within an exploration of `TestingProcedureKit`, any ready task can run before the lock is taken. A task that requests a
+/// held lock waits while other tasks run. Tasks that wait for each other's locks are reported as a deadlock, with the locks,
+/// their holders and the locations in the code. So is a task that takes a lock that it already holds.
 ///
-/// Outside of explorations, and on other threads, the lock is a `Mutex`. A lock that outlives a schedule makes schedules
-/// depend on each other: make locks within the explored body.
+/// Outside explorations, and on other threads, the lock behaves like a `Mutex`. A lock that outlives a schedule makes schedules
+/// depend on each other, so make locks within the explored body.
 public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
   private let mutex: Mutex<Value>
   private let identity: LockIdentity
@@ -29,12 +29,12 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
     identity = LockIdentity(CodeLocation(fileID: fileID, line: line))
   }
 
-  /// Waits for the lock, and calls `body` under the lock. Cancelling does not end the wait.
+  /// Waits for the lock, and calls `body` while holding it. Cancelling the task does not end the wait.
   ///
   /// - Parameters:
-  ///   - body: The function to call with the value. Locking the same lock within `body` is an error.
-  ///   - fileID: The file of the locking in reports.
-  ///   - line: The line of the locking in reports.
+  ///   - body: The function to call with the value. Taking the same lock within `body` is an error.
+  ///   - fileID: The file of the call, for reports.
+  ///   - line: The line of the call, for reports.
   /// - Returns: The result of `body`.
   /// - Throws: The error of `body`.
   public borrowing func withLock<Result: ~Copyable, E: Error>(
@@ -46,13 +46,13 @@ public struct ExploredMutex<Value: ~Copyable>: ~Copyable, Sendable {
     return try mutex.withLock(body)
   }
 
-  /// Calls `body` under the lock, unless the lock is held.
+  /// Calls `body` while holding the lock, unless the lock is already held.
   ///
   /// - Parameters:
   ///   - body: The function to call with the value.
-  ///   - fileID: The file of the locking in reports.
-  ///   - line: The line of the locking in reports.
-  /// - Returns: The result of `body`; `nil` if the lock is held, also by the caller.
+  ///   - fileID: The file of the call, for reports.
+  ///   - line: The line of the call, for reports.
+  /// - Returns: The result of `body`; `nil` if the lock is held, even by the caller.
   /// - Throws: The error of `body`.
   public borrowing func withLockIfAvailable<Result: ~Copyable, E: Error>(
     _ body: (inout sending Value) throws(E) -> sending Result, fileID: StaticString = #fileID, line: UInt = #line

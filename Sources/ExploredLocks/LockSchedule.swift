@@ -1,34 +1,34 @@
 import Synchronization
 
-/// A schedule that decides the order of lockings and atomic operations.
+/// A schedule that decides the order of operations on locks and atomics.
 package protocol LockSchedule: Sendable {
-  /// Lets other tasks go first, and takes `lock` when no other task holds the lock.
+  /// Lets other tasks run first, and takes `lock` once no other task holds it.
   func lock(_ lock: LockIdentity, at location: CodeLocation)
 
-  /// Lets other tasks go first, and takes `lock` unless a task holds the lock.
+  /// Lets other tasks run first, and takes `lock` unless a task holds it.
   ///
   /// - Returns: Whether the lock was taken.
   func lockIfAvailable(_ lock: LockIdentity, at location: CodeLocation) -> Bool
 
-  /// Gives `lock` back.
+  /// Releases `lock`.
   func unlock(_ lock: LockIdentity)
 
-  /// Lets other tasks go first, before an atomic operation.
+  /// Lets other tasks run first, before an atomic operation.
   func willPerform(_ operation: StaticString, on atomic: CodeLocation)
 }
 
-/// The way from a lock to the schedule of the calling thread.
+/// Finds the schedule of the calling thread, for locks and atomics.
 package enum LockSchedules {
   private static let isInstalled = Atomic(false)
   private static let find = Mutex<(@Sendable () -> (any LockSchedule)?)?>(nil)
 
-  /// Lets locks find the schedule of the calling thread by `find`. Called by the explorer.
+  /// Installs the function that returns the schedule of the calling thread. The explorer calls it.
   package static func install(_ find: @escaping @Sendable () -> (any LockSchedule)?) {
     Self.find.withLock { $0 = find }
     isInstalled.store(true, ordering: .releasing)
   }
 
-  /// The schedule that runs on the calling thread; `nil` outside of explorations.
+  /// The schedule that runs on the calling thread; `nil` outside explorations.
   static var current: (any LockSchedule)? {
     guard isInstalled.load(ordering: .acquiring) else { return nil }
     return find.withLock { $0 }?()

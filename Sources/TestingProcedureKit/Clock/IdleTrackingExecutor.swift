@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An executor that runs one job at a time, on threads of the process, and reports when no job is left.
+/// An executor that runs one job at a time on the global executor, and reports when no job is left.
 ///
 /// Jobs run in the order of arrival. Each batch of ready jobs is run by one task of the global executor.
 final class IdleTrackingExecutor: TaskExecutor {
@@ -33,7 +33,7 @@ final class IdleTrackingExecutor: TaskExecutor {
     if needsDriver { KitSpawner.startDriver { self.runReadyJobs() } }
   }
 
-  /// Runs the ready jobs, and hands the jobs that became ready meanwhile to the next driver, so that others get the
+  /// Runs the ready jobs. Another driver runs the jobs that become ready in the meantime, so that other tasks can use the
   /// thread in between.
   private func runReadyJobs() {
     let jobs = state.withLock { state in

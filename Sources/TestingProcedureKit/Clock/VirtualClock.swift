@@ -8,13 +8,13 @@
 /// try await done
 /// ```
 ///
-/// Sleepers wake in the order of their deadlines, and with equal deadlines in the order of falling asleep. `advance`
-/// moves the clock at once. ``run(for:)`` moves the clock from deadline to deadline, and waits in between until the
-/// tasks on ``executor`` have done their work. Within `exploreSchedules` the clock moves by itself: when no job is
-/// ready, the clock jumps to the next deadline.
+/// Sleepers wake in the order of their deadlines, and with equal deadlines in the order in which the sleeps began. `advance`
+/// moves the clock immediately. ``run(for:)`` moves the clock from deadline to deadline, and waits in between until the
+/// tasks on ``executor`` have done their work. Within `exploreSchedules`, the clock moves automatically: when no job
+/// is ready, it jumps to the next deadline.
 ///
-/// Falling asleep, waking and cancelling take O(log n) for n sleepers. All methods can be called from any thread.
-/// Cancelling a sleeping task ends the sleep at once with `CancellationError`.
+/// Beginning, ending and cancelling a sleep take O(log n) for n sleepers. All methods can be called from any thread.
+/// Cancelling a sleeping task ends the sleep immediately with `CancellationError`.
 public final class VirtualClock: Clock {
   /// The clock of the test with the trait `.virtualClock` that executes the calling code, and of the exploration with
   /// the trait `.explored`; `nil` elsewhere.
@@ -52,9 +52,9 @@ public final class VirtualClock: Clock {
   private let list: List
   private let reportIfIdle: @Sendable () -> Void
 
-  /// The executor whose work ``run(for:)`` waits for. The executor runs one job at a time.
+  /// The executor whose work ``run(for:)`` waits for. It runs one job at a time.
   ///
-  /// Give the executor to a queue (`ProcedureQueue.Configuration.executor`), to `withTaskExecutorPreference`, or to
+  /// Pass the executor to a queue (`ProcedureQueue.Configuration.executor`), to `withTaskExecutorPreference`, or to
   /// `Task(executorPreference:)`. Child tasks inherit the executor, and default actors serve a task on the executor of
   /// the task. The clock of an exploration has the executor of the exploration.
   public let executor: any TaskExecutor
@@ -93,7 +93,7 @@ public final class VirtualClock: Clock {
     list.withLock { state, _ in state.queue.first?.deadline }
   }
 
-  /// Waits until the clock reaches `deadline`. A deadline that has passed returns at once; `tolerance` has no effect.
+  /// Waits until the clock reaches `deadline`. A deadline that has passed returns at once; `tolerance` is ignored.
   ///
   /// Cancelling the task ends the wait at once.
   ///
@@ -119,8 +119,8 @@ public final class VirtualClock: Clock {
 
   /// Moves the clock forward by `duration`, and wakes every sleeper that is due, in order.
   ///
-  /// The function returns at once. A sleep that a woken task begins counts from the new time. For several sleeps in a
-  /// row, use ``run(for:)``, or alternate with `nextSleep`.
+  /// The function returns at once. A sleep that a woken task begins is measured from the new time. For several consecutive
+  /// sleeps, use ``run(for:)``, or alternate with `nextSleep`.
   ///
   /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
@@ -134,11 +134,11 @@ public final class VirtualClock: Clock {
     advance { _ in instant }
   }
 
-  /// Moves the clock in one visit to the lock, so that concurrent calls add up.
+  /// Moves the clock under a single lock, so that concurrent calls add up.
   private func advance(to instant: (Instant) -> Instant) {
     list.withLock { state, waiters in
       let instant = instant(state.now)
-      precondition(instant >= state.now, "a virtual clock cannot go back from \(state.now) to \(instant)")
+      precondition(instant >= state.now, "a virtual clock cannot move back from \(state.now) to \(instant)")
       for number in state.move(to: instant) { waiters.answer(number, .success(instant)) }
     }
   }
@@ -184,17 +184,17 @@ extension VirtualClock {
   /// - Precondition: `instant` is not in the clock's past.
   /// - Throws: `CancellationError` if the calling task is cancelled. The clock then stays at the last step.
   public func run(until instant: Instant) async throws {
-    precondition(instant >= now, "a virtual clock cannot go back from \(now) to \(instant)")
+    precondition(instant >= now, "a virtual clock cannot move back from \(now) to \(instant)")
     try await waitUntilQuiet()
     while step(through: instant) { try await waitUntilQuiet() }
   }
 
   /// Waits until no job on ``executor`` is ready or running.
   ///
-  /// Each task on the executor has then ended, or sleeps, or waits for something else. The promise does not include
-  /// work elsewhere: tasks without the executor, the main actor, actors with an executor of their own, dispatch queues,
-  /// `Task.sleep`, and input and output. If such work resumes a task on the executor later, the executor is no longer
-  /// quiet. If several tasks wait, each moment of quiet resumes the first.
+  /// Each task on the executor has then ended, sleeps, or waits for something else. The executor does not know of work
+  /// elsewhere: tasks without the executor, the main actor, actors with their own executors, dispatch queues, `Task.sleep`, and
+  /// input and output. If such work resumes a task on the executor later, the executor is no longer quiet. If several tasks
+  /// wait, the executor resumes one of them each time it becomes quiet, in order.
   ///
   /// - Throws: `CancellationError` if the calling task is cancelled before.
   public func waitUntilQuiet() async throws {
@@ -220,7 +220,7 @@ extension VirtualClock {
   /// Resumes the first task that waits for quiet, unless a job has arrived since `executor` became quiet.
   private static func didBecomeIdle(_ executor: IdleTrackingExecutor, _ list: List) {
     list.withLock { state, waiters in
-      // An executor takes no other lock under its own. A later job belongs to work elsewhere, since the caller waits.
+      // The executor takes no other lock under its own. A job that arrives later belongs to work elsewhere, since the caller waits.
       if executor.isIdle { _ = state.answerQuiet(&waiters) }
     }
   }
@@ -232,7 +232,7 @@ extension VirtualClock {
     list.withLock { state, waiters in state.answerQuiet(&waiters) }
   }
 
-  /// Ends every wait with `CancellationError`, so that no abandoned task stays behind.
+  /// Ends every wait with `CancellationError`, so that no task is left waiting.
   func cancelSleepers() {
     list.withLock { state, waiters in
       waiters.answer(.failure(CancellationError())) { _ in true }

@@ -9,8 +9,8 @@ import Synchronization
 /// camera.grant()
 /// ```
 ///
-/// Each request waits for one instruction: `grant`, `deny` or `fail`. Requests take instructions in the order of the
-/// calls. A waiting request that is cancelled throws `CancellationError` at once.
+/// Each request waits for one instruction: `grant`, `deny` or `fail`. Requests take instructions in the order of the calls. A
+/// waiting request that is cancelled throws `CancellationError` immediately.
 public final class CapabilityProbe: Capability {
   /// The authorization of the program.
   public enum Status: AuthorizationStatus {
@@ -28,7 +28,7 @@ public final class CapabilityProbe: Capability {
   private struct Contents {
     var status: Status
     var isAvailable: Bool
-    var requestsUnderWay = 0
+    var currentRequests = 0
     var mostRequestsAtOnce = 0
   }
 
@@ -72,7 +72,7 @@ public final class CapabilityProbe: Capability {
     try await requested.wait(for: count)
   }
 
-  /// Returns the value given at creation. Cancelling the caller has no effect.
+  /// Returns the value that was passed to the initializer. Cancelling the caller has no effect.
   public func isAvailable() async -> Bool { contents.withLock { $0.isAvailable } }
 
   /// Returns the current status. Cancelling the caller has no effect.
@@ -83,10 +83,10 @@ public final class CapabilityProbe: Capability {
   /// - Throws: The error given to ``fail(_:)``; `CancellationError` if the task is cancelled before the instruction.
   public func requestAuthorization(_ requirement: Void) async throws {
     contents.withLock { contents in
-      contents.requestsUnderWay += 1
-      contents.mostRequestsAtOnce = max(contents.mostRequestsAtOnce, contents.requestsUnderWay)
+      contents.currentRequests += 1
+      contents.mostRequestsAtOnce = max(contents.mostRequestsAtOnce, contents.currentRequests)
     }
-    defer { contents.withLock { $0.requestsUnderWay -= 1 } }
+    defer { contents.withLock { $0.currentRequests -= 1 } }
     requested.increment()
     let answer = try await commands.next(ignoringCancellation: false)
     contents.withLock { $0.status = answer }

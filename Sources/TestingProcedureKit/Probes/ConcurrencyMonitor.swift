@@ -45,7 +45,7 @@ public final class ConcurrencyMonitor: Sendable {
     state.withLock { $0.overlaps.contains([category, other].sorted()) }
   }
 
-  /// Counts `body` as executing, in all given categories, until `body` returns or throws.
+  /// Counts `body` as executing, in all given categories, until it returns or throws.
   ///
   /// The body executes in the caller's task and on the caller's actor; cancelling the caller cancels the body.
   ///

@@ -8,7 +8,7 @@
 /// ```
 ///
 /// Each evaluation waits for one instruction: `satisfy`, `ignore` or `fail`. Evaluations take instructions in the order
-/// of the calls. A waiting evaluation that is cancelled throws `CancellationError` at once.
+/// of the calls. A waiting evaluation that is cancelled throws `CancellationError` immediately.
 public final class ConditionProbe: Sendable {
   /// The name of the condition in errors and outcomes.
   public let name: String

@@ -10,9 +10,8 @@ import Synchronization
 /// #expect(recorder.events.orderViolations().isEmpty)
 /// ```
 ///
-/// A task of the recorder reads the stream, up to the end of the stream. After the recorder is released, the task ends
-/// with the next event, and stays subscribed to the queue until then. A recorder that is made within an exploration is
-/// a part of the exploration.
+/// A task of the recorder reads the stream to its end. After the recorder has been released, the task ends with the next
+/// event, and stays subscribed to the queue until then. A recorder that is made within an exploration is part of it.
 public final class EventRecorder: Sendable {
   private struct State {
     var events: [ProcedureEvent] = []
@@ -96,7 +95,7 @@ public final class EventRecorder: Sendable {
   ///
   /// - Throws: ``StreamEnded`` if the stream ends before; `CancellationError` if the task is cancelled before.
   public func wait(until isSatisfied: ([ProcedureEvent]) -> Bool) async throws {
-    try await wait(for: "what was wanted") { isSatisfied($0) ? () : nil }
+    try await wait(for: "events that satisfy the condition") { isSatisfied($0) ? () : nil }
   }
 
   /// Waits until the stream has ended. Cancelling the caller ends the wait.
@@ -132,7 +131,7 @@ public final class EventRecorder: Sendable {
 }
 
 extension EventRecorder {
-  /// The error of a wait for an event that never came: the stream has ended.
+  /// The error of a wait for an event when the stream has ended without that event.
   public struct StreamEnded: Error, CustomStringConvertible {
     /// The description of the awaited event.
     public var awaited: String
@@ -142,22 +141,22 @@ extension EventRecorder {
 
     /// The awaited event and the recorded events.
     public var description: String {
-      "the events have ended without \(awaited): \(events.map { "\($0.kind) of \($0.id)" })"
+      "the stream ended without \(awaited): \(events.map { "\($0.kind) of \($0.id)" })"
     }
   }
 }
 
 extension Sequence<ProcedureEvent> {
-  /// The kinds of all events, or of the events of the run `id` alone, in order.
+  /// Returns the kinds of all events, or only of those of the run `id`, in order.
   public func steps(of id: ProcedureID? = nil) -> [ProcedureEvent.Kind] {
     filter { id == nil || $0.id == id }.map(\.kind)
   }
 
-  /// The violations of the order of a run's events (rule L2), in words; empty if nothing does.
+  /// Returns a description of each violation of the order of a run's events (rule L2).
   ///
-  /// `didAttach` comes first, `didCancel` at most once and before `willFinish`, `didFinish` last; the body ends as often
-  /// as it starts, and instants never go back. The events must be complete from the first of each run on; runs that have
-  /// not finished yet are looked at as far as they have come.
+  /// `didAttach` is first; `didCancel` occurs at most once and precedes `willFinish`; `didFinish` is last. The body ends as many
+  /// times as it starts, and instants never decrease. The events must include the first event of each run. Of unfinished runs,
+  /// the events so far are checked.
   public func orderViolations() -> [String] {
     let runs = Dictionary(grouping: self, by: \.id)
     return runs.keys.sorted().flatMap { id in
@@ -172,19 +171,19 @@ extension Sequence<ProcedureEvent> {
     }
     let steps = events.map(\.kind)
     func count(_ step: ProcedureEvent.Kind) -> Int { steps.count { $0 == step } }
-    expect(steps.first == .didAttach && count(.didAttach) == 1, "begins with one didAttach")
-    expect(count(.didCancel) <= 1, "is cancelled once at most")
-    expect(count(.willFinish) <= 1 && count(.didFinish) <= 1, "finishes once")
+    expect(steps.first == .didAttach && count(.didAttach) == 1, "must begin with its only didAttach")
+    expect(count(.didCancel) <= 1, "must have at most one didCancel")
+    expect(count(.willFinish) <= 1 && count(.didFinish) <= 1, "must finish only once")
     if let finish = steps.firstIndex(of: .didFinish) {
-      expect(finish == steps.count - 1, "nothing follows didFinish")
-      expect(count(.willExecute) == count(.didExecute), "every execution ends")
-      expect(steps.firstIndex(of: .willFinish).map { $0 < finish } ?? false, "willFinish comes before didFinish")
+      expect(finish == steps.count - 1, "didFinish must be the last event")
+      expect(count(.willExecute) == count(.didExecute), "must have a didExecute for each willExecute")
+      expect(steps.firstIndex(of: .willFinish).map { $0 < finish } ?? false, "willFinish must precede didFinish")
     }
     if let end = steps.firstIndex(of: .willFinish) {
-      expect(!steps[end...].contains(.didCancel), "didCancel comes before willFinish")
-      expect(!steps[end...].contains(.willExecute), "nothing executes after willFinish")
+      expect(!steps[end...].contains(.didCancel), "didCancel must precede willFinish")
+      expect(!steps[end...].contains(.willExecute), "willExecute must not follow willFinish")
     }
-    expect(zip(events, events.dropFirst()).allSatisfy { $0.instant <= $1.instant }, "instants never go back")
+    expect(zip(events, events.dropFirst()).allSatisfy { $0.instant <= $1.instant }, "instants must not decrease")
     return violations
   }
 }

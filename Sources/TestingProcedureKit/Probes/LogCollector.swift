@@ -12,7 +12,7 @@ import Synchronization
 /// #expect(collector.texts(.warning) == [])
 /// ```
 ///
-/// Messages are kept in the order in which the tasks passed them on, as long as the collector lives. Safe from any task.
+/// The collector keeps all messages, in the order of arrival. It can be used from any task.
 public final class LogCollector: ProcedureLogHandler {
   private let collected = Mutex<[ProcedureLogMessage]>([])
 
@@ -24,7 +24,7 @@ public final class LogCollector: ProcedureLogHandler {
     collected.withLock { $0.append(message) }
   }
 
-  /// The messages until now.
+  /// The messages so far.
   public var messages: [ProcedureLogMessage] { collected.withLock { $0 } }
 
   /// The texts of the messages of one level.

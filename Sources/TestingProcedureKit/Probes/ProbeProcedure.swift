@@ -5,14 +5,14 @@ import Synchronization
 /// ```swift
 /// let probe = ProbeProcedure<Void, Int>("probe")
 /// let handle = queue.add(probe)
-/// try await probe.waitUntilStarted()   // its body executes now, and waits for a word
+/// try await probe.waitUntilStarted()   // its body executes now, and waits for an instruction
 /// probe.finish(42)
 /// #expect(try await handle.value == 42)
 /// ```
 ///
 /// Each execution waits for one instruction: `finish` or `fail`. Executions take instructions in the order of starting;
-/// an instruction without a waiting execution is kept for the next. A waiting execution that is cancelled throws
-/// `CancellationError` at once, unless the probe ignores cancellation.
+/// an instruction without a waiting execution is kept for the next one. A waiting execution that is cancelled throws
+/// `CancellationError` immediately, unless the probe ignores cancellation.
 public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure {
   /// The name in errors and events.
   public let name: String
@@ -40,7 +40,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   ///   - name: The name in errors and events.
   ///   - categories: The categories of the executions in the monitor.
   ///   - monitor: The monitor that counts concurrent executions.
-  ///   - ignoresCancellation: Whether a cancelled execution goes on waiting for an instruction.
+  ///   - ignoresCancellation: Whether a cancelled execution continues to wait for an instruction.
   public convenience init(
     _ name: String = "ProbeProcedure", categories: [String] = [], monitor: ConcurrencyMonitor = ConcurrencyMonitor(),
     ignoresCancellation: Bool = false
@@ -58,7 +58,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
     self.ignoresCancellation = ignoresCancellation
     ExplorationEnvironment.current?.explainDeadlock { [weak self] in
       guard let self, waitingCount > 0 else { return nil }
-      return "probe \"\(name)\": executions that wait for finish or fail: \(waitingCount)"
+      return "probe \"\(name)\": \(waitingCount.counting("execution waits", "executions wait")) for finish or fail"
     }
   }
 
@@ -123,7 +123,7 @@ public final class ProbeProcedure<Input: Sendable, Output: Sendable>: Procedure 
   /// The number of executions that have thrown, including cancelled executions.
   public var failureCount: Int { journal.withLock { $0.failures } }
 
-  /// The number of executions that a cancel has ended.
+  /// The number of executions that a cancellation has ended.
   public var cancellationCount: Int { journal.withLock { $0.cancellations } }
 
   /// The number of executions that wait for an instruction.
@@ -165,7 +165,7 @@ extension ProbeProcedure where Input == Void, Output == Void {
   ///   - name: The name in errors and events.
   ///   - categories: The categories of the executions in the monitor.
   ///   - monitor: The monitor that counts concurrent executions.
-  ///   - ignoresCancellation: Whether a cancelled execution goes on waiting for an instruction.
+  ///   - ignoresCancellation: Whether a cancelled execution continues to wait for an instruction.
   public convenience init(
     _ name: String = "ProbeProcedure", categories: [String] = [], monitor: ConcurrencyMonitor = ConcurrencyMonitor(),
     ignoresCancellation: Bool = false

@@ -29,7 +29,7 @@ extension ProcedureOutcome {
     error as? Failure
   }
 
-  /// The ``ProcedureError`` of a failed run, or the ``ProcedureError`` that is the reason of a cancel.
+  /// The ``ProcedureError`` of a failed run, or the one that is the reason of a cancellation.
   public var procedureError: ProcedureError? {
     error(as: ProcedureError.self) ?? cancellationReason(as: ProcedureError.self)
   }

@@ -32,7 +32,7 @@ extension Program {
   }
 }
 
-/// A generated program, by the seed of the exploration and its number in the exploration, written `seed:number`.
+/// A generated program, identified by the seed of the exploration and its number, written `seed:number`.
 struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
   var seed: UInt64
   var number: Int
@@ -52,7 +52,7 @@ struct GeneratedProgram: Sendable, Equatable, LosslessStringConvertible {
 
 /// A failing program, simplified, with its failing schedule.
 public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible {
-  /// The number of the generated program, from `0`; `nil` for a given program.
+  /// The number of the generated program, from `0`; `nil` for a program that was not generated.
   public var number: Int?
 
   /// The seed of the programs and schedules.
@@ -64,11 +64,11 @@ public struct ProgramFailure<Command: Sendable>: Error, CustomStringConvertible 
   /// The number of commands of the program as generated.
   public var originalCommandCount: Int
 
-  /// The failing schedule of `program`. The notes are the history, with a line for each call that ended.
+  /// The failing schedule of `program`. Its notes are the history, with a line for each call that ended.
   public var failure: ExplorationFailure
 
-  /// A report with the program and the failing schedule. For a generated program, the last line has the environment
-  /// variable that repeats the exploration of the program.
+  /// A report with the program and the failing schedule. For a generated program, the last line shows the environment variable
+  /// that repeats its exploration.
   public var description: String {
     let title = number.map { "program \($0) failed (seed \(seed))" } ?? "the program failed (seed \(seed))"
     let size = "\(program.commandCount.counting("command")), \(originalCommandCount) when generated"

@@ -1,13 +1,13 @@
 /// An explorer that generates random programs from a specification, runs each under many schedules, and simplifies the
 /// first failing program and its schedule.
 ///
-/// `explorePrograms` is the short form. Each task of a program is a child task on the executor of the schedule, and
-/// lets the others run between two commands.
+/// `explorePrograms` is the short form. Each task of a program is a child task on the executor of the schedule, and yields
+/// between two commands.
 public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The command of a program.
   public typealias Command = Specification.Command
 
-  /// The commands, the system and the condition.
+  /// The specification of the programs.
   public var specification: Specification
 
   /// The number of programs.
@@ -25,7 +25,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// The explorer for each program: the number of schedules, the strategy, the seed. The seed also decides the
   /// programs.
   ///
-  /// Each of the `expectedOutcomes` has to occur in one of the programs. The exploration goes on until all outcomes have
+  /// Each of the `expectedOutcomes` has to occur in one of the programs. The exploration continues until all outcomes have
   /// occurred, for up to ten times `programs`.
   public var explorer = ScheduleExplorer(schedules: 20)
 
@@ -34,7 +34,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     self.specification = specification
   }
 
-  /// Returns a generated program, for example to execute the program outside of explorations.
+  /// Returns a generated program, for example to execute it outside explorations.
   ///
   /// - Parameter number: The number of the program, from `0`.
   /// - Returns: The program. Equal seeds, limits and numbers give equal programs.
@@ -50,8 +50,8 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
   /// Generates and explores programs, until a program fails or all have passed. Cancelling the caller ends the
   /// exploration after the current schedule.
   ///
-  /// If the environment variable `PROCEDUREKIT_PROGRAM` is set, to the text in the last line of a `ProgramFailure`, only
-  /// that program is explored, with the seed of the failure, and no outcome is required.
+  /// If the environment variable `PROCEDUREKIT_PROGRAM` is set to the text in the last line of a `ProgramFailure`, only that
+  /// program is explored, with the seed of the failure, and no outcome is required.
   ///
   /// - Returns: The statistics of all schedules of all programs.
   /// - Throws: `ProgramFailure` for the first failing program; `MissingOutcomes` if one of the expected outcomes never
@@ -92,7 +92,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
     tried < count || tried / 10 < count && !summary.missing(of: explorer.expectedOutcomes).isEmpty
   }
 
-  /// Explores one program, for example the program of a failure. With the strategy `.replay`, runs one schedule.
+  /// Explores one program, for example that of a failure. With the strategy `.replay`, runs one schedule.
   ///
   /// - Returns: The statistics.
   /// - Throws: `ProgramFailure` for the first failing schedule, without simplifying the program; the other errors of
@@ -128,7 +128,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
         shrinker.candidatePassed()
       }
     }
-    // A program that does not fail again depends on more than the choices.
+    // If the program does not fail again, the failure depends on more than the choices.
     guard let simplest = try await self.failure(of: shrinker.program, by: explorer) else { return found }
     return ProgramFailure(
       number: number, seed: seed, program: shrinker.program, originalCommandCount: program.commandCount,
@@ -169,7 +169,7 @@ public struct ProgramExplorer<Specification: ProgramSpecification>: Sendable {
 }
 
 extension ExplorationProblem {
-  /// Whether the problem shows itself again at a bearable cost.
+  /// Whether the problem can be reproduced at a reasonable cost.
   fileprivate var isCheap: Bool {
     switch self {
     case .check, .thrown, .deadlock: true
@@ -184,12 +184,12 @@ extension ExplorationProblem {
 /// try await explorePrograms(of: RegisterSpecification())
 /// ```
 ///
-/// The first failing program is simplified: tasks and commands are left out as long as the program fails in the same
-/// way, then the schedule is simplified. Cancelling the caller ends the exploration after the current schedule.
+/// The first failing program is simplified: tasks and commands are removed as long as the program fails in the same way. Then
+/// its schedule is simplified. Cancelling the caller ends the exploration after the current schedule.
 /// ``ProgramExplorer`` has further settings.
 ///
 /// - Parameters:
-///   - specification: The commands, the system and the condition.
+///   - specification: The specification of the programs.
 ///   - programs: The number of programs.
 ///   - seed: The source of all programs, choices and random numbers. Equal seeds give equal explorations.
 /// - Returns: The statistics of all schedules of all programs.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The history of an execution of a program: each call with its response, and the order of beginnings and ends.
+/// The history of an execution of a program: each call with its response, and the order in which calls began and ended.
 public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, CustomStringConvertible {
   /// An executed command.
   public struct Call: Sendable {
@@ -10,8 +10,8 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     /// The response of the system.
     public var response: Response
 
-    /// The time of the call in steps of the history: the call that began at `lowerBound` ended at `upperBound`. A call
-    /// precedes another call if it ended before the other began.
+    /// The time of the call, in steps of the history: it began at `lowerBound` and ended at `upperBound`. A call precedes
+    /// another if it ended before the other began.
     public var interval: ClosedRange<Int>
 
     /// The command and the response, which is left out if the type has only one.
@@ -33,7 +33,7 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
     self.tasks = tasks
   }
 
-  /// All calls, in the order of their beginnings.
+  /// All calls, in the order in which they began.
   public var calls: [Call] {
     tasks.joined().sorted { $0.interval.lowerBound < $1.interval.lowerBound }
   }
@@ -48,7 +48,7 @@ public struct ProgramHistory<Command: Sendable, Response: Sendable>: Sendable, C
   }
 }
 
-/// The recording of a history while the tasks of a program execute.
+/// Records a history while the tasks of a program execute.
 final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
   typealias History = ProgramHistory<Specification.Command, Specification.Response>
 
@@ -87,9 +87,9 @@ final class ProgramRecording<Specification: ProgramSpecification>: Sendable {
 }
 
 /// A depth-first search for an order of calls that explains all responses (Wing and Gong, *Testing and Verifying
-/// Concurrent Objects*, JPDC 1993), which visits each state once.
+/// Concurrent Objects*, JPDC 1993), that visits each state once.
 struct LinearizationSearch<Specification: SequentialSpecification> {
-  /// A state of the search: the number of calls of each task that have been put in order, and the model after them.
+  /// A state of the search: the number of calls of each task that have been ordered, and the model after them.
   private struct State: Hashable {
     var positions: [Int]
     var model: Specification.Model
@@ -120,7 +120,7 @@ struct LinearizationSearch<Specification: SequentialSpecification> {
     zip(state.positions, tasks).allSatisfy { $0 == $1.count }
   }
 
-  /// The states after each call that can come next: no other call ended before its beginning, and the model gives its
+  /// Returns the states after each call that can be next: no other call ended before it began, and the model gives the same
   /// response.
   private func successors(of state: State) -> [State] {
     let next = tasks.indices.filter { state.positions[$0] < tasks[$0].count }

@@ -1,5 +1,5 @@
-/// A specification of random concurrent programs: the commands, the system that executes them, and the condition that
-/// every execution has to meet.
+/// A specification of random concurrent programs: the commands, the system that executes them, and the condition that every
+/// execution must meet.
 ///
 /// ``explorePrograms(of:programs:seed:)`` generates programs from the specification and explores their schedules. If a
 /// sequential model describes the system, conform to ``SequentialSpecification``: the explorer then checks that every
@@ -21,15 +21,15 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
   /// - Throws: Any error, which fails the schedule.
   func makeSystem(_ env: ExplorationEnvironment) async throws -> System
 
-  /// Returns a random command. Equal random numbers have to give equal commands.
+  /// Returns a random command. Equal random numbers must give equal commands.
   func makeCommand(using random: inout SeededGenerator) -> Command
 
-  /// Executes a command. Several tasks call the function at the same time.
+  /// Executes a command. Several tasks call the function concurrently.
   ///
-  /// A command that waits for another command can wait forever in a random program, and is then reported as a deadlock:
-  /// limit the wait on `env.clock`, and let the expiry be a response.
+  /// In a random program, a command that waits for another one can wait forever, and is then reported as a deadlock. Limit the
+  /// wait on `env.clock`, and return a response that stands for the timeout.
   ///
-  /// - Throws: Any error, which fails the schedule. An expected error is a response.
+  /// - Throws: Any error, which fails the schedule. Return an expected error as a response.
   func execute(_ command: Command, on system: System, _ env: ExplorationEnvironment) async throws -> Response
 
   /// Returns commands that are simpler than `command`, the simplest first, for simplifying a failing program. Default:
@@ -46,7 +46,7 @@ public protocol ProgramSpecification<Command, System, Response>: Sendable {
 }
 
 extension ProgramSpecification {
-  /// Returns no command: programs are simplified by leaving out commands only.
+  /// Returns no command, so that programs are simplified only by removing commands.
   public func simplerCommands(than command: Command) -> [Command] { [] }
 
   /// Checks nothing after the execution.
@@ -55,10 +55,10 @@ extension ProgramSpecification {
   ) async throws {}
 }
 
-/// A specification with a sequential model, which knows the response of each command.
+/// A specification with a sequential model that predicts the response of each command.
 ///
 /// A history is linearizable if the commands have an order in which the model gives the same responses, and in which
-/// each command that ended before another began comes first (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
+/// each command that ended before another began precedes it (Herlihy and Wing, *Linearizability*, TOPLAS 1990).
 public protocol SequentialSpecification: ProgramSpecification where Response: Equatable {
   /// The state of the model, a value.
   associatedtype Model: Hashable & Sendable
@@ -68,7 +68,7 @@ public protocol SequentialSpecification: ProgramSpecification where Response: Eq
 
   /// Performs `command` on the model.
   ///
-  /// - Returns: The response that the system has to give.
+  /// - Returns: The response that the system must give.
   func respond(to command: Command, _ model: inout Model) -> Response
 }
 
@@ -82,8 +82,8 @@ extension SequentialSpecification {
 
   /// Returns whether an order of the commands explains all responses of `history`.
   ///
-  /// The search takes time in proportion to the reachable states of the model, at most the product of the lengths of
-  /// the tasks for each state.
+  /// The search takes time in proportion to the reachable states of the model, times at most the product of the lengths of the
+  /// tasks.
   public func isLinearizable(_ history: ProgramHistory<Command, Response>) -> Bool {
     var search = LinearizationSearch(self, history)
     return search.succeeds()

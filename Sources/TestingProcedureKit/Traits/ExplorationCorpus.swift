@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// A text file with the failing seeds of explorations, one line for each: the seed, the number of schedules up to the
-/// failure, and the test.
+/// A text file with the failing seeds of explorations. Each line contains the seed, the number of schedules up to the failure,
+/// and the test.
 ///
-/// A seed stays useful after a change of the code, in contrast to a replay string. Lines in another format are errors.
+/// In contrast to a replay string, a seed remains useful after a change to the code. A line in another format is an error.
 struct ExplorationCorpus: Sendable {
   /// A failing exploration.
   struct Entry: Hashable, Sendable {
@@ -27,13 +27,13 @@ struct ExplorationCorpus: Sendable {
     var line: Int
 
     var description: String {
-      "\(path):\(line) is no line of a corpus: delete the line, or write a seed, a number of schedules and a test"
+      "\(path):\(line) is not a line of a corpus. Delete it, or write a seed, a number of schedules and a test."
     }
   }
 
   var path: String
 
-  /// Orders the changes of this process.
+  /// Serializes the changes of this process.
   private static let changes = Mutex(())
 
   /// Returns the entries of a test, in the order of the file. A missing file has no entries.

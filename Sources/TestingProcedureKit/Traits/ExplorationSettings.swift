@@ -1,4 +1,4 @@
-/// The changes to the explorations of a test run that environment variables ask for.
+/// The settings that environment variables give the explorations of a test run.
 struct ExplorationSettings: Sendable {
   /// The variables; `ExploredTrait` documents the values.
   enum Variable: String, CustomStringConvertible {
@@ -47,7 +47,7 @@ struct ExplorationSettings: Sendable {
     }
     if let text = value(.seed) {
       guard let number = text == "random" ? .random(in: .min ... .max) : UInt64(text) else {
-        throw Malformed(variable: .seed, value: text, expected: "a number from 0 on, or to \"random\"")
+        throw Malformed(variable: .seed, value: text, expected: "a number of at least 0, or to \"random\"")
       }
       seed = number
     }
@@ -57,7 +57,8 @@ struct ExplorationSettings: Sendable {
     replay = value(.replay)
     if let text = value(.program) {
       guard let known = GeneratedProgram(text) else {
-        throw Malformed(variable: .program, value: text, expected: "a seed and a number from 0 on, such as \"7:12\"")
+        throw Malformed(
+          variable: .program, value: text, expected: "a seed and a number of at least 0, such as \"7:12\"")
       }
       program = known
     }

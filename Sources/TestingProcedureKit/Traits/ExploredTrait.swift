@@ -24,23 +24,23 @@ internal import Synchronization
   /// not controlled. In the body of an added procedure, Swift Testing does not know the test: use
   /// `ExplorationEnvironment.check` there.
   ///
-  /// A function that hangs and ignores cancellation ends the test process, after the report: Swift Testing cannot leave
-  /// a test behind. Use `exploreSchedules` for such a function.
+  /// A function that hangs and ignores cancellation ends the test process, after the report, since Swift Testing cannot abandon
+  /// a test. Use `exploreSchedules` for such a function.
   ///
   /// Environment variables change the explorations of a test run, without a change to the code; a malformed value is an
   /// issue:
   ///
   /// | variable | effect |
   /// |---|---|
-  /// | `PROCEDUREKIT_SEED` | the seed, a number; `random` takes another seed in each run |
+  /// | `PROCEDUREKIT_SEED` | the seed, a number; `random` takes a new seed in each run |
   /// | `PROCEDUREKIT_SCHEDULES` | the number of schedules of each exploration |
   /// | `PROCEDUREKIT_SECONDS` | the real time for each exploration, instead of a number of schedules |
   /// | `PROCEDUREKIT_REPLAY` | a replay string: the only schedule to run |
   /// | `PROCEDUREKIT_PROGRAM` | `seed:number`: the only generated program to explore; see ``ProgramExplorer`` |
   /// | `PROCEDUREKIT_CORPUS` | a text file with failing seeds: tried first, and extended by each failure |
   ///
-  /// Applied to a suite, the trait explores each test of the suite. The last of several such traits of a test counts: a
-  /// test's own trait before the trait of the suite.
+  /// Applied to a suite, the trait explores each test of the suite. If a test has several such traits, the last one applies: its
+  /// own trait rather than the trait of the suite.
   public struct ExploredTrait: TestTrait, SuiteTrait, TestScoping {
     /// The explorer for each test case.
     public var explorer: ScheduleExplorer
@@ -48,7 +48,7 @@ internal import Synchronization
     /// True: the tests of a suite and of its inner suites are explored.
     public var isRecursive: Bool { true }
 
-    /// Runs the exploration, and records an issue if a schedule fails. Called by Swift Testing.
+    /// Runs the exploration, and records an issue if a schedule fails. Swift Testing calls the function.
     ///
     /// - Parameters:
     ///   - test: The test to explore.
@@ -72,8 +72,8 @@ internal import Synchronization
 
     /// Forwards a failure to the exploration that executes the calling code.
     ///
-    /// - Returns: Whether Swift Testing has to handle `issue`: outside of explorations, and a warning or a known issue
-    ///   of the first schedule.
+    /// - Returns: Whether Swift Testing has to handle `issue`, as outside explorations, and for a warning or a known issue of the
+    ///   first schedule.
     private static func isOutsideOfExplorations(_ issue: Issue) -> Bool {
       guard issue.isFailure else { return (ExplorationEnvironment.current?.schedule ?? 0) == 0 }
       let location = issue.sourceLocation
@@ -105,7 +105,7 @@ internal import Synchronization
       return explored(by: explorer)
     }
 
-    /// Explores a test for a real time. The schedule that is under way at the end of the time is completed.
+    /// Explores a test for a period of real time. The schedule that runs at its end is completed.
     ///
     /// - Parameters:
     ///   - duration: The time for each test case.

@@ -2,7 +2,7 @@
   internal import Synchronization
   internal import Testing
 
-  /// The exploration of one test case: first the seeds of the corpus, then the explorer's own.
+  /// The exploration of one test case: first with the seeds of the corpus, then with the explorer's own seed.
   struct TestExploration: Sendable {
     /// The name of the test in the corpus: the module, the suites and the function.
     let key: String
@@ -20,7 +20,7 @@
         do {
           try await explore { try await closure.call() }
         } catch {
-          let reason = "hangs and ignores cancellation, and Swift Testing cannot leave a test behind"
+          let reason = "hangs and ignores cancellation, and Swift Testing cannot abandon a test"
           closure.revoke(orExitWith: "\(key) \(reason). \(error)")
           throw error
         }

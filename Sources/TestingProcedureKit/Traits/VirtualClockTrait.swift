@@ -1,7 +1,7 @@
 #if canImport(Testing)
   public import Testing
 
-  /// A trait that gives each test case a virtual clock of its own, and runs the test on the executor of the clock.
+  /// A trait that gives each test case its own virtual clock, and runs the test on the executor of the clock.
   ///
   /// ```swift
   /// @Test("A session ends after an hour", .virtualClock)
@@ -15,12 +15,13 @@
   ///
   /// The test, its child tasks and the default actors that they call are on the executor, one job at a time, so that
   /// ``VirtualClock/run(for:)`` waits for them. A test on the main actor, or on another actor with an executor of its
-  /// own, stays there. In an exploration, the trait has no effect, since an exploration has a clock. Applied to a suite, the trait holds for each test of the suite.
+  /// own, stays there. The trait has no effect in an exploration, which has its own clock.
+  /// Applied to a suite, the trait applies to each test of the suite.
   public struct VirtualClockTrait: TestTrait, SuiteTrait, TestScoping {
     /// True: the tests of a suite and of its inner suites have clocks.
     public var isRecursive: Bool { true }
 
-    /// Runs the test with a new clock. Called by Swift Testing.
+    /// Runs the test with a new clock. Swift Testing calls the function.
     ///
     /// - Parameters:
     ///   - test: The test.
@@ -39,7 +40,7 @@
   }
 
   extension Trait where Self == VirtualClockTrait {
-    /// Gives each test case a virtual clock of its own: ``VirtualClock/current``.
+    /// Gives each test case its own virtual clock, ``VirtualClock/current``.
     public static var virtualClock: Self { VirtualClockTrait() }
   }
 #endif

@@ -1,7 +1,7 @@
 import Testing
 import TestingProcedureKit
 
-/// A stack whose `pop` looks first and removes later.
+/// A stack whose `pop` reads the top element first and removes it later.
 actor Stack {
   private var elements: [Int] = []
 
@@ -39,7 +39,7 @@ struct StackPrograms: SequentialSpecification {
     }
   }
 
-  // What a correct stack does.
+  // The behaviour of a correct stack.
   func makeModel() -> [Int] { [] }
 
   func respond(to command: Command, _ elements: inout [Int]) -> Int? {

@@ -3,7 +3,7 @@ import XCTest
 
 /// The part of the guide that is about XCTest.
 final class UploadTests: XCTestCase {
-  func testThatACancelIsKept() async throws {
+  func testThatACancellationIsKept() async throws {
     try await exploreSchedules(200) { env in
       let queue = env.makeQueue()
       let probe = ProbeProcedure("upload")

@@ -45,7 +45,7 @@ import TestingProcedureKit
     let length = queue.add(first, input: "kitten")
     let twice = queue.add(second, from: length)
 
-    try await first.waitUntilStarted()  // its body executes, and waits for a word
+    try await first.waitUntilStarted()  // its body executes, and waits for an instruction
     #expect(first.inputs == ["kitten"])
     #expect(twice.state == .pending)
     first.finish(6)
@@ -65,7 +65,7 @@ import TestingProcedureKit
     let halfway = ProbeProcedure("halfway")
     let copy = ProcedureTask("copy") {
       await file.write()
-      try await halfway.execute()  // waits for a word from the test
+      try await halfway.execute()  // waits for an instruction from the test
       await file.write()
     }
     let handle = queue.add(copy)
@@ -195,7 +195,7 @@ import TestingProcedureKit
     func write() { version += 1 }
   }
 
-  /// Remembers what a procedure has loaded, until it is told that it is out of date.
+  /// Keeps the value that a procedure has loaded, until the value is invalidated.
   actor Cache {
     private var cached: Int?
 
@@ -264,7 +264,7 @@ import TestingProcedureKit
     #expect(again.order == failure.order)
   }
 
-  /// What is loaded counts only if nothing has changed meanwhile.
+  /// Keeps a loaded value only if nothing has changed during the load.
   actor CarefulCache {
     private var cached: Int?
     private var generation = 0

@@ -35,7 +35,7 @@ import TestingProcedureKit
     let error = await #expect(throws: EventRecorder.StreamEnded.self) { try await cancel.value }
     #expect(error?.events.count == 5)
     #expect(
-      error?.description.hasPrefix("the events have ended without didCancel of \(handle.id): [\"didAttach") == true)
+      error?.description.hasPrefix("the stream ended without didCancel of \(handle.id): [\"didAttach") == true)
     await #expect(throws: EventRecorder.StreamEnded.self) { try await six.value }
     #expect(try await recorder.wait(for: .didAttach).kind == .didAttach)
   }

@@ -121,7 +121,7 @@ struct ExploredTraitTests {
       try await exploration.run { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
     }
     let text = String(decoding: result.standardErrorContent, as: UTF8.self)
-    #expect(text.contains("cannot leave a test behind") && text.contains("deadlock"), "\(text)")
+    #expect(text.contains("cannot abandon a test") && text.contains("deadlock"), "\(text)")
   }
 
   @Test("An outcome that never occurs is an error")

@@ -1,9 +1,9 @@
 /// A search for simpler choices with which a schedule still fails.
 ///
-/// The simplest choice is `0`, with which the running task goes on if it can. A bisection first finds the shortest
-/// failing prefix, continued with zeros. Ever smaller groups of other choices are then replaced by zeros (delta
-/// debugging: Zeller and Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). At last, one or two
-/// neighbouring choices are replaced while the later choices move a little.
+/// The simplest choice is `0`: the running task continues if it can. First, a bisection finds the shortest failing prefix,
+/// continued with zeros. Then smaller and smaller groups of other choices are replaced by zeros (delta debugging: Zeller and
+/// Hildebrandt, *Simplifying and Isolating Failure-Inducing Input*, TSE 2002). Finally, one or two neighbouring choices are
+/// replaced, and the later choices move by a few positions.
 ///
 /// A pure value: read `candidate`, run the schedule, and report whether the schedule failed in the same way.
 struct ChoiceShrinker {
@@ -18,7 +18,7 @@ struct ChoiceShrinker {
   }
 
   /// The number of consecutive deviations to replace, and the number of zeros to add (or choices to drop) behind the
-  /// first of them. A replaced choice mostly changes how many choices follow until the next switch.
+  /// first of them. A replaced choice usually changes how many choices follow before the next switch.
   private static let variants: [(width: Int, zeros: Int)] =
     [(2, 0)] + [-1, 1, -2, 2, -3, 3].flatMap { [(1, $0), (2, $0)] }
 
@@ -96,7 +96,7 @@ struct ChoiceShrinker {
     settle()
   }
 
-  /// Leaves phases without a candidate.
+  /// Advances past phases without a candidate.
   private mutating func settle() {
     let deviations = Self.deviations(in: choices)
     if case .bisecting(let lower, let upper) = phase, lower >= upper {

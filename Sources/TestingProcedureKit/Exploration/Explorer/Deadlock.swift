@@ -1,51 +1,50 @@
-/// A standstill of a schedule: no job is ready, no task sleeps, and the body has not finished.
+/// A schedule that cannot continue: no job is ready, no task sleeps, and the body has not finished.
 ///
-/// Work outside of the exploration's control that takes longer than `ScheduleExplorer.patience` is also reported as a
-/// deadlock.
+/// Work outside the exploration's control that takes longer than `ScheduleExplorer.patience` is also reported as a deadlock.
 public struct Deadlock: Hashable, Sendable, CustomStringConvertible {
-  /// The fate of the blocked tasks.
+  /// What happened to the blocked tasks after the deadlock.
   public enum Aftermath: Hashable, Sendable {
-    /// The tasks ended when the body's task was cancelled.
+    /// They ended when the body's task was cancelled.
     case endedByCancelling
-    /// The tasks ignore cancellation and were abandoned. Their memory leaks.
+    /// They ignored cancellation and were abandoned. Their memory leaks.
     case abandoned
   }
 
   /// The number of tasks that took part, including tasks that have ended.
   public var tasks: Int
 
-  /// The virtual time of the standstill.
+  /// The virtual time of the deadlock.
   public var instant: VirtualClock.Instant
 
-  /// The known waits, one text each.
+  /// The known waits, each as a text.
   ///
   /// The texts are the snapshots of the busy queues of `ExplorationEnvironment.makeQueue`, the unfinished procedures of
   /// `ExplorationEnvironment.watch`, and the texts of `ExplorationEnvironment.explainDeadlock`.
   public var waits: [String]
 
-  /// The tasks that have not ended: who is stuck. Empty if the schedule did not run again for a report.
+  /// The tasks that have not ended. Empty if the schedule did not run again for a report.
   public var stuck: [StuckTask] = []
 
-  /// The fate of the blocked tasks.
+  /// What happened to the blocked tasks after the deadlock.
   public var aftermath: Aftermath
 
   /// The tasks that wait for each other's explored locks; `nil` for every other deadlock.
   public var locks: LockCycle?
 
-  /// The standstill in words, with the known waits.
+  /// The deadlock in words, with the known waits.
   public var description: String {
     if let locks {
       let members = locks.members.map { "\n    \($0)" }.joined()
       return locks.members.count == 1
-        ? "deadlock at \(instant): a task takes a lock that the task holds:\(members)"
+        ? "deadlock at \(instant): a task takes a lock that it already holds:\(members)"
         : "deadlock at \(instant): tasks wait for each other's locks:\(members)"
     }
     var text = "deadlock at \(instant): no job is ready, no task sleeps, and the body has not finished"
-    text += "; a wait for real time or work elsewhere that is longer than `patience` looks the same"
+    text += "; a wait for real time or for work elsewhere that takes longer than `patience` looks the same"
     text += " (\(tasks.counting("task")) took part)"
     switch aftermath {
-    case .endedByCancelling: text += "; cancelling the body ended it"
-    case .abandoned: text += "; cancelling the body did not end it, its tasks were abandoned"
+    case .endedByCancelling: text += "; cancelling the body resolved it"
+    case .abandoned: text += "; cancelling the body did not resolve it, and its tasks were abandoned"
     }
     return
       ([text] + stuck.map { "    stuck: \($0)" } + waits.map { "    waits: \($0.replacing("\n", with: "\n    "))" })
@@ -61,63 +60,62 @@ public struct StuckTask: Hashable, Sendable, CustomStringConvertible {
   /// The task as text: its number, and its `Task.name` if known.
   public var title: String
 
-  /// The task that started this task, as text; `nil` for the body, and for a task from outside.
+  /// The task that started this one, as text; `nil` for the body and for a task from outside the exploration.
   public var starter: String?
 
   /// The step at which the task was started, from `1`; `0` for the body.
   public var firstStep: Int
 
-  /// The last step of the task, from `1`. The task waits since that step; `0` stands for a task that never ran.
+  /// The last step of the task, from `1`, since which the task has been waiting; `0` if the task never ran.
   public var lastStep: Int
 
-  /// What the task did last: the tasks that it started or woke, its notes, checks and sleeps; `nil` for nothing.
+  /// The last event of the task: a start or wake of another task, a note, a check or a sleep; `nil` if there was none.
   public var lastEvent: String?
 
-  /// The task, its origin, its last step and its last event in one line.
+  /// The task, its origin, its last step and its last event, on one line.
   public var description: String {
     var text = "task \(title)"
     if let starter { text += ", started by \(starter) at step \(firstStep)," }
-    text += lastStep > 0 ? " waits since step \(lastStep)" : " has not run"
-    return text + (lastEvent.map { "; before: \($0)" } ?? "")
+    text += lastStep > 0 ? " has waited since step \(lastStep)" : " has not run"
+    return text + (lastEvent.map { "; last event: \($0)" } ?? "")
   }
 }
 
-/// A schedule that does not end: tasks go on, but the body does not finish within the step limit.
+/// A schedule that does not end: its tasks keep running, but the body does not finish within the step limit.
 ///
-/// After the limit, the explorer lets the tasks take turns for some more steps, to find the reason.
+/// After the limit, the explorer lets the tasks take turns for a number of steps, to find the reason.
 public struct Livelock: Hashable, Sendable, CustomStringConvertible {
-  /// The step limit that the schedule has reached.
+  /// The step limit that the schedule reached.
   public var steps: Int
 
-  /// The tasks that still ran when they took turns, as text.
+  /// The tasks that still ran while they took turns, as text.
   public var tasks: [String]
 
-  /// The order of tasks that repeats itself again and again when the tasks take turns; `nil` if no order repeats
-  /// itself.
+  /// The order of tasks that repeats while the tasks take turns; `nil` if no order repeats.
   public var cycle: [Int]?
 
-  /// The number of further steps after which the body finished when the tasks took turns; `nil` if the body did not.
+  /// The number of additional steps after which the body finished while the tasks took turns; `nil` if it did not finish.
   ///
-  /// The schedule was then only long, or a task was starved, for example by another task that waits by yielding.
+  /// If the body finished, the schedule was only long, or a task was starved, for example by a task that waits by yielding.
   public var furtherSteps: Int?
 
   /// The livelock in words.
   public var description: String {
     var text = "still not finished after \(steps.counting("step"))"
     if let furtherSteps {
-      return text + "; the body finished when the tasks took turns for \(furtherSteps.counting("further step"))"
+      return text + "; the body finished after \(furtherSteps.counting("more step")) in which the tasks took turns"
     }
     let shown = tasks.prefix(8).joined(separator: ", ") + (tasks.count > 8 ? ", …" : "")
     if let cycle {
       let order = cycle.prefix(16).map(String.init).joined(separator: " ") + (cycle.count > 16 ? " …" : "")
-      text += "; tasks that go round and round: \(shown) (the order \(order) repeats itself)"
+      text += "; tasks that run in a loop: \(shown) (repeating order: \(order))"
     } else if !tasks.isEmpty {
-      text += "; tasks that still run: \(shown)"
+      text += "; tasks that are still running: \(shown)"
     }
     return text
   }
 
-  /// Returns the shortest part that `order` repeats throughout its last half; `nil` without a repetition.
+  /// Returns the shortest sequence that repeats throughout the second half of `order`; `nil` if there is none.
   static func cycle(of order: [Int]) -> [Int]? {
     let half = order.count / 2
     guard order.count >= 16 else { return nil }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The environment of an exploration's body, new for every schedule.
 ///
-/// The exploration controls all work on `executor` and all waits on `clock`: the body, its child tasks, and the default
-/// actors that these tasks call, and tasks made with `Task { … }` (see `ScheduleExplorer.controlsGlobalTasks`).
+/// The exploration controls all work on `executor` and all waits on `clock`: the body, its child tasks, the default actors
+/// that these tasks call, and tasks created with `Task { … }` (see `ScheduleExplorer.controlsGlobalTasks`).
 public final class ExplorationEnvironment: Sendable {
   /// The executor of the schedule, which runs one job at a time.
   public var executor: any TaskExecutor { scheduleExecutor }
@@ -17,8 +17,8 @@ public final class ExplorationEnvironment: Sendable {
   /// The resource table of the schedule's queues, independent of all other tables.
   public let resources = ResourceTable()
 
-  /// The environment of the exploration that executes the calling code; `nil` outside of explorations, and for work
-  /// that the exploration does not control.
+  /// The environment of the exploration that executes the calling code; `nil` outside explorations, and for work that
+  /// the exploration does not control.
   public static var current: ExplorationEnvironment? { ScheduleExecutor.current?.environment }
 
   /// The number of the schedule, from `0`.
@@ -54,7 +54,7 @@ public final class ExplorationEnvironment: Sendable {
     set { generator.withLock { $0 = newValue } }
   }
 
-  /// Records a failure if `condition` is `false`, and goes on.
+  /// Records a failure if `condition` is `false`. The body continues.
   ///
   /// The schedule fails after it has ended. The report shows the call as `file:line`.
   public func check(
@@ -67,11 +67,11 @@ public final class ExplorationEnvironment: Sendable {
     journal.withLock { $0.failedChecks.append(failure) }
   }
 
-  /// Records a failure if `condition` is `true` at no time from now to the end of the schedule.
+  /// Records a failure if `condition` is never `true` from now to the end of the schedule.
   ///
-  /// The condition is checked after each step. A schedule that ends, stands still, or reaches the step limit without the
-  /// condition fails, and the report shows the call as `file:line`. Use the function for what has to happen at some time,
-  /// for example that a task gets its turn. `comment` names the event. `condition` is called on the threads of the
+  /// The condition is checked after each step. A schedule that ends, deadlocks or reaches the step limit before the condition
+  /// is `true` fails, and the report shows the call as `file:line`. Use the function for an event that has to happen at some
+  /// time, for example that a task gets its turn. `comment` names the event. `condition` is called on the threads of the
   /// exploration, between two steps, and must not wait.
   public func eventually(
     _ comment: String, fileID: StaticString = #fileID, line: UInt = #line,
@@ -117,7 +117,7 @@ public final class ExplorationEnvironment: Sendable {
   ///
   /// Use the function to forward the expectations of a test framework; see <doc:TestingYourProcedures>.
   ///
-  /// - Returns: Whether the code executes in an exploration. Outside of an exploration, the function has no effect.
+  /// - Returns: Whether the code executes in an exploration. Outside an exploration, the function has no effect.
   public static func report(_ failure: String, fileID: String = #fileID, line: Int = #line) -> Bool {
     guard let environment = current else { return false }
     let failure = FailedCheck(comment: failure, fileID: fileID, line: UInt(clamping: line))
@@ -151,7 +151,7 @@ public final class ExplorationEnvironment: Sendable {
 
   /// Adds a line to the report of a deadlock.
   ///
-  /// - Parameter description: Returns the line, or `nil` for no line. Called when the schedule stands still.
+  /// - Parameter description: Returns the line, or `nil` for no line. Called when the schedule deadlocks.
   public func explainDeadlock(_ description: @escaping @Sendable () -> String?) {
     journal.withLock { $0.waits.append(description) }
   }
@@ -193,9 +193,10 @@ extension ExplorationEnvironment {
     return makeQueue(configuration)
   }
 
-  /// Makes a queue from a configuration, with the clock, the executor and the seed of the schedule. The shared table of
-  /// resources is replaced by the schedule's own table. Without a log of its own, the queue's messages belong to the course
-  /// of the schedule: nothing is printed, and the report of a failure shows the messages.
+  /// Makes a queue from a configuration, with the clock, the executor and the seed of the schedule.
+  ///
+  /// The schedule's resource table replaces the shared one. If the configuration has no log, the queue's messages are not
+  /// printed: they become part of the trace, which the report of a failure shows.
   public func makeQueue(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue {
     let queue = ProcedureQueue(adapted(configuration))
     explainDeadlock { [weak queue] in
@@ -204,7 +205,7 @@ extension ExplorationEnvironment {
     return queue
   }
 
-  /// The configuration with the clock, the executor, the seed, the log and the resources of the schedule, for a scope.
+  /// Returns the configuration with the clock, the executor, the seed, the log and the resources of the schedule, for a scope.
   public func adapted(_ configuration: ProcedureQueue.Configuration) -> ProcedureQueue.Configuration {
     var configuration = configuration
     configuration.clock = clock
@@ -222,13 +223,13 @@ extension ExplorationEnvironment {
     return handle
   }
 
-  /// Starts recording the events of a queue, on the schedule's executor in every context.
+  /// Starts recording the events of a queue, always on the schedule's executor.
   public func recordEvents(of queue: ProcedureQueue) -> EventRecorder {
     EventRecorder(queue, executor: executor)
   }
 }
 
-/// Adds the messages of a schedule's queues to the course of the schedule, which the report of a failure shows.
+/// Adds the messages of a schedule's queues to the trace, which the report of a failure shows.
 struct ExplorationLogHandler: ProcedureLogHandler {
   let executor: ScheduleExecutor
 

@@ -1,4 +1,4 @@
-/// A failing schedule, with the means to run the schedule again.
+/// A failing schedule, with the data for running it again.
 public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   /// The seed of the exploration.
   public var seed: UInt64
@@ -29,10 +29,10 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
   public var deviations: (found: Int, reported: Int)
 
   /// Whether the reported schedule failed in the same way when the explorer ran it again; `nil` if the schedule did not
-  /// run again: in a replay, and after work that escaped from the exploration's control.
+  /// run again, as in a replay and after work that escaped the exploration's control.
   public var failsAgain: Bool?
 
-  /// The course of the failing schedule; `nil` if the schedule did not run again, see `failsAgain`.
+  /// The trace of the failing schedule; `nil` if the schedule did not run again (see `failsAgain`).
   public var trace: ScheduleTrace?
 
   /// The files that were written for the failure: its ``json``, and its trace for Perfetto.
@@ -45,7 +45,7 @@ public struct ExplorationFailure: Error, Sendable, CustomStringConvertible {
     problems.lazy.compactMap { if case .thrown(let error) = $0 { error } else { nil } }.first
   }
 
-  /// The deadlock; `nil` if the schedule ended otherwise.
+  /// The deadlock; `nil` if the schedule ended differently.
   public var deadlock: Deadlock? {
     problems.lazy.compactMap { if case .deadlock(let deadlock) = $0 { deadlock } else { nil } }.first
   }
@@ -91,7 +91,7 @@ extension ExplorationFailure {
   }
 
   /// Writes two files to the directory of the environment variable `PROCEDUREKIT_TRACES`: the failure as JSON, and the
-  /// trace for Perfetto. Without the variable, and where the system refuses the files, nothing is written.
+  /// trace for Perfetto. Nothing is written without the variable, or if the system refuses the files.
   mutating func writeFiles() {
     guard let directory = TestProcess.environment["PROCEDUREKIT_TRACES"], !directory.isEmpty else { return }
     writeFiles(to: directory)
@@ -124,11 +124,11 @@ public struct FailedCheck: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// The error of an exploration that starts within the body of another exploration.
 ///
-/// The inner exploration would wait for a permit that the outer one keeps, and the outer one for a thread that it does
-/// not control.
+/// The inner exploration would wait for a permit that the outer one holds, and the outer one for a thread that it does not
+/// control.
 struct NestedExploration: Error, CustomStringConvertible {
   var description: String {
-    "an exploration starts within the body of an exploration, which cannot control the inner one: "
-      + "start the inner exploration before or after the outer one, or call its body directly"
+    "an exploration started within the body of another exploration. "
+      + "Start it before or after the outer one, or call its body directly."
   }
 }

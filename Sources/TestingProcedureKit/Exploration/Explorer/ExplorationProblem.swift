@@ -4,17 +4,17 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   case check(FailedCheck)
   /// The body threw.
   case thrown(any Error)
-  /// The schedule stood still before the body had finished.
+  /// The schedule deadlocked before the body finished.
   case deadlock(Deadlock)
-  /// The schedule took explored locks in a circle, which is a deadlock in another order.
+  /// The schedule took explored locks in a cycle, which deadlocks in another order.
   case lockOrder(LockCycle)
-  /// The schedule was stopped at the step limit: its tasks go round and round, or it is very long.
+  /// The schedule was stopped at the step limit: its tasks run in a loop, or it is very long.
   case endless(Livelock)
   /// A step did not end within `ScheduleExplorer.stepTimeout`: it waits for a lock or a semaphore, or loops forever.
   case hanging(task: Int, step: Int)
-  /// Equal choices ran differently: the body is not deterministic.
+  /// Equal choices led to different runs: the body is not deterministic.
   case nondeterminism(step: Int)
-  /// Work escaped from the exploration's control, so that a replay may behave differently.
+  /// Work escaped the exploration's control, so that a replay may run differently.
   case uncontrolled(UncontrolledJob)
 
   /// The problem in words.
@@ -24,12 +24,12 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
     case .thrown(let check as FailedCheck): "requirement failed: \(check)"
     case .thrown(let error): "the body threw: \(error)"
     case .deadlock(let deadlock): deadlock.description
-    case .lockOrder(let circle): "possible deadlock, since locks are taken in a circle: \(circle)"
+    case .lockOrder(let cycle): "possible deadlock: locks are taken in a cycle: \(cycle)"
     case .endless(let livelock): livelock.description
     case .hanging(let task, let step):
-      "step \(step) of task \(task) does not end: it waits for a lock or a semaphore, or loops forever"
+      "step \(step), of task \(task), does not end: it waits for a lock or a semaphore, or loops forever"
     case .nondeterminism(let step):
-      "equal choices ran differently by step \(step): look for random numbers, the time of day, the order of a Set or "
+      "equal choices led to different runs by step \(step). Possible causes: random numbers, the time of day, the order of a Set or "
         + "Dictionary, state that outlives a schedule, and work on other threads"
     case .uncontrolled(let job): "uncontrolled: \(job)"
     }
@@ -54,16 +54,15 @@ public enum ExplorationProblem: Sendable, CustomStringConvertible {
   }
 }
 
-/// A job that an exploration could not order, since the job did not go through the exploration's executor.
+/// A job that an exploration could not order, because it did not go through the exploration's executor.
 public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   /// The way in which a job escaped.
   public enum Reason: Hashable, Sendable {
-    /// A foreign thread made a task of the exploration ready.
+    /// A thread outside the exploration made one of its tasks ready.
     ///
-    /// Possible causes are dispatch work, a callback of the system, and an actor with an executor of its own; also waits
-    /// for real time within actors in tasks without `env.executor`. Waits for real time, work on the main actor and
-    /// `Task { … }` are further causes, unless `ScheduleExplorer.controlsRealTime`, `controlsMainActor` and
-    /// `controlsGlobalTasks` are `true`.
+    /// Possible causes are dispatch work, a callback of the system, an actor with its own executor, and a wait for real time
+    /// within an actor in a task without `env.executor`. Waits for real time, work on the main actor and `Task { … }` are
+    /// further causes unless `ScheduleExplorer.controlsRealTime`, `controlsMainActor` and `controlsGlobalTasks` are `true`.
     case enqueuedFromOutside
   }
 
@@ -80,35 +79,34 @@ public struct UncontrolledJob: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch reason {
     case .enqueuedFromOutside:
-      "another thread made a task ready at step \(step), after dispatch work, a callback or work on another executor: "
-        + "use `env.clock` and `env.executor`"
+      "another thread made a task ready at step \(step), after dispatch work, a callback or work on another executor. "
+        + "Use `env.clock` and `env.executor`."
     }
   }
 }
 
-/// A replay string that does not fit: the body took another order than the order of the failure.
+/// The error of a replay in which the body took a different order than in the failure.
 ///
-/// The string belongs to another body, to another build (debug or release), or to an earlier version of the code. If the
-/// code is the same, then equal choices run differently: because of random numbers that are not from
-/// `ExplorationEnvironment.random`, of the time of day, the order of a `Set` or `Dictionary`, state that outlives a
-/// schedule, or work on other threads.
+/// The string belongs to another body, to another build (debug or release), or to an earlier version of the code. Otherwise,
+/// the body is not deterministic. It uses random numbers that are not from `ExplorationEnvironment.random`, the time of day,
+/// the order of a `Set` or `Dictionary`, state that outlives a schedule, or work on other threads.
 public struct ReplayDiverged: Error, Sendable, CustomStringConvertible {
-  /// The step at or shortly before which the orders begin to differ, counted from `1`.
+  /// The step at or shortly before which the orders start to differ, from `1`.
   public var step: Int
 
-  /// The number of steps of the failure's order.
+  /// The number of steps in the failure.
   public var expectedSteps: Int
 
   /// The order of tasks that was taken instead; see `ExplorationFailure.order`.
   public var order: [Int]
 
-  /// The problems of the order that was taken instead. An empty array means that the body passed.
+  /// The problems of the replay. An empty array means that the body passed.
   public var problems: [ExplorationProblem]
 
   /// The divergence in words, with its possible causes.
   public var description: String {
     "the replay diverged by step \(step) of \(expectedSteps) (now \(order.count.counting("step"))): the string belongs "
-      + "to other code or another build, or the body is not deterministic"
+      + "to different code or another build, or the body is not deterministic"
       + problems.map { "\n  \($0)" }.joined()
   }
 }

@@ -9,7 +9,7 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules.
   public var schedules = 0
 
-  /// The number of different orders, as far as a 64-bit fingerprint distinguishes orders.
+  /// The number of different orders, as distinguished by a 64-bit fingerprint.
   public var distinctTraces = 0
 
   /// The number of choices among several ready jobs.
@@ -24,26 +24,27 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
   /// The number of schedules in which each outcome of `ExplorationEnvironment.tally` occurred.
   public var tallies: [String: Int] = [:]
 
-  /// The number of wakes that were no choices, since the waker held a lock: of the runtime, for example while cancelling
-  /// a task, or of the code under test.
+  /// The number of wakes that were not choices because the waker held a lock: one of the runtime, for example while cancelling
+  /// a task, or one of the code under test.
   public var wakesUnderLock = 0
 
   /// Whether every possible order has run. Only `ExplorationStrategy.exhaustive` sets the property.
   ///
-  /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and at most
-  /// `preemptionLimit` preempted tasks in one schedule, at wakes and at operations of explored locks and atomics. The
-  /// `wakesUnderLock` are no choices, nor is a call from one actor straight to another that is idle. Synchronous code without
-  /// a wake or an operation is one piece.
+  /// The orders are complete with respect to the choices of the explorer: every next job at each suspension, and up to
+  /// `preemptionLimit` preempted tasks in each schedule, at wakes and at operations of explored locks and atomics. Wakes under
+  /// a lock are not choices, and neither is a call from one actor directly to another that is idle. Synchronous code without a
+  /// wake or an operation is indivisible.
   public var isComplete = false
 
-  /// The number of preempted wakers up to which every possible order has run; `nil` if not even all orders without an
-  /// preempted waker have. Only `ExplorationStrategy.exhaustive` sets the property, also if `schedules` have run before
-  /// everything is complete.
+  /// The number of preempted wakers up to which every possible order has run; `nil` if not even all orders without a
+  /// preempted waker have run.
+  ///
+  /// Only `ExplorationStrategy.exhaustive` sets the property, even if the exploration ends before all orders have run.
   public var completePreemptions: Int?
 
-  /// The number of orders that had not occurred before, in each thousand schedules; the last thousand may be shorter.
+  /// The number of new orders in each thousand schedules. The last thousand may be incomplete.
   ///
-  /// Numbers near zero show that more schedules of the same strategy will hardly find more.
+  /// Numbers near zero show that more schedules of the same strategy are unlikely to find more.
   public var newOrders: [Int] = []
 
   /// The largest number of preempted wakers in one schedule; see `ScheduleExplorer.preemptionLimit`.
@@ -76,9 +77,9 @@ public struct ExplorationSummary: Hashable, Sendable, CustomStringConvertible {
       + (preemptionLimit < .max ? ", at most \(preemptionLimit.counting("preempted waker")) each" : "")
       + (isComplete ? "" : completePreemptions.map { ", all with at most \($0.counting("preempted waker"))" } ?? "")
       + (newOrders.count > 1 ? ", \((newOrders.last ?? 0).counting("new order")) in the last thousand" : "")
-      + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are no choices on this runtime")
-      + (ScheduleExplorer.controlsRealTime ? "" : ", waits for real time are not controlled on this runtime")
-      + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled on this runtime")
+      + (ScheduleExplorer.seesWakesOfActors ? "" : ", wakes of tasks within actors are not choices with this runtime")
+      + (ScheduleExplorer.controlsRealTime ? "" : ", waits for real time are not controlled with this runtime")
+      + (ScheduleExplorer.controlsMainActor ? "" : ", the main actor is not controlled with this runtime")
       + (wakesUnderLock > 0 ? ", \(wakesUnderLock.counting("wake")) under a lock" : "")
       + " (seed \(seed), \(strategy))"
       + tallies.sorted { $0.key < $1.key }.map { ", \($0.key): \($0.value)" }.joined()

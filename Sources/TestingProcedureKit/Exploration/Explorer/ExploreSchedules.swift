@@ -1,4 +1,4 @@
-/// Runs `body` under `count` different schedules, and throws a replay string for the first failing schedule.
+/// Runs `body` under `count` different schedules, and throws an error with a replay string for the first that fails.
 ///
 /// ```swift
 /// try await exploreSchedules(1_000) { env in
@@ -10,9 +10,9 @@
 /// }
 /// ```
 ///
-/// A schedule fails if the body throws, if an `env.check` fails, if the schedule stands still before the body has
-/// finished (a deadlock), if the schedule exceeds the step limit, or if work escapes from the exploration's control.
-/// `ScheduleExplorer` documents the controlled work and has further settings. Cancelling the caller ends the
+/// A schedule fails if the body throws, if an `env.check` fails, if the schedule deadlocks before the body has finished, if it
+/// exceeds the step limit, or if work escapes the exploration's control. `ScheduleExplorer` documents which work is controlled,
+/// and has further settings. Cancelling the caller ends the
 /// exploration after the current schedule.
 ///
 /// - Parameters:
@@ -23,9 +23,9 @@
 ///     `ScheduleExplorer.preemptionLimit`.
 ///   - body: The body to explore, called once for each schedule. Every call has to start from an equal state.
 /// - Returns: The statistics.
-/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` for a replay that takes another order
-///   than the failure; `CancellationError` if the caller is cancelled; a
-///   format error for a malformed replay string.
+/// - Throws: `ExplorationFailure` for the first failing schedule; `ReplayDiverged` for a replay that takes a
+///   different order than the failure; `CancellationError` if the caller is cancelled; a format error for a malformed replay
+///   string.
 @concurrent @discardableResult
 public func exploreSchedules(
   _ count: Int = 1_000,
@@ -52,8 +52,8 @@ public func exploreSchedules(
 /// }
 /// ```
 ///
-/// Use the function instead of `exploreSchedules` for tests that would prove nothing without the race. All `schedules`
-/// run; if an outcome is then missing, up to ten times as many run. Cancelling the caller ends the exploration after
+/// Use the function instead of `exploreSchedules` for tests that prove nothing unless the race occurs. All `schedules` run; if
+/// an outcome is then missing, up to ten times as many run. Cancelling the caller ends the exploration after
 /// the current schedule.
 ///
 /// - Parameters:
@@ -85,8 +85,7 @@ public func exploreRace(
 
 /// The required outcomes of a race that occurred in no schedule.
 ///
-/// Either the outcome is impossible, or the two sides of the race never meet: both sides should `await` before the
-/// race.
+/// Either the outcome is impossible, or the two sides of the race never meet. Both sides should `await` before the race.
 public struct MissingOutcomes: Error, Hashable, Sendable, CustomStringConvertible {
   /// The missing outcomes in alphabetical order; never empty.
   public var outcomes: [String]

@@ -2,38 +2,43 @@ import ExploredLocks
 
 /// An explorer that runs a body under many different, reproducible schedules, and reports the first failing schedule.
 ///
-/// `exploreSchedules` is the short form. Concurrency bugs hide in orders that a test machine seldom takes; the explorer
-/// takes such orders on purpose. The explorer holds every ready job and chooses the next one. A schedule is therefore a
-/// sequence of choices: equal choices give equal runs, and a failure can be repeated.
+/// `exploreSchedules` is the short form. Concurrency bugs hide in orders that rarely occur on a test machine; the explorer
+/// takes such orders on purpose. It holds every ready job and chooses the next one. A schedule is therefore a sequence of
+/// choices: equal choices give equal runs, and a failure can be repeated.
 ///
-/// **Controlled work:** the body's task, its child tasks, tasks created by `Task { … }` (if `controlsGlobalTasks`) or with
-/// `executorPreference: env.executor`, and the default actors that these tasks call, one job at a time; and every wait on `env.clock`. The explorer chooses at
-/// each `await` that suspends, enters an actor from outside of actors or returns from there (a call from one actor straight
-/// to another that is idle is no choice), and at each wake: a task that makes another task ready (by `yield`,
-/// `resume`, `addTask`, `async let`, `cancel`) can be preempted by a ready job before its next line; and before each
-/// operation of an `ExploredMutex` or `ExploredAtomic`. The explorer never chooses elsewhere within synchronous code: for
-/// races of other memory, use the thread sanitizer.
+/// **Controlled work:** the body's task, its child tasks, tasks created with `Task { … }` (if `controlsGlobalTasks`) or with
+/// `executorPreference: env.executor`, the default actors that these tasks call, and every wait on `env.clock`. One job runs
+/// at a time. The explorer makes a choice at
 ///
-/// **Wakes under a lock** are no choices, since the preempting job could wait for the lock: of the runtime, while a
-/// task is being cancelled, or of the code. A wait that does not end shows such a wake; the schedule then runs again, and
-/// `ExplorationSummary.wakesUnderLock` counts the wakes.
+/// - each `await` that suspends the task, enters an actor from outside actors, or returns from there. A call from one actor
+///   directly to another that is idle is not a choice;
+/// - each wake: a task that makes another task ready (by `yield`, `resume`, `addTask`, `async let`, `cancel`) can be preempted
+///   by a ready job before its next line;
+/// - each operation of an `ExploredMutex` or `ExploredAtomic`.
 ///
-/// **Unchanged code:** `Task.sleep` and the system's clocks wait for the virtual time of `env.clock` (if
-/// `controlsRealTime`), and code on the main actor runs on the threads of the exploration (if `controlsMainActor`), while
-/// code outside of the exploration stays on the real main actor.
+/// The explorer makes no other choices within synchronous code. For races on other memory, use the thread sanitizer.
 ///
-/// **Detected, but not controlled:** every task of the exploration that another thread makes ready, after dispatch work or
-/// a callback of the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs`.
+/// **Wakes under a lock** are not choices, since the preempting job could wait for that lock, which may belong to the runtime
+/// (while it cancels a task) or to the code under test. The explorer recognizes such a wake by a wait that does not end. The
+/// schedule then runs again, and `ExplorationSummary.wakesUnderLock` counts the wakes.
 ///
-/// **Not detected:** work elsewhere that never comes back. If nothing else is ready, work elsewhere that takes longer
-/// than `patience` is reported as a deadlock. The optimizer merges consecutive visits to an actor, so a replay string is
-/// valid only for the build (debug or release) that printed the string.
+/// **Unchanged code:** `Task.sleep` and the system's clocks wait for the virtual time of `env.clock` (if `controlsRealTime`).
+/// Main-actor code of the exploration runs on the threads of the exploration (if `controlsMainActor`), and all other code
+/// stays on the real main actor.
 ///
-/// **A crash** leaves a file `procedurekit-exploration-….txt` in the directory for temporary files (`TMPDIR`), with the
-/// seed, the schedule and a replay string. The file of an exploration that ends is removed.
+/// **Detected, but not controlled:** every task of the exploration that another thread makes ready, after dispatch work or a
+/// callback of the system. Such jobs are reported as `ExplorationProblem.uncontrolled` unless `allowsUncontrolledJobs` is
+/// `true`.
 ///
-/// An exploration has threads of its own. As many explorations as there are processors run at the same time, further
-/// ones wait without a thread. An exploration within the body of an exploration throws an error.
+/// **Not detected:** work elsewhere that never returns to the exploration. If nothing else is ready, work elsewhere that takes
+/// longer than `patience` is reported as a deadlock. The optimizer merges consecutive visits to an actor, so a replay string
+/// is valid only for the build (debug or release) that printed it.
+///
+/// **A crash** leaves a file `procedurekit-exploration-….txt` in the directory for temporary files (`TMPDIR`), with the seed,
+/// the schedule and a replay string. The file is removed when the exploration ends.
+///
+/// Each exploration has its own threads. At most one exploration per processor runs at a time; others wait without a thread.
+/// An exploration within the body of another one throws an error.
 public struct ScheduleExplorer: Sendable {
   /// The number of schedules to run.
   public var schedules: Int
@@ -47,43 +52,43 @@ public struct ScheduleExplorer: Sendable {
   /// The choice of the next job.
   public var strategy: ExplorationStrategy
 
-  /// The number of jobs, and of operations of explored locks and atomics, after which a schedule fails as endless.
+  /// The number of jobs and of operations of explored locks and atomics after which a schedule fails as endless.
   public var stepLimit = 100_000
 
-  /// The real time to wait for a job from outside at a standstill, before reporting a deadlock.
+  /// The real time to wait for a job from outside, when no job can run, before reporting a deadlock.
   public var patience: Duration = .milliseconds(200)
 
-  /// The real time after which a step that does not end is reported, and with it the exploration ended.
+  /// The real time after which a step that does not end is reported. The report ends the exploration.
   ///
-  /// The step's thread and the tasks of the schedule are abandoned.
+  /// The thread of the step and the tasks of the schedule are abandoned.
   public var stepTimeout: Duration = .seconds(60)
 
-  /// The largest number of tasks that are preempted in one schedule, at wakes and at operations of explored locks and
-  /// atomics; with `0`, a task always goes on.
+  /// The largest number of preempted tasks in one schedule, at wakes and at operations of explored locks and atomics. With
+  /// `0`, no task is preempted.
   public var preemptionLimit = Int.max
 
   /// Whether `env.clock` may move to the next deadline although jobs are ready, as on a slow machine.
   ///
-  /// Timeouts then end work that has not had its turn. By default, time passes only when no job is ready.
+  /// Timeouts can then end work that has not yet had its turn. By default, time passes only when no job is ready.
   public var timersOvertakeWork = false
 
-  /// The largest number of further runs for simplifying a failing schedule.
+  /// The largest number of additional runs for simplifying a failing schedule.
   public var shrinkLimit = 500
 
-  /// The required outcomes of a race, by the names that the body gives to `ExplorationEnvironment.tally`. The
-  /// exploration goes on until all outcomes have occurred, for up to ten times `schedules`.
+  /// The required outcomes of a race, by the names that the body passes to `ExplorationEnvironment.tally`. The exploration
+  /// continues until all outcomes have occurred, for up to ten times `schedules`.
   public var expectedOutcomes: Set<String> = []
 
-  /// Whether every hundredth successful schedule runs twice, and fails if equal choices run differently.
+  /// Whether every hundredth successful schedule runs twice, and fails if equal choices lead to different runs.
   public var checksDeterminism = true
 
-  /// Whether a schedule fails that takes explored locks in a circle, even if the schedule itself has no deadlock.
+  /// Whether a schedule that takes explored locks in a cycle fails, even if the schedule itself does not deadlock.
   ///
-  /// Switch the check off for tasks that take locks in a circle, but never at the same time, for a reason that the
-  /// explorer does not see. Locks that are always taken under a common lock are no circle.
+  /// Set the property to `false` for tasks that take locks in a cycle but never at the same time, for a reason that the
+  /// explorer cannot see. Locks that are always taken under a common lock do not count as a cycle.
   public var checksLockOrder = true
 
-  /// Whether schedules may do uncontrolled work. Replay strings are then not reliable.
+  /// Whether schedules may do uncontrolled work, at the price of unreliable replay strings.
   public var allowsUncontrolledJobs = false
 
   /// Makes an explorer.
@@ -102,11 +107,10 @@ public struct ScheduleExplorer: Sendable {
   /// Whether waits for real time (`Task.sleep`, `ContinuousClock`, `SuspendingClock`) become waits for the virtual time
   /// of `ExplorationEnvironment.clock`.
   ///
-  /// The value is `true` with Swift 6.3 on Linux. One wait is not controlled: within an actor, other than the main actor,
-  /// in a task without the executor of the schedule. The body, its child tasks and tasks with
-  /// `executorPreference: env.executor` have the executor; `Task { … }` and `Task.detached` do not. Waits that are not
-  /// controlled are reported as uncontrolled, or as a deadlock if they take longer than `patience`. A test at the first
-  /// use shows whether the runtime passes the waits on.
+  /// The value is `true` with Swift 6.3 on Linux; a test at the first use determines it. One kind of wait is not controlled: a
+  /// wait within an actor other than the main actor, in a task without the executor of the schedule. The body, its child tasks
+  /// and tasks with `executorPreference: env.executor` have the executor; `Task { … }` and `Task.detached` do not. Such waits
+  /// are reported as uncontrolled, or as a deadlock if they take longer than `patience`.
   public static var controlsRealTime: Bool { RealSleepTest.isSuccessful }
 
   /// Whether code on the main actor is controlled.
@@ -115,10 +119,10 @@ public struct ScheduleExplorer: Sendable {
   /// Work on the main actor is then reported as uncontrolled.
   public static var controlsMainActor: Bool { GlobalExecutorWatch.shared.controlsMainActor }
 
-  /// Whether a waker is preempted by tasks that wait within an actor, too.
+  /// Whether a waker can also be preempted by tasks that wait within an actor.
   ///
-  /// The value is `false` if the explorer cannot tell the kinds of jobs apart in this version of the runtime; a test at
-  /// the first use shows that.
+  /// The value is `false` if the explorer cannot distinguish the kinds of jobs in this version of the runtime; a test at the
+  /// first use determines it.
   public static var seesWakesOfActors: Bool { JobKind.isKnown }
 
   /// Runs `body` under one schedule after another, until a schedule fails or all have run.
@@ -128,7 +132,7 @@ public struct ScheduleExplorer: Sendable {
   /// current schedule.
   ///
   /// - Throws: `ExplorationFailure` for the first failing schedule; `MissingOutcomes` if one of `expectedOutcomes`
-  ///   never occurred, except in a replay; `ReplayDiverged` for a replay that takes another order than the failure;
+  ///   never occurred, except in a replay; `ReplayDiverged` for a replay that takes a different order than the failure;
   ///   `CancellationError` if the caller is cancelled; a format error for a malformed replay string; an error if the
   ///   caller belongs to an exploration.
   @concurrent @discardableResult
@@ -196,8 +200,8 @@ public struct ScheduleExplorer: Sendable {
     return summary
   }
 
-  /// Whether a successful schedule runs twice, as a check for determinism: every hundredth. The seed decides the first, so
-  /// that many short explorations are checked, too.
+  /// Returns whether a successful schedule runs twice to check for determinism. Every hundredth does. The first depends on the
+  /// seed, so that short explorations are checked, too.
   private func isChecked(_ schedule: Int) -> Bool {
     checksDeterminism && (UInt64(schedule) &+ seed) % 100 == 99 && !allowsUncontrolledJobs
   }
@@ -217,7 +221,7 @@ public struct ScheduleExplorer: Sendable {
 }
 
 extension ScheduleExplorer {
-  /// Returns the failure of `run`, in the simplest schedule with an equal problem that `shrinkLimit` runs find.
+  /// Returns the failure of `run`, with the simplest schedule with the same problem that `shrinkLimit` runs find.
   private func shrunk(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {
@@ -252,10 +256,10 @@ extension ScheduleExplorer {
     return report
   }
 
-  /// Returns the failure of a schedule without an end, as a short schedule in which the tasks go round and round, if
-  /// `shrinkLimit` runs find one.
+  /// Returns the failure of an endless schedule, as a short schedule in which the tasks run in a loop, if `shrinkLimit` runs
+  /// find one.
   ///
-  /// The replay string has no trail, since a replay runs up to the step limit of its own.
+  /// The replay string has no trail, since a replay runs up to its own step limit.
   private func shrunkLivelock(
     _ found: ScheduleRun.Outcome, of run: ScheduleRun, on pool: ThreadPool, _ body: @escaping ScheduleRun.Body
   ) throws -> ExplorationFailure {
@@ -298,11 +302,11 @@ extension ScheduleExplorer {
     let problem: ExplorationProblem =
       switch executor.abandonment {
       case .endless: .endless(Livelock(steps: stepLimit, tasks: []))
-      case .deadlock(let circle):
+      case .deadlock(let cycle):
         .deadlock(
           Deadlock(
             tasks: executor.taskCount, instant: environment?.clock.now ?? VirtualClock.Instant(), waits: [],
-            aftermath: .abandoned, locks: circle))
+            aftermath: .abandoned, locks: cycle))
       case nil: .hanging(task: record.tasks.last ?? 0, step: record.steps)
       }
     let outcome = ScheduleRun.Outcome(

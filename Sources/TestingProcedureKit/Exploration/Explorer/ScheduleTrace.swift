@@ -1,4 +1,4 @@
-/// The course of a failing schedule: which task ran when, and what it did.
+/// The trace of a failing schedule: the order of the tasks, and the events of each.
 public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
   /// Consecutive steps of one task.
   public struct Stretch: Hashable, Sendable {
@@ -8,11 +8,11 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
-    /// What the task did, in order: the tasks that it started or woke, its notes and its failed checks.
+    /// The events of the task, in order: the tasks that it started or woke, its notes and its failed checks.
     public var events: [String]
   }
 
-  /// A start or a wake of a task by another one.
+  /// A start or a wake of one task by another.
   public struct Wake: Hashable, Sendable {
     /// The step of the waker, from `1`.
     public var step: Int
@@ -42,7 +42,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     return task == 0 ? "0 (body)" : "\(task)"
   }
 
-  /// A table with one line for each stretch. A long course is abridged in the middle.
+  /// A table with one line for each stretch. A long trace is abridged in the middle.
   public var description: String {
     let width = stretches.map { title(of: $0.task).count }.max() ?? 0
     let rows = stretches.map { stretch in
@@ -55,7 +55,7 @@ public struct ScheduleTrace: Hashable, Sendable, CustomStringConvertible {
     }
     let shown = 40
     guard rows.count > shown else { return rows.joined(separator: "\n") }
-    let left = "        … \((rows.count - shown).counting("further switch", "further switches"))"
+    let left = "        … \((rows.count - shown).counting("more switch", "more switches"))"
     return (rows.prefix(shown / 2) + [left] + rows.suffix(shown / 2)).joined(separator: "\n")
   }
 

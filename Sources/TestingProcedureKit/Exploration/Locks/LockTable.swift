@@ -17,25 +17,25 @@ struct LockTable {
   /// The waiting tasks in the order of their requests.
   private var waiting: [LockUse] = []
   private var order = LockOrder()
-  /// The locks in the order of their first use, so that locks of one location can be numbered.
+  /// The locks in the order of their first use, for numbering locks that were made at the same location.
   private var known: [LockIdentity: Int] = [:]
 
-  /// The first circle in the order of lockings.
+  /// The first cycle in the order in which locks were taken.
   private(set) var possibleDeadlock: LockCycle?
 
-  /// Takes a lock, or notes that the task waits for the lock.
+  /// Takes a lock, or adds the task to the waiters of the lock.
   mutating func willLock(_ use: LockUse) -> Answer {
     if known[use.lock] == nil { known[use.lock] = known.count }
     let outer = held[ObjectIdentifier(use.worker), default: []]
-    if !outer.isEmpty, let circle = order.willLock(use, holding: outer), possibleDeadlock == nil, circle.count > 1 {
-      possibleDeadlock = LockCycle(members: circle.map { member(holding: $0.held, taking: $0.taken) })
+    if !outer.isEmpty, let cycle = order.willLock(use, holding: outer), possibleDeadlock == nil, cycle.count > 1 {
+      possibleDeadlock = LockCycle(members: cycle.map { member(holding: $0.held, taking: $0.taken) })
     }
     guard holders[use.lock] != nil else {
       take(use)
       return .taken
     }
     waiting.append(use)
-    return circle(from: use).map(Answer.deadlock) ?? .held
+    return cycle(from: use).map(Answer.deadlock) ?? .held
   }
 
   /// Takes a lock unless the lock is held.
@@ -48,29 +48,29 @@ struct LockTable {
     return true
   }
 
-  /// Gives a lock back.
+  /// Releases a lock.
   ///
-  /// - Returns: The tasks that waited for the lock, in order. They have to ask again.
+  /// - Returns: The tasks that waited for the lock, in order. They have to request it again.
   mutating func didUnlock(_ lock: LockIdentity) -> [LockUse] {
     guard let holder = holders.removeValue(forKey: lock) else { return [] }
     let worker = ObjectIdentifier(holder.worker)
     held[worker]?.removeAll { $0.lock == lock }
     if held[worker]?.isEmpty == true { held[worker] = nil }
-    let awoken = waiting.filter { $0.lock == lock }
+    let waiters = waiting.filter { $0.lock == lock }
     waiting.removeAll { $0.lock == lock }
-    return awoken
+    return waiters
   }
 
-  /// Forgets the waiting tasks, and returns them.
+  /// Removes and returns the waiting tasks.
   mutating func takeWaiting() -> [LockUse] {
     defer { waiting = [] }
     return waiting
   }
 
-  /// Whether a task waits that holds a lock of the runtime.
-  var isUrgent: Bool { waiting.contains { $0.turn.isUnderLock } }
+  /// Whether a waiting task holds a lock of the runtime.
+  var isUrgent: Bool { waiting.contains { $0.point.isUnderLock } }
 
-  /// Returns the worker for which a request for `lock` waits in the end.
+  /// Returns the worker at the end of the chain of waits that begins with a request for `lock`.
   func lastHolder(of lock: LockIdentity) -> WorkerThread? {
     var holder = holders[lock]
     while let next = holder, let wait = waiting.first(where: { $0.worker === next.worker }) {
@@ -82,8 +82,8 @@ struct LockTable {
   /// The held locks and the waiting tasks, one line each.
   var lines: [String] {
     let holders = holders.values.sorted { known[$0.lock, default: 0] < known[$1.lock, default: 0] }
-    return holders.map { "task \($0.task) holds the lock of \(name(of: $0.lock)) since \($0.location)" }
-      + waiting.map { "task \($0.task) waits for the lock of \(name(of: $0.lock)) at \($0.location)" }
+    return holders.map { "task \($0.task) holds the lock made at \(name(of: $0.lock)), taken at \($0.location)" }
+      + waiting.map { "task \($0.task) waits at \($0.location) for the lock made at \(name(of: $0.lock))" }
   }
 
   private mutating func take(_ use: LockUse) {
@@ -91,8 +91,8 @@ struct LockTable {
     held[ObjectIdentifier(use.worker), default: []].append(use)
   }
 
-  /// Returns the circle of waits that begins with `use`; `nil` if the waits end at a task that can go on.
-  private func circle(from use: LockUse) -> LockCycle? {
+  /// Returns the cycle of waits that begins with `use`; `nil` if the chain ends at a task that can continue.
+  private func cycle(from use: LockUse) -> LockCycle? {
     var path = [use]
     while let request = path.last, let holder = holders[request.lock] {
       if holder.worker === use.worker {
@@ -111,7 +111,7 @@ struct LockTable {
       takenAt: "\(taken.location)")
   }
 
-  /// Returns the location of the lock's initialization, with a number if there are several locks of the location.
+  /// Returns the location at which the lock was made, with a number if several locks were made there.
   func name(of lock: LockIdentity) -> String {
     let location = "\(lock.location)"
     let same = known.filter { $0.key.location.line == lock.location.line && "\($0.key.location)" == location }
@@ -120,31 +120,31 @@ struct LockTable {
   }
 }
 
-/// A lock that a task holds, or asks for.
+/// A lock that a task holds or requests.
 struct LockUse {
   var lock: LockIdentity
   /// The worker on which the task runs: a held lock belongs to a thread.
   var worker: WorkerThread
   var task: Int
-  /// The location of the locking.
+  /// The location in the code at which the lock is taken.
   var location: CodeLocation
-  var turn: Turn
+  var point: OperationPoint
 }
 
-/// The point at which a task locks or performs an atomic operation.
-struct Turn {
+/// The point at which a task takes a lock or performs an atomic operation.
+struct OperationPoint {
   var thread: Platform.Thread
   /// The depth of the stack.
   var depth: UInt = 0
-  /// Whether operations at this depth happen under a lock of the runtime. They are no choices, and a task that waits
-  /// here has to go on as soon as possible, since other tasks could wait for the runtime's lock.
+  /// Whether operations at this depth happen under a lock of the runtime. Such operations are not choices, and a task that
+  /// waits here has to continue as soon as possible, since other tasks could wait for the runtime's lock.
   var isUnderLock = false
 }
 
 /// The order in which the tasks of a schedule take locks under other locks.
 ///
-/// A pure value: a graph with an edge from each held lock to each lock that is taken meanwhile. A circle of edges of
-/// different tasks is a possible deadlock, unless two of the tasks hold a common lock, which keeps them apart
+/// A pure value: a graph with an edge from each held lock to each lock that is taken under it. A cycle of edges of
+/// different tasks is a possible deadlock, unless two of the tasks hold a common lock, which separates them in time
 /// (Havelund, *Using Runtime Analysis to Guide Model Checking of Java Programs*, SPIN 2000).
 struct LockOrder {
   /// A task that takes a lock while holding another lock.
@@ -157,12 +157,12 @@ struct LockOrder {
 
   private var edges: [LockIdentity: [Edge]] = [:]
 
-  /// Notes that `taken` is taken by a task that holds the locks `held`.
+  /// Adds the fact that a task takes `taken` while it holds the locks `held`.
   ///
-  /// - Returns: A circle through a new edge; `nil` if there is none.
+  /// - Returns: A cycle through a new edge; `nil` if there is none.
   mutating func willLock(_ taken: LockUse, holding held: [LockUse]) -> [Edge]? {
     let guards = Set(held.map(\.lock))
-    var circle: [Edge]?
+    var cycle: [Edge]?
     for outer in held {
       let known = edges[outer.lock, default: []].contains {
         $0.taken.lock == taken.lock && $0.taken.task == taken.task && $0.guards == guards
@@ -170,49 +170,49 @@ struct LockOrder {
       guard !known else { continue }
       let edge = Edge(held: outer, taken: taken, guards: guards)
       edges[outer.lock, default: []].append(edge)
-      circle = circle ?? closing([edge])
+      cycle = cycle ?? closing([edge])
     }
-    return circle
+    return cycle
   }
 
-  /// Returns the circle that begins with the edges of `path`; `nil` if there is none.
+  /// Returns the cycle that begins with the edges of `path`; `nil` if there is none.
   private func closing(_ path: [Edge]) -> [Edge]? {
     guard let first = path.first, let last = path.last else { return nil }
     if last.taken.lock == first.held.lock { return path }
     for next in edges[last.taken.lock, default: []] {
       let isApart = path.allSatisfy { $0.taken.task != next.taken.task && $0.guards.isDisjoint(with: next.guards) }
-      if isApart, let circle = closing(path + [next]) { return circle }
+      if isApart, let cycle = closing(path + [next]) { return cycle }
     }
     return nil
   }
 }
 
-/// Tasks that take explored locks in a circle: each task holds a lock, and takes the lock of the next task.
+/// Tasks that take explored locks in a cycle: each task holds a lock and takes the lock of the next task.
 public struct LockCycle: Hashable, Sendable, CustomStringConvertible {
   /// A task that holds a lock, and takes another lock.
   public struct Member: Hashable, Sendable, CustomStringConvertible {
     /// The task; see `ExplorationFailure.order`.
     public var task: Int
 
-    /// The held lock, by the location of its initialization; locks of one location are numbered.
+    /// The held lock, as the location at which it was made. Locks made at the same location are numbered.
     public var held: String
 
-    /// The location of the locking of the held lock.
+    /// The location at which the held lock was taken.
     public var heldSince: String
 
-    /// The other lock, by the location of its initialization; locks of one location are numbered.
+    /// The other lock, as the location at which it was made. Locks made at the same location are numbered.
     public var taken: String
 
-    /// The location of the locking of the other lock.
+    /// The location at which the other lock is taken.
     public var takenAt: String
 
     /// The task, the locks and the locations in words.
     public var description: String {
-      "task \(task) holds the lock of \(held) since \(heldSince), and takes the lock of \(taken) at \(takenAt)"
+      "task \(task) holds the lock made at \(held), taken at \(heldSince), and takes the lock made at \(taken) at \(takenAt)"
     }
   }
 
-  /// The tasks in the order of the circle. A single task takes a lock again that the task holds.
+  /// The tasks in the order of the cycle. A single member is a task that takes a lock that it already holds.
   public var members: [Member]
 
   /// The tasks, the locks and the locations in words.

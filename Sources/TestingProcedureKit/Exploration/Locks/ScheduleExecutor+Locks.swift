@@ -3,59 +3,59 @@ import Synchronization
 
 extension ScheduleExecutor: LockSchedule {
   func lock(_ lock: LockIdentity, at location: CodeLocation) {
-    let turn = offerTurn()
+    let point = willOperate()
     var isWaiting = true
     while isWaiting {
-      let next = state.withLock { $0.willLock(lock, at: location, turn) }
-      if case .goOn = next { isWaiting = false } else { perform(next, on: turn.thread) }
+      let next = state.withLock { $0.willLock(lock, at: location, point) }
+      if case .proceed = next { isWaiting = false } else { perform(next, on: point.thread) }
     }
   }
 
   func lockIfAvailable(_ lock: LockIdentity, at location: CodeLocation) -> Bool {
-    let turn = offerTurn()
-    return state.withLock { $0.willLockIfAvailable(lock, at: location, turn) }
+    let point = willOperate()
+    return state.withLock { $0.willLockIfAvailable(lock, at: location, point) }
   }
 
   func unlock(_ lock: LockIdentity) {
-    var turn = Turn(thread: .current)
+    var point = OperationPoint(thread: .current)
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let next = state.withLock { state in
-      turn.locate(address, in: state, of: self)
-      return state.didUnlock(lock, turn)
+      point.locate(address, in: state, of: self)
+      return state.didUnlock(lock, point)
     }
-    perform(next, on: turn.thread)
+    perform(next, on: point.thread)
   }
 
   func willPerform(_ operation: StaticString, on atomic: CodeLocation) {
-    _ = offerTurn()
+    _ = willOperate()
     log("\(operation) of \(atomic)")
   }
 
-  /// Lets ready jobs go first, if the chooser decides so.
+  /// Lets other ready jobs run before an operation, if the chooser decides so.
   ///
-  /// The driver must never be part of a deadlock. The first operation of an exploration therefore makes the schedule run
+  /// The driver must never be part of a deadlock. After the first operation of an exploration, the schedule therefore runs
   /// again, on other threads.
   @inline(never)
-  private func offerTurn() -> Turn {
+  private func willOperate() -> OperationPoint {
     if !keepsDriverFree {
       pool.usesLocks = true
       state.withLock { $0.restart() }
     }
-    var turn = Turn(thread: .current)
+    var point = OperationPoint(thread: .current)
     var marker: UInt8 = 0
     let address = withUnsafePointer(to: &marker) { UInt(bitPattern: $0) }
     let next = state.withLock { state in
-      turn.locate(address, in: state, of: self)
-      return state.willOperate(turn)
+      point.locate(address, in: state, of: self)
+      return state.willOperate(point)
     }
-    perform(next, on: turn.thread)
-    return turn
+    perform(next, on: point.thread)
+    return point
   }
 
   private func perform(_ next: ScheduleState.Continuation, on thread: Platform.Thread) {
     switch next {
-    case .goOn: break
+    case .proceed: break
     case .park(let preemptingJob): park(for: preemptingJob, on: thread)
     case .advance(let clock): _ = moveToNextDeadline(of: clock)
     case .abandon: abandon(on: thread)
@@ -63,8 +63,8 @@ extension ScheduleExecutor: LockSchedule {
   }
 }
 
-extension Turn {
-  /// Determines the depth of a stack's address.
+extension OperationPoint {
+  /// Sets the depth of the stack from an address on it.
   fileprivate mutating func locate(_ address: UInt, in state: ScheduleState, of executor: ScheduleExecutor) {
     depth = (state.holder?.stackBase ?? address) &- address
     isUnderLock = !executor.isRepetition && executor.pool.isUnderLock(depth)

@@ -1,25 +1,25 @@
 import ExploredLocks
 
-/// The reason for which a schedule is abandoned, with tasks that never go on.
+/// The reason for which a schedule is abandoned, with tasks that never continue.
 enum Abandonment {
   case deadlock(LockCycle)
-  /// A task performs operations without end.
+  /// A task performs operations endlessly.
   case endless
 }
 
 extension ScheduleState {
-  /// The number of operations in a row after which a task gives way, since the task may wait for another task.
+  /// The number of consecutive operations after which a task yields, since it may wait for another task.
   private static let longWait = 20
 
-  /// The continuation of a task that locks or performs an atomic operation.
+  /// What a task does before or after an operation of a lock or an atomic.
   enum Continuation {
-    /// The task goes on.
-    case goOn
-    /// The task is parked, and `Ready` gets the run token.
+    /// The task continues.
+    case proceed
+    /// The task is parked, and the given job gets the run token.
     case park(Ready)
-    /// The clock moves to the next deadline, since the task may wait for a timer.
+    /// The clock moves to the next deadline, because the task may wait for a timer.
     case advance(VirtualClock)
-    /// The task never goes on.
+    /// The task never continues.
     case abandon
   }
 
@@ -29,72 +29,74 @@ extension ScheduleState {
     needsRestart = true
   }
 
-  /// Chooses whether a ready job preempts the running task, before a locking or an atomic operation.
-  mutating func willOperate(_ turn: Turn) -> Continuation {
-    guard isTurn(of: turn.thread), running != nil else { return .goOn }
+  /// Chooses whether a ready job preempts the running task, before an operation of a lock or an atomic.
+  mutating func willOperate(_ point: OperationPoint) -> Continuation {
+    guard controls(point.thread), running != nil else { return .proceed }
     didOperate()
     if moments >= limit {
       abandon(.endless)
       return .abandon
     }
-    if isRecording, !ready.isEmpty, let preemptingJob = choosePreemption(at: turn.depth, isUnderLock: turn.isUnderLock)
+    if isRecording, !ready.isEmpty,
+      let preemptingJob = choosePreemption(at: point.depth, isUnderLock: point.isUnderLock)
     {
       return .park(preemptingJob)
     }
-    guard operationsInARow >= Self.longWait, !turn.isUnderLock, !locks.isUrgent else { return .goOn }
+    guard operationsInARow >= Self.longWait, !point.isUnderLock, !locks.isUrgent else { return .proceed }
     operationsInARow = 0
-    didGiveWay()
+    didSpin()
     if let index = ready.indices.first(where: { !isEnding || ready[$0].isParked }) {
-      return .park(preempt(by: index, at: turn.depth))
+      return .park(preempt(by: index, at: point.depth))
     }
-    guard !isEnding, let clock = environment?.clock, nextDeadline(on: clock) != nil else { return .goOn }
+    guard !isEnding, let clock = environment?.clock, nextDeadline(on: clock) != nil else { return .proceed }
     return .advance(clock)
   }
 
-  /// Takes a lock, or parks the running task until the lock is given back.
-  mutating func willLock(_ lock: LockIdentity, at location: CodeLocation, _ turn: Turn) -> Continuation {
-    guard isTurn(of: turn.thread), let holder else { return .goOn }
-    let answer = locks.willLock(LockUse(lock: lock, worker: holder, task: running ?? 0, location: location, turn: turn))
+  /// Takes a lock, or parks the running task until the lock is released.
+  mutating func willLock(_ lock: LockIdentity, at location: CodeLocation, _ point: OperationPoint) -> Continuation {
+    guard controls(point.thread), let holder else { return .proceed }
+    let answer = locks.willLock(
+      LockUse(lock: lock, worker: holder, task: running ?? 0, location: location, point: point))
     let name = trace == nil ? "" : locks.name(of: lock)
     switch answer {
     case .taken:
       log("locks \(name)")
-      return .goOn
+      return .proceed
     case .held:
-      log("waits for the lock of \(name)")
+      log("waits for the lock made at \(name)")
       return .park(takeInstead(of: holder, waitingFor: lock))
-    case .deadlock(let circle):
-      log("waits for the lock of \(name): deadlock")
-      abandon(.deadlock(circle))
+    case .deadlock(let cycle):
+      log("waits for the lock made at \(name): deadlock")
+      abandon(.deadlock(cycle))
       return .abandon
     }
   }
 
   /// Takes a lock unless the lock is held.
-  mutating func willLockIfAvailable(_ lock: LockIdentity, at location: CodeLocation, _ turn: Turn) -> Bool {
-    guard isTurn(of: turn.thread), let holder else { return true }
+  mutating func willLockIfAvailable(_ lock: LockIdentity, at location: CodeLocation, _ point: OperationPoint) -> Bool {
+    guard controls(point.thread), let holder else { return true }
     let isTaken = locks.willLockIfAvailable(
-      LockUse(lock: lock, worker: holder, task: running ?? 0, location: location, turn: turn))
+      LockUse(lock: lock, worker: holder, task: running ?? 0, location: location, point: point))
     let name = trace == nil ? "" : locks.name(of: lock)
     log(isTaken ? "locks \(name)" : "finds \(name) locked")
     return isTaken
   }
 
-  /// Gives a lock back, and makes the waiting tasks ready, one of which can go first.
-  mutating func didUnlock(_ lock: LockIdentity, _ turn: Turn) -> Continuation {
-    let awoken = locks.didUnlock(lock)
-    guard !hasCollided, !awoken.isEmpty else { return .goOn }
-    for waiter in awoken { addParked(waiter.worker, task: waiter.task, depth: waiter.turn.depth) }
-    guard isTurn(of: turn.thread), running != nil else { return .goOn }
-    let urgent = awoken.first { $0.turn.isUnderLock }
+  /// Releases a lock, and makes the waiting tasks ready. One of them may preempt the running task.
+  mutating func didUnlock(_ lock: LockIdentity, _ point: OperationPoint) -> Continuation {
+    let waiters = locks.didUnlock(lock)
+    guard !hasCollided, !waiters.isEmpty else { return .proceed }
+    for waiter in waiters { addParked(waiter.worker, task: waiter.task, depth: waiter.point.depth) }
+    guard controls(point.thread), running != nil else { return .proceed }
+    let urgent = waiters.first { $0.point.isUnderLock }
     if let index = ready.firstIndex(where: { $0.isParked && $0.parkedWorker === urgent?.worker }) {
-      didHaveToWake(index)
-      return .park(preempt(by: index, at: turn.depth))
+      recordForcedWake(index)
+      return .park(preempt(by: index, at: point.depth))
     }
-    return choosePreemption(at: turn.depth, isUnderLock: turn.isUnderLock).map(Continuation.park) ?? .goOn
+    return choosePreemption(at: point.depth, isUnderLock: point.isUnderLock).map(Continuation.park) ?? .proceed
   }
 
-  /// Forgets all parked and waiting tasks of an abandoned schedule, and returns their workers.
+  /// Removes all parked and waiting tasks of an abandoned schedule, and returns their workers.
   mutating func takeAbandoned() -> [WorkerThread] {
     takeAllParked().map(\.worker)
   }
@@ -107,15 +109,15 @@ extension ScheduleState {
     didAbandon()
   }
 
-  /// Whether the thread has the run token. Without it, after a collision, only the locks themselves order the tasks.
-  private func isTurn(of thread: Platform.Thread) -> Bool {
+  /// Whether the thread has the run token. After a collision, threads run without it, and only the locks order the tasks.
+  private func controls(_ thread: Platform.Thread) -> Bool {
     !hasCollided && abandonment == nil && isHolding(thread)
   }
 
-  /// Takes the next entry, since the running task of `worker` waits for `lock`.
+  /// Takes the next entry, because the running task of `worker` waits for `lock`.
   ///
-  /// Some parked task is always ready: each waiting task waits for a task that holds a lock, and a circle of waits
-  /// is a deadlock.
+  /// At least one parked task is ready: each waiting task waits for a task that holds a lock, and a cycle of waits would have
+  /// been reported as a deadlock.
   private mutating func takeInstead(of worker: WorkerThread, waitingFor lock: LockIdentity) -> Ready {
     let last = locks.lastHolder(of: lock)
     let holder = ready.firstIndex { $0.isParked && $0.parkedWorker === last } ?? 0

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// A watch for jobs that leave an exploration for the global executor, which brings them back.
+/// Intercepts jobs that an exploration enqueues on the global executor, and returns them to the exploration.
 ///
 /// The runtime exports a function pointer, the variable `swift_task_enqueueGlobal_hook`, through which a process can
-/// replace the global executor. The watch tests whether the enqueuing thread drives an exploration: if so, the job joins
-/// the ready jobs of the exploration; if not, the runtime gets the job. If the pointer is missing (on Windows, or with a
-/// statically linked runtime) or taken by another run loop, a job for the global executor is only detected when its task
-/// comes back.
+/// replace the global executor. The watch checks whether the enqueuing thread drives an exploration. If so, the job joins
+/// the ready jobs of the exploration; otherwise, the runtime gets the job. If the pointer is missing (on Windows, or with a
+/// statically linked runtime) or in use by another run loop, a job for the global executor is detected only when its task
+/// returns to the exploration.
 ///
 /// A second exported pointer, `swift_task_getMainExecutor_hook`, decides which executor is the main actor's. On threads
-/// that drive an exploration, the main actor is the schedule's (see `ScheduleMainActor`).
+/// that drive an exploration, the schedule has its own main actor (see `ScheduleMainActor`).
 final class GlobalExecutorWatch: Sendable {
   static let shared = GlobalExecutorWatch()
 
-  /// Whether jobs for the global executor can be brought back.
+  /// Whether jobs for the global executor can be intercepted.
   let isInstalled: Bool
 
   /// Whether the exploration decides which executor is the main actor's.
@@ -21,7 +21,7 @@ final class GlobalExecutorWatch: Sendable {
 
   private let drivers = Mutex<[Platform.Thread: ScheduleExecutor]>([:])
 
-  /// The schedules with tasks of the global executor, for recognizing such tasks when other threads wake them.
+  /// The schedules that have tasks on the global executor. Such tasks are recognized when other threads wake them.
   private let schedules = Mutex<[ScheduleExecutor]>([])
 
   private init() {
@@ -51,7 +51,7 @@ final class GlobalExecutorWatch: Sendable {
 
   /// Notes that `thread` drives `executor`.
   ///
-  /// - Returns: The executor that `thread` has driven, which drives again afterwards.
+  /// - Returns: The executor that `thread` drove before, to be restored by `didEndDriving`.
   func didBeginDriving(_ executor: ScheduleExecutor, on thread: Platform.Thread) -> ScheduleExecutor? {
     drivers.withLock { $0.updateValue(executor, forKey: thread) }
   }
@@ -65,14 +65,14 @@ final class GlobalExecutorWatch: Sendable {
     schedules.withLock { $0.append(executor) }
   }
 
-  /// Forgets the tasks of a schedule, at its end. Afterwards, the schedule gets no jobs from other threads any more.
+  /// Removes a schedule that has ended. Afterwards, it receives no jobs from other threads.
   func didEnd(_ executor: ScheduleExecutor) {
     schedules.withLock { $0.removeAll { $0 === executor } }
   }
 
-  /// Gives `job` to the schedule that knows the task of `job`, if there is one.
+  /// Enqueues `job` on the schedule that knows its task, if there is one.
   ///
-  /// The lock is held until the schedule has the job: a schedule that has ended would never run the job.
+  /// The lock is held until the schedule has the job, since a schedule that has ended would never run it.
   private func isTakenBySchedule(_ job: UnownedJob) -> Bool {
     schedules.withLock { schedules in
       guard !schedules.isEmpty, let id = JobIdentities.taskID(of: job),
@@ -105,14 +105,13 @@ final class GlobalExecutorWatch: Sendable {
   }
 }
 
-/// The main actor within one schedule: code of the exploration that is isolated to the main actor runs here, on the
-/// threads of the exploration.
+/// The main actor of one schedule: main-actor code of the exploration runs here, on the threads of the exploration.
 ///
-/// The runtime asks for the main actor's executor at every change to the main actor, through an exported function
+/// The runtime asks for the main actor's executor whenever a task switches to the main actor, through an exported function
 /// pointer (see `GlobalExecutorWatch`).
 ///
-/// Invariant: an object that the runtime has seen is never released, since tasks that are left behind refer to the
-/// object without a reference.
+/// Invariant: an object that the runtime has seen is never released, since abandoned tasks refer to the object without
+/// retaining it.
 final class ScheduleMainActor: SerialExecutor {
   weak let executor: ScheduleExecutor?
 

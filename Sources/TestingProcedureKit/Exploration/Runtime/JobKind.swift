@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The kind of a job, for distinguishing wakes of other tasks from the running task's own suspension.
+/// The kind of a job, which distinguishes wakes of other tasks from a suspension of the running task.
 ///
 /// The kind is in the first byte of the job's flags, behind the object's header and two words of the scheduler. The
-/// layout is part of the runtime's binary interface, but not documented; `isKnown` is therefore the result of a test.
+/// layout is part of the runtime's binary interface but not documented; `isKnown` is therefore the result of a test.
 enum JobKind {
   private static let flagsOffset = 4 * MemoryLayout<UInt>.size
   private static let task: UInt8 = 0
@@ -11,7 +11,7 @@ enum JobKind {
 
   /// Whether the kinds of jobs can be read in this process.
   ///
-  /// Otherwise, a wake of a task that waits within an actor is no choice, since such a job looks like a `Task.yield`.
+  /// If not, a wake of a task that waits within an actor is not a choice, since such a job looks like a `Task.yield`.
   static let isKnown: Bool = {
     let probe = Probe()
     KitSpawner.startProbe(on: probe)
@@ -33,12 +33,12 @@ enum JobKind {
     unsafeBitCast(job, to: UnsafeRawPointer.self).load(fromByteOffset: flagsOffset, as: UInt8.self)
   }
 
-  /// Returns whether `job` is a task's own, and not an actor's or a continuation's.
+  /// Returns whether `job` is the job of a task, rather than of an actor or a continuation.
   static func isTask(_ job: UnownedJob, ofTask id: UInt64?) -> Bool {
     id != nil && isKnown && kind(of: job) == task
   }
 
-  /// An executor that keeps its jobs, for running them on the calling thread.
+  /// An executor that keeps its jobs until the caller runs them on its own thread.
   final class Probe: TaskExecutor {
     private let jobs = Mutex<[UnownedJob]>([])
 

@@ -12,11 +12,11 @@ import Dispatch
   import WinSDK
 #endif
 
-/// The explorer's needs beyond the standard library. Only this file imports a platform.
+/// The functions of the operating system that the explorer needs. Only this file imports a platform.
 ///
-/// The article *What explorations rely on* lists what this folder takes of the runtime, and what is lost without it.
+/// The article *What explorations rely on* lists what this folder uses of the runtime, and what is lost without it.
 enum Platform {
-  /// The identity of a thread, for detecting jobs from outside of an exploration.
+  /// The identity of a thread, for detecting jobs from outside an exploration.
   struct Thread: Hashable, Sendable {
     private let bits: UInt
 
@@ -32,7 +32,7 @@ enum Platform {
     }
   }
 
-  /// A signal for one waiting thread. Signals that nobody waits for are kept.
+  /// A signal for one waiting thread. A signal that arrives before the wait is kept.
   final class Signal: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
@@ -139,7 +139,7 @@ enum Platform {
   /// The size of the stack of a thread, in bytes.
   static let stackSize: UInt = 8 << 20
 
-  /// Performs `work` on a new thread with a stack as large as that of a main thread. Nobody joins the thread.
+  /// Performs `work` on a new, detached thread with a stack as large as that of a main thread.
   static func startThread(_ work: @escaping @Sendable () -> Void) {
     let argument = Unmanaged.passRetained(Work(work)).toOpaque()
     #if canImport(WinSDK)
@@ -176,7 +176,7 @@ enum Platform {
     #endif
   }
 
-  /// The kernel's file about the calling thread; `nil` where the system has no such file.
+  /// The path of the kernel's status file for the calling thread; `nil` on systems without such files.
   static var currentThreadFile: String? {
     #if os(Linux) || os(Android)
       let capacity = 64
@@ -191,7 +191,7 @@ enum Platform {
     #endif
   }
 
-  /// Returns whether the thread of `file` sleeps in the kernel, for example for a lock; `nil` if that is not known.
+  /// Returns whether the thread of `file` sleeps in the kernel, for example waiting for a lock; `nil` if unknown.
   static func isSleeping(_ file: String?) -> Bool? {
     #if os(Linux) || os(Android)
       guard let file else { return nil }

@@ -14,8 +14,7 @@
       enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock)
     }
 
-    /// Lets `job` wait for virtual time. The durations of other clocks than the system's are unknown: such a wait ends
-    /// at once.
+    /// Delays `job` in virtual time. Durations of clocks other than the system's are unknown: such a wait ends at once.
     func enqueue<C: Clock>(_ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C) {
       let remaining = clock.now.duration(to: instant) as? Duration
       sleep(UnownedJob(job), remaining: remaining ?? .zero)
@@ -29,8 +28,8 @@
       enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock)
     }
 
-    /// Lets `job`, a timer that needs no main actor, wait for virtual time. A wait after the end of the schedule is
-    /// abandoned.
+    /// Delays `job` in virtual time. The job is a timer and does not need the main actor. A wait that begins after the end of
+    /// the schedule is abandoned.
     func enqueue<C: Clock>(_ job: consuming ExecutorJob, at instant: C.Instant, tolerance: C.Duration?, clock: C) {
       executor?.enqueue(job, at: instant, tolerance: tolerance, clock: clock)
     }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The state of a task, for naming the stuck tasks of a deadlock.
+/// The state of a Swift task, from which a deadlock report determines the tasks that are stuck.
 ///
 /// The state is a word in the task's object, behind the job. The layout is not documented; `isKnown` is therefore the
-/// result of a test. Only runs for a report read the state.
+/// result of a test. The state is read only in runs for a report.
 ///
-/// Invariant: a counted task is retained as long as the status exists. A task of `async let` is not counted, and lies in
-/// the memory of its parent; the state of such a task is only read directly after one of its jobs.
+/// Invariant: a reference-counted task is retained as long as the status exists. A task of `async let` is not counted and
+/// lies in the memory of its parent; the state of such a task is read only directly after one of its jobs.
 final class TaskStatus: Sendable {
   private static let word = MemoryLayout<UInt>.size
   private static let offset = 12 * word
@@ -31,10 +31,10 @@ final class TaskStatus: Sendable {
 
   private let address: UInt
 
-  /// Whether the task counts references.
+  /// Whether the task is reference-counted.
   let isCounted: Bool
 
-  /// Retains the task of `job`, if the task counts references; `job` has to be a task's job.
+  /// Retains the task of `job`, if the task is reference-counted. `job` has to be the job of a task.
   init(_ job: UnownedJob) {
     address = unsafeBitCast(job, to: UInt.self)
     let count = UnsafeRawPointer(bitPattern: address)?.load(fromByteOffset: Self.word, as: Int.self)
@@ -51,7 +51,7 @@ final class TaskStatus: Sendable {
     return (flags ?? 0) & Self.completed != 0
   }
 
-  /// The runtime's functions for counting references to objects, which are part of its binary interface.
+  /// The runtime's functions for reference counting, which are part of its binary interface.
   private enum Counting {
     static let retain = Platform.function(named: "swift_retain", as: (@convention(c) (UInt) -> UInt).self)
     static let release = Platform.function(named: "swift_release", as: (@convention(c) (UInt) -> Void).self)

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A file that a crash of the process leaves behind: the seed, the schedule and the choices so far, as a replay string.
+/// A file that survives a crash of the process, with the seed, the schedule and the choices so far, as a replay string.
 ///
 /// The file is mapped into memory, so that a choice costs no system call, and the kernel keeps the choices when the
-/// process dies. The file is removed when the exploration ends. Without a file, nothing is recorded.
+/// process dies. The file is removed when the exploration ends. If the file cannot be created, nothing is recorded.
 final class CrashTrail: Sendable {
-  /// The size of the file. Later choices of a longer schedule are missing.
+  /// The size of the file in bytes. A schedule with more choices is truncated.
   private static let size = 1 << 16
 
   /// Invariant: only code under the lock uses the memory, which stays mapped until `deinit`.

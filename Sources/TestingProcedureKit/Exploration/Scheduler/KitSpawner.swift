@@ -1,23 +1,23 @@
 /// The only creator of tasks in the testing kit.
 enum KitSpawner {
-  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the end, and
-  /// cancels the task if the caller is cancelled.
+  /// Starts an exploration on its own thread, with the caller's task-local values. The caller waits for the task to end, and
+  /// forwards its own cancellation.
   static func startExploration(on pool: ThreadPool, _ work: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     Task(executorPreference: pool) { work() }
   }
 
-  /// Starts a task that suspends once, for looking at its jobs. The caller runs the task to its end.
+  /// Starts a task that suspends once, so that its jobs can be inspected. The caller runs the task to its end.
   static func startProbe(on executor: some TaskExecutor) {
     Task(executorPreference: executor) { await Task.yield() }
   }
 
-  /// Starts a task that sleeps, for looking at its jobs. The caller runs the task to its end; a wait for real time ends
-  /// by itself.
+  /// Starts a task that sleeps, so that its jobs can be inspected. The caller runs the task to its end; a wait for real time
+  /// ends without help.
   static func startSleeper(on executor: some TaskExecutor) {
     Task(executorPreference: executor) { try await Task.sleep(for: .milliseconds(1)) }
   }
 
-  /// Starts the body of a schedule with the caller's task-local values. Only the explorer waits for the body.
+  /// Starts the body of a schedule with the caller's task-local values. Only the explorer awaits the body.
   static func startBody(
     on executor: ScheduleExecutor, _ body: @escaping @Sendable () async -> Void
   ) -> Task<Void, Never> {
@@ -37,8 +37,8 @@ enum KitSpawner {
     }
   }
 
-  /// Starts a task of the global executor that runs the jobs of another executor. The task ends by itself, and nobody
-  /// cancels it.
+  /// Starts a task on the global executor that runs the jobs of another executor. The task ends when `runJobs` returns, and
+  /// is never cancelled.
   static func startDriver(_ runJobs: @escaping @Sendable () -> Void) {
     Task.detached { runJobs() }
   }

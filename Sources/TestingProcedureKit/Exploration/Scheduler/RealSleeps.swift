@@ -16,18 +16,18 @@ struct RealSleeps {
     jobs[count] = (job, sleeper)
   }
 
-  /// Removes and returns the jobs with a deadline up to `instant` (all jobs without an instant), in waking order, with
-  /// the task that sleeps.
+  /// Removes and returns the jobs with a deadline up to `instant` (all jobs if `nil`), in the order of waking, each with the
+  /// task that sleeps.
   mutating func removeAll(through instant: VirtualClock.Instant?) -> [(job: ReadyJob, sleeper: Int?)] {
     let end = instant ?? VirtualClock.Instant(offset: .seconds(Int64.max))
     return queue.removeAll(through: end).compactMap { jobs.removeValue(forKey: $0.number) }
   }
 
-  /// Returns the virtual duration of a real sleep that has `remaining` left, and was computed at most `elapsed` ago.
+  /// Returns the virtual duration of a real sleep that has `remaining` left, and whose end was computed at most `elapsed` ago.
   ///
-  /// The runtime only tells an instant in real time, some time after the code computed the instant. The duration in the
-  /// code is therefore between `remaining` and `remaining + elapsed`: the roundest duration there is returned, in whole
-  /// milliseconds. Equal sleeps then last equally long, on a busy machine, too.
+  /// The runtime passes only an instant in real time, some time after the code computed that instant. The duration in the
+  /// code is therefore between `remaining` and `remaining + elapsed`. The function returns the roundest duration in this
+  /// range, in whole milliseconds, so that equal sleeps last equally long even on a busy machine.
   static func virtualDuration(remaining: Duration, elapsed: Duration) -> Duration {
     guard remaining < .seconds(Int64(1) << 40) else { return remaining }
     let least = max(1, milliseconds(remaining + .nanoseconds(999_999)))
@@ -45,7 +45,7 @@ struct RealSleeps {
   }
 }
 
-/// A test of whether waits for real time arrive at an exploration.
+/// Tests whether waits for real time reach an exploration.
 enum RealSleepTest {
   /// Whether an exploration controls waits for real time in this process.
   static let isSuccessful: Bool = {
@@ -64,12 +64,12 @@ enum RealSleepTest {
 
 /// The real times at which the latest jobs of each task began, for `RealSleeps`.
 ///
-/// A task on an actor computes the end of a `Task.sleep` there, and then leaves the actor: the sleep begins in a job that the
-/// task has made ready by itself. The time of the computation is therefore after the start of the job before.
+/// A task on an actor computes the end of a `Task.sleep` there and then leaves the actor, so that the sleep begins in a job
+/// that the task itself has made ready. The end was therefore computed after the start of the previous job.
 struct JobStarts {
   private struct Start {
     var current: ContinuousClock.Instant
-    /// The start of the job before, if that one has made the current job ready.
+    /// The start of the previous job, if that job has made the current one ready.
     var earliest: ContinuousClock.Instant
     var continues = false
   }
@@ -81,7 +81,7 @@ struct JobStarts {
     if starts.indices.contains(task) { starts[task]?.continues = true }
   }
 
-  /// Notes that a job of `task` begins. A parked job that goes on has begun before.
+  /// Notes that a job of `task` begins. A parked job that continues has begun earlier.
   mutating func didStart(_ task: Int) {
     while starts.count <= task { starts.append(nil) }
     let now = ContinuousClock.now
@@ -89,7 +89,7 @@ struct JobStarts {
     starts[task] = Start(current: now, earliest: last.map { $0.continues ? $0.current : now } ?? now)
   }
 
-  /// The time within which `task` can have computed the end of a sleep that begins now.
+  /// The time since `task` can have computed the end of a sleep that begins now, at most.
   func elapsed(in task: Int?) -> Duration {
     guard let task, starts.indices.contains(task), let start = starts[task] else { return .zero }
     return start.earliest.duration(to: .now)

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The executor of one schedule: holds every ready job, and runs one job at a time in the order of a chooser.
+/// The executor of one schedule. It holds every ready job, and runs one job at a time in the order that a chooser decides.
 ///
 /// The worker with the run token runs jobs; all other threads of the pool wait. Jobs therefore never overlap, and equal
-/// choices give equal runs. A job that makes another task ready can be preempted: its thread is parked within `enqueue`,
-/// is then ready itself, and another worker gets the run token. A job from a thread without the run token runs as well, but is
+/// choices give equal runs. A job that makes another task ready can be preempted: its thread is parked within `enqueue` and
+/// counts as ready, and another worker gets the run token. A job from a thread without the run token also runs, but is
 /// reported as uncontrolled.
 final class ScheduleExecutor: TaskExecutor {
-  /// The executor of the exploration to which the calling code belongs; `nil` outside of an exploration.
+  /// The executor of the exploration to which the calling code belongs; `nil` outside an exploration.
   static var current: ScheduleExecutor? { GlobalExecutorWatch.shared.currentDriven }
 
   let pool: ThreadPool
@@ -18,11 +18,11 @@ final class ScheduleExecutor: TaskExecutor {
   private let hasCaptured = Atomic(false)
   private let hasEventualities = Atomic(false)
 
-  /// Whether the course of the schedule is wanted.
+  /// Whether a trace of the schedule is recorded.
   let isTracing: Bool
-  /// Whether recorded choices are repeated, among which is no wake under a lock.
+  /// Whether recorded choices are repeated. They include no wake under a lock.
   let isRepetition: Bool
-  /// Whether other workers than the driver run all jobs.
+  /// Whether all jobs run on workers other than the driver.
   let keepsDriverFree: Bool
 
   init(
@@ -79,7 +79,7 @@ final class ScheduleExecutor: TaskExecutor {
     return nil
   }
 
-  /// Adds an event of the running task to the course of the schedule, if the course is wanted.
+  /// Adds an event of the running task to the trace, if there is one.
   func log(_ event: @autoclosure () -> String) {
     guard isTracing else { return }
     let event = event()
@@ -89,7 +89,7 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Hands the run token to `preemptingJob`, and waits until the parked job is chosen.
+  /// Passes the run token to `preemptingJob`, and waits until the parked job is chosen.
   func park(for preemptingJob: ScheduleState.Ready, on thread: Platform.Thread) {
     guard let worker = state.withLock({ $0.parking }) else { return }
     switch preemptingJob.work {
@@ -100,7 +100,7 @@ final class ScheduleExecutor: TaskExecutor {
     state.withLock { $0.didResume(worker, on: thread) }
   }
 
-  /// Runs jobs until no job is ready, or until `limit` steps in total. Only the driver calls the function.
+  /// Runs jobs until no job is ready, or until the schedule has taken `limit` steps. Only the driver calls the function.
   ///
   /// - Returns: Whether no job is ready.
   func runUntilIdle(limit: Int) -> Bool {
@@ -111,7 +111,7 @@ final class ScheduleExecutor: TaskExecutor {
     return state.withLock { $0.ready.isEmpty }
   }
 
-  /// The reason for which a worker stops carrying.
+  /// The reason for which a worker stops running jobs.
   enum End { case passedOn, idle }
 
   /// Runs `first`, and then further jobs, until the run token goes to another worker.
@@ -158,10 +158,10 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Lets another worker than the driver run the next job.
+  /// Lets a worker other than the driver run the next job.
   ///
-  /// The driver can get more than one order to look for one end, when several workers end after a collision: a look too
-  /// many has to find the run token elsewhere.
+  /// After a collision, several workers end and each orders the driver to check. A superfluous check finds that another worker
+  /// has the run token.
   private func passRunToken() -> End {
     let thread = Platform.Thread.current
     while true {
@@ -181,8 +181,8 @@ final class ScheduleExecutor: TaskExecutor {
     }
   }
 
-  /// Leaves the jobs of all parked tasks, and of the calling thread, as they are. The threads run later schedules on
-  /// top of those jobs, as long as their stacks have room.
+  /// Abandons the jobs of the calling thread and of all parked tasks in the middle. The threads run later schedules on top of
+  /// those jobs, as long as their stacks have room.
   func abandon(on thread: Platform.Thread) -> Never {
     let (own, others, isStuck) = state.withLock { ($0.parking, $0.takeAbandoned(), $0.isStuck) }
     guard let own else { preconditionFailure("\(#function): the thread has no run token") }
@@ -210,7 +210,7 @@ final class ScheduleExecutor: TaskExecutor {
     return .passedOn
   }
 
-  /// Performs `body` as the driver, outside of any job: the jobs that `body` enqueues are controlled.
+  /// Performs `body` as the driver, outside any job. The jobs that `body` enqueues are controlled.
   func asDriver<R>(_ body: () -> R) -> R {
     let thread = Platform.Thread.current
     state.withLock { $0.didTakeRunToken(pool.driver, on: thread) }
@@ -222,12 +222,12 @@ final class ScheduleExecutor: TaskExecutor {
     return body()
   }
 
-  /// Stops recording. From now on, the oldest ready job runs.
+  /// Stops recording. From then on, the oldest ready job runs.
   func stopRecording() {
     state.withLock { $0.stopRecording() }
   }
 
-  /// Lets every parked job run to its end, one after another, at the end of a schedule that is abandoned.
+  /// Runs the parked jobs to their end, one at a time, at the end of a schedule that is abandoned.
   func endParked(limit: Int) {
     state.withLock { $0.limit = limit }
     while let worker = state.withLock({ $0.takeParkedForEnding() }) {
@@ -252,23 +252,23 @@ final class ScheduleExecutor: TaskExecutor {
   /// Returns whether the task with the runtime's number `id` belongs to the schedule.
   func knows(_ id: UInt64) -> Bool { state.withLock { $0.identities.knows(id) } }
 
-  /// From now on, the environment's conditions are checked after each job.
+  /// Starts to check the environment's conditions after each job.
   func watchEventualities() { hasEventualities.store(true, ordering: .relaxed) }
 
-  /// Lets the tasks take turns from now on, and notes their order. Nothing else is recorded any more.
+  /// Lets the tasks take turns from then on. Only their order is recorded.
   func takeTurns() { state.withLock { $0.takeTurns() } }
 
-  /// The order of tasks since they take turns.
+  /// The order of tasks since they began to take turns.
   var turns: [Int] { state.withLock { $0.turns ?? [] } }
 
-  /// The tasks that have not ended, if the course of the schedule is wanted.
+  /// The tasks that have not ended, if a trace is recorded.
   var stuckTasks: [StuckTask] { state.withLock { $0.stuckTasks } }
 
-  /// The reason for which the schedule was abandoned; `nil` if all tasks can go on.
+  /// The reason for which the schedule was abandoned; `nil` if all tasks can continue.
   var abandonment: Abandonment? { state.withLock { $0.abandonment } }
-  /// Whether the schedule has to run again, since its locks were not expected.
+  /// Whether the schedule has to run again, because its first explored lock was not expected.
   var needsRestart: Bool { state.withLock { $0.needsRestart } }
-  /// The first circle in the order of lockings.
+  /// The first cycle in the order of lockings.
   var possibleDeadlock: LockCycle? { state.withLock { $0.locks.possibleDeadlock } }
   /// The held locks and the tasks that wait for locks, one line each.
   var lockLines: [String] { state.withLock { $0.locks.lines } }
@@ -295,9 +295,9 @@ extension ScheduleExecutor {
     }
   }
 
-  /// Lets all parked jobs go on, since the running job seems to wait for a lock that a parked job holds.
+  /// Resumes all parked jobs, because the running job seems to wait for a lock that a parked job holds.
   ///
-  /// The schedule does not count any more. Called by the watch.
+  /// The result of the schedule is discarded. Called by the watch.
   func releaseParked() {
     let (parked, blocked) = state.withLock { ($0.didCollide(), $0.holderEvents) }
     var culprit: UInt?
@@ -313,7 +313,7 @@ extension ScheduleExecutor {
     settled.give()
   }
 
-  /// Returns the collision with a lock that made the schedule worthless; `nil` if there was none.
+  /// Returns the collision with a lock because of which the schedule has to run again; `nil` if there was none.
   func awaitCollision() -> LockCollision? {
     guard state.withLock({ $0.hasCollided }) else { return nil }
     settled.wait()
@@ -337,7 +337,7 @@ extension ScheduleExecutor {
 // MARK: - Time
 
 extension ScheduleExecutor {
-  /// Lets `job` wait for virtual time instead of the real time `remaining`.
+  /// Delays `job` in virtual time, instead of by the real time `remaining`.
   func sleep(_ job: UnownedJob, remaining: Duration) {
     let elapsed = state.withLock { $0.starts.elapsed(in: $0.running) }
     let duration = RealSleeps.virtualDuration(remaining: remaining, elapsed: elapsed)
@@ -359,7 +359,7 @@ extension ScheduleExecutor {
     return true
   }
 
-  /// Makes the jobs ready whose waits for real time end up to `instant`; all such jobs without an instant.
+  /// Makes the jobs ready whose waits for real time end by `instant`; all such jobs if `nil`.
   ///
   /// - Returns: Whether there were such jobs.
   @discardableResult

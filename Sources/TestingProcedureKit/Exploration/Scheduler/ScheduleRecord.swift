@@ -20,10 +20,10 @@ struct ScheduleRecord: Equatable {
   /// The number of wakes since the last step began.
   private var wakesInStep = 0
 
-  /// The number of wakes that were no choices, since they happen under a lock.
+  /// The number of wakes that were not choices, since they happen under a lock.
   private(set) var wakesUnderLock = 0
 
-  /// The number of explored lockings and atomic operations.
+  /// The number of explored lock and atomic operations.
   private(set) var operations = 0
 
   /// A fingerprint of `tasks` and of the wakes at which a waker was preempted, for distinguishing orders.
@@ -77,7 +77,7 @@ struct ReadyJob: Sendable {
   var isOnMainActor = false
 }
 
-/// A wait for a lock that a parked waker held: the schedule has to run again without that choice.
+/// A wait for a lock that a parked waker held. The schedule has to run again without that choice.
 struct LockCollision: Sendable {
   /// The depth of the waker's stack; `nil` if the waker could not be determined.
   var depth: UInt?

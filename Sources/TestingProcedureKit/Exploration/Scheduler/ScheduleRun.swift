@@ -14,7 +14,7 @@ struct ScheduleRun: Sendable {
     /// Whether tasks waited for real time, which became virtual time.
     var usesRealSleeps = false
 
-    /// Whether equal choices reliably fail again, at a bearable cost.
+    /// Whether equal choices reliably fail again, at a reasonable cost.
     var isReproducible: Bool {
       problems.allSatisfy { problem in
         switch problem {
@@ -25,12 +25,12 @@ struct ScheduleRun: Sendable {
     }
   }
 
-  /// Runs the choices of `first` once more, and notes the course of the schedule if `isTraced`.
+  /// Runs the choices of `first` again, and records a trace if `isTraced`.
   ///
-  /// Real sleeps are only known by an instant in real time, so that a busy machine can make a sleep too short. A run
-  /// with real sleeps that differs is therefore repeated.
+  /// The explorer knows a real sleep only by its end in real time, so that a sleep can become too short on a busy machine. A
+  /// run with real sleeps that differs is therefore repeated.
   ///
-  /// - Returns: The second run, and the step by which it certainly differs; `nil` for an equal run.
+  /// - Returns: The second run, and the step by which it certainly differs (`nil` for an equal run).
   func again(
     _ first: Outcome, on pool: ThreadPool, isTraced: Bool = false, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -48,10 +48,10 @@ struct ScheduleRun: Sendable {
     return second
   }
 
-  /// Runs the choices of `first` once more, and notes the course of the schedule.
+  /// Runs the choices of `first` again, and records a trace.
   ///
-  /// Watching the tasks keeps ended tasks for longer, which code with effects in `deinit` can notice: the course of the
-  /// schedule is from a run of its own, which decides nothing.
+  /// Recording keeps ended tasks alive for longer, which can change code with effects in `deinit`. The trace is therefore
+  /// taken from a separate run, whose result is not used.
   func traced(
     _ first: Outcome, on pool: ThreadPool, _ body: @escaping Body
   ) throws -> (outcome: Outcome, divergence: Int?) {
@@ -61,7 +61,7 @@ struct ScheduleRun: Sendable {
     return try run.repeated(first, on: pool, body)
   }
 
-  /// The largest number of further repetitions of a schedule with real sleeps.
+  /// The largest number of additional repetitions of a schedule with real sleeps.
   static let repetitions = 3
 
   private func repeated(
@@ -88,17 +88,17 @@ struct ScheduleRun: Sendable {
   var timersOvertakeWork = false
   var checksLockOrder = true
   var isTracing = false
-  /// Whether recorded choices are repeated exactly. No wake under a lock is a choice in a record, so that none has to be
-  /// recognized.
+  /// Whether recorded choices are repeated exactly. A record has no choices at wakes under a lock, so that such wakes need not
+  /// be recognized.
   var isRepetition = false
 
   /// The largest number of attempts at a schedule in which wakers were parked under locks.
   private static let attempts = 20
 
-  /// Runs `body` with the choices of `chooser`, on the driver's thread, and returns when no job is left to run.
+  /// Runs `body` with the choices of `chooser`, on the driver's thread, and returns when no job is left.
   ///
-  /// A schedule in which a job waited for a lock of a parked waker runs again. If the wait repeats itself, such wakes
-  /// are no choices any more.
+  /// A schedule in which a job waited for a lock of a parked waker runs again. If the wait occurs again, wakes at the same
+  /// depth of the stack stop being choices.
   ///
   /// - Throws: `CancellationError` after the schedule, if the calling task is cancelled.
   func run(_ chooser: any ScheduleChooser, on pool: ThreadPool, _ body: @escaping Body) throws -> Outcome {
@@ -148,7 +148,7 @@ struct ScheduleRun: Sendable {
     let usesRealSleeps = executor.realSleeps > 0
 
     if executor.abandonment == nil {
-      // A handler of the cancelling may need the lock of a parked task.
+      // A cancellation handler may need the lock of a parked task.
       if stop == .endless, executor.keepsDriverFree { executor.endParked(limit: stepLimit * 3) }
       if stop != .finished, executor.abandonment == nil { executor.asDriver { root.cancel() } }
       windUp(executor, environment)
@@ -158,7 +158,7 @@ struct ScheduleRun: Sendable {
       endRealSleeps(executor)
       executor.endParked(limit: stepLimit * 4)
       GlobalExecutorWatch.shared.didEnd(executor)
-      // The jobs that other threads have added since. A task from outside that the schedule has woken may be among them.
+      // Other threads may have added jobs, for example of a task from outside that the schedule has woken.
       if executor.abandonment == nil { _ = executor.runUntilIdle(limit: stepLimit * 4) }
     }
     try Task.checkCancellation()
@@ -172,13 +172,13 @@ struct ScheduleRun: Sendable {
         .deadlock(Deadlock(tasks: tasks, instant: instant, waits: waits, stuck: stuck, aftermath: aftermath)))
     }
     switch executor.abandonment {
-    case .deadlock(let circle):
+    case .deadlock(let cycle):
       problems.append(
         .deadlock(
-          Deadlock(tasks: tasks, instant: instant, waits: waits, aftermath: .abandoned, locks: circle)))
+          Deadlock(tasks: tasks, instant: instant, waits: waits, aftermath: .abandoned, locks: cycle)))
     case .endless:
       if stop != .endless { problems.append(.endless(Livelock(steps: stepLimit, tasks: []))) }
-    case nil: if checksLockOrder, let circle = executor.possibleDeadlock { problems.append(.lockOrder(circle)) }
+    case nil: if checksLockOrder, let cycle = executor.possibleDeadlock { problems.append(.lockOrder(cycle)) }
     }
     if !allowsUncontrolled, let job = executor.uncontrolled.first { problems.append(.uncontrolled(job)) }
     return Outcome(
@@ -188,7 +188,7 @@ struct ScheduleRun: Sendable {
 
   private enum Stop { case finished, stuck, endless, abandoned }
 
-  /// Runs jobs until the schedule stands still. Virtual time passes only until the body has finished.
+  /// Runs jobs until none can run. Virtual time passes only until the body has finished.
   private func drive(
     _ executor: ScheduleExecutor, _ environment: ExplorationEnvironment, until ending: Ending, limit: Int
   ) -> Stop {
@@ -228,15 +228,15 @@ struct ScheduleRun: Sendable {
     return livelock
   }
 
-  /// Runs the remaining jobs to their end, as far as possible by themselves and by cancelling their sleeps.
+  /// Runs the remaining jobs, first without intervention, and then after cancelling their sleeps.
   private func windUp(_ executor: ScheduleExecutor, _ environment: ExplorationEnvironment) {
     _ = executor.runUntilIdle(limit: stepLimit * 3)
     executor.asDriver { environment.clock.cancelSleepers() }
     _ = executor.runUntilIdle(limit: stepLimit * 3)
   }
 
-  /// Ends the waits for real time that are left, so that their tasks end. Most are timers of cancelled waits. A task that
-  /// waits again and again is abandoned.
+  /// Ends the remaining waits for real time, so that their tasks end. Most of these are timers of cancelled waits. A task that
+  /// keeps waiting is abandoned.
   private func endRealSleeps(_ executor: ScheduleExecutor) {
     for _ in 0..<3 {
       guard executor.asDriver({ executor.endSleeps(through: nil) }) else { return }

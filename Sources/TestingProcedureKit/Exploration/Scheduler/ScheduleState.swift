@@ -1,9 +1,9 @@
-/// The state of a schedule, without threads: ready jobs, the run token, choices and the record.
+/// The state of a schedule: ready jobs, the holder of the run token, choices and the record.
 struct ScheduleState {
-  /// The number of steps in a row after which a task does not go on by preference.
+  /// The number of consecutive steps after which a task is no longer preferred over others.
   private static let longStretch = 50
 
-  /// A ready job, or a parked job that can go on.
+  /// A ready job, or a parked job that can continue.
   struct Ready {
     enum Work {
       case job(ReadyJob)
@@ -11,8 +11,8 @@ struct ScheduleState {
     }
 
     var work: Work
-    /// Whether the job only makes its own task ready again, within `Task.yield`: such a job runs at once, since its
-    /// order changes nothing.
+    /// Whether the job belongs to a `Task.yield` and only makes its own task ready again. Such a job runs at once, since its
+    /// position in the order has no effect.
     var isYield = false
     /// For a parked job: the depth of the stack at the wake.
     var depth: UInt = 0
@@ -27,29 +27,29 @@ struct ScheduleState {
     case job(ReadyJob)
     /// Move the clock to the next deadline.
     case advance(VirtualClock)
-    /// Give the run token to a parked worker.
+    /// Pass the run token to a parked worker.
     case parked(WorkerThread)
     /// No job may run.
     case nothing
     /// Another worker has the run token.
     case waiting
-    /// The worker went on without the run token and has ended its job.
+    /// The worker has ended a job that it continued without the run token.
     case released
   }
 
   private(set) var ready: [Ready] = []
-  /// The number of jobs in `ready` that only make their own task ready again.
+  /// The number of jobs in `ready` that are yields.
   private var yieldCount = 0
   /// The jobs that wait for the main actor, which has a ready or running job, and their tasks.
   private var awaitingMainActor: [(job: ReadyJob, task: Int)] = []
   private var isMainActorBusy = false
-  /// The jobs that would wait for real time.
+  /// The jobs that wait for virtual instead of real time.
   private(set) var sleeps = RealSleeps()
-  /// The tasks of `ready`.
+  /// The task of each entry of `ready`.
   private var tasks: [Int] = []
   private(set) var identities = JobIdentities()
   private(set) var record = ScheduleRecord()
-  /// The number of recorded steps, and of steps after the recording.
+  /// The number of steps, including those after the recording has stopped.
   private var steps = 0
   /// The largest number of steps.
   var limit = Int.max
@@ -57,7 +57,7 @@ struct ScheduleState {
   private(set) var isRecording = true
   /// The running task.
   private(set) var running: Int?
-  /// The task of the last step, and the number of its steps without another task.
+  /// The task of the last step, and the number of its consecutive steps.
   private var lastTask: Int?
   private var stepsInARow = 0
   /// The real times at which the jobs of each task began.
@@ -69,11 +69,11 @@ struct ScheduleState {
   private(set) var parking: WorkerThread?
   private(set) var parkedCount = 0
   private var preemptionsLeft: Int
-  /// The number of jobs and enqueues of the workers with the run token, for noticing a step that does not end.
+  /// The number of jobs and enqueues of the workers with the run token, for detecting a step that does not end.
   private(set) var events = 0
   /// The events of the worker with the run token.
   private(set) var holderEvents = 0
-  /// The workers that go on without the run token, after a collision with a lock.
+  /// The workers that were resumed without the run token, after a collision with a lock.
   private var released: [WorkerThread] = []
   private(set) var hasCollided = false
   var collision: LockCollision?
@@ -81,27 +81,27 @@ struct ScheduleState {
   var isEnding = false
   /// The explored locks.
   var locks = LockTable()
-  /// The number of lockings and atomic operations, in total and since the last switch.
+  /// The number of lock and atomic operations, in total and since the last switch.
   private(set) var operations = 0
   var operationsInARow = 0
-  /// Whether the schedule has to run again, since its locks were not expected.
+  /// Whether the schedule has to run again, because its first explored lock was not expected.
   var needsRestart = false
-  /// The reason for which tasks never go on.
+  /// The reason for which the schedule was abandoned.
   var abandonment: Abandonment?
-  /// Whether the driver itself never goes on.
+  /// Whether the driver itself was abandoned.
   var isStuck = false
-  /// The course of the schedule, if it is wanted.
+  /// The trace of the schedule, if one is recorded.
   private(set) var trace: ScheduleTrace?
-  /// The tasks of tasks that have not ended, and the states of these tasks, if the course is wanted.
+  /// The tasks that have not ended, and their states, if a trace is recorded.
   private var unended: Set<Int> = []
   private var statuses: [Int: TaskStatus] = [:]
-  /// The order of tasks since they take turns, after the step limit.
+  /// The order of tasks since they began to take turns, after the step limit.
   private(set) var turns: [Int]?
   private(set) var uncontrolled: [UncontrolledJob] = []
-  /// Whether the clock may move although jobs are ready, and the task of the clock.
+  /// Whether the clock may move although jobs are ready, and the number that stands for the clock in the order of tasks.
   private let timersOvertakeWork: Bool
   private var clockTask: Int?
-  /// The file that a crash leaves behind.
+  /// The file that remains after a crash of the process.
   var crashTrail: CrashTrail?
   /// The environment, which holds the executor strongly.
   weak var environment: ExplorationEnvironment?
@@ -113,7 +113,7 @@ struct ScheduleState {
     if isTracing { trace = ScheduleTrace() }
   }
 
-  /// Adds an event of the running task to the course of the schedule.
+  /// Adds an event of the running task to the trace.
   mutating func log(_ event: @autoclosure () -> String) {
     guard isRecording, running != nil, trace != nil else { return }
     trace?.add(event())
@@ -191,7 +191,7 @@ extension ScheduleState {
     return isControlled
   }
 
-  /// Takes the jobs whose sleeps end up to `instant`; all jobs without an instant.
+  /// Takes the jobs whose sleeps end by `instant`; all jobs if `nil`.
   mutating func takeSleeps(through instant: VirtualClock.Instant?) -> [(job: ReadyJob, sleeper: Int?)] {
     sleeps.removeAll(through: instant)
   }
@@ -205,8 +205,8 @@ extension ScheduleState {
   ///
   /// - Parameters:
   ///   - depth: The depth of the stack at the wake.
-  ///   - isUnderLock: Whether wakes at this depth happen under a lock, and are therefore no choices.
-  /// - Returns: The preempting job; `nil` if the running job goes on.
+  ///   - isUnderLock: Whether wakes at this depth happen under a lock, and are therefore not choices.
+  /// - Returns: The preempting job; `nil` if the running job continues.
   mutating func choosePreemption(at depth: UInt, isUnderLock: Bool) -> Ready? {
     guard isRecording, let running, holder != nil else { return nil }
     let isChoice = !isUnderLock && !locks.isUrgent && preemptionsLeft > 0 && moments < limit
@@ -280,7 +280,7 @@ extension ScheduleState {
     return next(for: worker, on: thread)
   }
 
-  /// The clock, if a due timer may preempt the ready jobs at this step: at every eighth step, on average.
+  /// The clock, if a due timer may preempt the ready jobs at this step; that is one step in eight, on average.
   private var racingClock: VirtualClock? {
     guard timersOvertakeWork, isRecording, (UInt64(steps) &* 0x9E37_79B9_7F4A_7C15) >> 61 == 0 else { return nil }
     return environment.flatMap { nextDeadline(on: $0.clock) == nil ? nil : $0.clock }
@@ -294,9 +294,9 @@ extension ScheduleState {
     trace?.add("the clock moves")
   }
 
-  /// Puts a ready job of the last task first, so that the simplest choice is no switch.
+  /// Moves a ready job of the last task to the front, so that the simplest choice is to continue it.
   ///
-  /// A task that waits by yielding gives way after a while.
+  /// A task that waits by yielding loses this preference after a while.
   private mutating func preferLastTask() {
     guard isRecording, let last = lastTask, stepsInARow < Self.longStretch,
       let index = tasks.firstIndex(of: last), index > 0
@@ -305,7 +305,7 @@ extension ScheduleState {
     ready.insert(ready.remove(at: index), at: 0)
   }
 
-  /// The number of steps and operations, by which choosers place their changes.
+  /// The number of steps and operations, the time scale of choosers.
   var moments: Int { steps + operations }
 
   mutating func didOperate() {
@@ -316,20 +316,20 @@ extension ScheduleState {
     if isRecording { record.didOperate() }
   }
 
-  /// Tells the chooser that the running task seems to wait in a loop.
-  mutating func didGiveWay() {
-    if let running { chooser.didGiveWay(running) }
+  /// Notifies the chooser that the running task seems to wait in a loop.
+  mutating func didSpin() {
+    if let running { chooser.didSpin(running) }
   }
 
-  /// Records that the running task has to let the entry at `index` go first, so that a replay does the same.
-  mutating func didHaveToWake(_ index: Int) {
+  /// Records that the entry at `index` has to run before the running task continues, so that a replay does the same.
+  mutating func recordForcedWake(_ index: Int) {
     guard isRecording, let running else { return }
     _ = chooser.chooseAtWake(running: running, among: [], step: moments)
     record.didWake(index + 1, of: 1, isUnderLock: true)
     crashTrail?.didChoose(index + 1)
   }
 
-  /// Chooses the next entry, since the running task waits for a lock.
+  /// Chooses the next entry, because the running task waits for a lock.
   ///
   /// - Parameter forced: The only possible entry; `nil` if every entry is possible.
   /// - Returns: The position of the entry.
@@ -362,7 +362,7 @@ extension ScheduleState {
     let rest = zip(ready, tasks).filter { entry, _ in !entry.isParked }
     (ready, tasks) = (rest.map(\.0), rest.map(\.1))
     parkedCount = 0
-    return parked + locks.takeWaiting().map { ($0.worker, $0.turn.depth) }
+    return parked + locks.takeWaiting().map { ($0.worker, $0.point.depth) }
   }
 
   private mutating func add(_ entry: Ready, _ task: Int) {
@@ -392,7 +392,7 @@ extension ScheduleState {
   }
 }
 
-// MARK: - Standstill
+// MARK: - Stuck tasks
 
 extension ScheduleState {
   private mutating func watch(_ job: ReadyJob, _ task: Int) {
@@ -402,13 +402,13 @@ extension ScheduleState {
     if status.isCounted { statuses[task] = status }
   }
 
-  /// Returns the status of the task of `job`, which is about to run; `nil` if `job` is not a task's.
+  /// Returns the status of the task whose `job` is about to run; `nil` if the job belongs to no task.
   func status(of job: ReadyJob) -> TaskStatus? {
     guard isRecording, JobKind.isTask(job.job, ofTask: JobIdentities.taskID(of: job.job)) else { return nil }
     return running.flatMap { statuses[$0] } ?? TaskStatus(job.job)
   }
 
-  /// Notes that the task of the running task has ended.
+  /// Notes that the running task has ended.
   mutating func didEndTask() {
     if let running { unended.remove(running) }
   }
@@ -419,7 +419,7 @@ extension ScheduleState {
     return unended.filter { statuses[$0]?.hasEnded != true }.sorted().map { trace.stuck($0) }
   }
 
-  /// Lets the tasks take turns, and notes their order.
+  /// Lets the tasks take turns, and records their order.
   mutating func takeTurns() {
     stopRecording()
     chooser = RoundRobinChooser()
@@ -438,7 +438,7 @@ extension ScheduleState {
     holderThread = thread
   }
 
-  /// Notes that the run token is on its way to `worker`.
+  /// Notes that the run token is being passed to `worker`.
   mutating func willPassRunToken(to worker: WorkerThread) {
     (holder, holderThread) = (worker, nil)
   }
@@ -450,19 +450,19 @@ extension ScheduleState {
     (holder, holderThread, running) = (nil, nil, nil)
   }
 
-  /// Notes that the worker with the run token never goes on.
+  /// Abandons the worker with the run token.
   mutating func didAbandon() {
     parking = holder
     didReleaseRunToken()
   }
 
-  /// Notes that a parked worker goes on, with the run token unless the worker was released.
+  /// Notes that a parked worker continues, with the run token unless the worker was released.
   mutating func didResume(_ worker: WorkerThread, on thread: Platform.Thread) {
     guard !released.contains(where: { $0 === worker }) else { return }
     didTakeRunToken(worker, on: thread)
   }
 
-  /// Takes the parked job of `worker`, so that the job can go on although no job may run.
+  /// Takes the parked job of `worker`, which is resumed although no job may run.
   ///
   /// - Returns: Whether the worker was parked.
   mutating func takeParked(_ worker: WorkerThread) -> Bool {
@@ -472,7 +472,7 @@ extension ScheduleState {
     return true
   }
 
-  /// Takes a parked worker at the end of an abandoned schedule. From now on, no further job starts.
+  /// Takes a parked worker at the end of an abandoned schedule. From then on, no job starts.
   mutating func takeParkedForEnding() -> WorkerThread? {
     isEnding = true
     for entry in ready {
@@ -481,7 +481,7 @@ extension ScheduleState {
     return nil
   }
 
-  /// Releases all parked workers, since the running job waits for a lock of one of them.
+  /// Releases all parked workers, because the running job waits for a lock that one of them holds.
   mutating func didCollide() -> [(worker: WorkerThread, depth: UInt)] {
     stopRecording()
     hasCollided = true

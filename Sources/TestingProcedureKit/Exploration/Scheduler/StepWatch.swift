@@ -1,23 +1,23 @@
-/// A watch for steps that do not end, because of a lock that a parked waker holds, or for another reason.
+/// Detects steps that do not end, because of a lock that a parked waker holds or for another reason.
 struct StepWatch {
-  /// The time between two looks, in milliseconds.
+  /// The time between two checks, in milliseconds.
   static let tick = 4
 
-  /// The number of looks at which all threads sleep, after which parked wakers go on.
+  /// The number of checks at which all threads sleep, after which parked wakers are resumed.
   private static let longSleep = 8
 
-  /// The number of looks without progress, after which parked wakers go on even though nobody is known to sleep.
+  /// The number of checks without progress, after which parked wakers are resumed even if some thread does not sleep.
   private static let longQuiet = 500
 
-  /// As `longQuiet`, where the system does not tell whether a thread sleeps.
+  /// As `longQuiet`, on systems that do not report whether a thread sleeps.
   private static let longQuietUnknown = 60
 
   private let stepTimeout: Duration
   private var last: ScheduleExecutor.Progress?
   private var lastExecutor: ScheduleExecutor?
-  /// The number of looks without progress.
+  /// The number of checks without progress.
   private var quiet = 0
-  /// The number of looks without progress at which all threads slept.
+  /// The number of checks without progress at which all threads slept.
   private var asleep = 0
   private var since = ContinuousClock.now
   private var hasReported = false
@@ -26,10 +26,10 @@ struct StepWatch {
     self.stepTimeout = stepTimeout
   }
 
-  /// Looks at the running step.
+  /// Checks the running step.
   ///
   /// - Returns: The executor if its step has just exceeded the limit.
-  mutating func look(at executor: ScheduleExecutor?, of workers: [WorkerThread]) -> ScheduleExecutor? {
+  mutating func check(_ executor: ScheduleExecutor?, of workers: [WorkerThread]) -> ScheduleExecutor? {
     let progress = executor?.progress
     if progress?.isStuck == true, !hasReported {
       hasReported = true

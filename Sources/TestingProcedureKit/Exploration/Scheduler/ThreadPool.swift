@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The threads of one exploration, apart from the threads of the runtime's pool.
+/// The threads of one exploration, separate from the threads of the runtime's pool.
 ///
-/// The explorer's own task runs on the driver, as do the jobs of a schedule until a waker is preempted: the waker's
-/// thread is then parked in the middle of its job, and another worker gets the run token. The pool also knows which wakes
-/// are no choices, since a wait for a lock has shown that they happen under a lock.
+/// The explorer's own task runs on the driver, as do the jobs of a schedule until a waker is preempted. The waker's thread is
+/// then parked in the middle of its job, and another worker gets the run token. The pool also records which wakes are not
+/// choices, because a wait for a lock has shown that they happen under a lock.
 final class ThreadPool: TaskExecutor {
   private struct State {
     var idle: [WorkerThread] = []
@@ -17,7 +17,7 @@ final class ThreadPool: TaskExecutor {
   /// The thread of the explorer's own task.
   let driver: WorkerThread
 
-  /// The file that a crash leaves behind.
+  /// The file that remains after a crash of the process.
   let crashTrail = CrashTrail()
 
   private let state: Mutex<State>
@@ -31,14 +31,14 @@ final class ThreadPool: TaskExecutor {
     _ = JobKind.isKnown
   }
 
-  /// Starts to watch the steps of the schedules: for wakes under a lock, and for steps that take longer than
-  /// `stepTimeout`, which are reported once to `didHang`.
+  /// Starts to watch the steps of the schedules for wakes under a lock and for steps that take longer than `stepTimeout`.
+  /// The first such step is reported to `didHang`.
   func startWatch(stepTimeout: Duration, didHang: @escaping @Sendable (ScheduleExecutor) -> Void) {
     Platform.startThread { [shutDownSignal, weak self] in
       var watch = StepWatch(stepTimeout: stepTimeout)
       while !shutDownSignal.wait(atMost: StepWatch.tick) {
         guard let self else { return }
-        if let hanging = watch.look(at: self.executor, of: self.state.withLock({ $0.all })) { didHang(hanging) }
+        if let hanging = watch.check(self.executor, of: self.state.withLock({ $0.all })) { didHang(hanging) }
       }
     }
   }
@@ -65,7 +65,7 @@ final class ThreadPool: TaskExecutor {
   /// Remembers that wakes at `depth` of the stack happen under a lock.
   func didFindLock(_ depth: UInt) { state.withLock { _ = $0.lockDepths.insert(depth) } }
 
-  /// Takes an idle worker, or a new one.
+  /// Takes an idle worker, or starts a new one.
   func takeWorker() -> WorkerThread {
     state.withLock { state in
       if let idle = state.idle.popLast() { return idle }
@@ -89,12 +89,12 @@ final class ThreadPool: TaskExecutor {
   }
 }
 
-/// A thread of an exploration. One worker at a time has the run token and runs jobs; all others wait for an order.
+/// A thread of an exploration. One worker at a time has the run token and runs jobs; all others wait for orders.
 final class WorkerThread: Sendable {
   enum Order: Sendable {
     /// Run the explorer's own job.
     case host(UnownedJob, ThreadPool)
-    /// Take the run token, and run the job first.
+    /// Take the run token, and begin with the job.
     case run(ReadyJob, ScheduleExecutor)
     /// Continue the parked job.
     case resume
@@ -114,7 +114,7 @@ final class WorkerThread: Sendable {
   private let state = Mutex(State())
   private let signal = Platform.Signal()
 
-  /// Makes a worker whose thread performs every order with `perform`, until the order to leave.
+  /// Starts a worker whose thread performs every order with `perform`, until the order to exit.
   static func start(_ perform: @escaping @Sendable (WorkerThread, Order) -> Void) -> WorkerThread {
     let worker = WorkerThread()
     Platform.startThread {
@@ -128,7 +128,7 @@ final class WorkerThread: Sendable {
     return worker
   }
 
-  /// Whether the worker's thread sleeps in the kernel; `nil` if that is not known.
+  /// Whether the worker's thread sleeps in the kernel; `nil` if unknown.
   var isSleeping: Bool? { Platform.isSleeping(state.withLock { $0.file }) }
 
   /// The address on the worker's stack from which the depth of a job's calls is measured.
@@ -142,7 +142,7 @@ final class WorkerThread: Sendable {
     }
   }
 
-  /// Whether the stack has room for further jobs on top of jobs that never go on.
+  /// Whether the stack has room for further jobs on top of abandoned jobs.
   var hasRoom: Bool { state.withLock { $0.stackStart - $0.stackBase < Platform.stackSize / 2 } }
 
   func send(_ order: Order) {
@@ -156,9 +156,9 @@ final class WorkerThread: Sendable {
     return state.withLock { $0.orders.removeFirst() }
   }
 
-  /// Blocks the thread until the parked job goes on.
+  /// Blocks the thread until the parked job may continue.
   ///
-  /// A worker of an abandoned schedule never goes on, and runs jobs of later schedules instead.
+  /// A worker of an abandoned schedule is never resumed, and runs jobs of later schedules instead.
   func waitUntilResumed() {
     while true {
       switch nextOrder() {
@@ -170,10 +170,10 @@ final class WorkerThread: Sendable {
   }
 }
 
-/// The permits to run an exploration: one for each processor, given in order of arrival.
+/// The permits to run an exploration: one for each processor, granted in order of arrival.
 ///
-/// Explorations have threads of their own. Without a limit, the explorations of a test run would all compete for the
-/// processors at the same time. An exploration that waits for a permit occupies no thread.
+/// Each exploration has its own threads. Without a limit, all explorations of a test run would compete for the processors at
+/// the same time. An exploration that waits for a permit occupies no thread.
 final class ExplorationPermits: Sendable {
   static let shared = ExplorationPermits(count: Platform.processorCount)
 

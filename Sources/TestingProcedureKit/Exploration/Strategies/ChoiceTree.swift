@@ -1,7 +1,7 @@
-/// A walk through all sequences of choices of a deterministic body, in the order of their preempted wakers.
+/// A depth-first search through all sequences of choices of a deterministic body, by the number of preempted wakers.
 ///
-/// First all sequences without a preempted waker run, depth first; then all sequences with one preempted waker, and so
-/// on. Each sequence runs once: a preemption that is not tried yet is the root of a later walk.
+/// First, all sequences without a preempted waker run, then all sequences with one, and so on. Each sequence runs once: an
+/// untried preemption is the root of a later search.
 ///
 /// A choice that a lock forces has no alternatives.
 ///
@@ -21,7 +21,7 @@ struct ChoiceTree {
   private var preemptions = 0
   /// The choice at each position that was tried first.
   private var firsts: [Int] = []
-  /// The number of choices that the present walk does not change.
+  /// The number of choices that the current search does not change.
   private var rootLength = 0
   /// The roots with as many preempted wakers as `next`, and those with one more.
   private var roots: [Branch] = []
@@ -45,7 +45,7 @@ struct ChoiceTree {
     next = last.map { choices[..<$0] + [alternative(to: choices[$0], at: $0)] } ?? nextRoot()
   }
 
-  /// The choice that is tried after `choice`: first the one that the schedule itself took, then all others in order.
+  /// Returns the choice to try after `choice`: first the one that the schedule itself made, then all others in order.
   private func alternative(to choice: Int, at position: Int) -> Int {
     let next = choice == firsts[position] ? 0 : choice + 1
     return next == firsts[position] ? next + 1 : next

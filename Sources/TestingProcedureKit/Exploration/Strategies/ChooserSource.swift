@@ -19,7 +19,7 @@ struct ChooserSource {
   /// Whether the exploration replays one recorded schedule.
   var isReplay: Bool { replay != nil }
 
-  /// Returns the error for an order that differs from the order of the replay string; `nil` for an equal order.
+  /// Returns an error if the order differs from that of the replay string; `nil` otherwise.
   func divergence(of outcome: ScheduleRun.Outcome) -> ReplayDiverged? {
     guard let trail = replay?.trail, let step = trail.divergence(of: outcome.record.tasks) else { return nil }
     return ReplayDiverged(
@@ -62,13 +62,12 @@ struct ChooserSource {
 struct ScheduleLengths {
   private var shortest: Int?
 
-  /// The largest number of steps, without starving schedules.
+  /// The largest number of steps in schedules without starvation.
   private(set) var longest = 16
 
-  /// The number of steps after which a schedule probably starves, because a task waits by yielding.
+  /// The number of steps after which a task is probably starved by another task that waits by yielding.
   ///
-  /// The number depends on the shortest schedule: with the longest, a starving schedule would let the next one starve
-  /// longer.
+  /// The number depends on the shortest schedule. If it depended on the longest, each starved schedule would prolong the next.
   var fairAfter: Int { max(shortest ?? 0, 16) * 20 + 1_000 }
 
   mutating func didRun(_ steps: Int) {
@@ -79,13 +78,12 @@ struct ScheduleLengths {
 
 /// The choice of the next job among the ready jobs of an exploration.
 public enum ExplorationStrategy: Hashable, Sendable {
-  /// Chooses uniformly at random. The strategy finds bugs that many orders show.
+  /// Chooses uniformly at random. The strategy finds bugs that occur in many orders.
   case random
 
   /// Chooses by random priorities that change at `changePoints` random steps (PCT: Burckhardt et al., ASPLOS 2010).
   ///
-  /// The strategy finds rare bugs that depend on few ordering constraints: use `d - 1` change points for `d`
-  /// constraints.
+  /// The strategy finds rare bugs that depend on a few ordering constraints. Use `d - 1` change points for `d` constraints.
   case priorities(changePoints: Int = 2)
 
   /// Alternates between `random` and `priorities(changePoints:)`: the default.
@@ -93,9 +91,9 @@ public enum ExplorationStrategy: Hashable, Sendable {
 
   /// Runs every possible order once, up to the number of schedules; see `ExplorationSummary.isComplete`.
   ///
-  /// The strategy proves small bodies correct: two tasks with five choices each have some hundred orders. All orders
+  /// The strategy proves small bodies correct: two tasks with five choices each have a few hundred orders. All orders
   /// without a preempted waker run first, then all orders with one, and so on; see
-  /// `ExplorationSummary.completePreemptions`. All schedules draw equal random numbers.
+  /// `ExplorationSummary.completePreemptions`. All schedules get the same random numbers.
   ///
   /// No two orders count as equal, since tasks may share memory that the explorer does not see. A task that waits at the
   /// end of `withTaskGroup` takes a step for each child that has ended, and these steps are choices, too: four empty

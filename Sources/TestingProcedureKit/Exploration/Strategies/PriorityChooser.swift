@@ -1,13 +1,13 @@
 /// A chooser with random priorities and a few random change points: probabilistic concurrency testing (PCT).
 ///
-/// Every task gets a random priority at its first appearance, and the ready task with the highest priority runs. At
+/// Every task gets a random priority when it first becomes ready, and the ready task with the highest priority runs. At
 /// each of `changePoints` random steps, the task that would run gets the lowest priority. In each schedule of `n`
 /// tasks and `k` steps, `d - 1` change points find a bug with `d` ordering constraints with a probability of at least
 /// `1 / (n · kᵈ⁻¹)` (Burckhardt, Kothari, Musuvathi and Nagarakatti, *A Randomized Scheduler with Probabilistic
 /// Guarantees of Finding Bugs*, ASPLOS 2010).
 ///
-/// Strict priorities starve other tasks while a task waits by yielding in a loop. As in later variants of the
-/// method, a schedule that is much longer than the other schedules therefore goes on uniformly at random.
+/// With strict priorities, a task that waits by yielding in a loop starves other tasks. As in later variants of the method, a
+/// schedule that is much longer than the others therefore continues uniformly at random.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SeededGenerator
   /// The priorities by task; the largest runs first.
@@ -16,7 +16,7 @@ struct PriorityChooser: ScheduleChooser {
   private var changes: [Int]
   private let fairAfter: Int
 
-  /// Makes a chooser for a schedule of roughly the `lengths` of earlier schedules.
+  /// Makes a chooser for a schedule whose length is estimated from the `lengths` of earlier schedules.
   init(generator: SeededGenerator, changePoints: Int, lengths: ScheduleLengths) {
     var generator = generator
     changes = (0..<changePoints).map { _ in generator.below(lengths.longest) }.sorted(by: >)
@@ -43,8 +43,8 @@ struct PriorityChooser: ScheduleChooser {
     return priorities[running] > priorities[tasks[index]] ? 0 : index + 1
   }
 
-  /// A task that waits in a loop runs after all other tasks.
-  mutating func didGiveWay(_ task: Int) {
+  /// Gives a task that waits in a loop the lowest priority.
+  mutating func didSpin(_ task: Int) {
     register(through: task)
     priorities[task] = 0
   }

@@ -1,20 +1,21 @@
 /// The data for replaying one schedule, as a short string that is easy to copy: `pk2:3k:02~5.1:3.2hc04x1q`.
 ///
-/// The string has the name of the format, the seed of the schedule's random numbers in base 36, the choices, and the
-/// trail of the order (see `OrderTrail`), which can be missing in a string by hand. A choice is a digit or letter (base 36), or a number in parentheses from 36 on; `2~5.` stands for five twos. Trailing
-/// zeros are omitted, since a replay continues with zeros.
+/// The string contains the name of the format, the seed of the schedule's random numbers in base 36, the choices, and the
+/// trail of the order (see `OrderTrail`), which a hand-written string may omit. A choice is a digit or letter (base 36), or a
+/// number from 36 in parentheses; `2~5.` stands for five twos. Trailing zeros are omitted, since a replay continues with
+/// zeros.
 struct ReplayCode: Equatable, CustomStringConvertible {
   /// The error for a malformed replay string.
   struct FormatError: Error, CustomStringConvertible {
     var text: String
-    var description: String { "\"\(text)\" is not a replay string: it should look like pk2:3k:02~5.1:3.2hc04x1q" }
+    var description: String { "\"\(text)\" is not a replay string, which looks like pk2:3k:02~5.1:3.2hc04x1q" }
   }
 
   private static let name = "pk2"
 
   var seed: UInt64
   var choices: [Int]
-  /// The order that the choices lead to.
+  /// The fingerprint of the order that results from the choices.
   var trail: OrderTrail?
 
   init(seed: UInt64, choices: [Int], trail: OrderTrail? = nil) {
@@ -97,7 +98,7 @@ struct Fingerprint: Equatable {
   }
 }
 
-/// A fingerprint of an order of tasks, with marks that show where another order begins to differ.
+/// A fingerprint of an order of tasks, with marks that show where another order starts to differ.
 ///
 /// As text: the number of steps, a dot, at most 32 evenly spaced marks, and five digits of the whole order's fingerprint.
 struct OrderTrail: Equatable, CustomStringConvertible {

@@ -2,33 +2,33 @@
 protocol ScheduleChooser: Sendable {
   /// Returns the position in `tasks` of the job to run at `step`.
   ///
-  /// `tasks` has the task of each ready job, in the order of getting ready, and is never empty.
+  /// `tasks` contains the task of each ready job, in the order in which the jobs became ready, and is never empty.
   mutating func choose(among tasks: [Int], step: Int) -> Int
 
-  /// Chooses whether the task `running` is preempted, which has just made another task ready.
+  /// Chooses whether the task `running`, which has just made another task ready, is preempted.
   ///
-  /// Returns `0` if the task goes on, otherwise the position in `tasks` of the preempting job plus one. `tasks` is
-  /// empty if the wake is no choice.
+  /// Returns `0` if the task continues, and otherwise the position in `tasks` of the preempting job plus one. `tasks` is empty
+  /// if the wake is not a choice.
   mutating func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int
 
-  /// Learns that `task` seems to wait in a loop for another task.
-  mutating func didGiveWay(_ task: Int)
+  /// Notes that `task` seems to wait in a loop for another task.
+  mutating func didSpin(_ task: Int)
 }
 
 extension ScheduleChooser {
-  func didGiveWay(_ task: Int) {}
+  func didSpin(_ task: Int) {}
 
   func chooseAtWake(running: Int, among tasks: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser of the first job: of the last task if it can go on, otherwise of the longest wait.
+/// A chooser of the first job: that of the last task if it can continue, and otherwise the job that has waited longest.
 struct FirstChooser: ScheduleChooser {
   func choose(among tasks: [Int], step: Int) -> Int { 0 }
 }
 
-/// A chooser of any ready job, with equal probability. At a wake, the running job mostly goes on.
+/// A chooser of any ready job, with equal probability. At a wake, the running job usually continues.
 ///
-/// Each schedule has its own probability of preemption: some bugs need many preempted wakers, others long stretches
+/// Each schedule has its own probability of preemption, since some bugs need many preempted wakers, and others long stretches
 /// without one.
 struct RandomChooser: ScheduleChooser {
   private var generator: SeededGenerator
@@ -51,7 +51,7 @@ struct RandomChooser: ScheduleChooser {
   }
 }
 
-/// A chooser that takes turns between the tasks, one job each.
+/// A chooser that lets the tasks take turns, one job each.
 struct RoundRobinChooser: ScheduleChooser {
   private var last = -1
 

@@ -50,7 +50,7 @@ import Testing
         try await handle.value
       }
     }
-    #expect("\(failure)".contains("probe \"upload\": executions that wait for finish or fail: 1"), "\(failure)")
+    #expect("\(failure)".contains("probe \"upload\": 1 execution waits for finish or fail"), "\(failure)")
     #expect(!"\(failure)".contains("probe \"idle\""), "\(failure)")
   }
 
@@ -94,7 +94,7 @@ import Testing
     }
     isOver { $0 = true }
     never.signal()
-    #expect("\(failure)".contains("of task 1 does not end"), "\(failure)")
+    #expect("\(failure)".contains("of task 1, does not end"), "\(failure)")
   }
 
   private static func block(on semaphore: DispatchSemaphore) { semaphore.wait() }

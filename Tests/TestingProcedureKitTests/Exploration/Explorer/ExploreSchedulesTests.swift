@@ -40,7 +40,7 @@ import TestingProcedureKit
           }
         }
       }
-      #expect("\(failure)".contains("an exploration starts within the body of an exploration"), "\(failure)")
+      #expect("\(failure)".contains("an exploration started within the body of another exploration"), "\(failure)")
     }
   }
 
@@ -151,7 +151,7 @@ import TestingProcedureKit
     let missing = try await #require(throws: ExplorationFailure.self) {
       try await exploreSchedules(10) { env in _ = try env.require([Int]().first, "the first of none") }
     }
-    #expect("\(missing)".contains("requirement failed: the first of none"))
+    #expect("\(missing)".contains("requirement failed: the first element of an empty array"))
   }
 
   @Test("Nothing ready and not finished is a deadlock, and what obeys cancellation ends")

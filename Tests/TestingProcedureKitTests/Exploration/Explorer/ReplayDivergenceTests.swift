@@ -49,7 +49,7 @@ import Testing
         env.check(runs.value != 3)
       }
     }
-    #expect("\(failure)".contains("equal choices ran differently"), "\(failure)")
+    #expect("\(failure)".contains("equal choices led to different runs"), "\(failure)")
   }
 
   @Test("State that outlives a schedule is found in bodies that pass, too")
@@ -62,7 +62,7 @@ import Testing
       }
     }
     #expect(failure.schedule == 99)
-    #expect("\(failure)".contains("equal choices ran differently by step"), "\(failure)")
+    #expect("\(failure)".contains("equal choices led to different runs by step"), "\(failure)")
   }
 
   @Test(

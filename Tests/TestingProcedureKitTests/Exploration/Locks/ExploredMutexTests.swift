@@ -43,7 +43,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("Locks that are taken in a circle are reported, even without a deadlock, unless the check is off")
+  @Test("Locks that are taken in a cycle are reported, even without a deadlock, unless the check is off")
   func lockOrder() async throws {
     let oneAfterTheOther: @Sendable (ExplorationEnvironment) async throws -> Void = { _ in
       let shared = Shared()
@@ -60,7 +60,7 @@ import TestingProcedureKit
     try await Self.explorer().explore(oneAfterTheOther)
   }
 
-  @Test("Locks are no circle under a common lock, or if a single task takes them")
+  @Test("Locks are no cycle under a common lock, or if a single task takes them")
   func commonLock() async throws {
     try await Self.explorer(checksLockOrder: true).explore { _ in
       let shared = Shared()
@@ -75,7 +75,7 @@ import TestingProcedureKit
     }
   }
 
-  @Test("A circle of three locks is found")
+  @Test("A cycle of three locks is found")
   func threeLocks() async throws {
     let failure = try await #require(throws: ExplorationFailure.self) {
       try await Self.explorer(1_000).explore { _ in
@@ -102,7 +102,7 @@ import TestingProcedureKit
       }
     }
     #expect(failure.deadlock?.locks?.members.count == 1, "\(failure)")
-    #expect("\(failure)".contains("a task takes a lock that the task holds"), "\(failure)")
+    #expect("\(failure)".contains("a task takes a lock that it already holds"), "\(failure)")
   }
 
   @Test("A lock that is not waited for is free in some orders, and held in others")

@@ -10,7 +10,7 @@ import Testing
   private func use(_ lock: Int, by task: Int) -> LockUse {
     LockUse(
       lock: locks[lock], worker: workers[task], task: task, location: locks[lock].location,
-      turn: Turn(thread: .current))
+      point: OperationPoint(thread: .current))
   }
 
   /// Takes the locks one under the other, and gives them back.
@@ -25,19 +25,19 @@ import Testing
   }
 
   @Test(
-    "A circle needs different tasks without a common lock",
+    "A cycle needs different tasks without a common lock",
     arguments: [
       ([(0, [0, 1]), (1, [1, 0])], 2), ([(0, [0, 1]), (0, [1, 0])], nil), ([(0, [2, 0, 1]), (1, [2, 1, 0])], nil),
       ([(0, [0, 1]), (1, [1, 2]), (2, [2, 0])], 3), ([(0, [0, 1]), (1, [1, 2]), (0, [2, 0])], nil),
       ([(0, [0, 1]), (1, [0, 1]), (2, [1, 2])], nil), ([(0, [2, 0, 1]), (1, [1, 0])], 2),
     ] as [([(Int, [Int])], Int?)])
-  func circles(_ nests: [(Int, [Int])], _ members: Int?) {
+  func cycles(_ nests: [(Int, [Int])], _ members: Int?) {
     var table = LockTable()
     for (task, path) in nests { nest(path, by: task, in: &table) }
     #expect(table.possibleDeadlock?.members.count == members)
   }
 
-  @Test("Waits that close a circle are a deadlock, which names the locks and the locations")
+  @Test("Waits that close a cycle are a deadlock, which names the locks and the locations")
   func deadlock() throws {
     var table = LockTable()
     for task in 0..<3 { _ = table.willLock(use(task, by: task)) }
@@ -48,14 +48,14 @@ import Testing
       }
     }
     #expect(table.lastHolder(of: locks[0]) === workers[2])
-    #expect(table.lines.last == "task 1 waits for the lock of Locks.swift:2 at Locks.swift:2")
-    guard case .deadlock(let circle) = table.willLock(use(0, by: 2)) else {
+    #expect(table.lines.last == "task 1 waits at Locks.swift:2 for the lock made at Locks.swift:2")
+    guard case .deadlock(let cycle) = table.willLock(use(0, by: 2)) else {
       Issue.record("no deadlock")
       return
     }
-    #expect(circle.members.map(\.task) == [2, 0, 1])
-    #expect(circle.members.map(\.held) == ["Locks.swift:2", "Locks.swift:0", "Locks.swift:1"])
-    #expect(circle.members.map(\.taken) == ["Locks.swift:0", "Locks.swift:1", "Locks.swift:2"])
+    #expect(cycle.members.map(\.task) == [2, 0, 1])
+    #expect(cycle.members.map(\.held) == ["Locks.swift:2", "Locks.swift:0", "Locks.swift:1"])
+    #expect(cycle.members.map(\.taken) == ["Locks.swift:0", "Locks.swift:1", "Locks.swift:2"])
     let waiting = table.takeWaiting()
     #expect(waiting.count == 3)
   }
@@ -64,8 +64,8 @@ import Testing
   func passRunToken() {
     var table = LockTable()
     for task in 0..<3 { _ = table.willLock(use(0, by: task)) }
-    let awoken = table.didUnlock(locks[0])
-    #expect(awoken.map(\.task) == [1, 2])
+    let waiters = table.didUnlock(locks[0])
+    #expect(waiters.map(\.task) == [1, 2])
     let taken = [2, 1].map { table.willLockIfAvailable(use(0, by: $0)) }
     #expect(taken == [true, false])
     #expect(table.possibleDeadlock == nil)
